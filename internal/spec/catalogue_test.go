@@ -1,0 +1,69 @@
+package spec_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+func TestCatalogueIsWhole(t *testing.T) {
+	all := spec.Requirements().All()
+	if len(all) != 905 {
+		t.Errorf("the catalogue has %d entries; want 905", len(all))
+	}
+	q := spec.Requirements().Lookup("base.jsonrpc-2-0")
+	if q == nil || q.Level != spec.Must || q.Area != "base" || !q.AppliesTo(spec.V20241105, spec.SSE) {
+		t.Errorf("base.jsonrpc-2-0 was read as %+v", q)
+	}
+}
+
+func TestOnlyAStrongBasisBreaks(t *testing.T) {
+	strong := map[spec.Basis]bool{spec.Keyword: true, spec.Schema: true, spec.Incorporated: true}
+	for _, q := range spec.Requirements().All() {
+		for _, r := range q.Revisions {
+			r := spec.Revision(r)
+			may := strings.HasPrefix(string(q.Level), "MUST") && strong[q.Basis(r)]
+			if got := q.Grade(r) == spec.GradeBroken; got != may {
+				t.Errorf("%s in %s: level %s, basis %s, can break: %v", q.ID, r, q.Level, q.Basis(r), got)
+			}
+			if q.Level == spec.May && q.Grade(r) != spec.GradeNote {
+				t.Errorf("%s is a MAY and graded %v", q.ID, q.Grade(r))
+			}
+		}
+	}
+}
+
+func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
+	const good = `- {id: a.b, statement: s, level: MUST, basis: keyword, revisions: ['2025-11-25'], transports: any, section: x, needs: [], testable: 'yes', observe: o}` + "\n"
+	edit := func(old, new string) string { return strings.Replace(good, old, new, 1) }
+	for _, c := range []struct{ name, text, want string }{
+		{"good", good, ""},
+		{"twice", good + good, "a.b: the id is used twice"},
+		{"level", edit("MUST", "OUGHT"), `level is "OUGHT"`},
+		{"basis", edit("keyword", "hearsay"), `basis in 2025-11-25 is "hearsay"`},
+		{"basis of another revision", edit("keyword", "{'2025-11-25': keyword, '2024-11-05': schema}"), "basis names 2024-11-05"},
+		{"revision", edit("2025-11-25", "2025-11-26"), "not published"},
+		{"transport", edit("any", "[pigeon]"), "pigeon"},
+		{"transport word", edit("any", "all"), "must be any or a list"},
+		{"unknown field", edit("needs", "kneads"), "kneads"},
+		{"testable", edit("'yes'", "'sometimes'"), "sometimes"},
+		{"no statement", edit("statement: s", "statement: ''"), "must not be empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := spec.ReadCatalogue(fstest.MapFS{"requirements/a.yaml": {Data: []byte(c.text)}})
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v; want it to say %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestPage(t *testing.T) {
+	q := spec.Requirements().Lookup("base.response-id-echo")
+	want := "https://modelcontextprotocol.io/specification/2025-06-18/basic#responses"
+	if got := q.Page(spec.V20250618); got != want {
+		t.Errorf("got %s; want %s", got, want)
+	}
+}

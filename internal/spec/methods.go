@@ -1,0 +1,52 @@
+package spec
+
+// Methods of the lifecycle and the utilities.
+const (
+	MethodInitialize  = "initialize"
+	MethodInitialized = "notifications/initialized"
+	MethodPing        = "ping"
+	MethodDiscover    = "server/discover"
+	MethodCancelled   = "notifications/cancelled"
+	MethodProgress    = "notifications/progress"
+	MethodMessage     = "notifications/message"
+	MethodSetLevel    = "logging/setLevel"
+	MethodComplete    = "completion/complete"
+)
+
+// Methods of the server features.
+const (
+	MethodToolsList            = "tools/list"
+	MethodToolsCall            = "tools/call"
+	MethodToolsChanged         = "notifications/tools/list_changed"
+	MethodResourcesList        = "resources/list"
+	MethodResourcesTemplates   = "resources/templates/list"
+	MethodResourcesRead        = "resources/read"
+	MethodResourcesSubscribe   = "resources/subscribe"
+	MethodResourcesUnsubscribe = "resources/unsubscribe"
+	MethodResourcesUpdated     = "notifications/resources/updated"
+	MethodResourcesChanged     = "notifications/resources/list_changed"
+	MethodPromptsList          = "prompts/list"
+	MethodPromptsGet           = "prompts/get"
+	MethodPromptsChanged       = "notifications/prompts/list_changed"
+)
+
+// Methods that a server asks of its client.
+const (
+	MethodRootsList     = "roots/list"
+	MethodRootsChanged  = "notifications/roots/list_changed"
+	MethodSampling      = "sampling/createMessage"
+	MethodElicit        = "elicitation/create"
+	MethodElicitDone    = "notifications/elicitation/complete"
+	MethodTasksGet      = "tasks/get"
+	MethodTasksResult   = "tasks/result"
+	MethodTasksList     = "tasks/list"
+	MethodTasksCancel   = "tasks/cancel"
+	MethodTasksStatus   = "notifications/tasks/status"
+	notificationsPrefix = "notifications/"
+)
+
+// IsNotification tells whether method is in the namespace that the
+// specification keeps for notifications.
+func IsNotification(method string) bool {
+	return len(method) > len(notificationsPrefix) && method[:len(notificationsPrefix)] == notificationsPrefix
+}

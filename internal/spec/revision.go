@@ -1,0 +1,84 @@
+// Package spec knows what the Model Context Protocol specification says:
+// revisions, methods, error codes and the requirement catalogue. It has no
+// opinion on any server.
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Revision is the date that names an edition of the specification.
+type Revision string
+
+// The published revisions, oldest first.
+const (
+	V20241105 Revision = "2024-11-05"
+	V20250326 Revision = "2025-03-26"
+	V20250618 Revision = "2025-06-18"
+	V20251125 Revision = "2025-11-25"
+	V20260728 Revision = "2026-07-28"
+)
+
+// Era says how a client and a server of a revision agree on terms.
+type Era int
+
+// The eras.
+const (
+	// Handshake revisions open with initialize and keep a session.
+	Handshake Era = iota
+	// Stateless revisions carry version and capabilities in every request.
+	Stateless
+)
+
+// Revisions returns all published revisions, oldest first.
+func Revisions() []Revision {
+	return []Revision{V20241105, V20250326, V20250618, V20251125, V20260728}
+}
+
+// HandshakeRevisions returns the revisions that open with initialize, oldest first.
+func HandshakeRevisions() []Revision { return Revisions()[:4] }
+
+// Era returns the era of r; an unknown revision counts as handshake.
+func (r Revision) Era() Era {
+	if r.AtLeast(V20260728) {
+		return Stateless
+	}
+	return Handshake
+}
+
+// Published tells whether r names a published revision.
+func (r Revision) Published() bool { return slices.Contains(Revisions(), r) }
+
+// AtLeast tells whether r is other or newer. Dates compare as text.
+func (r Revision) AtLeast(other Revision) bool { return r >= other }
+
+// Batches tells whether JSON-RPC batches exist in r.
+func (r Revision) Batches() bool { return r == V20250326 }
+
+// ParseRevision returns the revision that s names, or an error that lists
+// what could have been meant.
+func ParseRevision(s string) (Revision, error) {
+	if r := Revision(s); r.Published() {
+		return r, nil
+	}
+	names := make([]string, 0, len(Revisions()))
+	for _, r := range Revisions() {
+		names = append(names, string(r))
+	}
+	return "", fmt.Errorf("%q is no published revision; known are %s", s, strings.Join(names, ", "))
+}
+
+// Transport is one of the ways of carrying messages that the specification names.
+type Transport string
+
+// The transports.
+const (
+	Stdio          Transport = "stdio"
+	StreamableHTTP Transport = "streamable-http"
+	SSE            Transport = "sse"
+)
+
+// Transports returns all transports.
+func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }

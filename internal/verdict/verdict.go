@@ -1,0 +1,143 @@
+// Package verdict holds the types that reporters read: findings, verdicts
+// and the report of a run.
+package verdict
+
+import (
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Outcome is what is said of a requirement in a revision over a transport.
+// The order is by weight: of several judges the heaviest outcome stands.
+type Outcome int
+
+// The outcomes, lightest first.
+const (
+	NotApplicable Outcome = iota // the server does not offer what the requirement is about
+	NotObserved                  // nothing came up by which to judge
+	Kept                         // it came up and was kept
+	Blocked                      // another finding kept it from being judged
+	Note                         // remarkable, and no fault
+	Warning                      // a SHOULD, or a rule of weak basis, was not kept
+	Flaky                        // seen once and not again
+	Broken                       // a MUST was not kept, and that was reproduced
+	HarnessError                 // the harness itself failed
+)
+
+var outcomeNames = [...]string{"not applicable", "not observed", "kept", "blocked", "note", "warning", "flaky", "broken", "harness error"}
+
+func (o Outcome) String() string { return outcomeNames[o] }
+
+// MarshalText writes the outcome's name.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Outcomes returns all outcomes, heaviest first.
+func Outcomes() []Outcome {
+	return []Outcome{HarnessError, Broken, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
+}
+
+// Evidence is one event of a transcript that shows a finding.
+type Evidence struct {
+	Direction string        `json:"direction"` // ">" to the server, "<" from it, "!" stderr or process
+	At        time.Duration `json:"atNanoseconds"`
+	Text      string        `json:"text"` // the bytes; may be hostile, reporters must escape it
+	Size      int64         `json:"size"` // of the whole frame in bytes; more than len(Text) when cut
+	Offending bool          `json:"offending"`
+}
+
+// Finding is one observed deviation.
+type Finding struct {
+	ID          string         `json:"id"` // F1, F2, … in the order of the report
+	Requirement string         `json:"requirement"`
+	Level       spec.Level     `json:"level"`
+	Basis       spec.Basis     `json:"basis"`
+	Revision    spec.Revision  `json:"revision"`
+	Transport   spec.Transport `json:"transport"`
+	Judge       string         `json:"judge"` // id of the case or rule that saw it
+	Outcome     Outcome        `json:"outcome"`
+	Summary     string         `json:"summary"`   // one constant sentence: what went wrong
+	Permitted   string         `json:"permitted"` // everything that would have been right
+	Seen        string         `json:"seen"`      // the one thing that was seen; may be hostile
+	Evidence    []Evidence     `json:"evidence"`
+	Page        string         `json:"page"`
+	Replay      []string       `json:"replay"`     // argv that shows it again
+	Tries       int            `json:"tries"`      // how often it was tried again, alone on a fresh server
+	Reproduced  int            `json:"reproduced"` // and how often it came back
+}
+
+// Verdict is what is said of one requirement in one revision over one transport.
+type Verdict struct {
+	Requirement string         `json:"requirement"`
+	Area        string         `json:"area"`
+	Level       spec.Level     `json:"level"`
+	Revision    spec.Revision  `json:"revision"`
+	Transport   spec.Transport `json:"transport"`
+	Outcome     Outcome        `json:"verdict"`
+	Reason      string         `json:"reason,omitempty"`   // for not applicable, not observed, blocked, harness error
+	Findings    []string       `json:"findings,omitempty"` // ids
+	Judges      []string       `json:"judges"`             // cases and rules that had a say
+}
+
+// Server is what the server says of itself.
+type Server struct {
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// Report is the outcome of a run.
+type Report struct {
+	Format     int             `json:"format"` // of this document; grows when a reader would misread it
+	Tool       string          `json:"tool"`
+	Version    string          `json:"version"`
+	Target     string          `json:"target"` // as shown to people, secrets redacted
+	Transport  spec.Transport  `json:"transport"`
+	Server     Server          `json:"server"`
+	Seed       uint64          `json:"seed"`
+	Revisions  []spec.Revision `json:"revisions"`   // those judged, oldest first
+	NotSpoken  []NotSpoken     `json:"notSpoken"`   // those asked for that the server does not speak
+	Verdicts   []Verdict       `json:"verdicts"`    // by revision, then in the order of the catalogue
+	Findings   []Finding       `json:"findings"`    // heaviest first
+	NotJudged  int             `json:"notJudged"`   // testable requirements that no case or rule judges yet
+	Notices    []string        `json:"notices"`     // what the user should know about this run
+	Incomplete string          `json:"incomplete,omitempty"` // why the run ended before its time
+	Stats      Stats           `json:"stats"`
+}
+
+// NotSpoken is a revision that the server does not speak.
+type NotSpoken struct {
+	Revision spec.Revision `json:"revision"`
+	Reason   string        `json:"reason"`
+}
+
+// Stats are the only part of a report that differs between two equal runs.
+type Stats struct {
+	Started  time.Time     `json:"started"`
+	Took     time.Duration `json:"tookNanoseconds"`
+	Servers  int           `json:"serverStarts"`
+	Cases    int           `json:"casesRun"`
+	Messages int           `json:"messages"` // frames in both directions
+}
+
+// Count returns how many verdicts of revision r have outcome o.
+func (p *Report) Count(r spec.Revision, o Outcome) int {
+	n := 0
+	for i := range p.Verdicts {
+		if p.Verdicts[i].Revision == r && p.Verdicts[i].Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// Worst returns the heaviest outcome of the report, and false when it has
+// no verdict that was reached by observation.
+func (p *Report) Worst() (Outcome, bool) {
+	worst, judged := NotApplicable, false
+	for i := range p.Verdicts {
+		o := p.Verdicts[i].Outcome
+		worst = max(worst, o)
+		judged = judged || o >= Kept && o != Blocked
+	}
+	return worst, judged
+}
