@@ -94,12 +94,12 @@ type Report struct {
 	Transport  spec.Transport  `json:"transport"`
 	Server     Server          `json:"server"`
 	Seed       uint64          `json:"seed"`
-	Revisions  []spec.Revision `json:"revisions"`   // those judged, oldest first
-	NotSpoken  []NotSpoken     `json:"notSpoken"`   // those asked for that the server does not speak
-	Verdicts   []Verdict       `json:"verdicts"`    // by revision, then in the order of the catalogue
-	Findings   []Finding       `json:"findings"`    // heaviest first
-	NotJudged  int             `json:"notJudged"`   // testable requirements that no case or rule judges yet
-	Notices    []string        `json:"notices"`     // what the user should know about this run
+	Revisions  []spec.Revision `json:"revisions"`            // those judged, oldest first
+	NotSpoken  []NotSpoken     `json:"notSpoken"`            // those asked for that the server does not speak
+	Verdicts   []Verdict       `json:"verdicts"`             // by revision, then in the order of the catalogue
+	Findings   []Finding       `json:"findings"`             // heaviest first
+	NotJudged  int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
+	Notices    []string        `json:"notices"`              // what the user should know about this run
 	Incomplete string          `json:"incomplete,omitempty"` // why the run ended before its time
 	Stats      Stats           `json:"stats"`
 }

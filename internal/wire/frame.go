@@ -39,10 +39,10 @@ type Fault string
 
 // The faults of a frame.
 const (
-	NotJSON       Fault = "not-json"       // no JSON value can be read
-	TrailingText  Fault = "trailing-text"  // something follows the value
-	DuplicateKey  Fault = "duplicate-key"  // an object has a member twice
-	InvalidUTF8   Fault = "invalid-utf8"   // bytes that are not UTF-8, a lone surrogate
+	NotJSON       Fault = "not-json"      // no JSON value can be read
+	TrailingText  Fault = "trailing-text" // something follows the value
+	DuplicateKey  Fault = "duplicate-key" // an object has a member twice
+	InvalidUTF8   Fault = "invalid-utf8"  // bytes that are not UTF-8, a lone surrogate
 	ByteOrderMark Fault = "byte-order-mark"
 	TooDeep       Fault = "too-deep"
 	Empty         Fault = "empty" // nothing but white space
