@@ -144,17 +144,6 @@ func (q *Requirement) Grade(r Revision) Grade {
 	}
 }
 
-// Page returns the address of the specification's page and heading for
-// revision r, or for the newest revision of the entry where r has none.
-func (q *Requirement) Page(r Revision) string {
-	if !slices.Contains(q.Revisions, string(r)) {
-		r = Revision(q.Revisions[len(q.Revisions)-1])
-	}
-	section := strings.Replace(q.Section, "/index#", "#", 1)
-	section = strings.TrimSuffix(section, "/index")
-	return "https://modelcontextprotocol.io/specification/" + string(r) + "/" + section
-}
-
 // Catalogue is the set of all requirements, in the order of their files.
 type Catalogue struct {
 	list []*Requirement

@@ -59,11 +59,3 @@ func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
 		})
 	}
 }
-
-func TestPage(t *testing.T) {
-	q := spec.Requirements().Lookup("base.response-id-echo")
-	want := "https://modelcontextprotocol.io/specification/2025-06-18/basic#responses"
-	if got := q.Page(spec.V20250618); got != want {
-		t.Errorf("got %s; want %s", got, want)
-	}
-}

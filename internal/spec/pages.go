@@ -1,0 +1,130 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+)
+
+// Where the pages of the specification are published.
+const (
+	site   = "https://modelcontextprotocol.io/"
+	source = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/"
+)
+
+// practices is how the catalogue calls the security best practices, which
+// stand beside the specification and not in it.
+const practices = "security_best_practices (docs/docs/<revision>/tutorials/security)"
+
+// Page returns the public address of the page, and where it has one of the
+// heading, that q rests on in revision r; for a revision that q does not name
+// it is that of the newest one it does.
+func (q *Requirement) Page(r Revision) string {
+	if !slices.Contains(q.Revisions, string(r)) {
+		r = Revision(slices.Max(q.Revisions))
+	}
+	page, heading, _ := strings.Cut(sectionIn(q.Section, r), "#")
+	address := site + "specification/" + string(r)
+	switch {
+	case page == practices:
+		address = site + "docs/" + string(r) + "/tutorials/security/security_best_practices"
+	case page == "schema" && !r.AtLeast(V20250618):
+		// These revisions have no schema page; theirs point to this file,
+		// in which definitions have no address.
+		return source + "schema/" + string(r) + "/schema.ts"
+	case page != "index":
+		address += "/" + strings.TrimSuffix(page, "/index")
+	}
+	if heading != "" {
+		address += "#" + heading
+	}
+	return address
+}
+
+// sectionIn returns the page and heading in revision r of what the catalogue
+// calls section.
+func sectionIn(section string, r Revision) string {
+	for _, m := range moves[section] {
+		if m.until.AtLeast(r) {
+			return m.to
+		}
+	}
+	page, heading, _ := strings.Cut(section, "#")
+	for _, m := range moves[page+"#*"] {
+		if m.until.AtLeast(r) {
+			return strings.Replace(m.to, "*", heading, 1)
+		}
+	}
+	return section
+}
+
+// move says where a section stood in older revisions.
+type move struct {
+	until Revision // the newest revision in which it stood there
+	to    string   // page, or page#heading; * is the heading as it was
+}
+
+// moves maps a section of the catalogue, or with heading * all the headings of
+// a page, to its older places, oldest first. A page without a heading behind
+// it is one that has no such heading in that revision.
+var moves = map[string][]move{
+	"basic/index#messages":        {{V20241105, "basic/messages"}},
+	"basic/index#requests":        {{V20241105, "basic/messages#requests"}},
+	"basic/index#responses":       {{V20241105, "basic/messages#responses"}},
+	"basic/index#notifications":   {{V20241105, "basic/messages#notifications"}},
+	"basic/index#error-responses": {{V20241105, "basic/messages#responses"}, {V20250618, "basic/index#responses"}},
+	"basic/index#meta":            {{V20250326, "schema"}},
+	"basic/lifecycle#timeouts":    {{V20241105, "basic/lifecycle"}},
+
+	"basic/patterns/cancellation#*":                     {{V20251125, "basic/utilities/cancellation#*"}},
+	"basic/patterns/progress#*":                         {{V20251125, "basic/utilities/progress#*"}},
+	"basic/transports/index#messages":                   {{V20251125, "basic/transports"}},
+	"basic/transports/index#*":                          {{V20251125, "basic/transports#*"}},
+	"basic/transports/stdio":                            {{V20251125, "basic/transports#stdio"}},
+	"basic/transports/stdio#shutdown":                   {{V20251125, "basic/lifecycle#stdio"}},
+	"basic/transports/stdio#*":                          {{V20251125, "basic/transports#stdio"}},
+	"basic/transports/streamable-http":                  {{V20251125, "basic/transports#streamable-http"}},
+	"basic/transports/streamable-http#sending-messages": {{V20251125, "basic/transports#sending-messages-to-the-server"}},
+	"basic/transports/streamable-http#security-endpoint": {
+		{V20251125, "basic/transports#security-warning"}, {V20260728, "basic/transports/streamable-http#security-%26-endpoint"},
+	},
+	"basic/transports/streamable-http#httpsse-transport-2024-11-05": {{V20251125, "basic/transports#backwards-compatibility"}},
+
+	"basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements": {
+		{V20250326, "basic/authorization"}, {V20250618, "basic/authorization#authorization-server-location"},
+	},
+	"basic/authorization/authorization-server-discovery#*": {{V20251125, "basic/authorization#*"}},
+	"basic/authorization/client-registration#*":            {{V20251125, "basic/authorization#*"}},
+	"basic/authorization/security-considerations":          {{V20251125, "basic/authorization#security-considerations"}},
+	"basic/authorization/security-considerations#communication-security": {
+		{V20250326, "basic/authorization#security-considerations"}, {V20251125, "basic/authorization#communication-security"},
+	},
+	"basic/authorization/security-considerations#*": {{V20251125, "basic/authorization#*"}},
+
+	"client/elicitation#elicitation-requests": {{V20250618, "client/elicitation#creating-elicitation-requests"}},
+	"client/elicitation#error-handling":       {{V20250618, "client/elicitation"}},
+	"client/elicitation#form-mode-security":   {{V20250618, "client/elicitation#security-considerations"}},
+	"client/elicitation#requested-schema":     {{V20250618, "client/elicitation#request-schema"}},
+
+	"server/prompts#resource-links":              {{V20251125, "server/prompts"}},
+	"server/resources#annotations":               {{V20250326, "server/resources"}},
+	"server/utilities/completion#error-handling": {{V20241105, "server/utilities/completion"}},
+
+	"index#security-and-trust-safety": {{V20260728, "index#security-and-trust-%26-safety"}},
+
+	"schema#basemetadata":                     {{V20260728, "schema"}},
+	"schema#paginatedresult":                  {{V20260728, "schema"}},
+	"schema#error":                            {{V20250618, "schema"}},
+	"schema#internalerror":                    {{V20251125, "schema"}},
+	"schema#invalidrequesterror":              {{V20251125, "schema"}},
+	"schema#methodnotfounderror":              {{V20251125, "schema"}},
+	"schema#parseerror":                       {{V20251125, "schema"}},
+	"schema#paginatedrequestparams":           {{V20251125, "schema"}},
+	"schema#calltoolrequestparams":            {{V20250618, "schema#calltoolrequest"}},
+	"schema#completerequestparams":            {{V20250618, "schema#completerequest"}},
+	"schema#createmessagerequestparams":       {{V20250618, "schema#createmessagerequest"}},
+	"schema#elicitrequestparams":              {{V20250618, "schema#elicitrequest"}},
+	"schema#getpromptrequestparams":           {{V20250618, "schema#getpromptrequest"}},
+	"schema#loggingmessagenotificationparams": {{V20250618, "schema#loggingmessagenotification"}},
+	"schema#readresourcerequestparams":        {{V20250618, "schema#readresourcerequest"}},
+	"schema#setlevelrequestparams":            {{V20250618, "schema#setlevelrequest"}},
+}
