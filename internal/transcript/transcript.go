@@ -24,8 +24,11 @@ const (
 	InputClosed  Kind = "input-closed"  // we closed the server's stdin
 	Signalled    Kind = "signalled"     // we sent the signal in Detail
 	OutputClosed Kind = "output-closed" // end of file on the server's stdout
+	Flooded      Kind = "flooded"       // more output than we read; nothing after it is recorded
 	Exited       Kind = "exited"        // the process ended; Detail says how
+	Flooded      Kind = "flooded"       // the server sends more than can be taken in; Detail says what, Raw has its head
 	Remark       Kind = "remark"        // the harness's own note, such as the name of a case
+	GaveUp       Kind = "gave-up"       // we stopped waiting for the answer to the request at position Of
 )
 
 // Event is one thing that happened.
@@ -43,6 +46,8 @@ type Event struct {
 	Size int64
 	// Unterminated: the frame ended with the stream, not with a newline.
 	Unterminated bool
+	// Of is, for GaveUp, the position of the request that was sent.
+	Of int
 	// ExitCode of Exited; -1 when a signal ended the process.
 	ExitCode int
 }

@@ -1,0 +1,31 @@
+package client
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// answer replies to a request of the server as a well-behaved client does
+// that declared the capabilities caps.
+func answer(m *wire.Message, caps map[string]any) []byte {
+	declared := func(name string) bool { _, ok := caps[name]; return ok }
+	switch {
+	case m.Method == spec.MethodPing:
+		return wire.NewResult(m.ID, map[string]any{})
+	case m.Method == spec.MethodRootsList && declared("roots"):
+		return wire.NewResult(m.ID, map[string]any{"roots": []any{
+			map[string]any{"uri": "file:///mcp-conform/root", "name": "mcp-conform"},
+		}})
+	case m.Method == spec.MethodSampling && declared("sampling"):
+		return wire.NewResult(m.ID, map[string]any{
+			"role":       "assistant",
+			"content":    map[string]any{"type": "text", "text": "a sampled answer"},
+			"model":      "mcp-conform",
+			"stopReason": "endTurn",
+		})
+	case m.Method == spec.MethodElicit && declared("elicitation"):
+		return wire.NewResult(m.ID, map[string]any{"action": "decline"})
+	default:
+		return wire.NewError(m.ID, int64(spec.CodeMethodNotFound), "this client does not support "+m.Method, nil)
+	}
+}

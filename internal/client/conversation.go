@@ -1,0 +1,255 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// ErrEnded: the server closed the connection, or its process ended.
+var ErrEnded = errors.New("the server ended the connection")
+
+// ErrUnanswered: no answer came within the time, or a later request was
+// answered and this one was not.
+var ErrUnanswered = errors.New("the request was not answered")
+
+// Conversation is one client's dealings with a server. Its methods may be
+// called from any goroutine.
+type Conversation struct {
+	Record *transcript.Transcript
+	opts   Options
+	link   transport.Link
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelCauseFunc
+	pumped chan struct{} // closed when the pump has returned
+	closed sync.Once
+
+	mu      sync.Mutex
+	nextID  int64
+	slowest time.Duration // of the answers so far, initialize excepted
+	server  Server
+}
+
+// Server is what the server said in the handshake, or in server/discover.
+type Server struct {
+	Name, Version   string
+	ProtocolVersion string
+	Capabilities    map[string]jsontext.Value
+	Result          jsontext.Value // the whole result
+}
+
+// Declares tells whether the server declared the capability; a dot leads to
+// a member that must be true, as in resources.subscribe.
+func (s Server) Declares(capability string) bool {
+	v, ok := declared(s.Capabilities, capability)
+	return ok && string(v) != "false" && string(v) != "null"
+}
+
+// Open starts a server, or connects to one, and returns a conversation in
+// which nothing was said yet.
+func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
+	c := &Conversation{Record: transcript.New(), opts: opts.withDefaults(), pumped: make(chan struct{})}
+	link, err := dialer.Dial(ctx, c.Record)
+	if err != nil {
+		return nil, err
+	}
+	c.link = link
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	go c.pump()
+	return c, nil
+}
+
+// Options returns how the conversation is held, defaults filled in.
+func (c *Conversation) Options() Options { return c.opts }
+
+// Revision returns the revision that the client asked for.
+func (c *Conversation) Revision() spec.Revision { return c.opts.Revision }
+
+// Server returns what the server said of itself; zero before the handshake.
+func (c *Conversation) Server() Server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server
+}
+
+// pump answers the server's requests until the conversation is closed.
+func (c *Conversation) pump() {
+	defer close(c.pumped)
+	for pos := 0; ; {
+		events, err := c.Record.Wait(c.ctx, pos)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			pos = e.Seq + 1
+			if e.Kind != transcript.Received {
+				continue
+			}
+			for i := range e.Frame.Messages {
+				c.reply(&e.Frame.Messages[i])
+			}
+		}
+	}
+}
+
+func (c *Conversation) reply(m *wire.Message) {
+	if m.Kind != wire.Request {
+		return
+	}
+	var frame []byte
+	if c.opts.Answer != nil {
+		frame = c.opts.Answer(m)
+	} else {
+		frame = answer(m, c.opts.Capabilities)
+	}
+	if frame == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.opts.Timeout)
+	defer cancel()
+	_ = c.link.Send(ctx, frame) // a server that stopped reading shows it elsewhere
+}
+
+// NewID returns an integer id that this conversation has not used yet.
+func (c *Conversation) NewID() wire.ID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nextID++
+	return wire.IntID(c.nextID)
+}
+
+// Send writes frames, all in one write where the transport has such a thing.
+func (c *Conversation) Send(ctx context.Context, frames ...[]byte) error {
+	return c.link.Send(ctx, frames...)
+}
+
+// SendBytes writes exactly these bytes, one write a chunk.
+func (c *Conversation) SendBytes(ctx context.Context, chunks ...[]byte) error {
+	return c.link.SendBytes(ctx, chunks...)
+}
+
+// Notify sends a notification; params may be nil.
+func (c *Conversation) Notify(ctx context.Context, method string, params map[string]any) error {
+	return c.link.Send(ctx, wire.NewNotification(method, anyOrNil(c.params(params))))
+}
+
+// Await returns the first event at position from or later for which match
+// is true. It ends with ErrEnded when the server's output ended before that,
+// and with the context's cause.
+func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+	for pos := from; ; {
+		events, err := c.Record.Wait(ctx, pos)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			if match(e) {
+				return e, nil
+			}
+			pos = e.Seq + 1
+			if e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded {
+				return nil, ErrEnded
+			}
+		}
+	}
+}
+
+// Alive tells whether the server can still be heard.
+func (c *Conversation) Alive() bool {
+	select {
+	case <-c.link.Ended():
+		return false
+	default:
+		return true
+	}
+}
+
+// CloseInput tells the server that nothing more will be sent.
+func (c *Conversation) CloseInput() error { return c.link.CloseInput() }
+
+// Signal sends TERM or INT to the server's process, where there is one.
+func (c *Conversation) Signal(name string) bool { return c.link.Signal(name) }
+
+// Shutdown ends the connection as the specification orders it, with the
+// given patience, and waits until nothing of the server is left.
+func (c *Conversation) Shutdown(p transport.Patience) {
+	c.closed.Do(func() {
+		c.link.Shutdown(p)
+		c.cancel(ErrEnded)
+		<-c.pumped
+	})
+}
+
+// Close is Shutdown with the conversation's own patience.
+func (c *Conversation) Close() { c.Shutdown(c.opts.Patience) }
+
+func (c *Conversation) took(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slowest = max(c.slowest, d)
+}
+
+// Grace is how long the absence of something must last before it is believed:
+// three times the slowest answer of this server so far, within 100 ms and 2 s.
+func (c *Conversation) Grace() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return min(max(100*time.Millisecond, 3*c.slowest), 2*time.Second)
+}
+
+// Stderr returns the last bytes that the server wrote to stderr, at most n.
+func (c *Conversation) Stderr(n int) string {
+	var b []byte
+	for _, e := range c.Record.From(0) {
+		if e.Kind == transcript.Stderr {
+			b = append(b, e.Raw...)
+		}
+	}
+	return string(b[max(0, len(b)-n):])
+}
+
+func declared(caps map[string]jsontext.Value, path string) (jsontext.Value, bool) {
+	var v jsontext.Value
+	for i, part := range splitDots(path) {
+		var ok bool
+		if i == 0 {
+			v, ok = caps[part]
+		} else {
+			_, members := wire.Members(v)
+			v, ok = members[part]
+		}
+		if !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func anyOrNil(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
+}
+
+// HandshakeError says why a conversation could not be opened.
+type HandshakeError struct {
+	Reason string
+	// Reply is the answer to initialize; nil when none came.
+	Reply *Reply
+	Err   error // ErrEnded, ErrUnanswered or nil
+}
+
+func (e *HandshakeError) Error() string { return fmt.Sprintf("the handshake failed: %s", e.Reason) }
+
+func (e *HandshakeError) Unwrap() error { return e.Err }

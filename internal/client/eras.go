@@ -1,0 +1,122 @@
+package client
+
+import (
+	"context"
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Keys of the per-request metadata of the stateless era
+// (2026-07-28, basic/index, per-request metadata).
+const (
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+)
+
+// params returns what is sent for params: in the stateless era every request
+// says in its _meta who asks and what that client can do.
+func (c *Conversation) params(in map[string]any) map[string]any {
+	if c.opts.Revision.Era() == spec.Handshake {
+		return in
+	}
+	out := maps.Clone(in)
+	if out == nil {
+		out = map[string]any{}
+	}
+	meta := map[string]any{metaVersion: c.opts.Version, metaClientInfo: ClientInfo(), metaCapabilities: c.opts.Capabilities}
+	if own, ok := out["_meta"].(map[string]any); ok {
+		maps.Copy(meta, own)
+	}
+	out["_meta"] = meta
+	return out
+}
+
+// InitializeParams returns the params that Initialize sends.
+func (c *Conversation) InitializeParams() map[string]any {
+	return map[string]any{
+		"protocolVersion": c.opts.Version,
+		"capabilities":    c.opts.Capabilities,
+		"clientInfo":      ClientInfo(),
+	}
+}
+
+// Initialize sends initialize, and nothing after it, and keeps what the
+// server says of itself. The wait includes the server's start.
+func (c *Conversation) Initialize(ctx context.Context) *Reply {
+	id := c.NewID()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout, ErrUnanswered)
+	defer cancel()
+	from := c.Record.Len()
+	if err := c.link.Send(ctx, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams())); err != nil {
+		return &Reply{Err: c.sendError(err)}
+	}
+	r := c.AwaitReply(ctx, from, id)
+	r.Sent = c.sentFrom(from)
+	if r.Succeeded() {
+		c.learn(r.Message.Result(), "protocolVersion")
+	}
+	return r
+}
+
+// Initialized tells the server that the handshake is complete.
+func (c *Conversation) Initialized(ctx context.Context) error {
+	return c.Notify(ctx, spec.MethodInitialized, nil)
+}
+
+// Handshake opens the dealings: initialize and initialized in the handshake
+// era, server/discover in the stateless one. It fails where the server does
+// not answer, refuses, or answers with another version than was asked for.
+func (c *Conversation) Handshake(ctx context.Context) error {
+	if c.opts.Revision.Era() == spec.Stateless {
+		return c.discover(ctx)
+	}
+	r := c.Initialize(ctx)
+	if err := handshakeError(r); err != nil {
+		return err
+	}
+	if got := c.Server().ProtocolVersion; got != c.opts.Version {
+		return &HandshakeError{Reason: "asked for version " + c.opts.Version + ", the server chose " + got, Reply: r}
+	}
+	return c.Initialized(ctx)
+}
+
+func (c *Conversation) discover(ctx context.Context) error {
+	id := c.NewID()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout, ErrUnanswered)
+	defer cancel()
+	r := c.AskID(ctx, id, spec.MethodDiscover, nil)
+	if err := handshakeError(r); err != nil {
+		return err
+	}
+	c.learn(r.Message.Result(), "")
+	return nil
+}
+
+func handshakeError(r *Reply) error {
+	switch {
+	case !r.Answered():
+		return &HandshakeError{Reason: r.Err.Error(), Reply: r, Err: r.Err}
+	case !r.Succeeded():
+		return &HandshakeError{Reason: "the server refused", Reply: r}
+	}
+	return nil
+}
+
+// learn keeps what a result says of the server.
+func (c *Conversation) learn(result jsontext.Value, versionMember string) {
+	s := Server{Result: result}
+	if versionMember != "" {
+		s.ProtocolVersion, _ = wire.Text(wire.At(result, "/"+versionMember))
+	}
+	_, s.Capabilities = wire.Members(wire.At(result, "/capabilities"))
+	s.Name, _ = wire.Text(wire.At(result, "/serverInfo/name"))
+	s.Version, _ = wire.Text(wire.At(result, "/serverInfo/version"))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.server = s
+}

@@ -1,0 +1,86 @@
+// Package client holds conversations: one client's dealings with a server, in
+// the handshake era and in the stateless one. A conversation asks, notifies,
+// answers the server's own requests as its declared capabilities say, and
+// proves silence with a fence; it judges nothing.
+package client
+
+import (
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Options say how a conversation is held. The zero value of a field means
+// its default.
+type Options struct {
+	// Revision is the one that the client asks for.
+	Revision spec.Revision
+	// Version is the text sent as protocolVersion; default: the revision.
+	Version string
+	// Capabilities are the client's; nil means all that the revision knows.
+	Capabilities map[string]any
+	// Timeout bounds the wait for an answer; default 10 s.
+	Timeout time.Duration
+	// StartTimeout bounds the wait for the answer to initialize, the
+	// server's start included; default 8 s.
+	StartTimeout time.Duration
+	// Patience bounds the steps of the shutdown.
+	Patience transport.Patience
+	// Answer replies to a request of the server: the bytes to send, or nil
+	// to leave it unanswered. Default: as the capabilities say.
+	Answer func(request *wire.Message) []byte
+	// Idle is called when the conversation begins to wait for nothing to
+	// happen, so that others may work meanwhile; the function it returns is
+	// called when the wait is over.
+	Idle func() (resume func())
+}
+
+// The defaults of Options.
+const (
+	DefaultTimeout      = 10 * time.Second
+	DefaultStartTimeout = 8 * time.Second
+)
+
+func (o Options) withDefaults() Options {
+	if o.Version == "" {
+		o.Version = string(o.Revision)
+	}
+	if o.Capabilities == nil {
+		o.Capabilities = AllCapabilities(o.Revision)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.StartTimeout <= 0 {
+		o.StartTimeout = DefaultStartTimeout
+	}
+	if o.Patience == (transport.Patience{}) {
+		o.Patience = transport.Patience{AfterClose: 2 * time.Second, AfterTerm: time.Second}
+	}
+	if o.Idle == nil {
+		o.Idle = func() func() { return func() {} }
+	}
+	return o
+}
+
+// AllCapabilities returns every client capability that revision r knows.
+func AllCapabilities(r spec.Revision) map[string]any {
+	empty := map[string]any{}
+	caps := map[string]any{"roots": map[string]any{"listChanged": true}, "sampling": empty}
+	switch {
+	case r.AtLeast(spec.V20260728):
+		caps = map[string]any{"roots": empty, "sampling": empty, "elicitation": map[string]any{"form": empty, "url": empty}}
+	case r.AtLeast(spec.V20251125):
+		caps["elicitation"] = map[string]any{"form": empty, "url": empty}
+	case r.AtLeast(spec.V20250618):
+		caps["elicitation"] = empty
+	}
+	return caps
+}
+
+// ClientInfo is how the harness introduces itself.
+func ClientInfo() map[string]any {
+	return map[string]any{"name": "mcp-conform", "version": "1"}
+}

@@ -1,0 +1,139 @@
+// Package inventory takes stock of what a server offers in a revision: its
+// capabilities, its lists walked to the end, and what may be called without
+// harm.
+package inventory
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Policy says which tools may be called.
+type Policy string
+
+// The policies.
+const (
+	// CallSafe calls only tools whose readOnlyHint is true.
+	CallSafe Policy = "safe"
+	// CallAll calls any tool: for servers that can do no harm.
+	CallAll Policy = "all"
+	// CallNone calls no tool.
+	CallNone Policy = "none"
+)
+
+// Guards against lists without end.
+const (
+	maxPages = 200
+	maxItems = 20000
+)
+
+// Tool is one entry of tools/list.
+type Tool struct {
+	Name     string
+	ReadOnly bool // annotations.readOnlyHint is true
+	Raw      jsontext.Value
+}
+
+// Inventory is what a server offers in one revision.
+type Inventory struct {
+	Server    client.Server
+	Tools     []Tool
+	Resources []string // URIs
+	Templates []string // URI templates
+	Prompts   []string // names
+	// Incomplete says, a list method each, why a list could not be walked to its end.
+	Incomplete map[string]string
+	policy     Policy
+}
+
+// Declares tells whether the server declared the capability; a dot leads to
+// a member that must be true, as in resources.subscribe.
+func (v *Inventory) Declares(capability string) bool { return v.Server.Declares(capability) }
+
+// Callable returns the tools that the policy allows to call.
+func (v *Inventory) Callable() []Tool {
+	var out []Tool
+	for _, t := range v.Tools {
+		if v.policy == CallAll || v.policy == CallSafe && t.ReadOnly {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Tool returns the tool of that name, if the policy allows to call it.
+func (v *Inventory) Tool(name string) (Tool, bool) {
+	for _, t := range v.Callable() {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tool{}, false
+}
+
+// Empty returns the inventory of a server of which nothing is known.
+func Empty() *Inventory { return &Inventory{Incomplete: map[string]string{}, policy: CallNone} }
+
+// Take walks the lists of all declared capabilities in conversation c, whose
+// handshake is done. A list that fails stands in Incomplete; that is not an
+// error, since its own cases judge it.
+func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory {
+	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, policy: policy}
+	if v.Declares("tools") {
+		v.walk(ctx, c, spec.MethodToolsList, "tools", func(item jsontext.Value) {
+			name, _ := wire.Text(wire.At(item, "/name"))
+			readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
+			v.Tools = append(v.Tools, Tool{name, readOnly, item})
+		})
+	}
+	if v.Declares("resources") {
+		v.walk(ctx, c, spec.MethodResourcesList, "resources", collect(&v.Resources, "/uri"))
+		v.walk(ctx, c, spec.MethodResourcesTemplates, "resourceTemplates", collect(&v.Templates, "/uriTemplate"))
+	}
+	if v.Declares("prompts") {
+		v.walk(ctx, c, spec.MethodPromptsList, "prompts", collect(&v.Prompts, "/name"))
+	}
+	return v
+}
+
+func collect(into *[]string, pointer string) func(jsontext.Value) {
+	return func(item jsontext.Value) {
+		if s, ok := wire.Text(wire.At(item, pointer)); ok {
+			*into = append(*into, s)
+		}
+	}
+}
+
+func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, each func(jsontext.Value)) {
+	var params map[string]any
+	seen := map[string]bool{}
+	for items, page := 0, 0; ; page++ {
+		r := c.Ask(ctx, method, params)
+		if !r.Succeeded() {
+			v.Incomplete[method] = "the list was not answered with a result"
+			return
+		}
+		for _, item := range wire.Elements(wire.At(r.Message.Result(), "/"+member)) {
+			each(item)
+			items++
+		}
+		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
+		switch {
+		case !more:
+			return
+		case seen[cursor]:
+			v.Incomplete[method] = "a cursor came back, so the walk was ended"
+			return
+		case page+1 >= maxPages || items >= maxItems:
+			v.Incomplete[method] = "the list is very long, so the walk was ended"
+			return
+		}
+		seen[cursor] = true
+		params = map[string]any{"cursor": cursor}
+	}
+}

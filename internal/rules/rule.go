@@ -1,0 +1,144 @@
+// Package rules holds the passive judges. A rule is a fold over a transcript,
+// without clock or I/O, so that it judges a live conversation, a fuzzed one
+// and a recorded one alike. It counts its subjects, so that "kept" and "never
+// came up" differ.
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Rule is one passive check.
+type Rule struct {
+	ID           string   // words, rule.what-is-checked
+	Title        string   // what is looked at, in one line
+	Requirements []string // catalogue ids that the rule judges
+	// Start returns a fresh fold over one transcript.
+	Start func() Fold
+}
+
+// Fold is the state of one rule over one transcript. Both functions may be nil.
+type Fold struct {
+	// See is called for each event, after the session took note of it.
+	See func(s *Session, e *transcript.Event, out *Out)
+	// End is called once after the last event.
+	End func(s *Session, out *Out)
+}
+
+// Result is what one rule says of one requirement over one transcript.
+type Result struct {
+	Rule        string
+	Requirement string
+	Revision    spec.Revision
+	Subjects    int // how often it came up
+	Deviations  []verdict.Deviation
+}
+
+// maxDeviations bounds the deviations kept a rule, requirement and summary:
+// a server that errs in every message errs once.
+const maxDeviations = 3
+
+// Out takes what a rule has to say.
+type Out struct {
+	rule    *Rule
+	session *Session
+	results map[string]*Result
+}
+
+// Subject says that the requirement came up once.
+func (o *Out) Subject(requirement string) {
+	if r := o.result(requirement); r != nil {
+		r.Subjects++
+	}
+}
+
+// Found says that the server deviates; the requirement came up, too.
+func (o *Out) Found(d verdict.Deviation) {
+	r := o.result(d.Requirement)
+	if r == nil {
+		return
+	}
+	r.Subjects++
+	same := 0
+	for _, have := range r.Deviations {
+		if have.Summary == d.Summary {
+			same++
+		}
+	}
+	if same < maxDeviations {
+		r.Deviations = append(r.Deviations, d)
+	}
+}
+
+// result returns nil where the requirement does not exist in the revision.
+func (o *Out) result(requirement string) *Result {
+	if !slices.Contains(o.rule.Requirements, requirement) {
+		panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
+	}
+	rev := o.session.Revision()
+	if !spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
+		return nil
+	}
+	key := requirement + " " + string(rev)
+	if o.results[key] == nil {
+		o.results[key] = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
+	}
+	return o.results[key]
+}
+
+// Judge folds all rules over the events of one conversation. The revision is
+// the one asked for; what the server negotiates overrides it.
+func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
+	s := NewSession(asked, t)
+	type run struct {
+		fold Fold
+		out  *Out
+	}
+	runs := make([]run, 0, len(all))
+	for i := range all {
+		runs = append(runs, run{all[i].Start(), &Out{&all[i], s, map[string]*Result{}}})
+	}
+	for _, e := range events {
+		s.note(e)
+		for _, r := range runs {
+			if r.fold.See != nil {
+				r.fold.See(s, e, r.out)
+			}
+		}
+	}
+	var results []Result
+	for _, r := range runs {
+		if r.fold.End != nil {
+			r.fold.End(s, r.out)
+		}
+		for _, requirement := range r.out.rule.Requirements {
+			for _, rev := range spec.Revisions() {
+				if res := r.out.results[requirement+" "+string(rev)]; res != nil {
+					results = append(results, *res)
+				}
+			}
+		}
+	}
+	return results
+}
+
+// onMessage makes a fold that looks at each message from the server.
+func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *Out)) Fold {
+	return Fold{See: func(s *Session, e *transcript.Event, out *Out) {
+		if e.Kind != transcript.Received || e.Cut() {
+			return
+		}
+		for i := range e.Frame.Messages {
+			see(s, e, &e.Frame.Messages[i], out)
+		}
+	}}
+}
+
+// stateless wraps a fold that keeps no state of its own.
+func stateless(f Fold) func() Fold { return func() Fold { return f } }

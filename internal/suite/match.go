@@ -1,0 +1,110 @@
+package suite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// matcher is a gomega matcher on replies that explains itself.
+type matcher struct {
+	permitted string
+	match     func(*client.Reply) bool
+}
+
+// Match implements gomega's matcher.
+func (m *matcher) Match(actual any) (bool, error) {
+	r, ok := actual.(*client.Reply)
+	if !ok {
+		return false, fmt.Errorf("this matcher takes a *client.Reply, not %T", actual)
+	}
+	return m.match(r), nil
+}
+
+// Permitted says what the matcher accepts.
+func (m *matcher) Permitted() string { return m.permitted }
+
+// Seen says what came instead.
+func (m *matcher) Seen(actual any) string { return Describe(actual.(*client.Reply)) }
+
+// FailureMessage implements gomega's matcher.
+func (m *matcher) FailureMessage(actual any) string {
+	return "permitted: " + m.Permitted() + "\nseen: " + m.Seen(actual)
+}
+
+// NegatedFailureMessage implements gomega's matcher.
+func (m *matcher) NegatedFailureMessage(actual any) string {
+	return "not permitted: " + m.Permitted() + "\nseen: " + m.Seen(actual)
+}
+
+// Satisfy returns a matcher that accepts the replies for which match is
+// true; permitted says in words which these are.
+func Satisfy(permitted string, match func(*client.Reply) bool) types.GomegaMatcher {
+	return &matcher{permitted, match}
+}
+
+// BeResult accepts a successful answer.
+func BeResult() types.GomegaMatcher {
+	return Satisfy("a result", (*client.Reply).Succeeded)
+}
+
+// BeAnyError accepts an error answer, whatever its code.
+func BeAnyError() types.GomegaMatcher {
+	return Satisfy("an error response", func(r *client.Reply) bool { return r.Answered() && r.Message.IsError() })
+}
+
+// BeErrorFor accepts an error with one of the codes that revision rev
+// foresees for the mistake.
+func BeErrorFor(mistake spec.Mistake, rev spec.Revision) types.GomegaMatcher {
+	codes := spec.CodesFor(mistake, rev)
+	return Satisfy("an error with code "+listCodes(codes), func(r *client.Reply) bool {
+		code, ok := r.Message.ErrorCode()
+		return ok && spec.Foresees(mistake, rev, spec.Code(code))
+	})
+}
+
+func listCodes(codes []spec.Code) string {
+	words := make([]string, 0, len(codes))
+	for _, c := range codes {
+		words = append(words, strconv.FormatInt(int64(c), 10))
+	}
+	return strings.Join(words, " or ")
+}
+
+// Describe says in a few words what an answer is.
+func Describe(r *client.Reply) string {
+	switch {
+	case !r.Answered():
+		return "no answer: " + reason(r.Err)
+	case r.Message.IsError():
+		return DescribeError(r.Message)
+	case r.Message.Has("result"):
+		return "a result: " + Excerpt(string(r.Message.Result()), 200)
+	default:
+		return Excerpt(string(r.Message.Raw), 200)
+	}
+}
+
+// DescribeError says in a few words what an error response holds.
+func DescribeError(m *wire.Message) string {
+	e, ok := m.Error()
+	if !ok {
+		return "an error that is no object: " + Excerpt(string(m.Member("error")), 200)
+	}
+	text, _ := wire.Text(e.Message)
+	return fmt.Sprintf("error %s %q", e.Code, Excerpt(text, 200))
+}
+
+// Excerpt returns the first n bytes of s, and says when there was more.
+func Excerpt(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "… (" + strconv.Itoa(len(s)) + " bytes)"
+}

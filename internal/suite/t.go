@@ -1,0 +1,155 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Opener opens conversations for a case; the engine provides it.
+type Opener interface {
+	// Open starts a fresh server in which nothing was said yet.
+	Open(ctx context.Context, o client.Options) (*client.Conversation, error)
+	// Shared returns the conversation that asking cases share.
+	Shared(ctx context.Context) (*client.Conversation, error)
+}
+
+// Env is what a case is run in.
+type Env struct {
+	Revision  spec.Revision
+	Transport spec.Transport
+	// Spoken are all handshake revisions that the server was seen to speak.
+	Spoken    []spec.Revision
+	Inventory *inventory.Inventory
+	Opener    Opener
+}
+
+// Observation is what a case says of one requirement.
+type Observation struct {
+	Requirement string
+	Outcome     verdict.Outcome // Kept, NotObserved, NotApplicable or Blocked; Note where Deviation is set
+	Reason      string
+	Deviation   *verdict.Deviation
+	Record      *transcript.Transcript // that the deviation's positions refer to
+}
+
+// T is a case's handle on the server. Its methods may be called from any
+// goroutine, those that open or end only from the case's own.
+type T struct {
+	Env
+	Case *Case
+
+	mu   sync.Mutex
+	seen []Observation
+}
+
+// NewT returns the handle for one run of case c.
+func NewT(c *Case, env Env) *T { return &T{Env: env, Case: c} }
+
+// Stop ends a case early; Panic is what travels up to whoever runs cases.
+type Stop struct {
+	Outcome verdict.Outcome
+	Reason  string
+}
+
+// Observations returns what the case said, in order.
+func (t *T) Observations() []Observation {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.seen)
+}
+
+func (t *T) add(o Observation) {
+	if !slices.Contains(t.Case.Requirements, o.Requirement) {
+		panic(fmt.Sprintf("case %s speaks of %s, which it does not list", t.Case.ID, o.Requirement))
+	}
+	if !spec.Requirements().Lookup(o.Requirement).AppliesTo(t.Revision, t.Transport) {
+		return // the sentence does not exist in this revision: nothing to say
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen = append(t.seen, o)
+}
+
+// Kept says that the requirement came up and was kept.
+func (t *T) Kept(requirement string) {
+	t.add(Observation{Requirement: requirement, Outcome: verdict.Kept})
+}
+
+// NotObserved says that nothing came up by which to judge the requirement.
+func (t *T) NotObserved(requirement, reason string) {
+	t.add(Observation{Requirement: requirement, Outcome: verdict.NotObserved, Reason: reason})
+}
+
+// NotApplicable says that the server does not offer what the requirement is about.
+func (t *T) NotApplicable(requirement, reason string) {
+	t.add(Observation{Requirement: requirement, Outcome: verdict.NotApplicable, Reason: reason})
+}
+
+// Deviates says that the server deviates, as seen in conversation c.
+func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
+	t.add(Observation{Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record})
+}
+
+// Skip ends the case: it does not apply to this server.
+func (t *T) Skip(reason string) { panic(Stop{verdict.NotApplicable, reason}) }
+
+// GiveUp ends the case: nothing can be said of what it did not judge yet.
+func (t *T) GiveUp(reason string) { panic(Stop{verdict.NotObserved, reason}) }
+
+// Conversation returns one whose handshake is done: the shared one for a
+// case that only asks, else one with a fresh server. It ends the case as
+// blocked where that can't be had.
+func (t *T) Conversation(ctx context.Context) *client.Conversation {
+	if !t.Case.Asks {
+		return t.Start(ctx, client.Options{})
+	}
+	c, err := t.Opener.Shared(ctx)
+	if err != nil {
+		panic(Stop{verdict.Blocked, err.Error()})
+	}
+	return c
+}
+
+// Start returns a conversation with a fresh server, its handshake done.
+func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
+	c := t.Open(ctx, o)
+	if err := c.Handshake(ctx); err != nil {
+		panic(Stop{verdict.Blocked, err.Error()})
+	}
+	return c
+}
+
+// Open returns a conversation with a fresh server in which nothing was said
+// yet. The engine ends it after the case.
+func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
+	if o.Revision == "" {
+		o.Revision = t.Revision
+	}
+	c, err := t.Opener.Open(ctx, o)
+	if err != nil {
+		panic(Stop{verdict.Blocked, err.Error()})
+	}
+	return c
+}
+
+// Fence ends the case as not observed where the server answers no fence.
+func (t *T) Fence(ctx context.Context, c *client.Conversation) {
+	if err := c.Fence(ctx); err != nil {
+		t.GiveUp("the fence was not answered: " + err.Error())
+	}
+}
+
+// Quiet ends the case as not observed where silence can't be proved.
+func (t *T) Quiet(ctx context.Context, c *client.Conversation) {
+	if err := c.Quiet(ctx); err != nil {
+		t.GiveUp("the fence was not answered: " + err.Error())
+	}
+}
