@@ -24,7 +24,6 @@ const (
 	InputClosed  Kind = "input-closed"  // we closed the server's stdin
 	Signalled    Kind = "signalled"     // we sent the signal in Detail
 	OutputClosed Kind = "output-closed" // end of file on the server's stdout
-	Flooded      Kind = "flooded"       // more output than we read; nothing after it is recorded
 	Exited       Kind = "exited"        // the process ended; Detail says how
 	Flooded      Kind = "flooded"       // the server sends more than can be taken in; Detail says what, Raw has its head
 	Remark       Kind = "remark"        // the harness's own note, such as the name of a case
