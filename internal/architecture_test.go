@@ -1,0 +1,198 @@
+package internal_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "github.com/mcp-conform/mcp-conform"
+
+// anything stands for every package of the module.
+const anything = "..."
+
+// layers says which packages of the module a package may import, lowest
+// first. A name that ends in /* holds for the folders directly below; the
+// first row that fits counts. Tests may import what they like.
+var layers = []struct {
+	pkg  string
+	uses []string
+}{
+	{"fixtures", nil},
+	{"internal/wire", nil},
+	{"internal/spec", []string{"fixtures"}},
+	{"internal/schema", []string{"fixtures", "internal/spec", "internal/wire"}},
+	{"internal/verdict", []string{"internal/spec"}},
+	{"internal/target", []string{"internal/spec"}},
+
+	{"internal/transcript", []string{"internal/wire"}},
+	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
+	{"internal/transport/*", []string{"internal/spec", "internal/transcript", "internal/transport"}},
+
+	{"internal/client", []string{"internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
+	{"internal/generate", []string{"internal/schema", "internal/spec", "internal/wire"}},
+	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
+	{"internal/suite", []string{
+		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
+	}},
+	{"internal/rules", []string{"internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire"}},
+
+	// The engine is handed its cases and never reaches for them.
+	{"internal/engine", []string{
+		"internal/client", "internal/inventory", "internal/rules", "internal/spec", "internal/suite", "internal/transcript",
+		"internal/transport", "internal/verdict", "internal/wire",
+	}},
+	{"suites", []string{"internal/suite", "suites/*"}},
+	{"suites/*", []string{
+		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/suite", "internal/transcript", "internal/wire",
+	}},
+	{"reporters", []string{"internal/spec", "internal/transcript", "internal/verdict"}},
+
+	// The judge and the judged share no opinions.
+	{"reference-server", []string{"internal/spec", "internal/wire"}},
+	{"reference-server/faults", []string{"internal/spec", "internal/wire", "reference-server"}},
+
+	{"internal/cli", []string{anything}},
+	{"cmd/mcp-conform", []string{"internal/cli"}},
+}
+
+func TestImportDirections(t *testing.T) {
+	imports, err := importsBelow("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(imports) < 5 {
+		t.Fatalf("only %d packages were found; the walk missed the module", len(imports))
+	}
+	for _, complaint := range judge(imports) {
+		t.Error(complaint)
+	}
+}
+
+func TestImportDirectionsAreKept(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		pkg, use string
+		want     []string
+	}{
+		{"downwards", "internal/client", "internal/wire", nil},
+		{"upwards", "internal/wire", "internal/client", []string{"internal/wire imports internal/client; it may import no package of the module"}},
+		{"across", "reporters", "internal/wire", []string{"reporters imports internal/wire; it may import internal/spec, internal/transcript, internal/verdict"}},
+		{"the judged reaches for the judge", "reference-server/faults", "internal/client", []string{"reference-server/faults imports internal/client; it may import internal/spec, internal/wire, reference-server"}},
+		{"a folder that a pattern names", "suites/tools", "internal/suite", nil},
+		{"a pattern on the other side", "suites", "suites/tools", nil},
+		{"a pattern is one folder deep", "suites/tools/deep", "internal/suite", []string{"internal/architecture_test.go has no row for suites/tools/deep; add one that says what it may import"}},
+		{"the meeting place", "internal/cli", "suites", nil},
+		{"an unknown package", "internal/news", "internal/wire", []string{"internal/architecture_test.go has no row for internal/news; add one that says what it may import"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, judge(map[string][]string{c.pkg: {c.use}})); diff != "" {
+				t.Errorf("complaints (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// judge returns what is wrong with the given imports, by package.
+func judge(imports map[string][]string) []string {
+	var complaints []string
+	for pkg, used := range imports {
+		uses, ok := allowed(pkg)
+		if !ok {
+			complaints = append(complaints, fmt.Sprintf("internal/architecture_test.go has no row for %s; add one that says what it may import", pkg))
+			continue
+		}
+		may := strings.Join(uses, ", ")
+		if may == "" {
+			may = "no package of the module"
+		}
+		for _, use := range used {
+			if !slices.ContainsFunc(uses, func(pattern string) bool { return pattern == anything || fits(pattern, use) }) {
+				complaints = append(complaints, fmt.Sprintf("%s imports %s; it may import %s", pkg, use, may))
+			}
+		}
+	}
+	slices.Sort(complaints)
+	return complaints
+}
+
+func allowed(pkg string) ([]string, bool) {
+	for _, row := range layers {
+		if fits(row.pkg, pkg) {
+			return row.uses, true
+		}
+	}
+	return nil, false
+}
+
+func fits(pattern, pkg string) bool {
+	ok, err := path.Match(pattern, pkg)
+	return err == nil && ok
+}
+
+// importsBelow returns the packages of the module at root that have other
+// files than tests, for all systems, with the packages of the module that
+// those files import.
+func importsBelow(root string) (map[string][]string, error) {
+	found := map[string][]string{}
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != root && leftOut(name, entry.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(name))
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(folder)
+		found[pkg] = append(found[pkg], ownImports(file.Imports)...)
+		return nil
+	})
+	for pkg, used := range found {
+		slices.Sort(used)
+		found[pkg] = slices.Compact(used)
+	}
+	return found, err
+}
+
+// leftOut tells whether a folder holds no packages of this module: it is
+// another module, data, or what a package manager installed.
+func leftOut(folder, name string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
+}
+
+func ownImports(specs []*ast.ImportSpec) []string {
+	var own []string
+	for _, s := range specs {
+		if name, err := strconv.Unquote(s.Path.Value); err == nil {
+			if pkg, ok := strings.CutPrefix(name, module+"/"); ok {
+				own = append(own, pkg)
+			}
+		}
+	}
+	return own
+}
