@@ -1,0 +1,123 @@
+package stdio
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// Serve is a server that is a Go function. It gets "TERM" and "INT" on
+// signals, and returns the exit code. When it is killed, ctx ends and its
+// streams are closed; it then has to return.
+type Serve = func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, signals <-chan string) (exitCode int)
+
+// InProcessDialer runs a Go function for each link.
+type InProcessDialer struct {
+	Limits Limits
+	title  string
+	serve  Serve
+}
+
+// InProcess returns a dialer whose servers are calls of serve. A panic in
+// serve ends the server as it would end a process: with a trace on stderr and
+// exit code 2.
+func InProcess(name string, serve Serve) *InProcessDialer {
+	return &InProcessDialer{title: name, serve: serve}
+}
+
+// Transport returns spec.Stdio.
+func (d *InProcessDialer) Transport() spec.Transport { return spec.Stdio }
+
+// Dial calls the function.
+func (d *InProcessDialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return open(rec, d.Limits, func(far farEnds) (peer, error) {
+		ctx, cancel := context.WithCancel(context.Background()) // the server outlives the dialing
+		f := &function{
+			title: d.title, far: far, cancel: cancel,
+			signals: make(chan string, 8), returned: make(chan struct{}),
+		}
+		go f.run(ctx, d.serve)
+		return f, nil
+	})
+}
+
+// function is a server in our own process.
+type function struct {
+	title    string
+	far      farEnds
+	cancel   context.CancelFunc
+	signals  chan string
+	returned chan struct{}
+
+	mu     sync.Mutex
+	gone   bool
+	killed bool
+	code   int
+}
+
+func (f *function) run(ctx context.Context, serve Serve) {
+	defer close(f.returned)
+	code := f.call(ctx, serve)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gone, f.code = true, code
+	f.cancel()
+	f.far.close()
+}
+
+func (f *function) call(ctx context.Context, serve Serve) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			_, _ = fmt.Fprintf(f.far.err, "panic: %v\n\n%s", p, debug.Stack())
+			code = 2
+		}
+	}()
+	return serve(ctx, f.far.in, f.far.out, f.far.err, f.signals)
+}
+
+func (f *function) name() string { return "in process: " + f.title }
+
+func (f *function) awaitExit() { <-f.returned }
+
+func (f *function) signal(name string, before func()) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone || f.killed || name != "TERM" && name != "INT" {
+		return false
+	}
+	before()
+	select {
+	case f.signals <- name:
+	default: // as with a process, signals that are not attended to merge
+	}
+	return true
+}
+
+func (f *function) kill() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone || f.killed {
+		return
+	}
+	f.killed = true
+	f.cancel()
+	f.far.close()
+}
+
+func (f *function) clear() (string, int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.killed {
+		return "signal: killed", -1
+	}
+	return fmt.Sprintf("exit status %d", f.code), f.code
+}

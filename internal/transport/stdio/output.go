@@ -1,0 +1,135 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+const (
+	// headKept is how much is kept of a line that is longer than the limit.
+	headKept = 4 << 10
+	// readSize is the size of one read, that of a pipe's buffer on Linux.
+	readSize = 64 << 10
+	// pieceCost is what a piece of stderr counts at least against the limit,
+	// so that a server that writes single bytes makes no endless transcript.
+	pieceCost = 64
+)
+
+// readOutput records stdout until it ends, and goes on reading when there is
+// nothing more to record, for a server must not block on a full pipe.
+func (l *link) readOutput() {
+	defer close(l.outDone)
+	o := output{link: l}
+	err := l.read(l.near.out, o.take)
+	o.finish()
+	closed := transcript.Event{Kind: transcript.OutputClosed}
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
+		closed.Detail = "the server exited, but a process that it left behind kept its stdout open"
+	}
+	l.rec.Add(closed)
+	l.end()
+}
+
+// read hands all that comes from f to take, until the end of the file, or,
+// once the server has exited, until nothing came for a while.
+func (l *link) read(f *os.File, take func([]byte)) error {
+	buf := make([]byte, readSize)
+	for {
+		if l.lingering.Load() {
+			_ = f.SetReadDeadline(time.Now().Add(linger))
+		}
+		n, err := f.Read(buf)
+		take(buf[:n])
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// output cuts stdout into lines and records them.
+type output struct {
+	link   *link
+	line   []byte // the line so far, or its head when it is cut
+	size   int64  // bytes of the line so far
+	cut    bool   // the line is longer than the limit
+	frames int    // recorded so far
+	deaf   bool   // nothing more is recorded
+}
+
+func (o *output) take(p []byte) {
+	for len(p) > 0 && !o.deaf {
+		line, rest, found := bytes.Cut(p, newline)
+		o.add(line)
+		if found {
+			o.record(false)
+		}
+		p = rest
+	}
+}
+
+// add adds p to the line.
+func (o *output) add(p []byte) {
+	o.size += int64(len(p))
+	if o.cut {
+		return
+	}
+	if o.size <= int64(o.link.limits.FrameBytes) {
+		o.line = append(o.line, p...)
+		return
+	}
+	o.cut = true
+	head := make([]byte, 0, headKept)
+	head = append(head, o.line[:min(len(o.line), headKept)]...)
+	o.line = append(head, p[:min(len(p), headKept-len(head))]...)
+	// Nobody must wait for a line that may never end.
+	o.flooded(fmt.Sprintf("more than %d bytes without a newline", o.link.limits.FrameBytes))
+}
+
+// record records the line and begins the next. A cut line is the last.
+func (o *output) record(unterminated bool) {
+	if o.frames == o.link.limits.Frames {
+		o.flooded(fmt.Sprintf("more than %d lines", o.link.limits.Frames))
+		o.deaf = true
+		return
+	}
+	o.frames++
+	o.link.rec.Add(transcript.Event{Kind: transcript.Received, Raw: o.line, Size: o.size, Unterminated: unterminated})
+	o.deaf = o.cut
+	o.line, o.size = nil, 0
+}
+
+func (o *output) flooded(what string) {
+	head := bytes.Clone(o.line[:min(len(o.line), headKept)])
+	o.link.rec.Add(transcript.Event{Kind: transcript.Flooded, Detail: what, Raw: head, Size: o.size})
+	o.link.end()
+}
+
+// finish records the piece after the last newline.
+func (o *output) finish() {
+	if o.size > 0 && !o.deaf {
+		o.record(true)
+	}
+}
+
+// readStderr records the beginning of stderr, and how much followed it.
+func (l *link) readStderr() {
+	defer close(l.errDone)
+	left, dropped := l.limits.StderrBytes, int64(0)
+	_ = l.read(l.near.err, func(p []byte) {
+		kept := p[:min(len(p), left)]
+		dropped += int64(len(p) - len(kept))
+		if len(kept) == 0 {
+			return
+		}
+		left -= min(left, max(len(kept), pieceCost))
+		l.rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: bytes.Clone(kept)})
+	})
+	if dropped > 0 {
+		l.rec.Remark(fmt.Sprintf("%d more bytes on the server's stderr were not recorded", dropped))
+	}
+}
