@@ -1,0 +1,228 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// ConsoleOptions say how a Console looks.
+type ConsoleOptions struct {
+	Color   bool // escape sequences for colours; see ColorWanted
+	Live    bool // out is a terminal: a status line is rewritten while areas run
+	Width   int  // columns; 0 means 100, less than 40 is taken as 40
+	Quiet   bool // only findings and the last line
+	Verbose bool // notes are listed, not only counted
+}
+
+// Console shows a run to a person: what is judged, a line an area while it
+// runs, then the findings, worst first, and the verdicts. Its methods may be
+// called from any goroutine. Errors of out are dropped, for a terminal that
+// went away must not change a verdict.
+type Console struct {
+	out io.Writer
+	o   ConsoleOptions
+
+	mu      sync.Mutex
+	areas   []*areaProgress // in the order in which they were first heard of
+	status  string          // the status line as it stands on the terminal
+	begun   bool            // a line was written
+	noticed map[string]bool
+}
+
+type areaProgress struct {
+	name                  string
+	done, total, findings int
+	printed               bool
+}
+
+// NewConsole returns a console that writes to out.
+func NewConsole(out io.Writer, o ConsoleOptions) *Console {
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	o.Width = max(o.Width, 40)
+	return &Console{out: out, o: o, noticed: map[string]bool{}}
+}
+
+// Begin says what is about to be judged: target is what people call the
+// server, with its name and version where they are known.
+func (c *Console) Begin(target string, transport spec.Transport, revisions []spec.Revision, cases int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.o.Quiet {
+		return
+	}
+	c.line(c.paint(bold, "judging "+clip(target, 2*c.o.Width)) +
+		fmt.Sprintf(" over %s · %s · %s", Visible(string(transport)), joinRevisions(revisions), count(cases, "case")))
+}
+
+// Area says how far an area is. It may be called often; an area's line is
+// final when done reaches total.
+func (c *Console) Area(area string, done, total, findings int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.o.Quiet {
+		return
+	}
+	a := c.area(area)
+	a.done, a.total, a.findings = done, total, findings
+	if done >= total && !a.printed {
+		a.printed = true
+		c.line(c.areaLine(a))
+	}
+	c.showStatus()
+}
+
+func (c *Console) area(name string) *areaProgress {
+	for _, a := range c.areas {
+		if a.name == name {
+			return a
+		}
+	}
+	a := &areaProgress{name: name}
+	c.areas = append(c.areas, a)
+	return a
+}
+
+func (c *Console) areaLine(a *areaProgress) string {
+	text := fmt.Sprintf("%-20s %s", Visible(a.name), count(a.total, "case"))
+	if a.findings == 0 {
+		return c.paint(green, "✓") + " " + text
+	}
+	return c.paint(yellow, "!") + " " + text + ", " + count(a.findings, "finding")
+}
+
+// Notice shows a text that the user should see during the run.
+func (c *Console) Notice(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notice(text)
+	c.showStatus()
+}
+
+func (c *Console) notice(text string) {
+	if c.o.Quiet || c.noticed[text] {
+		return
+	}
+	c.noticed[text] = true
+	for i, line := range wrap(text, c.o.Width-6, 4) {
+		c.line([]string{"note: ", "      "}[min(i, 1)] + line)
+	}
+}
+
+// End shows the findings, a line of verdicts for each revision, and last,
+// in plain words, what the run amounts to. Notices of r that were shown
+// before are not repeated.
+func (c *Console) End(r *verdict.Report) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.areas = nil // what did not finish has no status any more
+	for _, n := range r.Notices {
+		c.notice(n)
+	}
+	for _, e := range entries(r, c.o.Verbose) {
+		c.gap()
+		for _, line := range c.entryLines(&e) {
+			c.line(line)
+		}
+	}
+	c.gap()
+	if !c.o.Quiet {
+		for _, line := range tally(r, c.o.Width) {
+			c.line(line)
+		}
+	}
+	text, paint := conclusion(r)
+	c.line(c.paint(paint, text) + " · " + effort(&r.Stats))
+}
+
+// line takes the status line away and writes s as a line of its own.
+func (c *Console) line(s string) {
+	c.write(c.eraser() + defuse(s) + "\n")
+	c.status, c.begun = "", true
+}
+
+// gap sets what follows apart from what is on the screen.
+func (c *Console) gap() {
+	if c.begun {
+		c.line("")
+	}
+}
+
+// showStatus rewrites the status line: the areas that are at work.
+func (c *Console) showStatus() {
+	if !c.o.Live || c.o.Quiet {
+		return
+	}
+	var running []string
+	for _, a := range c.areas {
+		if a.done < a.total {
+			running = append(running, fmt.Sprintf("%s %d/%d", a.name, a.done, a.total))
+		}
+	}
+	status := ""
+	if len(running) > 0 {
+		// The last column stays free: some terminals wrap when it is filled.
+		status = clip("… "+strings.Join(running, " · "), c.o.Width-1)
+	}
+	if status != c.status {
+		c.write(c.eraser() + status)
+		c.status = status
+	}
+}
+
+// eraser overwrites the status line with spaces, which every terminal does
+// alike, and returns to its beginning.
+func (c *Console) eraser() string {
+	if c.status == "" {
+		return ""
+	}
+	return "\r" + strings.Repeat(" ", width(c.status)) + "\r"
+}
+
+func (c *Console) write(s string) { _, _ = io.WriteString(c.out, s) }
+
+// defuser breaks the marks by which CI systems recognise commands anywhere
+// in a line of a log.
+var defuser = strings.NewReplacer("##[", `#\u0023[`, "##vso[", `#\u0023vso[`, "##teamcity[", `#\u0023teamcity[`)
+
+// defuse keeps a line from being obeyed as a command by the CI system that
+// collects the log; GitHub also takes "::" after leading blanks.
+func defuse(line string) string {
+	if text := strings.TrimLeft(line, " "); strings.HasPrefix(text, "::") {
+		line = line[:len(line)-len(text)] + `\u003a` + text[1:]
+	}
+	return defuser.Replace(line)
+}
+
+type color string
+
+const (
+	none   color = ""
+	bold   color = "1"
+	dim    color = "2"
+	red    color = "1;31"
+	green  color = "32"
+	yellow color = "33"
+)
+
+func (c *Console) paint(p color, s string) string {
+	if !c.o.Color || p == none || strings.TrimSpace(s) == "" {
+		return s
+	}
+	return "\x1b[" + string(p) + "m" + s + "\x1b[0m"
+}
+
+func joinRevisions(rs []spec.Revision) string {
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = Visible(string(r))
+	}
+	return cmp.Or(strings.Join(names, ", "), "no revision")
+}

@@ -1,0 +1,227 @@
+package reporters
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// play runs a console through a short run that ends with r.
+func play(r *verdict.Report, o ConsoleOptions) string {
+	var b bytes.Buffer
+	c := NewConsole(&b, o)
+	c.Begin(r.Target, r.Transport, r.Revisions, 48)
+	c.Area("lifecycle", 0, 2, 0)
+	c.Area("base", 0, 3, 0)
+	c.Area("lifecycle", 1, 2, 0)
+	for _, n := range r.Notices {
+		c.Notice(n)
+	}
+	c.Area("lifecycle", 2, 2, 0)
+	c.Area("base", 3, 3, len(r.Findings))
+	c.Area("base", 3, 3, len(r.Findings)) // a repetition shows nothing
+	c.End(r)
+	return b.String()
+}
+
+func TestConsoleIsAsAgreed(t *testing.T) {
+	for _, s := range samples {
+		golden(t, s.name+".txt", []byte(play(s.build(), ConsoleOptions{Width: 80})))
+	}
+	golden(t, "every-verbose.txt", []byte(play(every(), ConsoleOptions{Verbose: true})))
+	golden(t, "every-quiet.txt", []byte(play(every(), ConsoleOptions{Quiet: true, Live: true})))
+	golden(t, "every-color.txt", []byte(strings.ReplaceAll(play(every(), ConsoleOptions{Color: true}), "\x1b", "ESC")))
+	live := play(every(), ConsoleOptions{Live: true, Width: 80})
+	golden(t, "every-live.txt", []byte(strings.ReplaceAll(live, "\r", "CR\n")))
+}
+
+func TestLiveLeavesTheSameScreenAsPlain(t *testing.T) {
+	for _, s := range samples {
+		plain := play(s.build(), ConsoleOptions{Width: 80})
+		if diff := cmp.Diff(plain, screen(play(s.build(), ConsoleOptions{Width: 80, Live: true}))); diff != "" {
+			t.Errorf("%s:\n%s", s.name, diff)
+		}
+	}
+}
+
+// screen does what a terminal does with \r: later text goes over earlier.
+func screen(out string) string {
+	lines := strings.Split(out, "\n")
+	for i, line := range lines {
+		var cells []rune
+		at := 0
+		for _, r := range line {
+			switch {
+			case r == '\r':
+				at = 0
+				continue
+			case at < len(cells):
+				cells[at] = r
+			default:
+				cells = append(cells, r)
+			}
+			at++
+		}
+		lines[i] = strings.TrimRight(string(cells), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestHostileConsoleIsBoundedAndInert(t *testing.T) {
+	out := play(hostile(), ConsoleOptions{Width: 80, Verbose: true})
+	if r, at := firstInvisible(strings.ReplaceAll(out, "\n", "")); at >= 0 {
+		t.Errorf("%U reached the terminal at %d", r, at)
+	}
+	if len(out) > 64<<10 {
+		t.Errorf("the console got %d bytes", len(out))
+	}
+	if m := regexp.MustCompile(`(?m)^\s*::.*|##(\[|vso|teamcity).*`).FindString(out); m != "" {
+		t.Errorf("a CI system would obey %q", m)
+	}
+}
+
+func TestFindingTakesTwelveLinesAtMost(t *testing.T) {
+	for _, r := range []*verdict.Report{every(), hostile()} {
+		for _, e := range entries(r, true) {
+			c := NewConsole(nil, ConsoleOptions{Width: 40})
+			lines := c.entryLines(&e)
+			if len(lines) > entryMax {
+				t.Errorf("%s takes %d lines:\n%s", e.Requirement, len(lines), strings.Join(lines, "\n"))
+			}
+			if all := strings.Join(lines, "\n"); hasOffending(&e) && !strings.Contains(all, "»") {
+				t.Errorf("%s does not show the offending event:\n%s", e.Requirement, all)
+			}
+		}
+	}
+}
+
+func hasOffending(e *entry) bool {
+	for _, ev := range e.Evidence {
+		if ev.Offending {
+			return true
+		}
+	}
+	return false
+}
+
+func TestExcerptKeepsTheOffendingEvent(t *testing.T) {
+	c := NewConsole(nil, ConsoleOptions{})
+	for n := 1; n <= 12; n++ {
+		for bad := range n {
+			events := make([]verdict.Evidence, n)
+			for i := range events {
+				events[i] = verdict.Evidence{Direction: "<", Text: fmt.Sprint("event ", i), Offending: i == bad}
+			}
+			for most := 2; most <= 4; most++ {
+				lines := c.excerptLines(events, most)
+				if len(lines) > most || !strings.Contains(strings.Join(lines, "\n"), fmt.Sprintf("» ← event %d", bad)) {
+					t.Fatalf("%d events, %d offending, %d lines: %q", n, bad, most, lines)
+				}
+			}
+		}
+	}
+}
+
+func TestCleanRunFitsOnAScreen(t *testing.T) {
+	r := clean()
+	var b bytes.Buffer
+	c := NewConsole(&b, ConsoleOptions{Width: 100})
+	c.Begin(r.Target, r.Transport, r.Revisions, 48)
+	for i := range 14 {
+		c.Area(fmt.Sprint("area", i), 1, 1, 0)
+	}
+	c.End(r)
+	if n := strings.Count(b.String(), "\n"); n > 23 { // and one for the prompt
+		t.Errorf("a clean run takes %d lines:\n%s", n, b.String())
+	}
+}
+
+func TestLastLine(t *testing.T) {
+	report := func(alter func(r *verdict.Report)) *verdict.Report {
+		r := clean()
+		alter(r)
+		return r
+	}
+	all := func(o verdict.Outcome) func(*verdict.Report) {
+		return func(r *verdict.Report) {
+			for i := range r.Verdicts {
+				r.Verdicts[i].Outcome = o
+			}
+		}
+	}
+	for want, r := range map[string]*verdict.Report{
+		"odd-server 1.2.3 keeps the protocol: no requirement broken in 4 revisions": clean(),
+		"odd-server 1.2.3: nothing could be judged":                                 report(all(verdict.NotObserved)),
+		"odd-server 1.2.3 breaks 3 requirements":                                    report(all(verdict.Broken)),
+		"odd-server 1.2.3: no verdict, the harness failed on 3 requirements":        report(all(verdict.HarnessError)),
+		"odd-server 1.2.3 breaks 1 requirement; the harness failed on 1 more, 1 with a warning, 1 flaky": report(func(r *verdict.Report) {
+			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Broken, verdict.HarnessError
+			r.Verdicts[2].Outcome, r.Verdicts[3].Outcome = verdict.Warning, verdict.Flaky
+		}),
+		"odd-server 1.2.3: no requirement broken as far as the run came (the run ended early: time is up)": report(func(r *verdict.Report) {
+			r.Incomplete = "time is up"
+		}),
+		"npx -y odd-server: nothing could be judged": {Target: "npx -y odd-server"},
+		"odd-server 1.2.3 keeps the protocol: no requirement broken in 2025-11-25": report(func(r *verdict.Report) {
+			r.Revisions = []spec.Revision{spec.V20251125}
+		}),
+	} {
+		if got, _ := conclusion(r); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestEqualFailuresOfTheHarnessAreToldOnce(t *testing.T) {
+	r := clean()
+	for i := range r.Verdicts {
+		r.Verdicts[i].Outcome, r.Verdicts[i].Reason = verdict.HarnessError, "the disk is full"
+	}
+	es := entries(r, false)
+	if len(es) != 1 || len(es[0].others) != 2 || len(es[0].revisions) != 4 {
+		t.Errorf("got %+v", es)
+	}
+}
+
+func TestConsoleTakesCallsFromManyGoroutines(t *testing.T) {
+	var b bytes.Buffer
+	c := NewConsole(&b, ConsoleOptions{Live: true, Width: 80})
+	c.Begin("x", spec.Stdio, spec.HandshakeRevisions(), 100)
+	var wg sync.WaitGroup
+	for i := range 10 {
+		wg.Go(func() {
+			for done := range 11 {
+				c.Area(fmt.Sprint("area", i), done, 10, 0)
+			}
+			c.Notice(fmt.Sprint("notice ", i))
+		})
+	}
+	wg.Wait()
+	c.End(clean())
+	for i := range 10 {
+		if n := strings.Count(screen(b.String()), fmt.Sprintf("✓ area%d ", i)); n != 1 {
+			t.Errorf("area %d has %d lines", i, n)
+		}
+	}
+}
+
+func TestAPipeIsNoTerminal(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if IsTerminal(w) || ColorWanted(w, func(string) string { return "" }) {
+		t.Error("a pipe is taken for a terminal")
+	}
+}

@@ -1,0 +1,179 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// entry is one finding as the console lists it: the same thing seen in
+// several revisions is told once.
+type entry struct {
+	verdict.Finding
+	revisions []spec.Revision
+	others    map[string]bool // requirements that the harness failed on for the same reason
+}
+
+// entries returns what is to be listed, heaviest first.
+func entries(r *verdict.Report, notes bool) []entry {
+	type sameness struct {
+		requirement, judge, summary, seen string
+		outcome                           verdict.Outcome
+		transport                         spec.Transport
+	}
+	at := map[sameness]int{}
+	var out []entry
+	add := func(f verdict.Finding, key sameness) *entry {
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key] = i
+			out = append(out, entry{Finding: f, others: map[string]bool{}})
+		}
+		e := &out[i]
+		if !slices.Contains(e.revisions, f.Revision) {
+			e.revisions = append(e.revisions, f.Revision)
+		}
+		return e
+	}
+	for _, f := range r.Findings {
+		if f.Outcome > verdict.Note || notes && f.Outcome == verdict.Note {
+			add(f, sameness{f.Requirement, f.Judge, f.Summary, f.Seen, f.Outcome, f.Transport})
+		}
+	}
+	for _, v := range r.Verdicts { // a failure of our own need not have a finding
+		if v.Outcome != verdict.HarnessError || len(v.Findings) > 0 {
+			continue
+		}
+		f := verdict.Finding{
+			Requirement: v.Requirement, Level: v.Level, Revision: v.Revision, Transport: v.Transport,
+			Outcome: v.Outcome, Summary: cmp.Or(v.Reason, "The harness failed and left no reason."),
+		}
+		e := add(f, sameness{summary: f.Summary, outcome: f.Outcome, transport: f.Transport})
+		if v.Requirement != e.Requirement {
+			e.others[v.Requirement] = true
+		}
+	}
+	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(b.Outcome, a.Outcome) })
+	for i := range out {
+		slices.Sort(out[i].revisions)
+	}
+	return out
+}
+
+// What a finding takes on the console, in lines.
+const (
+	entryMax   = 12
+	excerptMax = 4
+	replayMax  = 4096 // bytes; a longer command is of no use on a screen
+)
+
+var looks = map[verdict.Outcome]struct {
+	mark  string
+	color color
+}{
+	verdict.HarnessError: {"✗", red},
+	verdict.Broken:       {"✗", red},
+	verdict.Flaky:        {"~", yellow},
+	verdict.Warning:      {"!", yellow},
+	verdict.Note:         {"·", none},
+}
+
+// entryLines renders e in at most entryMax lines. Only the page and the
+// command may be longer than the width, for they are there to be copied.
+func (c *Console) entryLines(e *entry) []string {
+	look := looks[e.Outcome]
+	where := fmt.Sprintf("%s · %s · %s", e.Level, joinRevisions(e.revisions), e.Transport)
+	if e.Outcome == verdict.Flaky {
+		where += fmt.Sprintf(" · came back in %d of %d tries", e.Reproduced, e.Tries)
+	}
+	if n := len(e.others); n > 0 {
+		where = fmt.Sprintf("and %d more · %s", n, where)
+	}
+	out := []string{fmt.Sprintf("%s  %s  %s",
+		c.paint(look.color, look.mark+" "+strings.ToUpper(e.Outcome.String())),
+		c.paint(bold, clip(e.Requirement, c.o.Width)), clip(where, 2*c.o.Width))}
+	labelled := func(label, text string) {
+		if text == "" {
+			return
+		}
+		for _, line := range wrap(text, c.o.Width-2-len(label), 2) {
+			out = append(out, "  "+c.paint(dim, label)+line)
+			label = strings.Repeat(" ", len(label))
+		}
+	}
+	labelled("", e.Summary)
+	labelled("permitted  ", e.Permitted)
+	labelled("seen       ", e.Seen)
+
+	var last []string
+	if e.Page != "" {
+		last = append(last, "  "+c.paint(dim, clip(e.Page, 5*c.o.Width)))
+	}
+	if text := again(&e.Finding); text != "" {
+		last = append(last, "  "+text)
+	}
+	out = append(out, c.excerptLines(e.Evidence, min(excerptMax, entryMax-len(out)-len(last)))...)
+	return append(out, last...)
+}
+
+// excerptLines shows the events around the first offending one in at most
+// most lines, the last of which says how many are left out.
+func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
+	shown := events
+	if len(events) > most {
+		first := slices.IndexFunc(events, func(e verdict.Evidence) bool { return e.Offending })
+		from := min(max(0, first-(most-2)), len(events)-(most-1))
+		shown = events[from : from+most-1]
+	}
+	var out []string
+	for i := range shown {
+		e := &shown[i]
+		text := arrow(e) + " " + excerpt(e.Text, e.Size, c.o.Width-4)
+		if e.Offending {
+			text = c.paint(red, mark(e)+" "+text)
+		} else {
+			text = mark(e) + " " + text
+		}
+		out = append(out, text)
+	}
+	if left := len(events) - len(shown); left > 0 {
+		out = append(out, c.paint(dim, fmt.Sprintf("  … %s in the JSON report", count(left, "more event"))))
+	}
+	return out
+}
+
+// arrow shows which way an event went.
+func arrow(e *verdict.Evidence) string {
+	switch e.Direction {
+	case ">":
+		return "→"
+	case "<":
+		return "←"
+	}
+	return "!"
+}
+
+// mark points at the offending event.
+func mark(e *verdict.Evidence) string {
+	if e.Offending {
+		return "»"
+	}
+	return " "
+}
+
+// again is the command that shows a finding again.
+func again(f *verdict.Finding) string {
+	if len(f.Replay) == 0 {
+		return ""
+	}
+	line := ShellQuote(f.Replay)
+	if len(line) > replayMax {
+		return "again: the command is too long to be shown; the JSON report has it"
+	}
+	return "again: " + Visible(line)
+}

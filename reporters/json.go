@@ -1,0 +1,106 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// JSONFormat is the version of the document that JSON writes. It grows when
+// a reader of the older one would misread the newer one; fields that are
+// only added leave it as it is.
+const JSONFormat = 1
+
+// textLimit bounds, in bytes, every text in the document that a server can
+// choose, so that a report stays readable by ordinary tools.
+const textLimit = 64 << 10
+
+// JSON writes the whole report as one indented JSON object, described in
+// docs/reports.md. Equal reports give equal bytes but for the member stats.
+func JSON(w io.Writer, r *verdict.Report) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(document(r)); err != nil {
+		return fmt.Errorf("the report can't be written as JSON: %w", err)
+	}
+	_, err := w.Write(escapeInvisible(b.Bytes()))
+	return err
+}
+
+// document returns a copy of r with texts bounded and lists never null.
+func document(r *verdict.Report) *verdict.Report {
+	d := *r
+	d.Format = JSONFormat
+	d.Target, d.Incomplete = bounded(d.Target), bounded(d.Incomplete)
+	d.Server = verdict.Server{Name: bounded(d.Server.Name), Version: bounded(d.Server.Version)}
+	d.Revisions = list(d.Revisions)
+	d.NotSpoken = list(d.NotSpoken)
+	for i := range d.NotSpoken {
+		d.NotSpoken[i].Reason = bounded(d.NotSpoken[i].Reason)
+	}
+	d.Notices = list(d.Notices)
+	for i := range d.Notices {
+		d.Notices[i] = bounded(d.Notices[i])
+	}
+	d.Verdicts = list(d.Verdicts)
+	for i := range d.Verdicts {
+		v := &d.Verdicts[i]
+		v.Reason, v.Judges = bounded(v.Reason), list(v.Judges)
+	}
+	d.Findings = list(d.Findings)
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		f.Permitted, f.Seen, f.Replay = bounded(f.Permitted), bounded(f.Seen), list(f.Replay)
+		f.Evidence = list(f.Evidence)
+		for j := range f.Evidence {
+			e := &f.Evidence[j]
+			e.Size = max(e.Size, int64(len(e.Text)))
+			e.Text = head(e.Text, textLimit)
+		}
+	}
+	return &d
+}
+
+// list returns a copy of s that is never nil.
+func list[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }
+
+// bounded returns s, or its head and its size where it exceeds textLimit.
+func bounded(s string) string {
+	if len(s) <= textLimit {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes)", head(s, textLimit), len(s))
+}
+
+// escapeInvisible writes as \u escapes what would be invisible or obeyed
+// when the document is shown on a terminal. encoding/json leaves such
+// characters only inside strings, and only beyond ASCII (or DEL).
+func escapeInvisible(doc []byte) []byte {
+	hidden := func(r rune) bool { return r >= 0x7f && !unicode.IsGraphic(r) }
+	if bytes.IndexFunc(doc, hidden) < 0 {
+		return doc
+	}
+	var out []byte
+	for len(doc) > 0 {
+		r, size := utf8.DecodeRune(doc)
+		switch {
+		case !hidden(r):
+			out = append(out, doc[:size]...)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		doc = doc[size:]
+	}
+	return out
+}

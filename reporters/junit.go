@@ -1,0 +1,224 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+type junitSuites struct {
+	XMLName  xml.Name      `xml:"testsuites"`
+	Name     string        `xml:"name,attr"`
+	Tests    int           `xml:"tests,attr"`
+	Failures int           `xml:"failures,attr"`
+	Errors   int           `xml:"errors,attr"`
+	Time     string        `xml:"time,attr"` // of the whole run
+	Suites   []*junitSuite `xml:"testsuite"`
+}
+
+// junitSuite and junitCase carry no time of their own: cases run side by
+// side and several judge one requirement. Readers stumble over a missing
+// attribute, so it is zero.
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name      string        `xml:"name,attr"`
+	Classname string        `xml:"classname,attr"`
+	Time      string        `xml:"time,attr"`
+	Failure   *junitOutcome `xml:"failure"`
+	Error     *junitOutcome `xml:"error"`
+	Skipped   *junitOutcome `xml:"skipped"`
+	Output    string        `xml:"system-out,omitempty"`
+}
+
+type junitOutcome struct {
+	Type    string `xml:"type,attr"`
+	Message string `xml:"message,attr"`
+	Body    string `xml:",chardata"`
+}
+
+// What a JUnit document takes of a text or a list; readers of such files
+// load them whole and show messages on one line.
+const (
+	junitMessage  = 300  // columns of a message
+	junitText     = 2000 // columns of any text in a body
+	junitEvents   = 12   // events of a finding
+	junitFindings = 10   // findings of a verdict
+	noTime        = "0.000"
+)
+
+// JUnit writes the report as JUnit XML: a testsuite for each area and
+// revision, a testcase for each requirement. Only broken is a failure and
+// only a harness error is an error; what was not judged is skipped with its
+// reason. A run that ended early has one more testcase, which is an error.
+func JUnit(w io.Writer, r *verdict.Report) error {
+	doc := junitSuites{Name: "mcp-conform " + clip(judged(r), junitMessage), Time: seconds(r)}
+	findings := map[string]*verdict.Finding{}
+	for i := range r.Findings {
+		findings[r.Findings[i].ID] = &r.Findings[i]
+	}
+	suites := map[string]*junitSuite{}
+	suite := func(name string) *junitSuite {
+		s := suites[name]
+		if s == nil {
+			s = &junitSuite{Name: name, Time: noTime, Properties: junitProperties(r)}
+			suites[name] = s
+			doc.Suites = append(doc.Suites, s)
+		}
+		return s
+	}
+	if r.Incomplete != "" {
+		suite("run").add(junitCase{
+			Name: "run.complete", Classname: "mcp.run", Time: noTime,
+			Error: &junitOutcome{Type: "incomplete", Message: "the run ended early: " + clip(r.Incomplete, junitMessage)},
+		})
+	}
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		suite(Visible(v.Area + " " + string(v.Revision))).add(junitVerdict(v, findings))
+	}
+	for _, s := range doc.Suites {
+		doc.Tests += s.Tests
+		doc.Failures += s.Failures
+		doc.Errors += s.Errors
+	}
+	text, err := xml.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the report can't be written as XML: %w", err)
+	}
+	// Only bodies have newlines, and there they need no escape; what a
+	// server said can't look like one, for its & is escaped.
+	text = bytes.ReplaceAll(text, []byte("&#xA;"), []byte("\n"))
+	_, err = w.Write(slices.Concat([]byte(xml.Header), text, []byte("\n")))
+	return err
+}
+
+func (s *junitSuite) add(c junitCase) {
+	s.Cases = append(s.Cases, c)
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+}
+
+func junitProperties(r *verdict.Report) []junitProperty {
+	return []junitProperty{
+		{"target", clip(r.Target, junitMessage)},
+		{"transport", Visible(string(r.Transport))},
+		{"server", clip(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), junitMessage)},
+		{"tool", clip(strings.TrimSpace(r.Tool+" "+r.Version), junitMessage)},
+		{"seed", strconv.FormatUint(r.Seed, 10)},
+	}
+}
+
+func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding) junitCase {
+	c := junitCase{
+		Name:      Visible(v.Requirement),
+		Classname: Visible("mcp." + string(v.Revision) + "." + v.Area),
+		Time:      noTime,
+	}
+	var fs []*verdict.Finding
+	for _, id := range v.Findings {
+		if f := findings[id]; f != nil {
+			fs = append(fs, f)
+		}
+	}
+	outcome := &junitOutcome{Type: v.Outcome.String(), Message: junitReason(v, fs)}
+	switch v.Outcome {
+	case verdict.Broken:
+		outcome.Type = Visible(string(v.Level))
+		outcome.Body = junitBody(v, fs)
+		c.Failure = outcome
+	case verdict.HarnessError:
+		outcome.Body = junitBody(v, fs)
+		c.Error = outcome
+	case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
+		if name := v.Outcome.String(); !strings.HasPrefix(outcome.Message, name) {
+			outcome.Message = name + ": " + outcome.Message
+		}
+		c.Skipped = outcome
+	case verdict.Flaky, verdict.Warning, verdict.Note:
+		c.Output = junitBody(v, fs)
+	}
+	return c
+}
+
+// junitReason is the one line that says why a verdict is not kept.
+func junitReason(v *verdict.Verdict, fs []*verdict.Finding) string {
+	switch {
+	case v.Reason != "":
+		return clip(v.Reason, junitMessage)
+	case len(fs) > 0:
+		text := fs[0].Summary
+		if fs[0].Seen != "" {
+			text += " Seen: " + fs[0].Seen
+		}
+		return clip(text, junitMessage)
+	}
+	return "no reason was recorded"
+}
+
+func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%s%s\n", label, clip(text, junitText))
+		}
+	}
+	b.WriteByte('\n')
+	if q := spec.Requirements().Lookup(v.Requirement); q != nil {
+		line("", q.Statement)
+	}
+	line("", fmt.Sprintf("%s · %s · %s · %s", v.Outcome, v.Level, v.Revision, v.Transport))
+	line("", v.Reason)
+	for i, f := range fs {
+		if i == junitFindings {
+			line("", fmt.Sprintf("and %s, see the JSON report", count(len(fs)-i, "more finding")))
+			break
+		}
+		b.WriteByte('\n')
+		line(f.ID+" "+f.Outcome.String()+": ", f.Summary)
+		line("permitted: ", f.Permitted)
+		line("seen: ", f.Seen)
+		for j := range f.Evidence[:min(len(f.Evidence), junitEvents)] {
+			e := &f.Evidence[j]
+			fmt.Fprintf(&b, "%s %s %s\n", mark(e), arrow(e), excerpt(e.Text, e.Size, junitText))
+		}
+		if more := len(f.Evidence) - junitEvents; more > 0 {
+			line("", fmt.Sprintf("and %s, see the JSON report", count(more, "more event")))
+		}
+		line("page: ", f.Page)
+		line("", again(f))
+		line("", fmt.Sprintf("judged by %s, came back in %d of %d tries", f.Judge, f.Reproduced, f.Tries))
+	}
+	return b.String()
+}
+
+// seconds is the time of the run as the XSD wants it: digits and a point.
+func seconds(r *verdict.Report) string { return fmt.Sprintf("%.3f", max(0, r.Stats.Took.Seconds())) }

@@ -1,0 +1,30 @@
+// Package reporters shows a verdict.Report: on the console while a run goes
+// on and at its end, and in files for other tools. Whatever a server said is
+// hostile here: it is bounded in length and never written unescaped.
+package reporters
+
+import (
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Writer writes a finished report to w in one format. It does not alter r;
+// its error is the first one that w returned.
+type Writer func(w io.Writer, r *verdict.Report) error
+
+var writers = map[string]Writer{
+	"json":  JSON,
+	"junit": JUnit,
+}
+
+// ByName returns the writer of the format called name.
+func ByName(name string) (Writer, bool) {
+	w, ok := writers[name]
+	return w, ok
+}
+
+// Names returns the formats that ByName knows, in alphabetical order.
+func Names() []string { return slices.Sorted(maps.Keys(writers)) }

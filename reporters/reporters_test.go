@@ -1,0 +1,233 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var samples = []struct {
+	name  string
+	build func() *verdict.Report
+}{{"every", every}, {"clean", clean}, {"hostile", hostile}}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs; go test ./reporters -update rewrites it (-want +got):\n%s", file, diff)
+	}
+}
+
+func write(t *testing.T, w Writer, r *verdict.Report) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := w(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestFilesAreAsAgreed(t *testing.T) {
+	for _, s := range samples {
+		if s.name == "hostile" {
+			continue // too big to keep; its laws are below
+		}
+		golden(t, s.name+".json", write(t, JSON, s.build()))
+		golden(t, s.name+".xml", write(t, JUnit, s.build()))
+	}
+}
+
+func TestNames(t *testing.T) {
+	if diff := cmp.Diff([]string{"json", "junit"}, Names()); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range Names() {
+		if _, ok := ByName(name); !ok {
+			t.Errorf("%s is named and not found", name)
+		}
+	}
+	if _, ok := ByName("nothing"); ok {
+		t.Error("a format that does not exist is found")
+	}
+}
+
+func TestEqualReportsGiveEqualBytes(t *testing.T) {
+	for _, s := range samples {
+		later := s.build()
+		later.Stats.Started = later.Stats.Started.Add(time.Hour)
+		for _, name := range Names() {
+			w, _ := ByName(name)
+			if !bytes.Equal(write(t, w, s.build()), write(t, w, s.build())) {
+				t.Errorf("%s %s: two equal reports differ", name, s.name)
+			}
+			a, b := withoutStats(write(t, w, s.build())), withoutStats(write(t, w, later))
+			if !bytes.Equal(a, b) {
+				t.Errorf("%s %s: reports differ outside stats", name, s.name)
+			}
+		}
+	}
+}
+
+func withoutStats(doc []byte) []byte {
+	before, _, _ := bytes.Cut(doc, []byte("\n  \"stats\":"))
+	return before
+}
+
+func TestWritersLeaveTheReportAlone(t *testing.T) {
+	for _, name := range Names() {
+		w, _ := ByName(name)
+		r := hostile()
+		write(t, w, r)
+		if diff := cmp.Diff(hostile(), r); diff != "" {
+			t.Errorf("%s altered the report:\n%s", name, diff)
+		}
+	}
+}
+
+func TestHostileFilesAreBoundedAndInert(t *testing.T) {
+	for _, name := range Names() {
+		w, _ := ByName(name)
+		doc := write(t, w, hostile())
+		if len(doc) > 8<<20 {
+			t.Errorf("%s takes %d bytes", name, len(doc))
+		}
+		if r, at := firstInvisible(strings.ReplaceAll(string(doc), "\n", "")); at >= 0 {
+			t.Errorf("%s has %U at %d", name, r, at)
+		}
+		if !bytes.HasSuffix(doc, []byte("\n")) {
+			t.Errorf("%s does not end with a newline", name)
+		}
+	}
+}
+
+func TestJSONReadsBack(t *testing.T) {
+	doc := write(t, JSON, hostile())
+	var back struct {
+		Format   int
+		Verdicts []map[string]any
+		Findings []struct {
+			Permitted string
+			Replay    []string
+			Evidence  []struct{ Text, Direction string }
+		}
+	}
+	if err := json.Unmarshal(doc, &back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Format != JSONFormat {
+		t.Errorf("format is %d, want %d", back.Format, JSONFormat)
+	}
+	want := strings.ToValidUTF8(attack, "\ufffd")
+	want = strings.Replace(want, "\ufffd \U000e0041", "\ufffd\ufffd\ufffd\ufffd\ufffd \U000e0041", 1) // one for each byte
+	f := back.Findings[0]
+	if diff := cmp.Diff(want, f.Replay[len(f.Replay)-1]); diff != "" {
+		t.Errorf("a replay argument did not survive:\n%s", diff)
+	}
+	for _, member := range []string{"requirement", "verdict", "revision", "transport"} {
+		if _, ok := back.Verdicts[0][member]; !ok {
+			t.Errorf("a verdict lacks %q", member)
+		}
+	}
+	if bytes.Contains(doc, []byte(`\u003c`)) {
+		t.Error("the document has HTML escapes")
+	}
+	if bytes.Contains(write(t, JSON, &verdict.Report{}), []byte("null")) {
+		t.Error("an empty report has a null")
+	}
+}
+
+func TestJUnitSaysWhatTheVerdictsSay(t *testing.T) {
+	var doc junitSuites
+	if err := xml.Unmarshal(write(t, JUnit, every()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Tests != 18 || doc.Failures != 2 || doc.Errors != 2 {
+		t.Errorf("tests, failures, errors are %d, %d, %d; want 18, 2, 2", doc.Tests, doc.Failures, doc.Errors)
+	}
+	type shape struct{ Failure, Error, Skipped, Output bool }
+	want := map[string]shape{
+		"base.response-id-echo":           {Failure: true},
+		"base.json-rpc-2.0":               {},
+		"lifecycle.initialize-first":      {Output: true},
+		"lifecycle.instructions-optional": {Output: true},
+		"stdio.exit-on-sigterm":           {Output: true},
+		"stdio.responses-before-exit":     {Skipped: true},
+		"stdio.stderr-logging":            {Skipped: true},
+		"tools.list.answered":             {Skipped: true},
+		"tools.list.result-schema":        {Error: true},
+	}
+	got := map[string]shape{}
+	for _, s := range doc.Suites {
+		for _, c := range s.Cases {
+			got[c.Name] = shape{c.Failure != nil, c.Error != nil, c.Skipped != nil, c.Output != ""}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestJUnitValidates(t *testing.T) {
+	schema := os.Getenv("MCP_JUNIT_XSD")
+	if schema == "" {
+		t.Skip("MCP_JUNIT_XSD names no schema")
+	}
+	lint, err := exec.LookPath("xmllint")
+	if err != nil {
+		t.Skipf("xmllint is not installed: %v", err)
+	}
+	samples := append(samples[:len(samples):len(samples)], struct {
+		name  string
+		build func() *verdict.Report
+	}{"empty", func() *verdict.Report { return &verdict.Report{} }})
+	for _, s := range samples {
+		file := filepath.Join(t.TempDir(), "junit.xml")
+		if err := os.WriteFile(file, write(t, JUnit, s.build()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), lint, "--nonet", "--noout", "--schema", schema, file).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", s.name, err, head(string(out), 2000))
+		}
+	}
+}
+
+func TestWritersReturnTheErrorOfTheStream(t *testing.T) {
+	full := errors.New("no space left")
+	for _, name := range Names() {
+		w, _ := ByName(name)
+		if err := w(failing{full}, every()); !errors.Is(err, full) {
+			t.Errorf("%s returns %v", name, err)
+		}
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+var _ io.Writer = failing{}

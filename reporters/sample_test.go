@@ -1,0 +1,127 @@
+package reporters
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// every is a small report that has each outcome.
+func every() *verdict.Report {
+	r := &verdict.Report{
+		Format: 1, Tool: "mcp-conform", Version: "0.1.0",
+		Target: "npx -y odd-server", Transport: spec.Stdio,
+		Server: verdict.Server{Name: "odd-server", Version: "1.2.3"}, Seed: 7,
+		Revisions: []spec.Revision{spec.V20250618, spec.V20251125},
+		NotSpoken: []verdict.NotSpoken{{Revision: spec.V20241105, Reason: "the server answers 2025-11-25 when asked for it"}},
+		NotJudged: 14,
+		Notices:   []string{"No tool was called: none says that it only reads. --call-tools=all calls them."},
+		Stats: verdict.Stats{
+			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 940 * time.Millisecond,
+			Servers: 14, Cases: 48, Messages: 1234,
+		},
+	}
+	for i, rev := range r.Revisions {
+		say := func(id, area string, level spec.Level, o verdict.Outcome, reason string, findings ...string) {
+			r.Verdicts = append(r.Verdicts, verdict.Verdict{
+				Requirement: id, Area: area, Level: level, Revision: rev, Transport: spec.Stdio,
+				Outcome: o, Reason: reason, Findings: findings, Judges: []string{"some.judge"},
+			})
+		}
+		id := func(f string) string { return f + string("ab"[i]) }
+		say("base.response-id-echo", "base", spec.Must, verdict.Broken, "", id("F1"))
+		say("base.json-rpc-2.0", "base", spec.Must, verdict.Kept, "")
+		say("lifecycle.initialize-first", "lifecycle", spec.Must, verdict.Flaky, "", id("F2"))
+		say("lifecycle.instructions-optional", "lifecycle", spec.May, verdict.Note, "", id("F4"))
+		say("stdio.exit-on-sigterm", "transport-stdio", spec.Should, verdict.Warning, "", id("F3"))
+		say("stdio.responses-before-exit", "transport-stdio", spec.Should, verdict.Blocked, "blocked by F3")
+		say("stdio.stderr-logging", "transport-stdio", spec.May, verdict.NotObserved, "the server wrote nothing to stderr")
+		say("tools.list.answered", "tools", spec.Must, verdict.NotApplicable, "the server does not declare tools")
+		say("tools.list.result-schema", "tools", spec.Must, verdict.HarnessError, "the case tools.list panicked: index out of range")
+		add := func(f verdict.Finding) {
+			f.ID, f.Revision, f.Transport, f.Basis = id(f.ID), rev, spec.Stdio, spec.Keyword
+			f.Page = "https://modelcontextprotocol.io/specification/" + string(rev) + "/basic#responses"
+			f.Replay = []string{"mcp-conform", "run", "--revision", string(rev), "--focus", f.Judge, "--", "npx", "-y", "odd-server"}
+			f.Tries = 2
+			r.Findings = append(r.Findings, f)
+		}
+		add(verdict.Finding{
+			ID: "F3", Requirement: "stdio.exit-on-sigterm", Level: spec.Should, Judge: "stdio.sigterm",
+			Outcome: verdict.Warning, Summary: "The server did not exit on SIGTERM.",
+			Permitted: "the process ends within 2 s of SIGTERM", Seen: "it ran on until SIGKILL", Reproduced: 2,
+			Evidence: []verdict.Evidence{{Direction: "!", Text: "signal: killed", Size: 14, Offending: true}},
+		})
+		add(verdict.Finding{
+			ID: "F1", Requirement: "base.response-id-echo", Level: spec.Must, Judge: "envelope.id",
+			Outcome: verdict.Broken, Summary: "A response carries another id than the request that it answers.",
+			Permitted: "the number 3", Seen: `the string "3"`, Reproduced: 2,
+			Evidence: []verdict.Evidence{
+				{Direction: ">", Text: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, Size: 40},
+				{Direction: "<", Text: `{"jsonrpc":"2.0","id":1,"result":{}}`, Size: 36},
+				{Direction: ">", Text: `{"jsonrpc":"2.0","id":2,"method":"ping"}`, Size: 40},
+				{Direction: "<", Text: `{"jsonrpc":"2.0","id":2,"result":{}}`, Size: 36},
+				{Direction: ">", Text: `{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"progressToken":"a-long-one-that-goes-on"}}}`, Size: 106},
+				{Direction: "<", Text: `{"jsonrpc":"2.0","id":"3","result":{"tools":[]}}`, Size: 48, Offending: true},
+				{Direction: "<", Text: `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, Size: 61},
+			},
+		})
+		add(verdict.Finding{
+			ID: "F2", Requirement: "lifecycle.initialize-first", Level: spec.Must, Judge: "lifecycle.first",
+			Outcome: verdict.Flaky, Summary: "A request came before the handshake was over.",
+			Permitted: "ping, logging", Seen: "roots/list", Reproduced: 0,
+		})
+		add(verdict.Finding{
+			ID: "F4", Requirement: "lifecycle.instructions-optional", Level: spec.May, Judge: "lifecycle.note",
+			Outcome: verdict.Note, Summary: "The instructions are empty.",
+			Permitted: "a text, or no instructions", Seen: `""`, Reproduced: 2,
+		})
+	}
+	return r
+}
+
+// clean is a report on a server that keeps everything.
+func clean() *verdict.Report {
+	r := every()
+	r.Revisions, r.NotSpoken, r.Findings, r.Verdicts = spec.HandshakeRevisions(), nil, nil, nil
+	for _, rev := range r.Revisions {
+		for _, id := range []string{"base.response-id-echo", "lifecycle.initialize-first", "tools.list.answered"} {
+			r.Verdicts = append(r.Verdicts, verdict.Verdict{
+				Requirement: id, Area: strings.Split(id, ".")[0], Level: spec.Must,
+				Revision: rev, Transport: spec.Stdio, Outcome: verdict.Kept, Judges: []string{"some.judge"},
+			})
+		}
+	}
+	return r
+}
+
+// attack has what a terminal, an XML reader and a CI system would trip over.
+const attack = "\x1b[2J\x1b]0;owned\x07 ]]> <a&b>\"' \x00\x01\x7f\u0085\u009b31m\r\n::error file=x::pwned ##[error]pwned ##vso[task.setvariable]x ##teamcity[x] " +
+	"\u202egnp.exe\u2066\u200f\ufeff\u2028\ufffe \xff\xfe\xed\xa0\x80 \U000e0041 \\u001b é 漢字 "
+
+// hostile is every report with the attack in all that a server can choose,
+// a megabyte long each.
+func hostile() *verdict.Report {
+	r := every()
+	long := attack + strings.Repeat("A", 1<<20)
+	r.Server = verdict.Server{Name: long, Version: long}
+	r.Target, r.Incomplete = attack, long
+	r.Notices = []string{long}
+	r.NotSpoken[0].Reason = long
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		f.Seen, f.Permitted = long, strings.Repeat(" ::error::x", 1000)
+		f.Replay = append(f.Replay, attack)
+		for range 40 {
+			f.Evidence = append(f.Evidence, verdict.Evidence{Direction: "<", Text: attack, Size: 1 << 30})
+		}
+		f.Evidence[0].Text = long
+	}
+	for i := range r.Verdicts {
+		if r.Verdicts[i].Reason != "" {
+			r.Verdicts[i].Reason = long
+		}
+	}
+	return r
+}

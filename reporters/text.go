@@ -1,0 +1,126 @@
+package reporters
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible returns s on one line with everything that a reader would not see,
+// or that a terminal would obey, written as an escape: \n, \r and \t, \xff
+// for a byte that is not UTF-8, \u001b for control characters, bidi and other
+// format characters, line separators, private and unassigned code points
+// (\u{e0001} past four digits). Ordinary text stays as it is, backslashes
+// too: the result is for people, it can't be turned back.
+func Visible(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unicode.IsGraphic(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\u{%x}`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// head returns at most the first n bytes of s and does not split a character.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := n; i > n-utf8.UTFMax && i > 0; i-- {
+		if utf8.RuneStart(s[i]) {
+			return s[:i]
+		}
+	}
+	return s[:n]
+}
+
+// clip returns Visible(s), cut to a number of columns with an ellipsis. It
+// reads no more of s than it needs.
+func clip(s string, columns int) string {
+	v := Visible(head(s, utf8.UTFMax*(columns+1)))
+	if len(fit(v, columns)) == len(v) {
+		return v
+	}
+	return fit(v, columns-1) + "…"
+}
+
+// excerpt is clip for the beginning s of a frame of size bytes: where it
+// cuts, it says how many bytes there were.
+func excerpt(s string, size int64, columns int) string {
+	size = max(size, int64(len(s)))
+	v := Visible(head(s, utf8.UTFMax*(columns+1)))
+	if size == int64(len(s)) && len(fit(v, columns)) == len(v) {
+		return v
+	}
+	suffix := fmt.Sprintf("… (%d bytes)", size)
+	return fit(v, columns-width(suffix)) + suffix
+}
+
+// wrap breaks Visible(s) between words into at most lines lines of a number
+// of columns; what does not fit is cut with an ellipsis.
+func wrap(s string, columns, lines int) []string {
+	rest := clip(s, columns*lines)
+	var out []string
+	for len(out) < lines-1 && width(rest) > columns {
+		line := fit(rest, columns)
+		if at := strings.LastIndexByte(line, ' '); at > 0 && rest[len(line)] != ' ' {
+			line = line[:at]
+		}
+		rest = strings.TrimPrefix(rest[len(line):], " ")
+		out = append(out, line)
+	}
+	return append(out, clip(rest, columns))
+}
+
+// fit returns the longest beginning of s that takes no more than columns.
+func fit(s string, columns int) string {
+	for i, r := range s {
+		if columns -= runeWidth(r); columns < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth is 2 for what terminals draw wide and 1 for the rest, which
+// overrates combining marks: a line comes out short rather than long.
+func runeWidth(r rune) int {
+	if r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) ||
+		r >= 0xff01 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff {
+		return 2
+	}
+	return 1
+}
+
+// count says "1 thing" or "2 things".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
