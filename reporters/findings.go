@@ -127,7 +127,7 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	shown := events
 	if len(events) > most {
 		first := slices.IndexFunc(events, func(e verdict.Evidence) bool { return e.Offending })
-		from := min(max(0, first-(most-2)), len(events)-(most-1))
+		from := max(0, first-(most-2))
 		shown = events[from : from+most-1]
 	}
 	var out []string
