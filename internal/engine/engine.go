@@ -1,0 +1,161 @@
+// Package engine runs cases against a server and comes to verdicts: it probes
+// which revisions the server speaks, takes stock, runs the selected cases in a
+// pool, folds the rules over every conversation, tries each finding again on a
+// fresh server, and puts it all into one report.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Options say what is judged and how.
+type Options struct {
+	Dialer transport.Dialer
+	Cases  []suite.Case
+	Rules  []rules.Rule
+
+	// Revisions narrows what is judged; empty means every handshake
+	// revision that the server speaks.
+	Revisions []spec.Revision
+	Selection Selection
+	// Jobs is the number of servers that work at once; default: the cores.
+	// Servers that only wait to show that nothing comes, or to exit, do not
+	// count, up to four times as many.
+	Jobs int
+	// Timeout, StartTimeout: see client.Options.
+	Timeout, StartTimeout time.Duration
+	Policy                inventory.Policy
+	Seed                  uint64
+	Progress              Progress
+
+	// Target is how reports name the server; Version is the tool's.
+	Target, Version string
+	// Replay returns the command line that shows a finding again.
+	Replay func(r spec.Revision, focus ...string) []string
+	// Unconfirmed skips the second look at findings: for the self-test,
+	// whose server is known to be wrong.
+	Unconfirmed bool
+	// Tree, when set, is called once the plan stands, with every selected
+	// case and rule, beside the run; see Ginkgo.
+	Tree func(*Plan)
+}
+
+// Progress is told how a run goes on. Its methods are called from one
+// goroutine at a time.
+type Progress interface {
+	Begin(target string, t spec.Transport, revisions []spec.Revision, cases int)
+	Area(area string, done, total, findings int)
+	Notice(text string)
+}
+
+// UnreachableError says that the server could not be started or reached.
+type UnreachableError struct {
+	Reason string // what happened
+	Advice string // what to do
+	Stderr string // the end of what the server wrote to stderr; may be hostile
+	Err    error
+}
+
+func (e *UnreachableError) Error() string { return e.Reason }
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// NothingJudgedError says why no verdict could be reached.
+type NothingJudgedError struct{ Reason string }
+
+func (e *NothingJudgedError) Error() string { return "nothing could be judged: " + e.Reason }
+
+// ErrStatelessOnly: the server speaks only the stateless era.
+var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28, which is not judged yet (it answered server/discover and refused initialize)"}
+
+// Run judges the server. An error means that no report could be made: a
+// SelectionError, an UnreachableError or a NothingJudgedError.
+func Run(ctx context.Context, o Options) (*verdict.Report, error) {
+	o = o.withDefaults()
+	for i := range o.Cases {
+		if err := o.Cases[i].Check(); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.Selection.Compile(); err != nil {
+		return nil, err
+	}
+	if err := o.someSelected(); err != nil {
+		return nil, err
+	}
+	r := &run{o: o, started: time.Now()}
+	r.gate = newGate(o.Jobs)
+	defer r.gate.drain()
+	if err := r.probe(ctx); err != nil {
+		return nil, err
+	}
+	r.plan()
+	if len(r.units) == 0 && len(r.rulePairs) == 0 {
+		r.closeShared()
+		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", r.revisionNames(), o.Dialer.Transport())}
+	}
+	o.Progress.Begin(o.Target, o.Dialer.Transport(), r.revisions, r.tally.total())
+	var tree sync.WaitGroup
+	if o.Tree != nil {
+		plan := r.treePlan()
+		tree.Go(func() { o.Tree(plan) })
+	}
+	defer tree.Wait()
+	r.runUnits(ctx)
+	r.gate.drain()
+	if !o.Unconfirmed {
+		r.confirm(ctx)
+		r.gate.drain()
+	}
+	return r.report(ctx), nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	if o.Progress == nil {
+		o.Progress = noProgress{}
+	}
+	if o.Policy == "" {
+		o.Policy = inventory.CallSafe
+	}
+	if o.Replay == nil {
+		o.Replay = func(spec.Revision, ...string) []string { return nil }
+	}
+	return o
+}
+
+func (o *Options) clientOptions(r spec.Revision) client.Options {
+	return client.Options{Revision: r, Timeout: o.Timeout, StartTimeout: o.StartTimeout}
+}
+
+type noProgress struct{}
+
+func (noProgress) Begin(string, spec.Transport, []spec.Revision, int) {}
+func (noProgress) Area(string, int, int, int)                         {}
+func (noProgress) Notice(string)                                      {}
+
+// interrupted returns why the run has to end before its time, or "".
+func interrupted(ctx context.Context) string {
+	if ctx.Err() == nil {
+		return ""
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause.Error()
+	}
+	return "interrupted"
+}

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// plan makes units of the selected cases that apply.
+func (r *run) plan() {
+	r.settled = make(chan struct{})
+	var own, exclusive []*unit
+	for _, rev := range r.revisions {
+		pairs := r.o.pairs(rev)
+		shared := &unit{revision: rev, shares: true}
+		ruled := false
+		wanted := map[int]bool{}
+		for _, p := range pairs {
+			if p.caseIndex < 0 {
+				r.rulePairs = append(r.rulePairs, p)
+				ruled = true
+				continue
+			}
+			r.casePairs = append(r.casePairs, p)
+			wanted[p.caseIndex] = true
+		}
+		for i := range r.o.Cases {
+			c := &r.o.Cases[i]
+			if !wanted[i] || r.missing(c, rev) != "" {
+				continue
+			}
+			r.tally.add(c.Area())
+			switch {
+			case c.Asks:
+				shared.cases = append(shared.cases, c)
+			case c.Exclusive:
+				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, alone: true})
+			default:
+				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}})
+			}
+		}
+		if ruled || len(shared.cases) > 0 {
+			r.units = append(r.units, shared)
+		}
+	}
+	r.units = append(append(r.units, own...), exclusive...)
+}
+
+// missing returns why the case does not apply to what the server offers.
+func (r *run) missing(c *suite.Case, rev spec.Revision) string {
+	if r.handshakeFails != "" {
+		return ""
+	}
+	for _, need := range c.Needs {
+		if !r.stock[rev].Declares(need) {
+			return "the server does not declare " + need
+		}
+	}
+	return ""
+}
+
+// runUnits runs all units and waits until their servers are gone.
+func (r *run) runUnits(ctx context.Context) {
+	var all, sharing sync.WaitGroup
+	start := func(u *unit) {
+		all.Add(1)
+		var shared *sharedConversation
+		if u.shares {
+			shared = r.shared[u.revision]
+			sharing.Add(1)
+		}
+		after := func() {
+			if u.shares {
+				sharing.Done()
+			}
+			all.Done()
+		}
+		if ctx.Err() != nil {
+			after()
+			return
+		}
+		u.run(ctx, r, shared, func(c *suite.Case) { r.tally.done(r.o.Progress, c.Area(), u.deviations(c)) }, after)
+	}
+	workers := make(chan struct{}, cap(r.gate.live))
+	var started sync.WaitGroup
+	background := func(us []*unit) {
+		for _, u := range us {
+			workers <- struct{}{}
+			started.Go(func() { defer func() { <-workers }(); start(u) })
+		}
+	}
+	first := slices.IndexFunc(r.units, func(u *unit) bool { return !u.shares })
+	if first < 0 {
+		first = len(r.units)
+	}
+	unused := r.unused(r.units[:first])
+	background(r.units[:first])
+	if r.probePass != nil {
+		// The probe's conversations live on in the sharing units; when those
+		// are done, the right to have them ends.
+		started.Wait()
+		go func() { sharing.Wait(); r.endAll(unused); r.probePass.leave() }()
+	}
+	background(r.units[first:])
+	started.Wait()
+	all.Wait()
+}
+
+// unused returns the probe's conversations that no unit goes on with.
+func (r *run) unused(sharing []*unit) []*sharedConversation {
+	var out []*sharedConversation
+	for rev, s := range r.shared {
+		if !slices.ContainsFunc(sharing, func(u *unit) bool { return u.revision == rev }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (r *run) endAll(shared []*sharedConversation) {
+	for _, s := range shared {
+		if s.conv != nil {
+			r.end(s.conv)
+		}
+	}
+}
+
+// closeShared ends what the probe left open.
+func (r *run) closeShared() {
+	for _, s := range r.shared {
+		r.endAll([]*sharedConversation{s})
+	}
+	if r.probePass != nil {
+		r.probePass.leave()
+	}
+}
+
+func (u *unit) deviations(c *suite.Case) int {
+	n := 0
+	for _, s := range u.said {
+		if s.by == c && s.Deviation != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// tally counts cases an area for the progress.
+type tally struct {
+	mu    sync.Mutex
+	areas map[string]*areaTally
+}
+
+type areaTally struct{ done, total, found int }
+
+func (t *tally) add(area string) {
+	if t.areas == nil {
+		t.areas = map[string]*areaTally{}
+	}
+	if t.areas[area] == nil {
+		t.areas[area] = &areaTally{}
+	}
+	t.areas[area].total++
+}
+
+func (t *tally) total() int {
+	n := 0
+	for _, a := range t.areas {
+		n += a.total
+	}
+	return n
+}
+
+func (t *tally) done(p Progress, area string, found int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.areas[area]
+	a.done++
+	a.found += found
+	p.Area(area, a.done, a.total, a.found)
+}

@@ -1,0 +1,270 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// probed is what came of asking for one revision.
+type probed struct {
+	revision spec.Revision
+	conv     *client.Conversation // nil when the server could not be started
+	reply    *client.Reply
+	err      error  // that kept the server from being started
+	chose    string // the version in the answer
+}
+
+func (p *probed) spoken() bool { return p.chose == string(p.revision) }
+
+// dead tells whether no answer came at all.
+func (p *probed) dead() bool { return p.conv == nil || !p.reply.Answered() }
+
+// probe finds out which revisions the server speaks and takes stock in each.
+func (r *run) probe(ctx context.Context) error {
+	wanted := r.o.wanted()
+	if len(wanted) == 0 {
+		return &NothingJudgedError{fmt.Sprintf("%v is not judged yet; it can be once its suite exists", r.o.Revisions)}
+	}
+	pass := r.gate.enter(false)
+	results := r.ask(ctx, wanted[:1])
+	first := results[0]
+	if first.dead() {
+		defer func() { r.closeAll(results); pass.rest(); pass.leave() }()
+		return r.unreachable(ctx, first)
+	}
+	results = append(results, r.ask(ctx, wanted[1:])...)
+	if slices.ContainsFunc(results, (*probed).dead) {
+		results = r.retryAlone(ctx, results)
+	}
+	return r.settleProbe(ctx, pass, results)
+}
+
+// ask asks for each revision on a server of its own, all at once.
+func (r *run) ask(ctx context.Context, revisions []spec.Revision) []*probed {
+	out := make([]*probed, len(revisions))
+	var wg sync.WaitGroup
+	for i, rev := range revisions {
+		wg.Go(func() { out[i] = r.askOne(ctx, rev) })
+	}
+	wg.Wait()
+	return out
+}
+
+func (r *run) askOne(ctx context.Context, rev spec.Revision) *probed {
+	p := &probed{revision: rev, reply: &client.Reply{}}
+	p.conv, p.err = r.dial(ctx, r.o.clientOptions(rev))
+	if p.err != nil {
+		return p
+	}
+	p.reply = p.conv.Initialize(ctx)
+	p.chose = p.conv.Server().ProtocolVersion
+	if p.reply.Succeeded() && p.spoken() {
+		if err := p.conv.Initialized(ctx); err != nil {
+			p.reply.Err = err
+		}
+	}
+	return p
+}
+
+// retryAlone is for servers of which no second copy can run: it asks the dead
+// ones again with nothing else alive, and remembers if that helped.
+func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
+	r.closeAll(results)
+	for i, p := range results {
+		if !p.dead() {
+			continue
+		}
+		again := r.askOne(ctx, p.revision)
+		if again.dead() {
+			results[i] = again
+			r.closeAll(results[i : i+1])
+			continue
+		}
+		if !r.gate.one {
+			r.gate.one = true
+			r.notice("a second copy of the server failed to start beside the first, so one runs at a time")
+		}
+		results[i] = again
+		r.closeAll(results[i : i+1])
+	}
+	return results
+}
+
+// settleProbe decides what is judged. The conversations of spoken revisions
+// go on as the shared ones.
+func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
+	done := func() { r.closeAll(results); pass.rest(); pass.leave() }
+	for _, p := range results {
+		if p.spoken() {
+			r.revisions = append(r.revisions, p.revision)
+		} else {
+			r.notSpoken = append(r.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.why()})
+		}
+	}
+	slices.Sort(r.revisions)
+	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
+	if len(r.revisions) == 0 {
+		defer done()
+		if r.stateless(ctx) {
+			return ErrStatelessOnly
+		}
+		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chose).Published() {
+			return &NothingJudgedError{fmt.Sprintf("the server does not speak %v: %s", r.o.Revisions, results[0].why())}
+		}
+		r.handshakeFails = "the handshake failed: asked for " + string(results[0].revision) + ", " + results[0].why()
+		r.revisions = []spec.Revision{results[0].revision}
+		r.stock = map[spec.Revision]*inventory.Inventory{results[0].revision: inventory.Empty()}
+		return nil
+	}
+	r.stock = map[spec.Revision]*inventory.Inventory{}
+	r.shared = map[spec.Revision]*sharedConversation{}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, p := range results {
+		if !p.spoken() || r.gate.one {
+			continue
+		}
+		wg.Go(func() {
+			stock := inventory.Take(ctx, p.conv, r.o.Policy)
+			mu.Lock()
+			defer mu.Unlock()
+			r.stock[p.revision] = stock
+			r.shared[p.revision] = &sharedConversation{conv: p.conv}
+		})
+	}
+	wg.Wait()
+	for _, p := range results {
+		if r.stock[p.revision] == nil {
+			r.closeAll([]*probed{p})
+		}
+	}
+	pass.rest()
+	if r.gate.one {
+		pass.leave()
+		r.stockAlone(ctx)
+	} else {
+		r.probePass = pass
+	}
+	return nil
+}
+
+// stockAlone takes stock one server at a time.
+func (r *run) stockAlone(ctx context.Context) {
+	for _, rev := range r.revisions {
+		pass := r.gate.enter(true)
+		stock := inventory.Empty()
+		if conv, err := r.dial(ctx, r.o.clientOptions(rev)); err == nil {
+			if conv.Handshake(ctx) == nil {
+				stock = inventory.Take(ctx, conv, r.o.Policy)
+			}
+			r.end(conv)
+		}
+		r.stock[rev] = stock
+		r.shared[rev] = &sharedConversation{}
+		pass.rest()
+		pass.leave()
+	}
+}
+
+func (p *probed) why() string {
+	switch {
+	case p.err != nil:
+		return "the server could not be started: " + p.err.Error()
+	case !p.reply.Answered():
+		return "initialize was not answered"
+	case p.reply.Succeeded() && p.chose == "":
+		return "the answer to initialize names no protocolVersion"
+	case p.reply.Succeeded():
+		return "the server chose " + suite.Excerpt(p.chose, 80)
+	default:
+		return "the server answered initialize with " + suite.Describe(p.reply)
+	}
+}
+
+// stateless tells whether the server answers server/discover.
+func (r *run) stateless(ctx context.Context) bool {
+	conv, err := r.dial(ctx, r.o.clientOptions(spec.V20260728))
+	if err != nil {
+		return false
+	}
+	defer r.end(conv)
+	return conv.Handshake(ctx) == nil
+}
+
+func (r *run) closeAll(results []*probed) {
+	var wg sync.WaitGroup
+	for _, p := range results {
+		if p.conv != nil {
+			wg.Go(func() { r.end(p.conv) })
+		}
+	}
+	wg.Wait()
+}
+
+// unreachable explains a server that did not answer initialize. A server of
+// the stateless era may well stay silent there.
+func (r *run) unreachable(ctx context.Context, p *probed) error {
+	if p.conv == nil {
+		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
+	}
+	if reason := interrupted(ctx); reason != "" {
+		return &NothingJudgedError{reason + " while waiting for the answer to initialize"}
+	}
+	p.conv.Close()
+	if r.stateless(ctx) {
+		return ErrStatelessOnly
+	}
+	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
+	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
+	return e
+}
+
+// explainSilence says from a transcript why initialize was not answered.
+func explainSilence(events []*transcript.Event, waited time.Duration, ended bool) (reason, advice string) {
+	var junk, flooded, exited *transcript.Event
+	answered := 0
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.Received:
+			if answered++; junk == nil && (!e.Frame.Readable() || e.Cut()) {
+				junk = e
+			}
+		case transcript.Flooded:
+			flooded = e
+		case transcript.Exited:
+			exited = e
+		}
+	}
+	before := ""
+	if junk != nil {
+		before = fmt.Sprintf("; on stdout it wrote %q (%d bytes), which is no MCP message", suite.Excerpt(string(junk.Raw), 120), junk.Size)
+	}
+	const toStderr = "write logs and banners to stderr: stdout is for MCP messages alone"
+	switch {
+	case flooded != nil:
+		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, suite.Excerpt(string(flooded.Raw), 120)), toStderr
+	case ended && exited != nil:
+		return "the server ended before it answered initialize: " + exited.Detail + before, "run the command by hand: it has to keep running and read MCP messages from stdin"
+	case ended:
+		return "the server closed stdout before it answered initialize" + before, "keep stdout open until stdin is closed"
+	case junk != nil:
+		return fmt.Sprintf("the server did not answer initialize within %v%s", waited, before), toStderr
+	case answered > 0:
+		return fmt.Sprintf("the server wrote %d messages, but did not answer initialize within %v", answered, waited), "answer the request with its own id"
+	default:
+		return fmt.Sprintf("the server did not answer initialize within %v and wrote nothing to stdout", waited),
+			"check that the command starts an MCP server on stdio; one that starts slowly (npx that has to download first) needs --start-timeout 60s"
+	}
+}

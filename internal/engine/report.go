@@ -1,0 +1,269 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// ReportFormat is the version of the report's form; it grows when a reader
+// of an older form would misread a newer one.
+const ReportFormat = 1
+
+// report puts everything together.
+func (r *run) report(ctx context.Context) *verdict.Report {
+	if r.o.Unconfirmed {
+		r.found = r.collect()
+	}
+	reason := interrupted(ctx)
+	for _, c := range r.found {
+		if c.outcome > verdict.Note && c.tries == 0 && !r.o.Unconfirmed {
+			c.outcome = verdict.Flaky // the run ended before it could be tried again
+		}
+	}
+	p := &verdict.Report{
+		Format: ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
+		Target: r.o.Target, Transport: r.o.Dialer.Transport(), Seed: r.o.Seed,
+		Revisions: r.revisions, NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
+		Stats: verdict.Stats{
+			Started: r.started, Took: time.Since(r.started),
+			Servers: int(r.starts.Load()), Cases: r.tally.total(), Messages: int(r.messages.Load()),
+		},
+	}
+	for _, rev := range r.revisions {
+		s := r.stock[rev].Server
+		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
+	}
+	p.Findings = r.findings()
+	p.Verdicts = r.verdicts(p.Findings)
+	p.NotJudged = r.o.notJudged()
+	r.final = map[instance]verdict.Outcome{}
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		for _, judge := range v.Judges {
+			key := instance{judge, v.Revision}
+			r.final[key] = max(r.final[key], v.Outcome)
+		}
+	}
+	close(r.settled)
+	return p
+}
+
+// findings returns the candidates that are about selected requirements,
+// heaviest first. Judges that saw the same thing in the same place are one
+// finding: the case speaks, as it knows what it did.
+func (r *run) findings() []verdict.Finding {
+	selected := map[string]bool{}
+	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
+		selected[p.judge+" "+p.requirement.ID+" "+string(p.revision)] = true
+	}
+	var out []verdict.Finding
+	for _, c := range r.found {
+		if !selected[c.judge+" "+c.Requirement+" "+string(c.revision)] {
+			continue
+		}
+		q := spec.Requirements().Lookup(c.Requirement)
+		focus := []string{c.Requirement}
+		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
+			focus = append(focus, c.during.ID)
+		}
+		out = append(out, verdict.Finding{
+			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,
+			Transport: r.o.Dialer.Transport(), Judge: c.judge, Outcome: c.outcome,
+			Summary: c.Summary, Permitted: c.Permitted, Seen: c.Seen, Evidence: c.evidence,
+			Page: q.Page(c.revision), Replay: r.o.Replay(c.revision, focus...), Tries: c.tries, Reproduced: c.again,
+		})
+	}
+	slices.SortStableFunc(out, func(a, b verdict.Finding) int {
+		return cmp.Or(
+			-cmp.Compare(a.Outcome, b.Outcome),
+			cmp.Compare(a.Requirement, b.Requirement),
+			cmp.Compare(a.Revision, b.Revision),
+			cmp.Compare(a.Judge, b.Judge),
+			cmp.Compare(a.Summary, b.Summary),
+		)
+	})
+	for i := range out {
+		out[i].ID = fmt.Sprintf("F%d", i+1)
+	}
+	return out
+}
+
+// opinion is what one judge says of a requirement.
+type opinion struct {
+	outcome verdict.Outcome
+	reason  string
+}
+
+// verdicts merges what all judges say, a requirement and revision each.
+func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
+	opinions := r.opinions()
+	type place struct {
+		q   *spec.Requirement
+		rev spec.Revision
+	}
+	judges := map[place][]string{}
+	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
+		at := place{p.requirement, p.revision}
+		judges[at] = append(judges[at], p.judge)
+	}
+	var out []verdict.Verdict
+	for _, rev := range r.revisions {
+		for _, q := range spec.Requirements().All() {
+			at := place{q, rev}
+			if len(judges[at]) == 0 {
+				continue
+			}
+			v := verdict.Verdict{Requirement: q.ID, Area: q.Area, Level: q.Level, Revision: rev, Transport: r.o.Dialer.Transport(), Judges: judges[at]}
+			worst := opinion{verdict.NotApplicable, "no judge applies to this server"}
+			for i, judge := range judges[at] {
+				o := opinions[judge+" "+q.ID+" "+string(rev)]
+				if i == 0 || o.outcome > worst.outcome {
+					worst = o
+				}
+			}
+			v.Outcome = worst.outcome
+			for i := range findings {
+				if f := &findings[i]; f.Requirement == q.ID && f.Revision == rev {
+					v.Findings = append(v.Findings, f.ID)
+					v.Outcome = max(v.Outcome, f.Outcome)
+				}
+			}
+			if v.Outcome == worst.outcome && v.Outcome != verdict.Kept {
+				v.Reason = worst.reason
+			}
+			if v.Outcome == verdict.Blocked {
+				v.Reason = blockedBy(findings, rev) + v.Reason
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// blockedBy names the finding on the handshake that blocks the rest.
+func blockedBy(findings []verdict.Finding, rev spec.Revision) string {
+	for i := range findings {
+		f := &findings[i]
+		if f.Revision == rev && (strings.HasPrefix(f.Requirement, "lifecycle.initialize-") || strings.HasPrefix(f.Requirement, "versioning.")) {
+			return "by " + f.ID + ": "
+		}
+	}
+	return ""
+}
+
+// opinions returns, for "judge requirement revision", the heaviest thing said
+// that is no deviation; deviations are findings.
+func (r *run) opinions() map[string]opinion {
+	out := map[string]opinion{}
+	for _, p := range r.rulePairs {
+		out[p.judge+" "+p.requirement.ID+" "+string(p.revision)] = opinion{verdict.NotObserved, "it did not come up"}
+	}
+	for _, p := range r.casePairs {
+		key := p.judge + " " + p.requirement.ID + " " + string(p.revision)
+		if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+			out[key] = opinion{verdict.NotApplicable, reason}
+		} else {
+			out[key] = opinion{verdict.NotObserved, "the run ended before its case was run"}
+		}
+	}
+	set := func(key string, o opinion, first bool) {
+		if have, ok := out[key]; ok && (first || o.outcome > have.outcome) {
+			out[key] = o
+		}
+	}
+	firsts := map[string]bool{}
+	for _, u := range r.units {
+		for _, s := range u.said {
+			if s.Deviation != nil {
+				continue
+			}
+			key := s.by.ID + " " + s.Requirement + " " + string(u.revision)
+			set(key, opinion{s.Outcome, s.Reason}, !firsts[key])
+			firsts[key] = true
+		}
+		for _, rd := range u.ruled {
+			if rd.Subjects > 0 {
+				set(rd.Rule+" "+rd.Requirement+" "+string(rd.Revision), opinion{verdict.Kept, ""}, false)
+			}
+		}
+	}
+	return out
+}
+
+// notJudged counts the testable requirements of the judged era that neither
+// case nor rule judges yet.
+func (o *Options) notJudged() int {
+	judged := map[string]bool{}
+	for i := range o.Cases {
+		for _, id := range o.Cases[i].Requirements {
+			judged[id] = true
+		}
+	}
+	for i := range o.Rules {
+		for _, id := range o.Rules[i].Requirements {
+			judged[id] = true
+		}
+	}
+	n := 0
+	for _, q := range spec.Requirements().All() {
+		applies := slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return q.AppliesTo(r, o.Dialer.Transport()) })
+		if q.Testable != spec.No && applies && !judged[q.ID] {
+			n++
+		}
+	}
+	return n
+}
+
+// Bounds of what a finding quotes.
+const (
+	maxEvidence = 6
+	maxQuoted   = 2 << 10
+)
+
+// evidence quotes the events at the given positions; the last is the
+// offending one.
+func evidence(record *transcript.Transcript, at []int) []verdict.Evidence {
+	if record == nil || len(at) == 0 {
+		return nil
+	}
+	events := record.From(0)
+	offending := at[len(at)-1]
+	at = slices.Clone(at)
+	if len(at) > maxEvidence {
+		at = at[len(at)-maxEvidence:]
+	}
+	slices.Sort(at)
+	var out []verdict.Evidence
+	for _, i := range slices.Compact(at) {
+		if i < 0 || i >= len(events) {
+			continue
+		}
+		e := events[i]
+		v := verdict.Evidence{Direction: "!", At: e.At, Text: e.Detail, Size: e.Size, Offending: i == offending}
+		switch e.Kind {
+		case transcript.Sent, transcript.Received, transcript.Stderr:
+			v.Text = string(e.Raw[:min(len(e.Raw), maxQuoted)])
+			if e.Kind == transcript.Sent {
+				v.Direction = ">"
+			} else if e.Kind == transcript.Received {
+				v.Direction = "<"
+			}
+		default:
+			v.Text = string(e.Kind)
+			if e.Detail != "" {
+				v.Text += ": " + e.Detail
+			}
+			v.Size = int64(len(v.Text))
+		}
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// run is the state of one run.
+type run struct {
+	o       Options
+	started time.Time
+	gate    *gate
+
+	// Of the probe.
+	revisions      []spec.Revision
+	notSpoken      []verdict.NotSpoken
+	stock          map[spec.Revision]*inventory.Inventory
+	shared         map[spec.Revision]*sharedConversation
+	probePass      *pass // held while the probe's conversations go on
+	handshakeFails string
+
+	// Of the plan.
+	units     []*unit
+	rulePairs []pair
+	casePairs []pair
+	tally     tally
+	found     []*candidate // all deviations, equal ones merged
+
+	starts, messages atomic.Int64
+	lingers          atomic.Bool // a server did not exit when its stdin was closed
+
+	mu      sync.Mutex
+	notices []string
+	spent   map[*client.Conversation]bool // already shut down and counted
+	settled chan struct{}                 // closed when all verdicts stand
+	final   map[instance]verdict.Outcome  // for the spec tree
+}
+
+// instance is one case or rule in one revision.
+type instance struct {
+	judge    string
+	revision spec.Revision
+}
+
+func (r *run) notice(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notices = append(r.notices, text)
+	r.o.Progress.Notice(text)
+}
+
+func (r *run) revisionNames() string {
+	names := make([]string, 0, len(r.revisions))
+	for _, v := range r.revisions {
+		names = append(names, string(v))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (r *run) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
+	r.starts.Add(1)
+	return client.Open(ctx, r.o.Dialer, o)
+}
+
+// impatient is for servers that were seen to linger: waiting again shows nothing new.
+var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
+
+// end shuts a conversation down and counts it, once.
+func (r *run) end(c *client.Conversation) {
+	if r.lingers.Load() {
+		c.Shutdown(impatient)
+	} else {
+		c.Close()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.spent[c] {
+		return
+	}
+	if r.spent == nil {
+		r.spent = map[*client.Conversation]bool{}
+	}
+	r.spent[c] = true
+	closed := false
+	for _, e := range c.Record.From(0) {
+		switch e.Kind {
+		case transcript.Sent, transcript.Received:
+			r.messages.Add(1)
+		case transcript.InputClosed:
+			closed = true
+		case transcript.Signalled:
+			if closed {
+				r.lingers.Store(true)
+			}
+		}
+	}
+}
+
+// sharedConversation is the one that the asking cases of a revision share.
+type sharedConversation struct {
+	conv *client.Conversation // nil until opened
+}
+
+// opener opens conversations for one unit and remembers them.
+type opener struct {
+	r        *run
+	revision spec.Revision
+	pass     *pass
+	shared   *sharedConversation
+
+	mu    sync.Mutex
+	convs []*client.Conversation
+}
+
+func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversation, error) {
+	base := o.r.o.clientOptions(co.Revision)
+	if co.Timeout == 0 {
+		co.Timeout = base.Timeout
+	}
+	if co.StartTimeout == 0 {
+		co.StartTimeout = base.StartTimeout
+	}
+	co.Idle = o.pass.idle
+	conv, err := o.r.dial(ctx, co)
+	if err != nil {
+		return nil, fmt.Errorf("the server could not be started: %w", err)
+	}
+	o.keep(conv)
+	return conv, nil
+}
+
+func (o *opener) keep(conv *client.Conversation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.convs = append(o.convs, conv)
+}
+
+func (o *opener) all() []*client.Conversation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]*client.Conversation(nil), o.convs...)
+}
+
+func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
+	if o.shared == nil {
+		o.shared = &sharedConversation{}
+	}
+	s := o.shared
+	if s.conv != nil && s.conv.Alive() {
+		return s.conv, nil
+	}
+	conv, err := o.Open(ctx, client.Options{Revision: o.revision})
+	if err != nil {
+		return nil, err
+	}
+	s.conv = conv
+	if err := conv.Handshake(ctx); err != nil {
+		return nil, err
+	}
+	return conv, nil
+}
+
+// caseTime bounds a case: far more than any needs whose server answers.
+const caseTime = 90 * time.Second
+
+// errCaseTime is the cause of a case's end by its time.
+var errCaseTime = errors.New("the case took too long")
+
+// runCase runs one case and returns what it said. A case that panics, or does
+// not end with its context, is the harness's failure.
+func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env) []suite.Observation {
+	ctx, cancel := context.WithTimeoutCause(ctx, caseTime, errCaseTime)
+	defer cancel()
+	t := suite.NewT(c, env)
+	done := make(chan suite.Stop, 1)
+	go func() {
+		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: "nothing came up by which to judge it"}
+		defer func() {
+			switch p := recover().(type) {
+			case nil:
+			case suite.Stop:
+				stop = p
+			default:
+				stop = suite.Stop{Outcome: verdict.HarnessError, Reason: fmt.Sprintf("the case %s failed: %v", c.ID, p)}
+			}
+			done <- stop
+		}()
+		if r.handshakeFails != "" && c.Asks {
+			panic(suite.Stop{Outcome: verdict.Blocked, Reason: r.handshakeFails})
+		}
+		c.Run(ctx, t)
+	}()
+	stop := <-done
+	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
+		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
+	}
+	return complete(c, t.Observations(), stop)
+}
+
+// complete adds, for each requirement of which the case said nothing, why.
+func complete(c *suite.Case, said []suite.Observation, stop suite.Stop) []suite.Observation {
+	for _, id := range c.Requirements {
+		mentioned := false
+		for _, o := range said {
+			mentioned = mentioned || o.Requirement == id
+		}
+		if !mentioned || stop.Outcome == verdict.HarnessError {
+			said = append(said, suite.Observation{Requirement: id, Outcome: stop.Outcome, Reason: stop.Reason})
+		}
+	}
+	return said
+}

@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Selection narrows what is judged. Compile it before use.
+type Selection struct {
+	// Labels is an expression of Ginkgo's label language over area,
+	// requirement, judge, level, revision and transport.
+	Labels string
+	// Focus holds ids of requirements, cases and rules, exactly or as
+	// regular expressions; one has to match.
+	Focus []string
+
+	labels types.LabelFilter
+	exact  []string
+	focus  []*regexp.Regexp
+}
+
+// SelectionError is a selection that can't be used.
+type SelectionError struct{ Reason string }
+
+func (e *SelectionError) Error() string { return e.Reason }
+
+// Compile checks the expressions.
+func (s *Selection) Compile() error {
+	var err error
+	if s.labels, err = types.ParseLabelFilter(s.Labels); err != nil {
+		return &SelectionError{fmt.Sprintf("the label filter %q can't be read; write labels joined by &&, || and !, as in 'lifecycle && MUST': %v", s.Labels, firstLine(err.Error()))}
+	}
+	s.exact, s.focus = nil, nil
+	for _, f := range s.Focus {
+		re, err := regexp.Compile(f)
+		if err != nil {
+			return &SelectionError{fmt.Sprintf("the focus %q is no regular expression: %v", f, err)}
+		}
+		if spec.Requirements().Lookup(f) != nil {
+			s.exact = append(s.exact, f)
+			continue
+		}
+		s.focus = append(s.focus, re)
+	}
+	return nil
+}
+
+// Admits tells whether the judge's statement on the requirement is wanted.
+func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
+	if !s.labels(Labels(judge, area, q, r, t)) {
+		return false
+	}
+	if len(s.Focus) == 0 {
+		return true
+	}
+	return slices.Contains(s.exact, q.ID) || slices.ContainsFunc(s.focus, func(re *regexp.Regexp) bool {
+		return re.MatchString(q.ID) || re.MatchString(judge)
+	})
+}
+
+// Labels returns the labels of a judge's statement on a requirement.
+func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
+	labels := []string{area, q.ID, judge, string(q.Level), string(r), string(t)}
+	if q.Area != area {
+		labels = append(labels, q.Area)
+	}
+	return labels
+}
+
+func firstLine(s string) string {
+	for i := range s {
+		if s[i] == '\n' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// someSelected fails early where nothing can be selected in any revision.
+func (o *Options) someSelected() error {
+	for _, r := range o.wanted() {
+		if len(o.pairs(r)) > 0 {
+			return nil
+		}
+	}
+	return &SelectionError{"the selection is empty: no requirement, case or rule matches the filters; mcp-conform list shows what there is"}
+}
+
+// wanted returns the handshake revisions that are to be judged, newest first.
+func (o *Options) wanted() []spec.Revision {
+	var out []spec.Revision
+	for _, r := range spec.HandshakeRevisions() {
+		if len(o.Revisions) == 0 || slices.Contains(o.Revisions, r) {
+			out = append(out, r)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// pair is one judge's statement on one requirement in one revision.
+type pair struct {
+	judge       string
+	area        string
+	requirement *spec.Requirement
+	revision    spec.Revision
+	caseIndex   int // -1 for a rule
+}
+
+// pairs returns the selected statements in revision r.
+func (o *Options) pairs(r spec.Revision) []pair {
+	var out []pair
+	add := func(judge, area string, requirements []string, index int) {
+		for _, id := range requirements {
+			q := spec.Requirements().Lookup(id)
+			if q != nil && q.AppliesTo(r, o.Dialer.Transport()) && o.Selection.Admits(judge, area, q, r, o.Dialer.Transport()) {
+				out = append(out, pair{judge, area, q, r, index})
+			}
+		}
+	}
+	for i := range o.Cases {
+		if c := &o.Cases[i]; c.AppliesTo(r, o.Dialer.Transport()) {
+			add(c.ID, c.Area(), c.Requirements, i)
+		}
+	}
+	for i := range o.Rules {
+		add(o.Rules[i].ID, "rules", o.Rules[i].Requirements, -1)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// unit is what is run in one go: the cases that share a conversation, or one
+// case with servers of its own.
+type unit struct {
+	revision spec.Revision
+	cases    []*suite.Case
+	shares   bool // begins with the shared conversation, even without cases
+	alone    bool // no other server lives meanwhile
+
+	said  []said
+	ruled []ruled
+}
+
+// said is what a case observed.
+type said struct {
+	by *suite.Case
+	suite.Observation
+}
+
+// ruled is what a rule says of one conversation.
+type ruled struct {
+	rules.Result
+	record *transcript.Transcript
+	// during is the case in which each deviation was seen, nil for none.
+	during []*suite.Case
+}
+
+// caseMark begins the remark that tells which case what follows belongs to.
+const caseMark = "case "
+
+// run runs the unit; it returns when the work is done, and calls after when
+// all its servers are gone and the rules have judged.
+func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each func(*suite.Case), after func()) {
+	pass := r.gate.enter(u.alone)
+	o := &opener{r: r, revision: u.revision, pass: pass, shared: shared}
+	if shared != nil && shared.conv != nil {
+		o.keep(shared.conv)
+	}
+	if u.shares {
+		_, _ = o.Shared(ctx) // what goes wrong here, the rules and the cases see
+	}
+	env := suite.Env{Revision: u.revision, Transport: r.o.Dialer.Transport(), Spoken: r.revisions, Inventory: r.stock[u.revision], Opener: o}
+	for _, c := range u.cases {
+		if u.shares && o.shared != nil && o.shared.conv != nil {
+			o.shared.conv.Record.Remark(caseMark + c.ID)
+		}
+		for _, s := range r.runCase(ctx, c, env) {
+			u.said = append(u.said, said{c, s})
+		}
+		each(c)
+	}
+	if u.shares && o.shared != nil && o.shared.conv != nil {
+		o.shared.conv.Record.Remark(caseMark)
+		_ = o.shared.conv.Quiet(ctx) // for rules on what must not come; silence can't be proved where it fails
+	}
+	pass.rest()
+	r.reap(func() {
+		defer after()
+		defer pass.leave()
+		for _, conv := range o.all() {
+			r.end(conv)
+		}
+		u.judge(r, o.all())
+	})
+}
+
+// reap runs what is left to do for a unit beside the work.
+func (r *run) reap(f func()) { go f() }
+
+// judge folds the rules over the conversations of the unit.
+func (u *unit) judge(r *run, convs []*client.Conversation) {
+	for _, conv := range convs {
+		events := conv.Record.From(0)
+		for _, result := range rules.Judge(r.o.Rules, events, conv.Revision(), r.o.Dialer.Transport()) {
+			rd := ruled{Result: result, record: conv.Record}
+			for _, d := range result.Deviations {
+				rd.during = append(rd.during, u.caseAt(events, d.At))
+			}
+			u.ruled = append(u.ruled, rd)
+		}
+	}
+}
+
+// caseAt returns the case that was running at the last of the positions.
+func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
+	if !u.shares {
+		return u.cases[0]
+	}
+	last := len(events)
+	if len(at) > 0 {
+		last = at[len(at)-1]
+	}
+	for i := min(last, len(events)-1); i >= 0; i-- {
+		if e := events[i]; e.Kind == transcript.Remark && strings.HasPrefix(e.Detail, caseMark) {
+			id := strings.TrimPrefix(e.Detail, caseMark)
+			for _, c := range u.cases {
+				if c.ID == id {
+					return c
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// candidates returns the deviations of the unit, each with what it takes to
+// try it again.
+func (u *unit) candidates() []*candidate {
+	var out []*candidate
+	for _, s := range u.said {
+		if s.Deviation != nil {
+			out = append(out, newCandidate(s.by.ID, u.revision, s.by, *s.Deviation, s.Record))
+		}
+	}
+	for _, rd := range u.ruled {
+		for i, d := range rd.Deviations {
+			out = append(out, newCandidate(rd.Rule, rd.Revision, rd.during[i], d, rd.record))
+		}
+	}
+	for _, c := range out {
+		c.unit = u
+	}
+	return out
+}
+
+// candidate is a deviation that may become a finding.
+type candidate struct {
+	judge    string
+	revision spec.Revision
+	during   *suite.Case // nil: the greeting of the shared conversation
+	unit     *unit
+	verdict.Deviation
+	outcome  verdict.Outcome
+	evidence []verdict.Evidence
+	tries    int
+	again    int
+	merged   bool // another candidate speaks for it
+}
+
+func newCandidate(judge string, r spec.Revision, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {
+	q := spec.Requirements().Lookup(d.Requirement)
+	return &candidate{judge: judge, revision: r, during: during, Deviation: d, outcome: d.Outcome(q, r), evidence: evidence(record, d.At)}
+}
+
+// key is equal for deviations that are the same finding.
+func (c *candidate) key() string {
+	return strings.Join([]string{c.judge, string(c.revision), c.Requirement, c.Summary}, "\x00")
+}
