@@ -1,0 +1,128 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// openCapabilities asks for a revision that the server is known to speak, with
+// capabilities that it can't know.
+func openCapabilities(ctx context.Context, t *suite.T) {
+	caps := maps.Clone(client.AllCapabilities(t.Revision))
+	caps["x-unknown"] = map[string]any{}
+	caps["experimental"] = map[string]any{"com.example/x": map[string]any{}}
+	c := t.Open(ctx, client.Options{
+		Capabilities: caps,
+		Answer:       func(*wire.Message) []byte { return nil },
+	})
+	r := c.Initialize(ctx)
+	if !r.Succeeded() {
+		if !r.Answered() && (ctx.Err() != nil || r.Sent == nil) {
+			t.GiveUp("initialize could not be sent and waited for")
+		}
+		// Silence is judged here too: without these capabilities the same
+		// initialize is known to be answered.
+		deviates(t, c, r, unknownCapabilities, "initialize with unknown client capabilities is refused", "a result, as capabilities are an open set")
+		t.GiveUp("initialize with unknown client capabilities got no result")
+	}
+	t.Kept(unknownCapabilities)
+	t.Expect(c, r).Keeps(sameVersion, "the server answers a version it supports with another", suite.Satisfy(
+		"a result with protocolVersion "+string(t.Revision)+", which it accepted before",
+		func(r *client.Reply) bool {
+			version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
+			return ok && version == string(t.Revision)
+		}))
+	if err := c.Initialized(ctx); err != nil {
+		t.GiveUp("initialized could not be sent: " + err.Error())
+	}
+	survivesSilence(ctx, t, c)
+}
+
+// survivesSilence judges what becomes of a server whose requests are left
+// unanswered; it has to have sent one.
+func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
+	_ = c.Quiet(ctx)
+	request := firstRequest(c)
+	if request == nil {
+		t.NotObserved(errorsPrepared, "the server sent no request that could be left unanswered")
+		return
+	}
+	r := c.Ask(ctx, spec.MethodPing, nil)
+	switch {
+	case r.Answered():
+		t.Kept(errorsPrepared)
+	case ctx.Err() != nil || r.Sent == nil && !ended(r):
+		t.NotObserved(errorsPrepared, "the ping could not be sent and waited for")
+	default:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: errorsPrepared,
+			Summary:     "the server answers no more after a request of its own was left unanswered",
+			Permitted:   "a server that goes on serving",
+			Seen:        suite.Describe(r),
+			At:          positions(request, r.Sent),
+		})
+	}
+}
+
+func firstRequest(c *client.Conversation) *transcript.Event {
+	for _, e := range c.Record.From(0) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			if m.Kind == wire.Request {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// deficientInitialize leaves out what initialize must have. Any answer is
+// right, an acceptance included; a server that ends or falls silent is not
+// prepared. What was accepted can't be asked again, so that takes a fresh
+// server.
+func deficientInitialize(ctx context.Context, t *suite.T) {
+	c := t.Open(ctx, client.Options{})
+	fresh := func() {
+		end(c)
+		c = t.Open(ctx, client.Options{})
+	}
+	for _, missing := range []string{"capabilities", "clientInfo"} {
+		params := c.InitializeParams()
+		delete(params, missing)
+		r := ask(ctx, c, spec.MethodInitialize, params)
+		if !r.Answered() {
+			if ctx.Err() != nil || r.Sent == nil {
+				t.GiveUp("initialize could not be sent and waited for")
+			}
+			deviates(t, c, r, errorsPrepared, fmt.Sprintf("initialize without %s is not answered", missing), "an error response, or a result")
+			fresh()
+			continue
+		}
+		t.Kept(errorsPrepared)
+		if r.Succeeded() {
+			fresh()
+		}
+	}
+	if r := c.Initialize(ctx); r.Answered() {
+		t.Kept(errorsPrepared)
+	} else if ctx.Err() == nil {
+		deviates(t, c, r, errorsPrepared, "after a deficient initialize one that is sound is not answered", "any answer")
+	}
+}
+
+// ask waits for the answer as long as a server may take to start.
+func ask(ctx context.Context, c *client.Conversation, method string, params map[string]any) *client.Reply {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().StartTimeout, client.ErrUnanswered)
+	defer cancel()
+	return c.Ask(ctx, method, params)
+}

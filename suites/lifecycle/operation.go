@@ -1,0 +1,62 @@
+package lifecycle
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// listMethods are the list methods and the capabilities that they belong to.
+var listMethods = []struct{ capability, method string }{
+	{"tools", spec.MethodToolsList},
+	{"prompts", spec.MethodPromptsList},
+	{"resources", spec.MethodResourcesList},
+	{"resources", spec.MethodResourcesTemplates},
+}
+
+func servesDeclared(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	if r := c.Ask(ctx, spec.MethodPing, nil); r.Succeeded() {
+		t.Kept(serves)
+	} else {
+		t.NotObserved(serves, "the ping got no result, which ping.responds judges")
+	}
+	for _, list := range listMethods {
+		// A server without templates may well lack their method; whether it
+		// may is the business of the resources area.
+		if list.method == spec.MethodResourcesTemplates || !c.Server().Declares(list.capability) {
+			continue
+		}
+		t.Expect(c, c.Ask(ctx, list.method, nil)).Keeps(serves, "the list of a declared capability is refused after initialized", suite.BeResult())
+	}
+}
+
+func refusesUndeclared(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	asked := false
+	for _, list := range listMethods {
+		if c.Server().Declares(list.capability) {
+			continue
+		}
+		asked = true
+		r := c.Ask(ctx, list.method, nil)
+		if !t.Expect(c, r).Keeps(undeclared, "a method of a capability that was not declared is served", suite.BeAnyError()) {
+			continue
+		}
+		if code, ok := r.Message.ErrorCode(); !ok || !spec.Foresees(spec.UnknownMethod, t.Revision, spec.Code(code)) {
+			t.Deviates(c, verdict.Deviation{
+				Requirement: undeclared,
+				Summary:     "a method of a capability that was not declared is refused with another code than that of an unknown method",
+				Permitted:   "any error; -32601 says best that there is no such method here",
+				Seen:        suite.Describe(r),
+				At:          positions(r.Sent, r.Event),
+				Weight:      verdict.OnlyNote,
+			})
+		}
+	}
+	if !asked {
+		t.NotApplicable(undeclared, "the server declares tools, prompts and resources")
+	}
+}

@@ -1,0 +1,140 @@
+package lifecycle
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// unregulated does in one conversation what the text leaves open, the second
+// initialize last, since after it the revision is in doubt. A server lost on
+// the way is replaced by a fresh one.
+func unregulated(ctx context.Context, t *suite.T) {
+	c := t.Open(ctx, client.Options{})
+	usable := requestFirst(ctx, t, c)
+	replace := func() {
+		if !usable || !c.Alive() {
+			end(c)
+			c, usable = t.Start(ctx, client.Options{}), true
+		}
+	}
+	for _, method := range []string{"shutdown", "exit"} {
+		replace()
+		asksToEnd(ctx, t, c, method)
+	}
+	replace()
+	initializeAgain(ctx, t, c)
+	announcesEnd(ctx, t, c)
+}
+
+// requestFirst sends a request before initialize. It returns whether the
+// handshake was completed after it.
+func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+	early := wire.NewRequest(c.NewID(), spec.MethodToolsList, nil)
+	if err := c.Send(ctx, early); err != nil {
+		t.NotObserved(beforeInitialize, "the request could not be sent: "+err.Error())
+		return false
+	}
+	r := c.Initialize(ctx)
+	switch {
+	case ended(r):
+		deviates(t, c, r, beforeInitialize, "a request before initialize ends the server", "an error, a result or silence")
+		return false
+	case !r.Answered():
+		t.NotObserved(beforeInitialize, "after a request before it, initialize was not answered")
+		return false
+	case !r.Succeeded() || c.Server().ProtocolVersion != string(t.Revision) || c.Initialized(ctx) != nil:
+		t.Kept(beforeInitialize)
+		return false
+	}
+	if c.Fence(ctx) != nil && !c.Alive() {
+		deviates(t, c, r, beforeInitialize, "a request before initialize ends the server", "an error, a result or silence")
+		return false
+	}
+	t.Kept(beforeInitialize)
+	return true
+}
+
+// asksToEnd sends a request that other protocols end with.
+func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
+	r := c.Ask(ctx, method, nil)
+	if ended(r) && r.Sent != nil {
+		deviates(t, c, r, noShutdown, "a request named shutdown or exit ends the server", "an error: there is no such method")
+		return
+	}
+	t.Expect(c, r).Keeps(noShutdown, "a request named shutdown or exit is served", suite.BeAnyError())
+}
+
+// initializeAgain asks a running session for another version, where the
+// server speaks one, so that a changed mind shows.
+func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
+	params := c.InitializeParams()
+	for _, r := range t.Spoken {
+		if r != t.Revision {
+			params["protocolVersion"] = string(r)
+		}
+	}
+	id := c.NewID()
+	r := c.Probe(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params))
+	if !c.Alive() {
+		deviates(t, c, r, reinitialize, "a second initialize ends the server", "an error, a result or silence")
+		return
+	}
+	t.Kept(reinitialize)
+	if !r.Succeeded() {
+		return
+	}
+	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok && version != string(t.Revision) {
+		deviates(t, c, r, reinitialize, "a second initialize is answered with another version than was agreed on", "an error, or the version agreed on")
+	}
+}
+
+// farewells are what a message that announces the end is called in other
+// protocols.
+var farewells = []string{"shutdown", "exit", "quit", "bye", "goodbye", "close", "closing", "closed", "disconnect", "terminated"}
+
+// announcesEnd closes the server's input and looks whether the server says
+// goodbye by a message of its own.
+func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
+	if t.Transport != spec.Stdio || !c.Alive() {
+		return
+	}
+	from := c.Record.Len()
+	if c.CloseInput() != nil {
+		return
+	}
+	wait, cancel := context.WithTimeout(ctx, c.Options().Patience.AfterClose)
+	defer cancel()
+	defer c.Options().Idle()()
+	farewell, err := c.Await(wait, from, isFarewell)
+	if err != nil {
+		return // it ended, or did not, without a word
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: noShutdown,
+		Summary:     "the server announces its end by a message of its own",
+		Permitted:   "to exit without a word: the end of the stream is the sign",
+		Seen:        suite.Excerpt(string(farewell.Raw), 200),
+		At:          positions(farewell),
+	})
+}
+
+func isFarewell(e *transcript.Event) bool {
+	if e.Kind != transcript.Received {
+		return false
+	}
+	for _, m := range e.Messages() {
+		name := strings.ToLower(m.Method[strings.LastIndexByte(m.Method, '/')+1:])
+		if m.Method != "" && slices.Contains(farewells, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,195 @@
+package versioning
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// ancient is older than any revision, so that no server can take it for one
+// that it has not heard of yet.
+const ancient = "1900-01-01"
+
+// unknownVersions are asked for one after the other, each of a fresh server,
+// since a connection is initialized once.
+var unknownVersions = []string{ancient, "2999-01-01", "not-a-version"}
+
+// unknownVersion runs in full in the newest revision that the server speaks:
+// a request for a version that no one knows is the same in all of them, and
+// each one costs a server.
+func unknownVersion(ctx context.Context, t *suite.T) {
+	if last := newest(t.Spoken); last != "" && t.Revision != last {
+		for _, id := range t.Case.Requirements {
+			t.NotObserved(id, "judged once for all revisions, in "+string(last))
+		}
+		return
+	}
+	n := &negotiation{t: t, accepted: map[string]bool{}}
+	for _, r := range t.Spoken {
+		n.accepted[string(r)] = true
+	}
+	for _, version := range unknownVersions {
+		n.ask(ctx, version)
+	}
+}
+
+// negotiation is what was learnt of one server so far.
+type negotiation struct {
+	t *suite.T
+	// accepted says of a version whether the server answers a request for it
+	// with the same.
+	accepted map[string]bool
+}
+
+func (n *negotiation) ask(ctx context.Context, version string) {
+	t := n.t
+	c := t.Open(ctx, client.Options{Version: version})
+	r := c.Initialize(ctx)
+	switch {
+	case r.Succeeded():
+		t.Kept(errorsPrepared)
+		n.offered(ctx, c, r, version)
+	case r.Answered():
+		t.Kept(errorsPrepared)
+		n.refused(c, r)
+	case ctx.Err() != nil || r.Sent == nil:
+		t.GiveUp("initialize could not be sent and waited for")
+	default: // it is known to answer initialize with a version it speaks
+		for _, id := range []string{otherVersion, errorsPrepared} {
+			t.Deviates(c, verdict.Deviation{
+				Requirement: id,
+				Summary:     "initialize with an unknown version is not answered",
+				Permitted:   "a result with a version that the server supports",
+				Seen:        suite.Describe(r) + ", asked for " + version,
+				At:          positions(r.Sent),
+			})
+		}
+	}
+	end(c)
+}
+
+// end closes a conversation before the next is opened: some servers tolerate
+// no second copy of themselves. Others may work while this one exits.
+func end(c *client.Conversation) {
+	defer c.Options().Idle()()
+	c.Close()
+}
+
+// offered judges a result, which has to name a version that the server
+// accepts when it is asked for.
+func (n *negotiation) offered(ctx context.Context, c *client.Conversation, r *client.Reply, asked string) {
+	t := n.t
+	offer, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
+	if !ok {
+		t.NotObserved(otherVersion, "the answer names no version, which lifecycle.initialize-response judges")
+		return
+	}
+	if offer == asked {
+		n.deviates(c, r, otherVersion, "the server accepts a version that does not exist", "another version, one that the server supports")
+		return
+	}
+	end(c)
+	accepted, err := n.accepts(ctx, offer)
+	if err != nil {
+		t.NotObserved(otherVersion, "the version that the server offered could not be asked for: "+err.Error())
+		return
+	}
+	if !accepted {
+		n.deviates(c, r, otherVersion, "the server offers a version that it does not accept when it is asked for", "a version that the server supports")
+		return
+	}
+	t.Kept(otherVersion)
+	if asked == ancient {
+		n.latest(c, r, offer)
+	}
+}
+
+// accepts asks a fresh server for the version, unless that was done before.
+// An error means that no answer came.
+func (n *negotiation) accepts(ctx context.Context, version string) (bool, error) {
+	if known, ok := n.accepted[version]; ok {
+		return known, nil
+	}
+	c := n.t.Open(ctx, client.Options{Version: version})
+	defer end(c)
+	r := c.Initialize(ctx)
+	if !r.Answered() {
+		return false, r.Err
+	}
+	n.accepted[version] = r.Succeeded() && c.Server().ProtocolVersion == version
+	return n.accepted[version], nil
+}
+
+// latest judges whether the offer is the newest that can be agreed on by a
+// handshake.
+func (n *negotiation) latest(c *client.Conversation, r *client.Reply, offer string) {
+	last := string(newest(n.t.Spoken))
+	handshake := slices.Contains(spec.HandshakeRevisions(), spec.Revision(offer))
+	switch {
+	case last == "":
+		n.t.NotObserved(latestVersion, "it is not known which revisions the server speaks")
+	case offer == last:
+		n.t.Kept(latestVersion)
+	case !handshake && spec.Revision(offer).Published():
+		n.deviates(c, r, latestVersion, "the server offers a revision that has no handshake", "the newest version that the server supports with a handshake, "+last)
+	case offer < last:
+		n.deviates(c, r, latestVersion, "the version offered is not the newest that the server supports", "the newest version that the server supports, "+last)
+	default:
+		n.t.NotObserved(latestVersion, "the server supports more versions than were looked for")
+	}
+}
+
+// refused judges an error. The page demands a counter-offer and shows an
+// error as its example, so that error passes and no other does.
+func (n *negotiation) refused(c *client.Conversation, r *client.Reply) {
+	if !isExampleError(r.Message) {
+		n.deviates(c, r, otherVersion, "the server refuses an unknown version instead of offering another", "a result with a version that the server supports, or an error -32602 with data.supported")
+		return
+	}
+	n.t.NotObserved(otherVersion, "the server refused with the error that the page shows as its example")
+	n.t.Deviates(c, verdict.Deviation{
+		Requirement: unsupportedError,
+		Summary:     "the server refuses an unknown version with the page's example error instead of offering another",
+		Permitted:   "a result with a version that the server supports; the page's example contradicts its text",
+		Seen:        suite.Describe(r),
+		At:          positions(r.Sent, r.Event),
+		Weight:      verdict.OnlyNote,
+	})
+}
+
+// isExampleError tells whether m is an error -32602 whose data.supported
+// lists versions.
+func isExampleError(m *wire.Message) bool {
+	code, ok := m.ErrorCode()
+	if !ok || spec.Code(code) != spec.CodeInvalidParams {
+		return false
+	}
+	supported := wire.Elements(wire.At(m.Member("error"), "/data/supported"))
+	return len(supported) > 0 && !slices.ContainsFunc(supported, func(v jsontext.Value) bool {
+		_, isText := wire.Text(v)
+		return !isText
+	})
+}
+
+func (n *negotiation) deviates(c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
+	seen := suite.Describe(r)
+	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok {
+		seen = fmt.Sprintf("the version %q", suite.Excerpt(strings.ToValidUTF8(version, "\uFFFD"), 80))
+	}
+	n.t.Deviates(c, verdict.Deviation{
+		Requirement: requirement,
+		Summary:     summary,
+		Permitted:   permitted,
+		Seen:        seen,
+		At:          positions(r.Sent, r.Event),
+	})
+}

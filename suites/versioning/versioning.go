@@ -1,0 +1,49 @@
+// Package versioning checks how a server agrees on a revision with a client
+// that asks for one that does not exist.
+package versioning
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+const (
+	otherVersion     = "versioning.initialize-other-version"
+	latestVersion    = "versioning.initialize-latest-version"
+	unsupportedError = "versioning.initialize-unsupported-error"
+	errorsPrepared   = "lifecycle.error-cases-prepared"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{{
+		ID:    "versioning.unknown-version",
+		Title: "initialize with versions that are older, newer and no date at all, none of which exists",
+		Requirements: []string{
+			otherVersion, latestVersion, unsupportedError, errorsPrepared,
+			"versioning.initialize-known-version", // judged by a rule
+		},
+		Run: unknownVersion,
+	}}
+}
+
+// newest returns the newest of the revisions spoken, or "".
+func newest(spoken []spec.Revision) spec.Revision {
+	if len(spoken) == 0 {
+		return ""
+	}
+	return slices.Max(spoken)
+}
+
+func positions(events ...*transcript.Event) []int {
+	var at []int
+	for _, e := range events {
+		if e != nil {
+			at = append(at, e.Seq)
+		}
+	}
+	return at
+}
