@@ -1,0 +1,134 @@
+package refserver
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// askingTools are the tools that ask something of the client. They fail,
+// and ask nothing, where the client has not declared that it can be asked.
+func askingTools() []*tool {
+	return []*tool{
+		{
+			name: "ask-ping", title: "Ping the client", description: "Pings the client and waits for its answer.", openWorld: true,
+			run: func(c *Call, _ values) object {
+				return asked(c, spec.MethodPing, nil, func(jsontext.Value) string { return "The client is there." })
+			},
+		},
+		{
+			name: "ask-roots", title: "Ask for roots", description: "Asks the client for its roots.", openWorld: true,
+			run: func(c *Call, _ values) object {
+				if !c.Session.Declared("roots") {
+					return failed("This client has not declared roots.")
+				}
+				return asked(c, spec.MethodRootsList, nil, func(result jsontext.Value) string {
+					return fmt.Sprintf("The client has %d roots.", len(wire.Elements(wire.At(result, "/roots"))))
+				})
+			},
+		},
+		{
+			name: "ask-sampling", title: "Ask a model", description: "Asks the client's model to answer a prompt.", openWorld: true,
+			input: []argument{{name: "prompt", kind: "string", description: "The prompt", standard: "Say a word."}},
+			run:   askSampling,
+		},
+		{
+			name: "ask-elicitation", title: "Ask the user", description: "Asks the user for a name and a colour.", openWorld: true,
+			since: spec.V20250618, run: askForm,
+		},
+		{
+			name: "ask-elicitation-url", title: "Send the user to a page", description: "Asks the user to visit a page.", openWorld: true,
+			since: spec.V20251125, run: askURL,
+		},
+	}
+}
+
+// asked asks the client and describes its answer, or says why there is none.
+func asked(c *Call, method string, params any, describe func(result jsontext.Value) string) object {
+	result, err := c.Ask(method, params)
+	if err != nil {
+		return failed("Asking the client failed: " + err.Error() + ".")
+	}
+	return answered(describe(result))
+}
+
+func askSampling(c *Call, a values) object {
+	if !c.Session.Declared("sampling") {
+		return failed("This client has not declared sampling.")
+	}
+	params := object{
+		"messages":     []object{said("user", textBlock(a["prompt"].(string)))},
+		"systemPrompt": "Be brief.",
+		"maxTokens":    100,
+	}
+	return asked(c, spec.MethodSampling, params, func(result jsontext.Value) string {
+		model, _ := wire.Text(wire.At(result, "/model"))
+		blocks := wire.Elements(wire.At(result, "/content")) // an array is possible since 2025-11-25
+		if blocks == nil {
+			blocks = []jsontext.Value{wire.At(result, "/content")}
+		}
+		said := ""
+		for _, b := range blocks {
+			text, _ := wire.Text(wire.At(b, "/text"))
+			said += text
+		}
+		return fmt.Sprintf("The model %q said: %s", model, said)
+	})
+}
+
+var colours = []string{"red", "green", "blue"}
+
+func askForm(c *Call, _ values) object {
+	// Naming no mode means forms, the only kind there was at first.
+	if !c.Session.Declared("elicitation") || c.Session.Declared("elicitation", "url") && !c.Session.Declared("elicitation", "form") {
+		return failed("This client has not declared elicitation by form.")
+	}
+	params := object{
+		"message": "The ask-elicitation tool would like to know how to address you.",
+		"requestedSchema": object{
+			"type": "object",
+			"properties": object{
+				"name":   object{"type": "string", "title": "Name", "minLength": 1},
+				"colour": object{"type": "string", "title": "Favourite colour", "enum": colours},
+			},
+			"required": []string{"name"},
+		},
+	}
+	return asked(c, spec.MethodElicit, params, func(result jsontext.Value) string {
+		action, _ := wire.Text(wire.At(result, "/action"))
+		name, ok := wire.Text(wire.At(result, "/content/name"))
+		switch {
+		case action != "accept":
+			return "The user chose to " + action + "."
+		case !ok || name == "":
+			return "The user's answer does not fit the form."
+		default:
+			return "The user is called " + name + "."
+		}
+	})
+}
+
+func askURL(c *Call, _ values) object {
+	if !c.Session.Declared("elicitation", "url") {
+		return failed("This client has not declared elicitation by URL.")
+	}
+	id := rand.Text()
+	params := object{
+		"mode":          "url",
+		"message":       "The ask-elicitation-url tool would like you to visit a page.",
+		"elicitationId": id,
+		"url":           "https://example.com/visit/" + id,
+	}
+	return asked(c, spec.MethodElicit, params, func(result jsontext.Value) string {
+		action, _ := wire.Text(wire.At(result, "/action"))
+		if action == "accept" {
+			// Nothing waits behind this page, so the visit is over at once.
+			c.Notify(spec.MethodElicitDone, object{"elicitationId": id})
+		}
+		return "The user chose to " + action + "."
+	})
+}

@@ -1,0 +1,62 @@
+package refserver
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// dotPNG is a picture of one pixel, base64.
+const dotPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// tickWAV is a sound of one sample, base64.
+func tickWAV() string {
+	b := []byte("RIFF")
+	b = binary.LittleEndian.AppendUint32(b, 38)
+	b = append(b, "WAVEfmt "...)
+	b = binary.LittleEndian.AppendUint32(b, 16)
+	b = binary.LittleEndian.AppendUint16(b, 1)     // PCM
+	b = binary.LittleEndian.AppendUint16(b, 1)     // mono
+	b = binary.LittleEndian.AppendUint32(b, 8000)  // samples a second
+	b = binary.LittleEndian.AppendUint32(b, 16000) // bytes a second
+	b = binary.LittleEndian.AppendUint16(b, 2)     // bytes a sample
+	b = binary.LittleEndian.AppendUint16(b, 16)    // bits a sample
+	b = append(b, "data"...)
+	b = binary.LittleEndian.AppendUint32(b, 2)
+	b = append(b, 0, 0x40)
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+func textBlock(text string) object { return object{"type": "text", "text": text} }
+
+func imageBlock() object {
+	return object{"type": "image", "data": dotPNG, "mimeType": "image/png"}
+}
+
+func embedded(contents object) object { return object{"type": "resource", "resource": contents} }
+
+// everyBlock returns one content block of each type that r has.
+func everyBlock(r spec.Revision) []object {
+	text := textBlock("Text, with annotations.")
+	notes := object{"audience": []string{"user", "assistant"}, "priority": 0.5}
+	if r.AtLeast(spec.V20250618) {
+		notes["lastModified"] = "2025-06-18T12:00:00Z"
+	}
+	text["annotations"] = notes
+	blocks := []object{
+		text,
+		imageBlock(),
+		embedded(helloResource.contents()),
+		embedded(dotResource.contents()),
+	}
+	if r.AtLeast(spec.V20250326) {
+		blocks = append(blocks, object{"type": "audio", "data": tickWAV(), "mimeType": "audio/wav"})
+	}
+	if r.AtLeast(spec.V20250618) {
+		link := helloResource.entry(r)
+		link["type"] = "resource_link"
+		blocks = append(blocks, link)
+	}
+	return blocks
+}

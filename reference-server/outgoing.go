@@ -1,0 +1,128 @@
+package refserver
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// OutKind says what an outgoing message is.
+type OutKind int
+
+// The kinds of outgoing messages.
+const (
+	OutResult       OutKind = iota // a response with a result
+	OutError                       // a response with an error
+	OutRequest                     // a request of the server's own
+	OutNotification                // a notification
+	OutBatch                       // the array of responses to a batch
+)
+
+// Out is a message on its way to the client.
+type Out struct {
+	Session  *Session
+	Kind     OutKind
+	Method   string        // the message's own, or that of the request it answers; empty where that was unreadable
+	ID       wire.ID       // the message's id; absent for notifications, batches and answers to the unreadable
+	Related  wire.ID       // the client's request that a request or notification belongs to, if any
+	Revision spec.Revision // the negotiated one, empty before initialize
+	Batched  bool          // an element of a batch's array
+
+	// Frames are what is written, in one go, each followed by End: at first
+	// the one message. An Outgoing seam may change them; none means that
+	// nothing is sent.
+	Frames [][]byte
+	// End follows each frame on a transport that separates them; a newline.
+	End string
+}
+
+func (s *Session) out(kind OutKind, method string, id wire.ID, frame []byte) *Out {
+	return &Out{
+		Session: s, Kind: kind, Method: method, ID: id, Revision: s.Revision(),
+		Frames: [][]byte{frame}, End: "\n",
+	}
+}
+
+func (s *Session) success(method string, id wire.ID, result any) *Out {
+	return s.out(OutResult, method, id, wire.NewResult(id, result))
+}
+
+func (s *Session) failure(method string, id wire.ID, e *Error) *Out {
+	return s.out(OutError, method, id, errorFrame(s.Revision(), id, e))
+}
+
+// refuse answers what is no request: with its id where it could be read.
+func (s *Session) refuse(id wire.ID, e *Error) { s.send(s.failure("", id, e)) }
+
+// Notify sends a notification that belongs to no request; params may be nil.
+func (s *Session) Notify(method string, params any) { s.notify(wire.ID{}, method, params) }
+
+func (s *Session) notify(related wire.ID, method string, params any) {
+	o := s.out(OutNotification, method, wire.ID{}, wire.NewNotification(method, params))
+	o.Related = related
+	s.send(o)
+}
+
+// SendRaw sends bytes as they are, past the Outgoing seam.
+func (s *Session) SendRaw(frame []byte) { s.emit(s.out(OutNotification, "", wire.ID{}, frame)) }
+
+func (s *Session) send(o *Out) {
+	if s.alter(o) {
+		s.emit(o)
+	}
+}
+
+// alter shows o to the seam and tells whether anything of it is left.
+func (s *Session) alter(o *Out) bool {
+	if seam := s.o.Seams.Outgoing; seam != nil {
+		seam(o)
+	}
+	return len(o.Frames) > 0
+}
+
+// answers carries responses to the client: each by itself, or, for a batch,
+// gathered into one array that is sent when the last of them is there.
+type answers struct {
+	s     *Session
+	batch bool
+
+	mu   sync.Mutex
+	open int
+	got  [][]byte
+}
+
+// begin announces one more answer.
+func (a *answers) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open++
+}
+
+// end brings an answer that was announced; nil when there is none after all.
+func (a *answers) end(o *Out) {
+	if !a.batch {
+		if o != nil {
+			a.s.send(o)
+		}
+		return
+	}
+	if o != nil {
+		o.Batched = true
+		if !a.s.alter(o) {
+			o = nil
+		}
+	}
+	a.mu.Lock()
+	if o != nil {
+		a.got = append(a.got, o.Frames...)
+	}
+	a.open--
+	complete := a.open == 0 && len(a.got) > 0
+	a.mu.Unlock()
+	if complete {
+		array := append(append([]byte{'['}, bytes.Join(a.got, []byte{','})...), ']')
+		a.s.send(a.s.out(OutBatch, "", wire.ID{}, array))
+	}
+}

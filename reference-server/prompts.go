@@ -1,0 +1,134 @@
+package refserver
+
+import (
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// prompt is a template for messages to a model.
+type prompt struct {
+	name, title, description string
+	arguments                []promptArgument
+	messages                 func(c *Call, values map[string]string) []object
+}
+
+type promptArgument struct {
+	name, title, description string
+	required                 bool
+	values                   []string // for completion
+}
+
+func said(role string, content object) object { return object{"role": role, "content": content} }
+
+func fixed(messages ...object) func(*Call, map[string]string) []object {
+	return func(*Call, map[string]string) []object { return messages }
+}
+
+var extraPrompt = &prompt{
+	name: "extra", title: "Comes and goes", description: "Listed after trigger-list-changed.",
+	messages: fixed(said("user", textBlock("You found me."))),
+}
+
+var prompts = []*prompt{
+	{
+		name: "hello", title: "Hello", description: "A prompt without arguments.",
+		messages: fixed(said("user", textBlock("Say hello."))),
+	},
+	{
+		name: "greeting", title: "Greeting", description: "Greets someone in a style.",
+		arguments: []promptArgument{
+			{name: "name", title: "Name", description: "Whom to greet", required: true, values: []string{"Ada", "Alan", "Grace"}},
+			{name: "style", title: "Style", description: "How to greet", values: []string{"formal", "friendly", "funny"}},
+		},
+		messages: func(_ *Call, v map[string]string) []object {
+			style := v["style"]
+			if style == "" {
+				style = "friendly"
+			}
+			return []object{said("user", textBlock(fmt.Sprintf("Greet %s in a %s way.", v["name"], style)))}
+		},
+	},
+	{
+		name: "conversation", title: "Conversation", description: "Messages of both roles.",
+		messages: fixed(said("user", textBlock("What is two and two?")), said("assistant", textBlock("Four."))),
+	},
+	{
+		name: "picture", title: "Picture", description: "A prompt with an image.",
+		messages: fixed(said("user", imageBlock())),
+	},
+	{
+		name: "document", title: "Document", description: "A prompt with an embedded resource.",
+		messages: fixed(said("user", embedded(helloResource.contents())), said("user", textBlock("Sum it up."))),
+	},
+}
+
+func (s *Session) prompts() []*prompt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.extra["prompts"] {
+		return append(prompts[:len(prompts):len(prompts)], extraPrompt)
+	}
+	return prompts
+}
+
+func (s *Session) prompt(name string) *prompt {
+	for _, p := range s.prompts() {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+func (c *Call) promptsList() (any, *Error) {
+	var items []object
+	for _, p := range c.Session.prompts() {
+		o := object{"name": p.name, "description": p.description}
+		decorate(o, c.Revision, p.title)
+		var arguments []object
+		for _, a := range p.arguments {
+			argument := object{"name": a.name, "description": a.description, "required": a.required}
+			if c.Revision.AtLeast(spec.V20250618) {
+				argument["title"] = a.title
+			}
+			arguments = append(arguments, argument)
+		}
+		if arguments != nil {
+			o["arguments"] = arguments
+		}
+		items = append(items, o)
+	}
+	return c.page("prompts", items)
+}
+
+func (c *Call) promptsGet() (any, *Error) {
+	f := c.fields()
+	name, err := f.text("name")
+	if err != nil {
+		return nil, err
+	}
+	p := c.Session.prompt(name)
+	if p == nil {
+		return nil, invalidParams("there is no such prompt")
+	}
+	given, err := f.object("arguments")
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for key, raw := range given {
+		v, ok := wire.Text(raw)
+		if !ok {
+			return nil, invalidParams("the values of arguments must be strings")
+		}
+		values[key] = v
+	}
+	for _, a := range p.arguments {
+		if _, ok := values[a.name]; a.required && !ok {
+			return nil, invalidParams("the argument %s is required", a.name)
+		}
+	}
+	return object{"description": p.description, "messages": p.messages(c, values)}, nil
+}

@@ -1,0 +1,160 @@
+package refserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// open does the handshake.
+func (r *running) open(revision, capabilities string) {
+	r.t.Helper()
+	r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"test","version":"1"}}}`, revision, capabilities))
+	if got := r.line(); !strings.Contains(got, `"protocolVersion":"`+revision+`"`) {
+		r.t.Fatalf("initialize got %s", got)
+	}
+	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+}
+
+// TestScripts plays the conversations in testdata. A script is read line by
+// line:
+//
+//	revisions: A B   runs it once for each; without it, for every one
+//	open CAPS        does the handshake, declaring CAPS
+//	> LINE           sends LINE; $REV stands for the revision
+//	< JSON           what must come back
+//	quiet            a ping shows that nothing else came
+//
+// Expectations that follow each other are met in any order. An expected
+// object may leave members out, but for those of params, result and error
+// that it names as "absent"; "*" is any value. Everything that comes must
+// have been expected.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.script")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts found: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(text), "\n")
+		var revisions []string
+		for _, r := range spec.HandshakeRevisions() {
+			revisions = append(revisions, string(r))
+		}
+		if names, ok := strings.CutPrefix(lines[0], "revisions: "); ok {
+			revisions, lines = strings.Fields(names), append([]string{""}, lines[1:]...)
+		}
+		for _, revision := range revisions {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".script")+"/"+revision, func(t *testing.T) {
+				t.Parallel()
+				r := start(t, refserver.Options{AskTimeout: 50 * time.Millisecond})
+				r.play(lines, revision)
+			})
+		}
+	}
+}
+
+func (r *running) play(lines []string, revision string) {
+	var send []string
+	var want []any
+	flush := func() {
+		if len(send) > 0 {
+			r.send(send...)
+			send = nil
+		}
+		for len(want) > 0 {
+			line := r.line()
+			var got any
+			if err := json.Unmarshal([]byte(line), &got); err != nil {
+				r.t.Fatalf("%v in %s", err, line)
+			}
+			i := slices.IndexFunc(want, func(w any) bool { return fits(w, got) })
+			if i < 0 {
+				r.t.Fatalf("got  %s\nwant one of %s", line, show(want))
+			}
+			want = slices.Delete(want, i, i+1)
+		}
+	}
+	for n, line := range lines {
+		line = strings.ReplaceAll(line, "$REV", revision)
+		verb, rest, _ := strings.Cut(line, " ")
+		switch verb {
+		case "", "#":
+		case "open":
+			flush()
+			r.open(revision, rest)
+		case ">":
+			if len(want) > 0 {
+				flush()
+			}
+			send = append(send, rest)
+		case "<":
+			var w any
+			if err := json.Unmarshal([]byte(rest), &w); err != nil {
+				r.t.Fatalf("line %d: %v", n+1, err)
+			}
+			want = append(want, w)
+		case "quiet":
+			flush()
+			send = []string{`{"jsonrpc":"2.0","id":"fence","method":"ping"}`}
+			want = []any{map[string]any{"id": "fence", "result": map[string]any{}}}
+			flush()
+		default:
+			r.t.Fatalf("line %d: %q is no verb", n+1, verb)
+		}
+	}
+	flush()
+}
+
+func show(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// fits tells whether got is what a script wants.
+func fits(want, got any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return false
+		}
+		for name, w := range want {
+			v, present := g[name]
+			if w == "absent" {
+				if present {
+					return false
+				}
+				continue
+			}
+			if !present || !fits(w, v) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(want) {
+			return false
+		}
+		for i := range want {
+			if !fits(want[i], g[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return want == "*" || want == got
+	}
+}

@@ -1,0 +1,97 @@
+package refserver
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// tool is something that a model may have the server do.
+type tool struct {
+	name, title, description string
+	since                    spec.Revision // older revisions do not have it
+	input                    []argument
+	output                   object // schema of the structured result, nil when there is none
+	writes                   bool   // it changes something
+	idempotent               bool   // repeating it changes nothing more
+	openWorld                bool   // it deals with the world outside the server
+	run                      func(c *Call, a values) object
+}
+
+func (t *tool) entry(r spec.Revision) object {
+	o := object{"name": t.name, "description": t.description, "inputSchema": inputSchema(t.input, r)}
+	decorate(o, r, t.title)
+	if r.AtLeast(spec.V20250326) {
+		hints := object{"title": t.title, "readOnlyHint": !t.writes, "openWorldHint": t.openWorld}
+		if t.writes {
+			hints["destructiveHint"] = false
+			hints["idempotentHint"] = t.idempotent
+		}
+		o["annotations"] = hints
+	}
+	if t.output != nil && r.AtLeast(spec.V20250618) {
+		o["outputSchema"] = t.output
+	}
+	return o
+}
+
+// tools returns the tools of the session in its revision.
+func (s *Session) tools() []*tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*tool
+	for _, t := range allTools() {
+		if s.revision.AtLeast(t.since) {
+			out = append(out, t)
+		}
+	}
+	if s.extra["tools"] {
+		out = append(out, extraTool)
+	}
+	return out
+}
+
+func (c *Call) toolsList() (any, *Error) {
+	var items []object
+	for _, t := range c.Session.tools() {
+		items = append(items, t.entry(c.Revision))
+	}
+	return c.page("tools", items)
+}
+
+// toolsCall runs a tool. What is wrong with the request itself is an error;
+// what a model could mend, such as an argument out of range, is an error only
+// before 2025-11-25 and a result with isError since.
+func (c *Call) toolsCall() (any, *Error) {
+	f := c.fields()
+	name, err := f.text("name")
+	if err != nil {
+		return nil, err
+	}
+	given, err := f.object("arguments")
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range c.Session.tools() {
+		if t.name != name {
+			continue
+		}
+		a, problem := read(t.input, given)
+		switch {
+		case problem == "":
+			return t.run(c, a), nil
+		case c.Revision.AtLeast(spec.V20251125):
+			return failed("The arguments are not right: " + problem + "."), nil
+		default:
+			return nil, invalidParams("%s", problem)
+		}
+	}
+	return nil, invalidParams("there is no such tool")
+}
+
+func answered(text string) object { return object{"content": []object{textBlock(text)}} }
+
+// failed is the result of a tool that could not do what it was asked to.
+func failed(text string) object {
+	o := answered(text)
+	o["isError"] = true
+	return o
+}

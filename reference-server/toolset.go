@@ -1,0 +1,145 @@
+package refserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// allTools returns every tool, in the order of the list.
+var allTools = sync.OnceValue(func() []*tool {
+	return append([]*tool{
+		{
+			name: "echo", title: "Echo", description: "Returns the text it is given.",
+			input: []argument{{name: "text", kind: "string", description: "The text", required: true}},
+			run:   func(_ *Call, a values) object { return answered(a["text"].(string)) },
+		},
+		{
+			name: "add", title: "Add", description: "Adds two numbers.",
+			input: []argument{
+				{name: "a", kind: "number", description: "The first number", required: true},
+				{name: "b", kind: "number", description: "The second number", required: true},
+			},
+			output: numberSchema("sum"),
+			run: func(c *Call, a values) object {
+				return numeric(c, "sum", a["a"].(float64)+a["b"].(float64))
+			},
+		},
+		{
+			name: "distance", title: "Distance", description: "Measures the distance between two points in the plane.",
+			input: []argument{
+				{name: "from", kind: "point", description: "One point", required: true},
+				{name: "to", kind: "point", description: "The other point", required: true},
+			},
+			output: numberSchema("distance"),
+			run: func(c *Call, a values) object {
+				p, q := a["from"].([2]float64), a["to"].([2]float64)
+				return numeric(c, "distance", math.Hypot(p[0]-q[0], p[1]-q[1]))
+			},
+		},
+		{
+			name: "content", title: "Every content", description: "Returns one content block of every type.",
+			run: func(c *Call, _ values) object { return object{"content": everyBlock(c.Revision)} },
+		},
+		{
+			name: "fail", title: "Fail", description: "Always fails.",
+			run: func(*Call, values) object { return failed("This tool always fails; there is nothing to mend.") },
+		},
+		{
+			name: "slow", title: "Slow", description: "Takes its time, reports progress and can be cancelled.",
+			input: []argument{
+				{name: "durationMs", kind: "integer", description: "How long it takes, in milliseconds", standard: 100, max: 60_000},
+				{name: "steps", kind: "integer", description: "In how many steps", standard: 4, min: 1, max: 100},
+			},
+			run: slow,
+		},
+		{
+			name: "log", title: "Log", description: "Sends log messages: one of the level, or one of each.",
+			input: []argument{
+				{name: "level", kind: "string", description: "The level; all eight when absent", oneOf: levels},
+				{name: "text", kind: "string", description: "The message", standard: "A message from the log tool."},
+			},
+			run: logTool,
+		},
+		{
+			name: "trigger-list-changed", title: "Change a list", description: "Shows or hides the last item of a list and says so.",
+			input: []argument{{
+				name: "list", kind: "string", description: "The list", standard: "tools",
+				oneOf: []string{"tools", "resources", "prompts"},
+			}},
+			writes: true, run: changeList,
+		},
+		{
+			name: "update-resource", title: "Update a resource", description: "Changes the text of " + noteURI + ".",
+			input:  []argument{{name: "text", kind: "string", description: "The new text", standard: "The note was changed."}},
+			writes: true, idempotent: true,
+			run: func(c *Call, a values) object {
+				c.setNote(a["text"].(string))
+				return answered("Changed " + noteURI + ".")
+			},
+		},
+	}, askingTools()...)
+})
+
+var extraTool = &tool{
+	name: "extra", title: "Comes and goes", description: "Listed after trigger-list-changed.",
+	run: func(*Call, values) object { return answered("You found me.") },
+}
+
+func numberSchema(name string) object {
+	return object{"type": "object", "properties": object{name: object{"type": "number"}}, "required": []string{name}}
+}
+
+// numeric is a result that holds one number, as text and where r has it as
+// structured content.
+func numeric(c *Call, name string, x float64) object {
+	if math.IsInf(x, 0) {
+		return failed("The " + name + " is too large for a number.")
+	}
+	value := object{name: x}
+	text, _ := json.Marshal(value) // a finite number can always be written
+	o := answered(string(text))
+	if c.Revision.AtLeast(spec.V20250618) {
+		o["structuredContent"] = value
+	}
+	return o
+}
+
+func slow(c *Call, a values) object {
+	duration := time.Duration(a["durationMs"].(int)) * time.Millisecond
+	steps := a["steps"].(int)
+	for i := range steps {
+		select {
+		case <-time.After(duration / time.Duration(steps)):
+			c.progress(i+1, steps, fmt.Sprintf("Step %d of %d", i+1, steps))
+		case <-c.ctx.Done():
+			return failed("Cancelled.") // never sent
+		}
+	}
+	return answered(fmt.Sprintf("Done after %d steps.", steps))
+}
+
+func logTool(c *Call, a values) object {
+	wanted := levels
+	if level, ok := a["level"].(string); ok {
+		wanted = []string{level}
+	}
+	for _, level := range wanted {
+		c.log(level, a["text"].(string))
+	}
+	return answered("Logged.")
+}
+
+func changeList(c *Call, a values) object {
+	list := a["list"].(string)
+	s := c.Session
+	s.mu.Lock()
+	s.extra[list] = !s.extra[list]
+	s.mu.Unlock()
+	c.Notify("notifications/"+list+"/list_changed", nil)
+	return answered("Changed the list of " + list + ".")
+}
