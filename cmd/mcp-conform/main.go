@@ -1,0 +1,12 @@
+// Command mcp-conform tells whether an MCP server keeps the protocol.
+package main
+
+import (
+	"os"
+
+	"github.com/mcp-conform/mcp-conform/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], cli.System()))
+}

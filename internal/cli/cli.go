@@ -1,0 +1,176 @@
+// Package cli is the command line: one file a command. It is the only place
+// where everything meets.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// Exit codes, as README and --help document them.
+const (
+	ExitKept        = 0 // no requirement broken
+	ExitBroken      = 1 // a requirement is broken, or warned about with --fail-on should
+	ExitUsage       = 2 // the command line or a configuration file is wrong
+	ExitUnreachable = 3 // the server could not be started or reached
+	ExitNotJudged   = 4 // nothing could be judged, the run is incomplete, or the harness failed
+)
+
+// World is what the command line touches outside the program.
+type World struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string
+	// Color and Live: the screen shows colour, and can be rewritten.
+	Color, Live bool
+	// Executable is the program's own path, for the reference server.
+	Executable func() (string, error)
+	// Signals delivers interrupts; nil for none.
+	Signals func() (<-chan os.Signal, func())
+}
+
+// System returns the real world.
+func System() World {
+	return World{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
+		Color:      reporters.ColorWanted(os.Stdout, os.Getenv),
+		Live:       reporters.IsTerminal(os.Stdout) && os.Getenv("CI") == "",
+		Executable: os.Executable,
+		Signals: func() (<-chan os.Signal, func()) {
+			c := make(chan os.Signal, 4)
+			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			return c, func() { signal.Stop(c) }
+		},
+	}
+}
+
+// memoryLimit makes the garbage collector work harder well before a hostile
+// server can fill the memory.
+const memoryLimit = 192 << 20
+
+// Main runs the command line and returns the exit code.
+func Main(args []string, w World) int {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	defer stdio.KillAll()
+	a := &app{World: w, ctx: ctx, cancel: cancel}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return a.code
+	}
+	return a.fail(err)
+}
+
+// app is one invocation.
+type app struct {
+	World
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	code   int
+}
+
+// errInterrupted is the cause of a context that a signal ended.
+var errInterrupted = errors.New("interrupted")
+
+// watch ends the context at the first signal, and all servers at the second.
+// The function it returns ends the watch.
+func (a *app) watch() func() {
+	if a.Signals == nil {
+		return func() {}
+	}
+	signals, stop := a.Signals()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				if n == 0 {
+					a.cancel(errInterrupted)
+				} else {
+					stdio.KillAll()
+				}
+			}
+		}
+	}()
+	return func() { stop(); close(done); <-ended }
+}
+
+const longHelp = `mcp-conform tells whether an MCP (Model Context Protocol) server keeps the
+protocol, and what exactly it breaks.
+
+  mcp-conform run ./my-server              a command, started over stdio
+  mcp-conform run -- npx -y some-server    a command with arguments
+  mcp-conform run --reference              the server bundled with the tool
+
+Exit codes:
+  0  no requirement is broken
+  1  a requirement is broken (with --fail-on should: or warned about)
+  2  the command line or a configuration file is wrong
+  3  the server could not be started or reached
+  4  nothing could be judged, the run is incomplete, or the harness failed`
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "mcp-conform",
+		Short:         "Tells whether an MCP server keeps the protocol",
+		Long:          longHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &target.UsageError{What: err.Error(), Advice: "see " + c.CommandPath() + " --help; arguments of the server go after --"}
+	})
+	root.AddCommand(a.runCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.versionCommand())
+	return root
+}
+
+// fail prints an error for people and returns the exit code it stands for.
+func (a *app) fail(err error) int {
+	var usage *target.UsageError
+	var selection *engine.SelectionError
+	var unreachable *engine.UnreachableError
+	var nothing *engine.NothingJudgedError
+	code, advice := ExitUsage, ""
+	text := err.Error()
+	switch {
+	case errors.As(err, &usage), errors.As(err, &selection):
+	case errors.As(err, &unreachable):
+		code, advice = ExitUnreachable, unreachable.Advice
+		if unreachable.Stderr != "" {
+			defer func() { a.quoteStderr(unreachable.Stderr) }()
+		}
+	case errors.As(err, &nothing):
+		code = ExitNotJudged
+	}
+	fmt.Fprintf(a.Err, "mcp-conform: %s\n", reporters.Visible(text))
+	if advice != "" {
+		fmt.Fprintf(a.Err, "  %s\n", reporters.Visible(advice))
+	}
+	return code
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+// runFlags are the flags of mcp-conform run.
+type runFlags struct {
+	reference              bool
+	target                 target.Options
+	revisions              []string
+	labels                 string
+	focus                  []string
+	jobs                   int
+	timeout, start, max    time.Duration
+	seed                   uint64
+	failOn                 string
+	reports                []string
+	out                    string
+	callTools              string
+	verbose, quiet, noTree bool
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{}
+	c := &cobra.Command{
+		Use:   "run [flags] COMMAND | run [flags] -- COMMAND ARGUMENT...",
+		Short: "Judge a server",
+		Long: `Judge a server: start it, probe which revisions it speaks, check every one of
+them, try each finding again, and report.
+
+` + examples + `
+Exit codes: 0 no requirement broken, 1 broken, 2 usage, 3 the server could not
+be started or reached, 4 nothing could be judged or the run is incomplete.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.target.Args, f.target.Dash = args, c.ArgsLenAtDash()
+			return a.run(f)
+		},
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.BoolVar(&f.reference, "reference", false, "judge the reference server that is built into this program")
+	fs.StringArrayVar(&f.target.Env, "env", nil, "environment of the server: K=V, or K to pass it on (repeatable)")
+	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "pass on nothing of our own environment but the essentials")
+	fs.StringVar(&f.target.Cwd, "cwd", "", "folder in which the server is started")
+	fs.StringVar(&f.target.ConfigFile, "config", "", "a client's configuration file: .mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code")
+	fs.StringVar(&f.target.ServerName, "server", "", "name of the server in the configuration file")
+	fs.StringArrayVar(&f.target.Inputs, "input", nil, "value of an input of the configuration file: ID=VALUE (repeatable)")
+	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, as 2025-06-18 (default: all that the server speaks)")
+	fs.StringVar(&f.labels, "label-filter", "", "judge what these labels select: area, requirement, level, revision, transport, as 'lifecycle && MUST'")
+	fs.StringArrayVar(&f.focus, "focus", nil, "judge this requirement, case or rule: an id or a regular expression (repeatable)")
+	fs.IntVar(&f.jobs, "jobs", 0, "servers that work at once (default: the cores)")
+	fs.DurationVar(&f.timeout, "timeout", 10*time.Second, "wait for the answer to a request")
+	fs.DurationVar(&f.start, "start-timeout", 8*time.Second, "wait for the answer to initialize, the server's start included")
+	fs.DurationVar(&f.max, "max-time", 10*time.Minute, "end the run after this time")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
+	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
+	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
+	fs.StringArrayVar(&f.reports, "report", nil, "write a report: "+strings.Join(reporters.Names(), "=FILE, ")+"=FILE (repeatable)")
+	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for anything else that is written")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
+	c.MarkFlagsMutuallyExclusive("verbose", "quiet")
+	return c
+}
+
+const examples = `  mcp-conform run ./my-server
+  mcp-conform run -- npx -y some-server --flag
+  mcp-conform run --config .mcp.json --server NAME
+  mcp-conform run --reference
+`
+
+// run judges a server and writes the reports.
+func (a *app) run(f *runFlags) error {
+	files, err := parseReports(f.reports)
+	if err != nil {
+		return err
+	}
+	o, err := a.options(f)
+	if err != nil {
+		return err
+	}
+	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{Color: a.Color, Live: a.Live, Quiet: f.quiet, Verbose: f.verbose})
+	o.Progress = console
+	defer a.watch()()
+	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
+	defer cancel()
+	o.Tree = func(p *engine.Plan) { engine.Ginkgo(ctx, p) }
+	report, err := engine.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	console.End(report)
+	a.code = exitCode(report, f.failOn)
+	return writeReports(files, report)
+}
+
+// exitCode says by the exit code how the run ended.
+func exitCode(p *verdict.Report, failOn string) int {
+	worst, judged := p.Worst()
+	warned := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning })
+	broken := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Broken })
+	switch {
+	case broken, warned && failOn == "should":
+		return ExitBroken
+	case !judged, worst == verdict.HarnessError, p.Incomplete != "":
+		return ExitNotJudged
+	default:
+		return ExitKept
+	}
+}
+
+// options turns the flags into what the engine takes.
+func (a *app) options(f *runFlags) (engine.Options, error) {
+	o := engine.Options{
+		Cases: suites.Cases(), Rules: rules.All(),
+		Jobs: f.jobs, Timeout: f.timeout, StartTimeout: f.start, Seed: f.seed,
+		Selection: engine.Selection{Labels: f.labels, Focus: f.focus},
+		Policy:    inventory.Policy(f.callTools), Version: version(),
+	}
+	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, o.Policy) {
+		return o, usagef("give safe, all or none", "--call-tools is %q", f.callTools)
+	}
+	if f.failOn != "must" && f.failOn != "should" {
+		return o, usagef("give must or should", "--fail-on is %q", f.failOn)
+	}
+	if f.jobs < 0 || f.timeout <= 0 || f.start <= 0 || f.max <= 0 {
+		return o, usagef("give positive values", "--jobs, --timeout, --start-timeout or --max-time is not positive")
+	}
+	for _, text := range f.revisions {
+		rev, err := spec.ParseRevision(text)
+		if err != nil {
+			return o, usagef("", "--revision: %v", err)
+		}
+		o.Revisions = append(o.Revisions, rev)
+	}
+	t, err := a.resolve(f)
+	if err != nil {
+		return o, err
+	}
+	o.Target = t.Display()
+	o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
+	words := t.Args()
+	if f.reference {
+		o.Target, words = "the reference server", []string{"--reference"}
+	}
+	o.Replay = func(rev spec.Revision, focus ...string) []string {
+		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
+		for _, id := range focus {
+			argv = append(argv, "--focus", id)
+		}
+		if o.Policy != inventory.CallSafe {
+			argv = append(argv, "--call-tools", string(o.Policy))
+		}
+		return append(argv, words...)
+	}
+	return o, nil
+}
+
+// resolve returns the server to judge.
+func (a *app) resolve(f *runFlags) (target.Target, error) {
+	if f.reference {
+		if len(f.target.Args) > 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
+			return target.Target{}, usagef("give one of them", "both --reference and a server of your own are named")
+		}
+		self, err := a.Executable()
+		if err != nil {
+			return target.Target{}, fmt.Errorf("finding this program to start its reference server: %w", err)
+		}
+		return target.Target{Argv: []string{self, "serve"}, Env: a.Environ, Name: "reference"}, nil
+	}
+	f.target.Environ = a.Environ
+	t, err := target.Resolve(f.target)
+	if err != nil {
+		return t, err
+	}
+	if t.URL != "" {
+		return t, usagef("give the command that starts the server over stdio", "%s is a URL; servers over HTTP can't be judged yet", t.URL)
+	}
+	for _, notice := range t.Notices {
+		fmt.Fprintln(a.Err, "mcp-conform:", reporters.Visible(notice))
+	}
+	return t, nil
+}
+
+func usagef(advice, format string, args ...any) error {
+	return &target.UsageError{What: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+// reportFile is one --report.
+type reportFile struct {
+	path  string
+	write reporters.Writer
+}
+
+func parseReports(flags []string) ([]reportFile, error) {
+	var out []reportFile
+	for _, flag := range flags {
+		name, path, ok := strings.Cut(flag, "=")
+		writer, known := reporters.ByName(name)
+		if !known {
+			return nil, usagef("known reports: "+strings.Join(reporters.Names(), ", "), "--report %q: there is no report %q", flag, name)
+		}
+		if !ok || path == "" {
+			return nil, usagef("write --report "+name+"=FILE", "--report %q names no file", flag)
+		}
+		out = append(out, reportFile{path, writer})
+	}
+	return out, nil
+}
+
+// writeReports writes all reports that can be written, and says of each that
+// can't why.
+func writeReports(files []reportFile, p *verdict.Report) error {
+	var errs []error
+	for _, f := range files {
+		if err := writeFile(f.path, func(w io.Writer) error { return f.write(w, p) }); err != nil {
+			errs = append(errs, usagef("name a file in a folder that can be written", "the report can't be written: %v", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

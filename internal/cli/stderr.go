@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// stderrLines bounds what is quoted of a server's stderr.
+const stderrLines = 12
+
+// quoteStderr shows the last lines that the server wrote to stderr.
+func (a *app) quoteStderr(text string) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	lines = lines[max(0, len(lines)-stderrLines):]
+	fmt.Fprintln(a.Err, "  the server's stderr ends with:")
+	for _, line := range lines {
+		fmt.Fprintf(a.Err, "    | %s\n", reporters.Visible(line))
+	}
+}

@@ -1,0 +1,72 @@
+// Package suitetest runs the cases of one suite under go test or the ginkgo
+// command: against the reference server, or against the server that the
+// environment variable MCP_CONFORM_TARGET names (a command, split at spaces).
+package suitetest
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// Run runs the cases as one Ginkgo suite: a spec a case and revision, started
+// when it is reached, so that ginkgo -p runs each in one process only.
+func Run(t *testing.T, name string, cases []suite.Case) {
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	ginkgo.Describe(name, func() {
+		for _, c := range cases {
+			for _, rev := range spec.HandshakeRevisions() {
+				if c.AppliesTo(rev, spec.Stdio) {
+					decorate := []any{ginkgo.Label(string(rev)), ginkgo.Label(c.Requirements...)}
+					if c.Exclusive {
+						decorate = append(decorate, ginkgo.Serial)
+					}
+					ginkgo.It(c.ID+" in "+string(rev), append(decorate, func(ctx ginkgo.SpecContext) { judge(ctx, c, rev) })...)
+				}
+			}
+		}
+	})
+	ginkgo.RunSpecs(t, name)
+}
+
+func judge(ctx context.Context, c suite.Case, rev spec.Revision) {
+	report, err := engine.Run(ctx, engine.Options{
+		Dialer: dialer(), Cases: []suite.Case{c}, Rules: rules.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
+	})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	for _, f := range report.Findings {
+		gomega.Expect(f.Outcome).To(gomega.BeNumerically("<=", verdict.Note), "%s: %s\npermitted: %s\nseen: %s", f.Requirement, f.Summary, f.Permitted, f.Seen)
+	}
+	for _, v := range report.Verdicts {
+		gomega.Expect(v.Outcome).NotTo(gomega.Equal(verdict.HarnessError), "%s: %s", v.Requirement, v.Reason)
+	}
+}
+
+// dialer returns the server to run against.
+func dialer() transport.Dialer {
+	if words := strings.Fields(os.Getenv("MCP_CONFORM_TARGET")); len(words) > 0 {
+		return stdio.NewDialer(stdio.Command{Argv: words, Env: os.Environ()})
+	}
+	return Reference(refserver.Options{})
+}
+
+// Reference returns a dialer for reference servers in this process.
+func Reference(o refserver.Options) transport.Dialer {
+	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+		return refserver.ServeStdio(ctx, in, out, errOut, signals, o)
+	})
+}

@@ -1,0 +1,26 @@
+// Package suites is the table of contents of what is checked.
+package suites
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/suites/errors"
+	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
+	"github.com/mcp-conform/mcp-conform/suites/messages"
+	"github.com/mcp-conform/mcp-conform/suites/ping"
+	"github.com/mcp-conform/mcp-conform/suites/stdio"
+	"github.com/mcp-conform/mcp-conform/suites/versioning"
+)
+
+// Cases returns all cases, area by area.
+func Cases() []suite.Case {
+	return slices.Concat(
+		lifecycle.Cases(),
+		versioning.Cases(),
+		messages.Cases(),
+		errors.Cases(),
+		ping.Cases(),
+		stdio.Cases(),
+	)
+}
