@@ -1,0 +1,233 @@
+package target
+
+import (
+	"bytes"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// fromArgs reads the positional arguments.
+func (r *resolver) fromArgs() (Target, error) {
+	args := r.Args
+	if r.Dash > 0 && r.Dash <= len(args) {
+		return Target{}, usage("", "there are arguments on both sides of --: "+quoteAll(r.secrets.redact(args[:r.Dash])),
+			"put the whole command of the server behind it:",
+			"  mcp-conform run -- "+quoteAll(r.secrets.redact(args)))
+	}
+	if len(args) == 0 || blank(args[0]) {
+		return Target{}, r.noCommand()
+	}
+	switch {
+	case strings.Contains(args[0], "://") && len(args) == 1:
+		return r.url(args[0])
+	case strings.Contains(args[0], "://"):
+		return Target{}, usage("", "a URL stands alone, and something follows it: "+quoteAll(r.secrets.redact(args[1:])),
+			"leave the rest out:",
+			"  mcp-conform run "+quoteAll(r.secrets.redact(args[:1])))
+	case r.Dash == 0:
+		return r.command(args)
+	case len(args) > 1:
+		return Target{}, usage("", "the command of the server has arguments, and there is no -- before it",
+			"put -- before the command, so that its flags are not taken for ours:",
+			"  mcp-conform run -- "+quoteAll(r.secrets.redact(args)))
+	}
+	return r.single(args[0])
+}
+
+// noCommand tells an empty target from a command that was forgotten or
+// swallowed before its arguments.
+func (r *resolver) noCommand() *UsageError {
+	for _, arg := range r.Args {
+		if !blank(arg) {
+			return usage("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.redact(r.Args)),
+				"look whether the variable that should hold the command is empty; for example:",
+				"  mcp-conform run -- npx -y some-server --flag")
+		}
+	}
+	return noTarget()
+}
+
+// single reads one argument without `--`: a path, or a name in PATH.
+func (r *resolver) single(arg string) (Target, error) {
+	dir := r.dir()
+	info, err := os.Stat(r.absolute(arg, dir))
+	exists := err == nil
+	switch {
+	case exists && info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(arg), ".json"):
+		return Target{}, usage("", quote(arg)+" is a JSON file, no command",
+			"to judge a server that a configuration file names:",
+			"  mcp-conform run --config "+quoteAll([]string{arg})+" --server NAME")
+	case !exists && len(strings.Fields(arg)) > 1:
+		return Target{}, usage("", "there is no file "+quote(r.secrets.redactOne(arg))+", and commands are not split at spaces",
+			"put -- before the command and leave the quotes out:",
+			"  mcp-conform run -- "+quoteAll(r.secrets.redact(strings.Fields(arg))))
+	case !exists && strings.HasPrefix(arg, "@") && strings.Contains(arg, "/"):
+		return Target{}, usage("", "there is no file "+quote(arg)+"; it looks like the name of an npm package",
+			"let npx start it:",
+			"  mcp-conform run -- npx -y "+quoteAll([]string{arg}))
+	}
+	return r.command([]string{arg})
+}
+
+// command reads a whole argv, which stays as it is.
+func (r *resolver) command(argv []string) (Target, error) {
+	if strings.HasPrefix(argv[0], "-") {
+		return Target{}, usage("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.redactOne(argv[0])),
+			"name the command first (or look whether the variable that should hold it is empty):",
+			"  mcp-conform run -- some-server "+quoteAll(r.secrets.redact(argv)))
+	}
+	dir := r.dir()
+	env := r.child()
+	switch p := r.inspect(argv[0], dir, &env); {
+	case p == nil:
+	case p.instead == nil:
+		return Target{}, usage("", p.what, "name the program in it, or what runs it:", "  mcp-conform run -- node ./my-server/index.js")
+	default:
+		return Target{}, usage("", p.what, "write:",
+			"  mcp-conform run -- "+quoteAll(slices.Concat(p.instead, r.secrets.redact(argv)[1:])))
+	}
+	if err := r.elsewhere(argv[0]); err != nil {
+		return Target{}, err
+	}
+	r.secrets.addArgs(argv)
+	t := Target{
+		Argv:   slices.Clone(argv),
+		Dir:    dir,
+		Env:    env.list(),
+		Source: "command line",
+		flags:  r.commonFlags(),
+	}
+	t.secrets = r.secrets
+	return t, nil
+}
+
+func (r *resolver) dir() string {
+	if r.cwd != "" {
+		return r.cwd
+	}
+	return r.here
+}
+
+// elsewhere refuses a relative path that is not in --cwd but in the folder
+// that the user is in: it was completed there.
+func (r *resolver) elsewhere(name string) error {
+	if r.Cwd == "" || filepath.IsAbs(name) || !strings.ContainsAny(name, `/\`) {
+		return nil
+	}
+	if _, err := os.Stat(r.absolute(name, r.cwd)); err == nil {
+		return nil
+	}
+	full := r.absolute(name, r.here)
+	if _, err := os.Stat(full); err != nil {
+		return nil
+	}
+	return usage("", quote(name)+" is in the current folder, not in the one that --cwd names ("+r.Cwd+")",
+		"a relative command is looked up in --cwd, where the server starts; give the full path: "+quoteAll([]string{full}))
+}
+
+// url reads a URL given on the command line.
+func (r *resolver) url(raw string) (Target, error) {
+	if err := r.checkURL("", raw); err != nil {
+		return Target{}, err
+	}
+	if flags := r.commonFlags(); len(flags) > 0 {
+		return Target{}, usage("", flags[0]+" is for a server that is started as a command, and "+r.secrets.redactOne(raw)+" is reached by its URL",
+			"leave "+flags[0]+" out")
+	}
+	r.secrets.addArgs([]string{raw})
+	t := Target{URL: raw, Source: "command line"}
+	t.secrets = r.secrets
+	return t, nil
+}
+
+func (r *resolver) checkURL(where, raw string) error {
+	shown := quote(r.secrets.redactOne(raw))
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return usage(where, shown+" is not a URL that can be read",
+			"give one like https://example.com/mcp")
+	case !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
+		return usage(where, shown+" has the scheme "+quote(u.Scheme)+", and servers are reached by http or https",
+			"give a URL like https://example.com/mcp, or the command of a stdio server")
+	case u.Hostname() == "":
+		return usage(where, shown+" names no host",
+			"give a URL like http://localhost:3000/mcp")
+	}
+	return nil
+}
+
+// problem is why a command can't work, and the command that would.
+type problem struct {
+	what    string
+	instead []string // in place of argv[0]; nil when that can't be guessed
+}
+
+// runners says what usually runs a kind of file that is seldom executable.
+var runners = map[string][]string{
+	".js": {"node"}, ".mjs": {"node"}, ".cjs": {"node"},
+	".ts": {"npx", "tsx"}, ".mts": {"npx", "tsx"}, ".cts": {"npx", "tsx"},
+	".py": {"python3"}, ".rb": {"ruby"}, ".php": {"php"}, ".sh": {"sh"},
+	".jar": {"java", "-jar"}, ".dll": {"dotnet"},
+}
+
+// inspect returns why a command can't be started as it is written: it is a
+// folder, it stands in the folder and not in PATH, or it is a script without
+// what makes a script a program. Everything else is left to the start itself.
+func (r *resolver) inspect(name, dir string, env *environ) *problem {
+	path := r.absolute(name, dir)
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	bare := !strings.ContainsAny(name, `/\`)
+	switch {
+	case bare && (env.inPath(name) || !info.Mode().IsRegular()):
+		return nil
+	case info.IsDir():
+		return &problem{what: quote(name) + " is a folder, no command"}
+	case !info.Mode().IsRegular():
+		return nil
+	}
+	runner, script := runners[strings.ToLower(filepath.Ext(name))]
+	if r.goos == "windows" && script && runner[0] == "python3" {
+		runner = []string{"python"}
+	}
+	instead := append(slices.Clone(runner), name)
+	switch {
+	case bare && !script && r.goos == "windows":
+		return nil // PATHEXT has a say there
+	case bare && !script:
+		return &problem{quote(name) + " is in the folder, and a command without a slash is looked up in PATH", []string{"./" + name}}
+	case bare:
+		return &problem{quote(name) + " is a script in the folder, and a command without a slash is looked up in PATH", instead}
+	case !script:
+		return nil
+	case r.goos == "windows":
+		return &problem{quote(name) + " is a script, and Windows does not start it by itself", instead}
+	case info.Mode().Perm()&0o111 == 0:
+		return &problem{quote(name) + " is not executable", instead}
+	case !hasShebang(path):
+		return &problem{quote(name) + " is a script whose first line does not say what runs it (#!)", instead}
+	}
+	return nil
+}
+
+// hasShebang also says yes when the file can't be read: then its start will
+// tell more than we could.
+func hasShebang(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = f.Close() }() // only read from
+	start := make([]byte, 2)
+	if _, err := io.ReadFull(f, start); err != nil {
+		return false
+	}
+	return bytes.Equal(start, []byte("#!"))
+}

@@ -1,0 +1,212 @@
+package target
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// wellKnown are the files looked for in the current folder when --server is
+// given without --config.
+var wellKnown = []string{".mcp.json", filepath.Join(".cursor", "mcp.json"), filepath.Join(".vscode", "mcp.json")}
+
+// entry is one server that a file configures.
+type entry struct {
+	name   string
+	doc    *document
+	node   *node
+	inputs []input
+	editor bool // VS Code's rules hold: the file has "servers", not "mcpServers"
+}
+
+func (r *resolver) fromConfig() (Target, error) {
+	if r.ConfigFile == "" {
+		return r.fromWellKnown()
+	}
+	if blank(r.ConfigFile) {
+		return Target{}, usage("", "--config names no file: it is given as spaces only",
+			"look whether the variable that should hold the path is empty")
+	}
+	shown := r.ConfigFile
+	doc, err := readDocument(r.absolute(r.untilde(shown), r.here), shown)
+	if err != nil {
+		return Target{}, err
+	}
+	entries, err := doc.servers()
+	if err != nil {
+		return Target{}, err
+	}
+	e, err := pick(entries, r.ServerName, shown)
+	if err != nil {
+		return Target{}, err
+	}
+	return r.server(e, "server "+quote(e.name)+" in "+shown)
+}
+
+// fromWellKnown looks for the server in the files of the current folder.
+func (r *resolver) fromWellKnown() (Target, error) {
+	var all []entry
+	var files []string
+	for _, name := range wellKnown {
+		if _, err := os.Stat(filepath.Join(r.here, name)); err != nil {
+			continue
+		}
+		doc, err := readDocument(filepath.Join(r.here, name), name)
+		if err != nil {
+			return Target{}, err
+		}
+		entries, err := doc.servers()
+		if err != nil {
+			return Target{}, err
+		}
+		files = append(files, name)
+		all = append(all, entries...)
+	}
+	if len(files) == 0 {
+		return Target{}, usage("", "--server is given without --config, and the current folder has no configuration file",
+			"looked for "+strings.Join(wellKnown, ", ")+" in "+r.here+";",
+			"name the file: mcp-conform run --config FILE --server "+quoteAll([]string{r.ServerName}))
+	}
+	e, err := pick(all, r.ServerName, strings.Join(files, ", "))
+	if err != nil {
+		return Target{}, err
+	}
+	return r.server(e, "server "+quote(e.name)+" in "+e.doc.path+" (found in the current folder)")
+}
+
+// configFlags names the configuration file and what belongs to it.
+func (r *resolver) configFlags() []string {
+	var flags []string
+	if r.ConfigFile != "" {
+		flags = append(flags, "--config", r.ConfigFile)
+	}
+	if r.ServerName != "" {
+		flags = append(flags, "--server", r.ServerName)
+	}
+	return flags
+}
+
+// servers returns what the file configures, wherever the clients put it.
+func (d *document) servers() ([]entry, error) {
+	if !d.root.object() {
+		return nil, usage(d.at(d.root.offset), "a configuration file holds an object, and this is "+d.root.kind(),
+			`it should look like {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
+	}
+	root := d.root
+	places := []struct {
+		key    string
+		node   *node
+		inputs *node
+		editor bool
+	}{
+		{"mcpServers", root.get("mcpServers"), root.get("inputs"), false},
+		{"servers", root.get("servers"), root.get("inputs"), true},
+		{"mcp.servers", root.get("mcp.servers"), root.get("mcp.inputs"), true},
+	}
+	if mcp := root.get("mcp"); mcp.object() {
+		places = append(places, places[1])
+		last := &places[len(places)-1]
+		last.key, last.node, last.inputs = "mcp.servers", mcp.get("servers"), mcp.get("inputs")
+	}
+	var entries []entry
+	found := false
+	for _, place := range places {
+		if place.node == nil {
+			continue
+		}
+		found = true
+		if !place.node.object() {
+			return nil, usage(d.at(place.node.offset), quote(place.key)+" must be an object of servers by name, and is "+place.node.kind(),
+				`write "`+place.key+`": {"name": {"command": "…", "args": ["…"]}}`)
+		}
+		inputs := readInputs(place.inputs)
+		for _, name := range place.node.names {
+			entries = append(entries, entry{name: name, doc: d, node: place.node.members[name], inputs: inputs, editor: place.editor})
+		}
+	}
+	if !found {
+		return nil, d.noServers()
+	}
+	return entries, nil
+}
+
+func (d *document) noServers() error {
+	advice := []string{`servers stand under "mcpServers" (.mcp.json, Claude, Cursor), "servers" (.vscode/mcp.json) or "mcp": {"servers": …} (VS Code's settings.json)`}
+	if d.root.get("command") != nil || d.root.get("url") != nil {
+		advice = []string{"this is one server without a name around it; write:", `  {"mcpServers": {"name": … what the file has now … }}`}
+	} else if len(d.root.names) > 0 && d.root.members[d.root.names[0]].has("command") {
+		advice = []string{`put "mcpServers" around the servers:`, `  {"mcpServers": … what the file has now … }`}
+	}
+	return usage(d.at(d.root.offset), "the file configures no servers", advice...)
+}
+
+// has is get for a node that may be no object.
+func (n *node) has(name string) bool { return n.object() && n.get(name) != nil }
+
+// pick returns the server of that name; without a name, the only one. Of two
+// with one name the first stands.
+func pick(entries []entry, name, files string) (entry, error) {
+	if len(entries) == 0 {
+		return entry{}, usage(files, "the file configures no servers: the list is empty",
+			`add one: {"mcpServers": {"name": {"command": "…", "args": ["…"]}}}`)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.name == name {
+			return e, nil
+		}
+		if !slices.Contains(names, e.name) {
+			names = append(names, e.name)
+		}
+	}
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = quote(n)
+	}
+	switch {
+	case name == "" && len(names) == 1:
+		return entries[0], nil
+	case name == "":
+		return entry{}, usage(files, "the file configures several servers, and --server is not given",
+			"add --server with one of "+strings.Join(list, ", "))
+	}
+	advice := "it has " + strings.Join(list, ", ")
+	if n := nearest(name, names); n != "" {
+		advice = "did you mean " + quote(n) + "? " + advice
+	}
+	return entry{}, usage(files, "there is no server "+quote(name), advice)
+}
+
+// nearest returns the name that was probably meant, or nothing.
+func nearest(name string, names []string) string {
+	best, least := "", max(2, len([]rune(name))/3)+1
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance counts the characters to add, drop or change between two words.
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, c := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, d := range to {
+			cost := diagonal
+			if c != d {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
+}

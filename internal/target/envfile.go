@@ -1,0 +1,75 @@
+package target
+
+import (
+	"io"
+	"os"
+	"strings"
+)
+
+// envFile reads the variables of an env file as VS Code does. They are laid
+// under those of the field "env".
+func (x *expander) envFile(path string) ([]setting, error) {
+	f, err := os.Open(x.absolute(x.untilde(path), x.workspace))
+	if err != nil {
+		return nil, usage(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+reason(err)+")",
+			"a relative path is looked up in "+x.workspace)
+	}
+	defer func() { _ = f.Close() }() // only read from
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
+	if err != nil {
+		return nil, usage(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+reason(err)+")",
+			"name a file with a line NAME=value for each variable")
+	}
+	return parseEnvFile(string(text)), nil
+}
+
+// parseEnvFile reads lines of NAME=value (or NAME: value), with `export`
+// before, quotes around and comments behind; what is none is passed over, as
+// by the clients.
+func parseEnvFile(text string) []setting {
+	var settings []setting
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\uFEFF"))
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "export "))
+		edge := outsideQuotes(line, "=:")
+		if strings.HasPrefix(line, "#") || edge <= 0 {
+			continue
+		}
+		name, value := strings.TrimSpace(line[:edge]), strings.TrimSpace(line[edge+1:])
+		if i := outsideQuotes(value, "#"); i >= 0 {
+			value = strings.TrimSpace(value[:i])
+		}
+		if n := len(value); n >= 2 && value[0] == value[n-1] && strings.IndexByte("\"'`", value[0]) >= 0 {
+			mark := value[0]
+			value = value[1 : n-1]
+			if mark == '"' {
+				value = strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace(value)
+			}
+		}
+		if strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			continue
+		}
+		settings = append(settings, setting{name: name, value: value})
+	}
+	return settings
+}
+
+// outsideQuotes returns the place of the first of those characters that no
+// quotes enclose, or -1.
+func outsideQuotes(s, any string) int {
+	var open byte
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case open != 0:
+			if c == open && s[i-1] != '\\' {
+				open = 0
+			}
+		case c == '"' || c == '\'' || c == '`':
+			open = c
+		case strings.IndexByte(any, c) >= 0:
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,161 @@
+package target
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// setting is one variable; unset takes it away.
+type setting struct {
+	name, value string
+	unset       bool
+	join        bool // append to a value that is there already, as a list of paths
+}
+
+// environ is an environment in which each name stands once.
+type environ struct {
+	names  []string          // in the order in which they came, as written
+	values map[string]string // by key
+	goos   string
+}
+
+func newEnviron(list []string, goos string) environ {
+	e := environ{values: map[string]string{}, goos: goos}
+	for _, kv := range list {
+		// Windows keeps the current folder of each drive in names like "=C:".
+		i := strings.IndexByte(kv[min(1, len(kv)):], '=') + 1
+		if i <= 0 {
+			continue
+		}
+		e.set(setting{name: kv[:i], value: kv[i+1:]})
+	}
+	return e
+}
+
+func (e *environ) clone() environ {
+	return environ{names: slices.Clone(e.names), values: maps.Clone(e.values), goos: e.goos}
+}
+
+// key returns the name by which a variable is found: Windows does not tell
+// upper from lower case.
+func (e *environ) key(name string) string {
+	if e.goos == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
+}
+
+func (e *environ) get(name string) (string, bool) {
+	v, ok := e.values[e.key(name)]
+	return v, ok
+}
+
+func (e *environ) set(s setting) {
+	key := e.key(s.name)
+	old, had := e.values[key]
+	switch {
+	case s.unset:
+		delete(e.values, key)
+		return
+	case s.join && old != "":
+		s.value = old + e.listSeparator() + s.value
+	}
+	if !had {
+		e.names = append(e.names, s.name)
+	}
+	e.values[key] = s.value
+}
+
+func (e *environ) listSeparator() string {
+	if e.goos == "windows" {
+		return ";"
+	}
+	return ":"
+}
+
+func (e *environ) list() []string {
+	list := make([]string, 0, len(e.names))
+	seen := map[string]bool{}
+	for _, name := range e.names {
+		key := e.key(name)
+		if v, ok := e.values[key]; ok && !seen[key] {
+			list = append(list, name+"="+v)
+			seen[key] = true
+		}
+	}
+	return list
+}
+
+// inPath says whether a file of that name is in one of the folders of PATH.
+func (e *environ) inPath(name string) bool {
+	path, _ := e.get("PATH")
+	for dir := range strings.SplitSeq(path, e.listSeparator()) {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// What a program needs to start at all and to find others: node and npx need
+// HOME for their cache, and Windows programs fail in odd ways without
+// SystemRoot.
+var (
+	cleanUnix    = []string{"PATH", "HOME"}
+	cleanWindows = []string{
+		"PATH", "PATHEXT", "SystemRoot", "SystemDrive", "ComSpec", "TEMP", "TMP",
+		"USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "ProgramData", "ProgramFiles",
+	}
+)
+
+// clean returns only what a program needs to start.
+func (e *environ) clean() environ {
+	keep := cleanUnix
+	if e.goos == "windows" {
+		keep = cleanWindows
+	}
+	c := environ{values: map[string]string{}, goos: e.goos}
+	for _, name := range keep {
+		if v, ok := e.get(name); ok {
+			c.set(setting{name: name, value: v})
+		}
+	}
+	return c
+}
+
+// parseEnvFlags reads every --env; of two with one name the later stands.
+func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
+	given := newEnviron(nil, outer.goos)
+	for _, flag := range flags {
+		name, value, hasValue := strings.Cut(flag, "=")
+		switch {
+		case name == "":
+			return nil, usage("", "--env begins with =, so it names no variable",
+				"write --env NAME=value, or --env NAME to take it from the environment")
+		case strings.ContainsAny(name, " \t\r\n\x00"):
+			return nil, usage("", "--env has a name with a space in it: "+quote(redactShape(name)),
+				"write --env NAME=value, without spaces around =, and a flag for each variable")
+		case strings.ContainsRune(value, 0):
+			return nil, usage("", "the value that --env gives to "+name+" has a NUL byte in it",
+				"no variable can hold one; leave it out")
+		}
+		if !hasValue {
+			v, ok := outer.get(name)
+			if !ok {
+				return nil, usage("", "--env "+redactShape(name)+" takes the variable from the environment, where it is not set",
+					"set it before (export "+redactShape(name)+"=…), or write --env "+redactShape(name)+"=value")
+			}
+			value = v
+		}
+		given.set(setting{name: name, value: value})
+	}
+	var settings []setting
+	for _, name := range given.names {
+		v, _ := given.get(name)
+		settings = append(settings, setting{name: name, value: v})
+	}
+	return settings, nil
+}

@@ -1,0 +1,179 @@
+package target
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// expander replaces the variables in what a file says of one server. What is
+// missing is collected, so that the user hears of all of it at once.
+type expander struct {
+	*resolver
+	entry     entry
+	workspace string // the folder that the file belongs to
+	given     inputFlags
+	asked     []string // ids of the inputs that the server refers to
+	missing   []string // one sentence each, with its place
+	known     []string // what the sentences are about
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// expand replaces each ${…} in a string of the file. What is put in is not
+// looked through again.
+func (x *expander) expand(n *node, s string) string {
+	var out strings.Builder
+	for {
+		start := strings.Index(s, "${")
+		if start < 0 {
+			break
+		}
+		end := strings.IndexByte(s[start:], '}')
+		if end < 0 {
+			break
+		}
+		whole := s[start : start+end+1]
+		out.WriteString(s[:start])
+		if value, ok := x.variable(n, whole[2:len(whole)-1]); ok {
+			out.WriteString(value)
+		} else {
+			out.WriteString(whole)
+		}
+		s = s[start+end+1:]
+	}
+	out.WriteString(s)
+	return out.String()
+}
+
+// variable returns what stands for ${name}, and false when it stays as it is
+// written: what no client would replace belongs to the server or its shell.
+func (x *expander) variable(n *node, name string) (string, bool) {
+	prefix, rest, hasPrefix := strings.Cut(name, ":")
+	switch {
+	case name == "workspaceFolder" || name == "cwd":
+		return x.workspace, true
+	case name == "workspaceFolderBasename":
+		return filepath.Base(x.workspace), true
+	case name == "pathSeparator" || name == "/":
+		return string(filepath.Separator), true
+	case name == "userHome":
+		if home := x.home(); home != "" {
+			return home, true
+		}
+		return x.miss(n, name, "${userHome} is unknown: neither HOME nor USERPROFILE is set")
+	case hasPrefix && prefix == "env":
+		return x.environment(n, rest)
+	case hasPrefix && prefix == "input":
+		return x.input(n, rest)
+	case hasPrefix && slices.Contains([]string{"command", "config", "workspaceFolder", "extensionInstallFolder"}, prefix):
+		return x.miss(n, name, "${"+name+"} is known to the editor only: write its value there")
+	case x.entry.editor:
+		return "", false
+	}
+	bare, fallback, hasFallback := strings.Cut(name, ":-")
+	if !identifier.MatchString(bare) {
+		return "", false
+	}
+	if hasFallback {
+		if v, ok := x.lookup(bare); ok {
+			return x.seen(bare, v), true
+		}
+		return fallback, true
+	}
+	return x.environment(n, bare)
+}
+
+func (x *expander) environment(n *node, name string) (string, bool) {
+	if v, ok := x.lookup(name); ok {
+		return x.seen(name, v), true
+	}
+	return x.miss(n, "env:"+name, "the variable "+name+" is not set: set it, or add --env "+name+"=value")
+}
+
+// lookup finds a variable among --env, then in our own environment.
+func (x *expander) lookup(name string) (string, bool) {
+	for _, s := range x.resolver.given {
+		if x.outer.key(s.name) == x.outer.key(name) {
+			return s.value, true
+		}
+	}
+	return x.outer.get(name)
+}
+
+// seen remembers a value as a secret when its name says so.
+func (x *expander) seen(name, value string) string {
+	x.secrets.addNamed(name, value)
+	return value
+}
+
+func (x *expander) input(n *node, id string) (string, bool) {
+	if !slices.Contains(x.asked, id) {
+		x.asked = append(x.asked, id)
+	}
+	var in input
+	for _, i := range x.entry.inputs {
+		if i.id == id {
+			in = i
+		}
+	}
+	value, ok := x.given.values[id]
+	if !ok {
+		value, ok = x.outer.get(inputVariable(id))
+	}
+	label := "the input " + quote(id)
+	if in.description != "" {
+		label += " (" + plainName(in.description) + ")"
+	}
+	switch {
+	case ok && len(in.options) > 0 && !slices.Contains(in.options, value):
+		return x.miss(n, "input:"+id, label+" can't be what is given: it is one of "+strings.Join(in.options, ", "))
+	case ok:
+		if in.password || in.id == "" {
+			x.secrets.add(value)
+		}
+		return x.seen(id, value), true
+	case in.hasFallback:
+		return in.fallback, true
+	}
+	return x.miss(n, "input:"+id, label+" is not given: add --input "+shellQuote(id)+"=value, or set "+inputVariable(id))
+}
+
+// miss notes once what is missing.
+func (x *expander) miss(n *node, what, sentence string) (string, bool) {
+	if !slices.Contains(x.known, what) {
+		x.known = append(x.known, what)
+		x.missing = append(x.missing, "  "+x.entry.doc.at(n.offset)+": "+sentence)
+	}
+	return "", true
+}
+
+// problem returns the error that names all that is missing.
+func (x *expander) problem() error {
+	if len(x.missing) == 0 {
+		return nil
+	}
+	what := "a value that is not given"
+	if len(x.missing) > 1 {
+		what = "values that are not given"
+	}
+	return usage(x.entry.doc.at(x.entry.node.offset), "server "+quote(x.entry.name)+" needs "+what, x.missing...)
+}
+
+func (r *resolver) home() string {
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if v, ok := r.outer.get(name); ok && v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// untilde replaces a leading ~ by the user's home.
+func (r *resolver) untilde(path string) string {
+	if home := r.home(); home != "" && (path == "~" || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, `~\`)) {
+		return home + path[1:]
+	}
+	return path
+}

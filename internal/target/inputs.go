@@ -1,0 +1,122 @@
+package target
+
+import (
+	"slices"
+	"strings"
+)
+
+// input is a value that VS Code would ask its user for.
+type input struct {
+	id, description string
+	fallback        string
+	hasFallback     bool
+	options         []string // those to pick from; empty when any value will do
+	password        bool
+}
+
+// readInputs reads the list of inputs; what is no input there is passed over.
+func readInputs(list *node) []input {
+	if list == nil {
+		return nil
+	}
+	var inputs []input
+	for _, item := range list.items {
+		if !item.object() {
+			continue
+		}
+		in := input{id: item.text("id"), description: item.text("description")}
+		in.password = item.truth("password")
+		if d := item.get("default"); d != nil {
+			in.fallback, in.hasFallback = d.value.(string)
+		}
+		if options := item.get("options"); options != nil {
+			for _, o := range options.items {
+				if s, ok := o.value.(string); ok {
+					in.options = append(in.options, s)
+				} else if o.object() {
+					in.options = append(in.options, o.text("value"))
+				}
+			}
+		}
+		if in.id != "" {
+			inputs = append(inputs, in)
+		}
+	}
+	return inputs
+}
+
+// text returns a member that is a string, or nothing.
+func (n *node) text(name string) string {
+	if m := n.get(name); m != nil {
+		s, _ := m.value.(string)
+		return s
+	}
+	return ""
+}
+
+// inputVariable returns the environment variable that gives an input.
+func inputVariable(id string) string {
+	return "MCP_CONFORM_INPUT_" + strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z':
+			return c - 'a' + 'A'
+		case 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+			return c
+		}
+		return '_'
+	}, id)
+}
+
+// inputFlags are the values that --input gives, by id.
+type inputFlags struct {
+	ids    []string
+	values map[string]string
+}
+
+func (r *resolver) parseInputs() (inputFlags, error) {
+	given := inputFlags{values: map[string]string{}}
+	for _, flag := range r.Inputs {
+		id, value, hasValue := strings.Cut(flag, "=")
+		if blank(id) {
+			return given, usage("", "--input begins with =, so it names no input", "write --input ID=value, with an id from the file's inputs")
+		}
+		if !hasValue {
+			v, ok := r.outer.get(inputVariable(id))
+			if !ok {
+				return given, usage("", "--input "+redactShape(id)+" takes the value from the variable "+inputVariable(id)+", which is not set",
+					"set it before, or write --input "+redactShape(id)+"=value")
+			}
+			value = v
+		}
+		if !slices.Contains(given.ids, id) {
+			given.ids = append(given.ids, id)
+		}
+		given.values[id] = value
+	}
+	return given, nil
+}
+
+// checkIDs refuses a given input that the server has no use for: it is
+// misspelt, and the one that was meant would be missing.
+func (x *expander) checkIDs() error {
+	known := slices.Clone(x.asked)
+	for _, in := range x.entry.inputs {
+		if !slices.Contains(known, in.id) {
+			known = append(known, in.id)
+		}
+	}
+	for _, id := range x.given.ids {
+		if slices.Contains(known, id) {
+			continue
+		}
+		if len(known) == 0 {
+			return usage(x.entry.doc.path, "--input gives "+quote(redactShape(id))+", and the file asks for no inputs", "leave it out")
+		}
+		advice := "it has " + strings.Join(known, ", ")
+		if n := nearest(id, known); n != "" {
+			advice = "did you mean " + n + "? " + advice
+		}
+		return usage(x.entry.doc.path, "--input gives "+quote(redactShape(id))+", and the file has no such input", advice)
+	}
+	return nil
+}

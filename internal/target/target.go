@@ -1,0 +1,178 @@
+// Package target turns what a user gives on the command line into how to
+// reach the server: a command with its folder and environment, or a URL. It
+// reads the configuration files that users already have for their clients.
+// It starts nothing.
+package target
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Target is how to reach one server. Either Argv or URL is set.
+type Target struct {
+	Argv []string // the command and its arguments, never through a shell
+	Dir  string   // absolute folder in which the command starts
+	Env  []string // complete environment of the child, as K=V
+
+	URL     string
+	Headers map[string]string // sent with every HTTP request
+	// Transport is the HTTP transport that a configuration file names; empty
+	// when it names none, so that it has to be probed.
+	Transport spec.Transport
+
+	Name    string   // short, for people: the name in a configuration file, else like Display
+	Source  string   // where the target was named
+	Notices []string // what the user should know of how the target was understood
+
+	flags      []string // the flags that name it again, before Argv or URL
+	configured bool     // the flags alone name it
+	secrets    secretSet
+}
+
+// Options are what the user gave.
+type Options struct {
+	// Args are the positional arguments, Dash how many of them stand before
+	// `--`, or -1 when there was no `--`.
+	Args []string
+	Dash int
+
+	Env      []string // each --env: K=V, or K alone to take it from Environ
+	CleanEnv bool
+	Cwd      string // --cwd, empty when not given
+
+	ConfigFile string   // --config, empty when not given
+	ServerName string   // --server, empty when not given
+	Inputs     []string // each --input: ID=VALUE, or ID alone
+
+	Environ []string               // os.Environ() when nil
+	Getwd   func() (string, error) // os.Getwd when nil
+
+	goos string // runtime.GOOS when empty
+}
+
+// Resolve says how to reach the server that the options name. Its errors are
+// of type *UsageError: the user has to give something else. Whether a command
+// can be started is seen only when it is started; Resolve refuses what could
+// not work on any machine, or is known to be meant otherwise.
+func Resolve(o Options) (Target, error) {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	if o.Getwd == nil {
+		o.Getwd = os.Getwd
+	}
+	if o.goos == "" {
+		o.goos = runtime.GOOS
+	}
+	r := &resolver{Options: o}
+	t, err := r.resolve()
+	if err != nil {
+		return Target{}, err
+	}
+	if t.Name == "" {
+		t.Name = t.Display()
+	}
+	return t, nil
+}
+
+// resolver holds what all the ways of naming a server need.
+type resolver struct {
+	Options
+	here    string    // absolute folder that the user is in
+	cwd     string    // absolute form of --cwd, or empty
+	outer   environ   // the environment that we were started in
+	given   []setting // --env
+	secrets secretSet
+}
+
+func (r *resolver) resolve() (Target, error) {
+	here, err := r.Getwd()
+	if err != nil {
+		return Target{}, usage("", "the current folder can't be found: "+err.Error(), "change to a folder that exists and try again")
+	}
+	r.here = here
+	r.outer = newEnviron(r.Environ, r.goos)
+	if r.given, err = parseEnvFlags(r.Env, r.outer); err != nil {
+		return Target{}, err
+	}
+	if r.Cwd != "" {
+		if r.cwd, err = r.folder("", "--cwd", r.Cwd, here); err != nil {
+			return Target{}, err
+		}
+	}
+	if r.ConfigFile != "" || r.ServerName != "" {
+		if len(r.Args) > 0 {
+			return Target{}, usage("", "a server is named twice: on the command line and with --config or --server",
+				"give one of them:",
+				"  mcp-conform run -- "+quoteAll(r.secrets.redact(r.Args)),
+				"  mcp-conform run "+quoteAll(r.configFlags()))
+		}
+		return r.fromConfig()
+	}
+	if len(r.Inputs) > 0 {
+		return Target{}, usage("", "--input is for the inputs of a configuration file, and none is given",
+			"add --config FILE --server NAME, or leave --input out")
+	}
+	return r.fromArgs()
+}
+
+// folder returns the absolute path of a folder that must exist; a relative
+// one is taken from base.
+func (r *resolver) folder(where, what, path, base string) (string, error) {
+	abs := r.absolute(path, base)
+	info, err := os.Stat(abs)
+	switch {
+	case err != nil:
+		return "", usage(where, what+" names a folder that can't be used: "+quote(path)+" ("+reason(err)+")",
+			"name a folder that exists; a relative one is looked up in "+base)
+	case !info.IsDir():
+		return "", usage(where, what+" names a file, and a folder is needed: "+quote(path),
+			"name the folder in which the server should start")
+	}
+	return abs, nil
+}
+
+func (r *resolver) absolute(path, base string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(base, path)
+}
+
+// commonFlags returns the flags that every way of naming a server shares, in
+// the form that holds no values of variables.
+func (r *resolver) commonFlags() []string {
+	var flags []string
+	for _, s := range r.given {
+		flags = append(flags, "--env", s.name)
+	}
+	if r.CleanEnv {
+		flags = append(flags, "--clean-env")
+	}
+	if r.Cwd != "" {
+		flags = append(flags, "--cwd", r.Cwd)
+	}
+	return flags
+}
+
+// child returns the environment of the server: more is laid over what it
+// inherits, and --env over that.
+func (r *resolver) child(more ...setting) environ {
+	base := r.outer.clone()
+	if r.CleanEnv {
+		base = r.outer.clean()
+	}
+	for _, s := range slices.Concat(more, r.given) {
+		base.set(s)
+		r.secrets.addNamed(s.name, s.value)
+	}
+	return base
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
