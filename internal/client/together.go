@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Harmless returns the method of a request that every server answers with a
+// result, that needs no params, and that changes nothing.
+func (c *Conversation) Harmless() string {
+	if c.opts.Revision.Era() == spec.Stateless {
+		return spec.MethodDiscover
+	}
+	return spec.MethodPing
+}
+
+// Request returns the bytes of a request as this conversation sends it, with
+// the metadata that its era asks for. Params may be nil.
+func (c *Conversation) Request(id wire.ID, method string, params map[string]any) []byte {
+	return wire.NewRequest(id, method, anyOrNil(c.params(params)))
+}
+
+// AskTogether sends requests in one write where the transport has such a
+// thing, and waits for all answers, as long as the conversation's timeout
+// allows for them together. The replies are in the order of the requests.
+func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*Reply {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, ErrUnanswered)
+	defer cancel()
+	from := c.Record.Len()
+	sendErr := c.link.Send(ctx, requests...)
+	replies := make([]*Reply, 0, len(requests))
+	for _, frame := range requests {
+		if sendErr != nil {
+			replies = append(replies, &Reply{Err: c.sendError(sendErr)})
+			continue
+		}
+		id := wire.Parse(frame).Messages[0].ID
+		r := c.AwaitReply(ctx, from, id)
+		r.Sent = c.sentWith(from, id)
+		c.gaveUp(r)
+		replies = append(replies, r)
+	}
+	return replies
+}
+
+func (c *Conversation) sentWith(from int, id wire.ID) *transcript.Event {
+	for _, e := range c.Record.From(from) {
+		if e.Kind != transcript.Sent {
+			continue
+		}
+		for i := range e.Frame.Messages {
+			if e.Frame.Messages[i].ID == id {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// SettleFor waits for an event at position from or later for which match is
+// true, no longer than a fence and the grace after it. Where none came and
+// the fence was answered, the error is ErrUnanswered.
+func (c *Conversation) SettleFor(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+	fence := c.Fence(ctx)
+	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
+	defer cancel()
+	resume := c.opts.Idle()
+	defer resume()
+	return c.Await(grace, from, match)
+}

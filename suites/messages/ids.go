@@ -1,0 +1,55 @@
+package messages
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// shapes are ids that every server must be able to give back. None of them
+// has a twin of the other type, so that an answer with the type changed can't
+// be taken for the answer to another request. The greatest integer is the last
+// that a double tells from its neighbours.
+func shapes() []wire.ID {
+	return []wire.ID{
+		wire.IntID(0),
+		wire.IntID(-1),
+		wire.IntID(7_000_001),
+		wire.IntID(1<<53 - 1),
+		wire.StringID("mcp-conform"),
+		wire.StringID("7000002"),
+		wire.StringID(""),
+		wire.StringID("ключ-鍵-🗝"),
+		// An answer that does not escape this one spans lines.
+		wire.StringID("line\nbreak, tab\t, quote\" and backslash\\"),
+		wire.StringID(strings.Repeat("long-", 50)),
+	}
+}
+
+func ids() suite.Case {
+	return suite.Case{
+		ID:    "messages.ids",
+		Title: "Sends requests with string and integer ids of every legal shape",
+		Requirements: []string{
+			"base.response-id-echo", "base.request-answered", "base.response-once",
+			"base.response-unsolicited", "base.message-utf8", "stdio.no-embedded-newlines",
+		},
+		Asks: true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			var requests [][]byte
+			for _, id := range shapes() {
+				requests = append(requests, c.Request(id, c.Harmless(), nil))
+			}
+			for _, r := range c.AskTogether(ctx, requests...) {
+				if !r.Answered() {
+					return // the rules tell what came instead
+				}
+			}
+			t.Kept("base.request-answered")
+			t.Kept("base.response-id-echo")
+		},
+	}
+}

@@ -1,0 +1,123 @@
+package messages
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	noResponse = "base.notification-no-response"
+	harmless   = "base.unknown-notification-harmless"
+)
+
+func unknownNotifications() suite.Case {
+	return suite.Case{
+		ID:           "messages.unknown-notifications",
+		Title:        "Sends notifications that no server knows, and looks for an answer or a disturbance",
+		Requirements: []string{harmless, noResponse},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			from := c.Record.Len()
+			for _, params := range []map[string]any{
+				nil,
+				{"level": 5, "text": "unbekannt: ✓"},
+				{"_meta": map[string]any{"com.example.harness/probe": map[string]any{"a": []int{1}}}},
+			} {
+				if err := c.Notify(ctx, "notifications/com.example.unknown", params); err != nil {
+					break // the fence tells why
+				}
+			}
+			quiet(ctx, t, c, from)
+		},
+	}
+}
+
+// quiet judges what followed the unknown notifications sent since from.
+func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
+	err := c.Quiet(ctx)
+	switch {
+	case ctx.Err() != nil:
+		t.GiveUp("the case ran out of time")
+	case !c.Alive() || errors.Is(err, client.ErrEnded):
+		t.Deviates(c, verdict.Deviation{
+			Requirement: harmless,
+			Summary:     "An unknown notification ends the server.",
+			Permitted:   "no answer, and later requests are served",
+			Seen:        "the server ended the connection",
+			At:          []int{firstSent(c, from)},
+		})
+	case err != nil:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: harmless,
+			Summary:     "After an unknown notification the server answers no more.",
+			Permitted:   "no answer, and later requests are served",
+			Seen:        "a request that followed was not answered",
+			At:          []int{firstSent(c, from)},
+		})
+	case len(strays(c, from)) > 0:
+		t.NotObserved(harmless, "the notification was answered, which "+noResponse+" is about")
+	default:
+		t.Kept(harmless)
+		t.Kept(noResponse)
+	}
+}
+
+// oddNotifications are known ones that have nothing to refer to, then some
+// with wrong params. The last are not for a client to send, so that a server
+// may end, but not answer.
+func oddNotifications() suite.Case {
+	return suite.Case{
+		ID:           "messages.odd-notifications",
+		Title:        "Sends notifications without an object and with wrong params, and looks for an answer",
+		Requirements: []string{noResponse},
+		Revisions:    spec.HandshakeRevisions(),
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			from := c.Record.Len()
+			for _, n := range []struct {
+				method string
+				params map[string]any
+			}{
+				{spec.MethodCancelled, map[string]any{"requestId": 7_000_003, "reason": "never sent"}},
+				{spec.MethodProgress, map[string]any{"progressToken": "never given", "progress": 1}},
+				{spec.MethodCancelled, map[string]any{"reason": "names no request"}},
+				{spec.MethodProgress, map[string]any{"progress": "much"}},
+			} {
+				if err := c.Notify(ctx, n.method, n.params); err != nil {
+					break
+				}
+				t.Fence(ctx, c)
+			}
+			t.Quiet(ctx, c)
+			if len(strays(c, from)) == 0 {
+				t.Kept(noResponse)
+			}
+		},
+	}
+}
+
+// strays returns the positions of events since from that hold a response
+// without an id that could belong to a request.
+func strays(c *client.Conversation, from int) []int {
+	var at []int
+	for _, e := range c.Record.From(from) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Frame.Messages {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
+				at = append(at, e.Seq)
+			}
+		}
+	}
+	return at
+}
