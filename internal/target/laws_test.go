@@ -2,6 +2,7 @@ package target
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -166,6 +167,36 @@ func TestNamedAgain(t *testing.T) {
 		}
 		if diff := cmp.Diff(look(first, "\x00"), look(second, "\x00")); diff != "" {
 			t.Fatalf("%q names another target:\n%s", first.Args(), diff)
+		}
+	})
+}
+
+// TestDamagedFiles cuts and changes a good file anywhere: whatever comes of
+// it is a target or an error for the user.
+func TestDamagedFiles(t *testing.T) {
+	good := `{"inputs": [{"id": "a", "default": "b", "options": ["b"]}], /* c */ "mcp": {"servers": {"s": {"command": "s"}}},
+		"servers": {"s": {"type": "stdio", "command": "s", "args": ["${input:a}", "${env:A}"], "env": {"A": null, "B": 1, "C": "${userHome}"}, "cwd": "/",},},} // end`
+	piece := rapid.SampledFrom([]string{"", "{", "}", "[", "]", ",", ":", `"`, "/*", "//", "null", "1", "\\", "${", "\x00", "\xff", "\n"})
+	rapid.Check(t, func(t *rapid.T) {
+		from := rapid.IntRange(0, len(good)).Draw(t, "from")
+		to := min(len(good), from+rapid.IntRange(0, 9).Draw(t, "length"))
+		text := good[:from] + piece.Draw(t, "piece") + good[to:]
+		doc, err := parseDocument([]byte(text), "f.json")
+		var entries []entry
+		if err == nil {
+			entries, err = doc.servers()
+		}
+		var e entry
+		if err == nil {
+			e, err = pick(entries, "s", "f.json")
+		}
+		if err == nil {
+			r := &resolver{here: "/", outer: newEnviron([]string{"A=1", "HOME=/h"}, "linux"), Options: Options{goos: "linux"}}
+			_, err = r.server(e, "test")
+		}
+		var usage *UsageError
+		if err != nil && (!errors.As(err, &usage) || usage.Advice == "") {
+			t.Fatalf("%q: %#v", text, err)
 		}
 	})
 }
