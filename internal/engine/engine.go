@@ -93,6 +93,9 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := o.Selection.Compile(); err != nil {
 		return nil, err
 	}
+	if len(o.wanted()) == 0 {
+		return nil, &NothingJudgedError{fmt.Sprintf("%v is not judged yet; the handshake revisions are", o.Revisions)}
+	}
 	if err := o.someSelected(); err != nil {
 		return nil, err
 	}
@@ -103,7 +106,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	r.plan()
-	if len(r.units) == 0 && len(r.rulePairs) == 0 {
+	if len(r.casePairs) == 0 && len(r.rulePairs) == 0 {
 		r.closeShared()
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", r.revisionNames(), o.Dialer.Transport())}
 	}

@@ -34,9 +34,6 @@ func (p *probed) dead() bool { return p.conv == nil || !p.reply.Answered() }
 // probe finds out which revisions the server speaks and takes stock in each.
 func (r *run) probe(ctx context.Context) error {
 	wanted := r.o.wanted()
-	if len(wanted) == 0 {
-		return &NothingJudgedError{fmt.Sprintf("%v is not judged yet; it can be once its suite exists", r.o.Revisions)}
-	}
 	pass := r.gate.enter(false)
 	results := r.ask(ctx, wanted[:1])
 	first := results[0]
@@ -117,7 +114,8 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 	if len(r.revisions) == 0 {
 		defer done()
-		if r.stateless(ctx) {
+		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() })
+		if refused && r.stateless(ctx) {
 			return ErrStatelessOnly
 		}
 		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chose).Published() {

@@ -1,0 +1,331 @@
+package engine_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// toy is a server of a few lines whose every answer a test can choose.
+type toy struct {
+	speaks  []spec.Revision                           // default: all handshake revisions
+	answer  func(start int64, m *wire.Message) []byte // nil result: the usual answer
+	starts  atomic.Int64
+	alive   atomic.Int64
+	most    atomic.Int64 // copies alive at once
+	refuses bool         // a second copy exits at once
+}
+
+func (y *toy) dialer() transport.Dialer {
+	return stdio.InProcess("toy", func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+		start := y.starts.Add(1)
+		now := y.alive.Add(1)
+		defer y.alive.Add(-1)
+		for most := y.most.Load(); now > most && !y.most.CompareAndSwap(most, now); most = y.most.Load() {
+		}
+		if y.refuses && now > 1 {
+			return 1
+		}
+		lines := bufio.NewScanner(in)
+		for lines.Scan() {
+			for _, m := range wire.Parse(lines.Bytes()).Messages {
+				if m.Kind != wire.Request {
+					continue
+				}
+				var reply []byte
+				if y.answer != nil {
+					reply = y.answer(start, &m)
+				}
+				if reply == nil {
+					reply = y.usual(&m)
+				}
+				if string(reply) != "silence" {
+					fmt.Fprintf(out, "%s\n", reply)
+				}
+			}
+		}
+		return 0
+	})
+}
+
+func (y *toy) usual(m *wire.Message) []byte {
+	if m.Method != spec.MethodInitialize {
+		return wire.NewResult(m.ID, map[string]any{})
+	}
+	speaks := y.speaks
+	if speaks == nil {
+		speaks = spec.HandshakeRevisions()
+	}
+	version := string(speaks[len(speaks)-1])
+	asked, _ := wire.Text(wire.At(m.Params(), "/protocolVersion"))
+	for _, r := range speaks {
+		if string(r) == asked {
+			version = asked
+		}
+	}
+	return wire.NewResult(m.ID, map[string]any{"protocolVersion": version, "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "toy", "version": "1"}})
+}
+
+const pinged = "ping.empty-result" // a MUST on a keyword, in all handshake revisions
+
+// pinging asks for a ping and wants an empty result.
+func pinging(asks bool) suite.Case {
+	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, Asks: asks, Run: func(ctx context.Context, t *suite.T) {
+		c := t.Conversation(ctx)
+		r := c.Ask(ctx, "ping", nil)
+		t.Expect(c, r).Keeps(pinged, "a ping was not answered with an empty result", suite.Satisfy("{}", func(r *client.Reply) bool {
+			return string(r.Message.Result()) == "{}"
+		}))
+	}}
+}
+
+func judge(t *testing.T, y *toy, o engine.Options) (*verdict.Report, error) {
+	t.Helper()
+	o.Dialer = y.dialer()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p, err := engine.Run(ctx, o)
+	if n := y.alive.Load(); n != 0 {
+		t.Errorf("%d servers are still alive", n)
+	}
+	return p, err
+}
+
+// summary tells the verdicts in short: requirement revision outcome.
+func summary(p *verdict.Report) []string {
+	var out []string
+	for _, v := range p.Verdicts {
+		out = append(out, fmt.Sprintf("%s %s %v", v.Requirement, v.Revision, v.Outcome))
+	}
+	return out
+}
+
+func all(outcome string, revisions ...spec.Revision) []string {
+	var out []string
+	for _, r := range revisions {
+		out = append(out, fmt.Sprintf("%s %s %s", pinged, r, outcome))
+	}
+	return out
+}
+
+func wrongPing(m *wire.Message) []byte {
+	if m.Method == "ping" {
+		return wire.NewResult(m.ID, map[string]any{"pong": true})
+	}
+	return nil
+}
+
+func TestVerdicts(t *testing.T) {
+	four := spec.HandshakeRevisions()
+	for _, c := range []struct {
+		name string
+		toy  *toy
+		o    engine.Options
+		want []string
+	}{
+		{"kept, sharing", &toy{}, engine.Options{Cases: []suite.Case{pinging(true)}}, all("kept", four...)},
+		{"kept, alone", &toy{}, engine.Options{Cases: []suite.Case{pinging(false)}}, all("kept", four...)},
+		{"broken", &toy{answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) }},
+			engine.Options{Cases: []suite.Case{pinging(true)}}, all("broken", four...)},
+		{"seen once is flaky", &toy{answer: func(start int64, m *wire.Message) []byte {
+			if start == 1 {
+				return wrongPing(m)
+			}
+			return nil
+		}}, engine.Options{Cases: []suite.Case{pinging(true)}, Revisions: four[3:]}, all("flaky", four[3])},
+		{"only what is spoken", &toy{speaks: four[1:2]}, engine.Options{Cases: []suite.Case{pinging(true)}}, all("kept", four[1])},
+		{"not applicable", &toy{}, engine.Options{Revisions: four[:1], Cases: []suite.Case{needing("tools")}}, all("not applicable", four[0])},
+		{"no second copy", &toy{refuses: true}, engine.Options{Cases: []suite.Case{pinging(false), pinging(true)}}, all("kept", four...)},
+		{"a case that panics", &toy{}, engine.Options{Revisions: four[:1], Cases: []suite.Case{panicking()}}, all("harness error", four[0])},
+		{"a dead handshake blocks", &toy{answer: func(_ int64, m *wire.Message) []byte {
+			return wire.NewError(m.ID, -32603, "no", nil)
+		}}, engine.Options{Cases: []suite.Case{pinging(true)}}, all("blocked", four[3])},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := judge(t, c.toy, c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, summary(p)); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+			if c.toy.refuses && len(p.Notices) != 1 {
+				t.Errorf("notices are %q; want one that says that one copy runs at a time", p.Notices)
+			}
+		})
+	}
+}
+
+func needing(capability string) suite.Case {
+	c := pinging(true)
+	c.Needs = []string{capability}
+	return c
+}
+
+func panicking() suite.Case {
+	c := pinging(true)
+	c.Run = func(context.Context, *suite.T) { panic("defect") }
+	return c
+}
+
+func TestFindingIsWhole(t *testing.T) {
+	p, err := judge(t, &toy{answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) }}, engine.Options{
+		Cases: []suite.Case{pinging(true)}, Revisions: []spec.Revision{spec.V20250618},
+		Replay: func(r spec.Revision, focus ...string) []string { return append([]string{string(r)}, focus...) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Findings) != 1 {
+		t.Fatalf("got %d findings; want 1", len(p.Findings))
+	}
+	f := p.Findings[0]
+	if f.Outcome != verdict.Broken || f.Tries != 1 || f.Reproduced != 1 || f.Permitted != "{}" || !strings.Contains(f.Seen, "pong") {
+		t.Errorf("the finding is %+v", f)
+	}
+	if diff := cmp.Diff([]string{"2025-06-18", pinged}, f.Replay); diff != "" {
+		t.Errorf("replay (-want +got):\n%s", diff)
+	}
+	if len(f.Evidence) != 2 || f.Evidence[0].Direction != ">" || f.Evidence[1].Direction != "<" || !f.Evidence[1].Offending {
+		t.Errorf("the evidence is %+v", f.Evidence)
+	}
+}
+
+// TestRuleFindingIsConfirmed: a rule's deviation in a shared conversation is
+// tried again with the case during which it came up.
+func TestRuleFindingIsConfirmed(t *testing.T) {
+	pong := rules.Rule{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: func() rules.Fold {
+		return rules.Fold{See: func(_ *rules.Session, e *transcript.Event, out *rules.Out) {
+			if e.Kind == transcript.Received && strings.Contains(string(e.Raw), "pong") {
+				out.Found(verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong", At: []int{e.Seq}})
+			}
+		}}
+	}}
+	mute := pinging(true)
+	run := mute.Run
+	mute.Run = func(ctx context.Context, t *suite.T) { run(ctx, t) }
+	p, err := judge(t, &toy{answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) }}, engine.Options{
+		Cases: []suite.Case{mute}, Rules: []rules.Rule{pong}, Revisions: []spec.Revision{spec.V20250618},
+		Selection: engine.Selection{Labels: "rules || toy"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range p.Findings {
+		if f.Reproduced != 1 {
+			t.Errorf("%s was not reproduced: %+v", f.Judge, f)
+		}
+	}
+	if len(p.Findings) != 2 {
+		t.Errorf("got %d findings; want one of the case and one of the rule", len(p.Findings))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	ping := []suite.Case{pinging(true)}
+	quick := 300 * time.Millisecond
+	for _, c := range []struct {
+		name string
+		toy  *toy
+		o    engine.Options
+		is   func(error) bool
+		want string
+	}{
+		{"mute", &toy{answer: func(int64, *wire.Message) []byte { return []byte("silence") }}, engine.Options{Cases: ping, StartTimeout: quick},
+			isA[*engine.UnreachableError], "wrote nothing to stdout"},
+		{"junk", &toy{answer: func(int64, *wire.Message) []byte { return []byte("hello") }}, engine.Options{Cases: ping, StartTimeout: quick},
+			isA[*engine.UnreachableError], `"hello"`},
+		{"stateless", &toy{answer: func(_ int64, m *wire.Message) []byte {
+			if m.Method == spec.MethodDiscover {
+				return nil
+			}
+			return wire.NewError(m.ID, -32022, "unsupported", nil)
+		}}, engine.Options{Cases: ping}, isA[*engine.NothingJudgedError], "only 2026-07-28"},
+		{"revision not spoken", &toy{speaks: []spec.Revision{spec.V20250618}}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20241105}},
+			isA[*engine.NothingJudgedError], "the server chose 2025-06-18"},
+		{"stateless revision", &toy{}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20260728}},
+			isA[*engine.NothingJudgedError], "not judged yet"},
+		{"bad labels", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Labels: "a &&"}}, isA[*engine.SelectionError], "can't be read"},
+		{"bad focus", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"("}}}, isA[*engine.SelectionError], "no regular expression"},
+		{"empty selection", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"nonsense"}}}, isA[*engine.SelectionError], "selection is empty"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := judge(t, c.toy, c.o)
+			if err == nil || !c.is(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v (%T); want it to say %q", err, err, c.want)
+			}
+		})
+	}
+}
+
+func isA[E error](err error) bool { var e E; return errors.As(err, &e) }
+
+// TestFilterIsAppliedBeforeTheStart: what is not selected is not run.
+func TestFilterIsAppliedBeforeTheStart(t *testing.T) {
+	ran := atomic.Int64{}
+	other := suite.Case{ID: "toy.other", Title: "other", Requirements: []string{"ping.responds"}, Run: func(context.Context, *suite.T) { ran.Add(1) }}
+	y := &toy{}
+	p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(true), other}, Selection: engine.Selection{Focus: []string{pinged}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ran.Load() != 0 || y.starts.Load() != 4 {
+		t.Errorf("the other case ran %d times, %d servers were started; want 0 and 4", ran.Load(), y.starts.Load())
+	}
+	if diff := cmp.Diff(all("kept", spec.HandshakeRevisions()...), summary(p)); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+func TestInterruptedRunSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := pinging(false)
+	stop.Run = func(ctx context.Context, _ *suite.T) { cancel(errors.New("enough")); <-ctx.Done() }
+	y := &toy{}
+	p, err := engine.Run(ctx, engine.Options{Dialer: y.dialer(), Cases: []suite.Case{stop}, Revisions: []spec.Revision{spec.V20250618}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Incomplete != "enough" {
+		t.Errorf("incomplete is %q", p.Incomplete)
+	}
+	if diff := cmp.Diff(all("not observed", spec.V20250618), summary(p)); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+func TestJobsBoundTheServers(t *testing.T) {
+	var cases []suite.Case
+	for i := range 12 {
+		c := pinging(false)
+		c.ID = fmt.Sprintf("toy.ping-%d", i)
+		cases = append(cases, c)
+	}
+	y := &toy{}
+	if _, err := judge(t, y, engine.Options{Cases: cases, Jobs: 1}); err != nil {
+		t.Fatal(err)
+	}
+	// Four of the probe, and at most four more, one working.
+	if most := y.most.Load(); most > 8 {
+		t.Errorf("%d servers were alive at once", most)
+	}
+}
