@@ -16,7 +16,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// Unanswered, returned by a Handle seam, leaves the request without an answer.
+// Unanswered leaves a request without an answer; Handle seams return it.
 var Unanswered = &Error{Message: "no answer is to be sent"}
 
 func invalidRequest(format string, args ...any) *Error {

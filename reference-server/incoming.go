@@ -32,7 +32,7 @@ func (s *Session) Deliver(raw []byte) {
 
 // DeliverTooLong takes note of a frame that was too long to be read.
 func (s *Session) DeliverTooLong() {
-	s.refuse(wire.ID{}, invalidRequest("a message may have at most %d bytes", s.o.MaxFrame))
+	s.refuse(invalidRequest("a message may have at most %d bytes", s.o.MaxFrame))
 }
 
 func (s *Session) frame(f *wire.Frame) {
@@ -43,7 +43,7 @@ func (s *Session) frame(f *wire.Frame) {
 		case wire.ByteOrderMark, wire.DuplicateKey:
 			// the first is harmless, the second is judged message by message
 		default:
-			s.refuse(wire.ID{}, &Error{Code: spec.CodeParse, Message: fmt.Sprintf("Parse error: %s at byte %d", p.Fault, p.Offset)})
+			s.refuse(&Error{Code: spec.CodeParse, Message: fmt.Sprintf("Parse error: %s at byte %d", p.Fault, p.Offset)})
 			return
 		}
 	}
@@ -52,9 +52,9 @@ func (s *Session) frame(f *wire.Frame) {
 	case !f.Batch:
 		s.message(&f.Messages[0], duplicates, &answers{s: s})
 	case !s.Revision().Batches():
-		s.refuse(wire.ID{}, invalidRequest("batches exist only where revision %s was negotiated", spec.V20250326))
+		s.refuse(invalidRequest("batches exist only where revision %s was negotiated", spec.V20250326))
 	case len(f.Messages) == 0:
-		s.refuse(wire.ID{}, invalidRequest("the batch is empty"))
+		s.refuse(invalidRequest("the batch is empty"))
 	default:
 		a := &answers{s: s, batch: true}
 		a.begin()

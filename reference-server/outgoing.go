@@ -53,8 +53,8 @@ func (s *Session) failure(method string, id wire.ID, e *Error) *Out {
 	return s.out(OutError, method, id, errorFrame(s.Revision(), id, e))
 }
 
-// refuse answers what is no request: with its id where it could be read.
-func (s *Session) refuse(id wire.ID, e *Error) { s.send(s.failure("", id, e)) }
+// refuse answers a frame that holds nothing that could be answered by id.
+func (s *Session) refuse(e *Error) { s.send(s.failure("", wire.ID{}, e)) }
 
 // Notify sends a notification that belongs to no request; params may be nil.
 func (s *Session) Notify(method string, params any) { s.notify(wire.ID{}, method, params) }

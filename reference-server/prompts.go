@@ -2,6 +2,7 @@ package refserver
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -68,7 +69,7 @@ func (s *Session) prompts() []*prompt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.extra["prompts"] {
-		return append(prompts[:len(prompts):len(prompts)], extraPrompt)
+		return slices.Concat(prompts, []*prompt{extraPrompt})
 	}
 	return prompts
 }

@@ -3,6 +3,7 @@ package refserver
 import (
 	"encoding/base64"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -65,10 +66,9 @@ func (s *Session) resources() []*resource {
 	if known == "" {
 		known = `{"roots":[]}`
 	}
-	all := append(resources[:len(resources):len(resources)],
-		&resource{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: s.note},
-		&resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known},
-	)
+	all := slices.Concat(resources, []*resource{{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: s.note},
+		{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known},
+	})
 	if s.extra["resources"] {
 		all = append(all, extraResource)
 	}

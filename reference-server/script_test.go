@@ -43,26 +43,36 @@ func TestScripts(t *testing.T) {
 		t.Fatalf("no scripts found: %v", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(string(text), "\n")
-		var revisions []string
-		for _, r := range spec.HandshakeRevisions() {
-			revisions = append(revisions, string(r))
-		}
-		if names, ok := strings.CutPrefix(lines[0], "revisions: "); ok {
-			revisions, lines = strings.Fields(names), append([]string{""}, lines[1:]...)
-		}
+		revisions, lines := script(t, file)
 		for _, revision := range revisions {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".script")+"/"+revision, func(t *testing.T) {
 				t.Parallel()
-				r := start(t, refserver.Options{AskTimeout: 50 * time.Millisecond})
-				r.play(lines, revision)
+				start(t, refserver.Options{AskTimeout: scriptPatience}).play(lines, revision)
 			})
 		}
 	}
+}
+
+// scriptPatience is short, for scripts in which the client never answers;
+// the others answer at once.
+const scriptPatience = 300 * time.Millisecond
+
+// script reads a script: the revisions it is for, and its lines.
+func script(t *testing.T, file string) (revisions, lines []string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines = strings.Split(string(text), "\n")
+	if names, ok := strings.CutPrefix(lines[0], "revisions: "); ok {
+		lines[0] = ""
+		return strings.Fields(names), lines
+	}
+	for _, r := range spec.HandshakeRevisions() {
+		revisions = append(revisions, string(r))
+	}
+	return revisions, lines
 }
 
 func (r *running) play(lines []string, revision string) {

@@ -18,6 +18,8 @@ type Seams struct {
 	// End decides what follows when the client closes stdin or a signal
 	// comes (stdio only): exit with code, or stay. Without it: exit with 0.
 	End func(p *Process, why Ending) (code int, exit bool)
+	// Input wraps stdin (stdio only).
+	Input func(r io.Reader) io.Reader
 	// Incoming sees every frame before it is parsed.
 	Incoming func(s *Session, raw []byte) Verdict
 	// Handle wraps the handling of every request that is well formed, be its

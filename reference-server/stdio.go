@@ -34,6 +34,9 @@ func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signal
 	if seam := o.Seams.Start; seam != nil {
 		seam(p)
 	}
+	if seam := o.Seams.Input; seam != nil {
+		in = seam(in)
+	}
 	_, _ = fmt.Fprintln(errOut, "mcp-conform reference server: serving MCP on stdin and stdout")
 
 	ended := make(chan struct{})

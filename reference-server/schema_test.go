@@ -1,0 +1,244 @@
+package refserver_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// resultTypes names the schema's type for the result of each method.
+var resultTypes = map[string]string{
+	spec.MethodInitialize:           "InitializeResult",
+	spec.MethodPing:                 "EmptyResult",
+	spec.MethodToolsList:            "ListToolsResult",
+	spec.MethodToolsCall:            "CallToolResult",
+	spec.MethodResourcesList:        "ListResourcesResult",
+	spec.MethodResourcesTemplates:   "ListResourceTemplatesResult",
+	spec.MethodResourcesRead:        "ReadResourceResult",
+	spec.MethodResourcesSubscribe:   "EmptyResult",
+	spec.MethodResourcesUnsubscribe: "EmptyResult",
+	spec.MethodPromptsList:          "ListPromptsResult",
+	spec.MethodPromptsGet:           "GetPromptResult",
+	spec.MethodComplete:             "CompleteResult",
+	spec.MethodSetLevel:             "EmptyResult",
+}
+
+// official is the official schema of a revision, with every reference to
+// unknown members left as it is: the schemas allow them.
+type official struct {
+	compiler *jsonschema.Compiler
+	url      string
+	byMethod map[string]string // the type of a request or notification
+	types    map[string]bool
+	mu       sync.Mutex
+}
+
+func loadOfficial(t *testing.T, r spec.Revision) *official {
+	t.Helper()
+	folder := os.Getenv("MCP_SPEC_SCHEMAS")
+	if folder == "" {
+		t.Skip("MCP_SPEC_SCHEMAS is not set: it names the folder with the official <revision>.json schemas")
+	}
+	text, err := os.ReadFile(filepath.Join(folder, string(r)+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &official{compiler: jsonschema.NewCompiler(), byMethod: map[string]string{}, types: map[string]bool{}}
+	section := "$defs"
+	if _, old := document.(map[string]any)["definitions"]; old {
+		section = "definitions"
+	}
+	o.url = "mem:///" + string(r) + ".json"
+	for name, def := range document.(map[string]any)[section].(map[string]any) {
+		o.types[name] = true
+		properties, _ := def.(map[string]any)["properties"].(map[string]any)
+		method, _ := properties["method"].(map[string]any)
+		if word, ok := method["const"].(string); ok {
+			o.byMethod[word] = name
+		}
+	}
+	if err := o.compiler.AddResource(o.url, document); err != nil {
+		t.Fatal(err)
+	}
+	o.url += "#/" + section + "/"
+	return o
+}
+
+// check validates the frame as a message, and what it carries as its type.
+func (o *official) check(out *refserver.Out, frame []byte) error {
+	if out.Kind == refserver.OutBatch || out.Kind == refserver.OutError && !out.ID.Present() {
+		frame = bytes.ReplaceAll(frame, []byte(`"id":null,"error"`), []byte(`"id":0,"error"`)) // JSON-RPC's null, which the schema lacks
+	}
+	message, err := jsonschema.UnmarshalJSON(bytes.NewReader(frame))
+	if err != nil {
+		return err
+	}
+	if err := o.validate("JSONRPCMessage", message); err != nil {
+		return err
+	}
+	switch out.Kind {
+	case refserver.OutResult:
+		return o.validate(resultTypes[out.Method], message.(map[string]any)["result"])
+	case refserver.OutRequest, refserver.OutNotification:
+		return o.validate(o.byMethod[out.Method], message)
+	default:
+		return nil
+	}
+}
+
+func (o *official) validate(name string, value any) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.types[name] {
+		return fmt.Errorf("the schema has no type %q", name)
+	}
+	schema, err := o.compiler.Compile(o.url + name)
+	if err != nil {
+		return err
+	}
+	if err := schema.Validate(value); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// TestMessagesFitTheOfficialSchemas plays every script and walks all lists,
+// and holds each message of the server against the official schema.
+func TestMessagesFitTheOfficialSchemas(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.script")
+	for _, revision := range spec.HandshakeRevisions() {
+		t.Run(string(revision), func(t *testing.T) {
+			t.Parallel()
+			o := loadOfficial(t, revision)
+			var mu sync.Mutex
+			seen := map[string]int{}
+			record := func(out *refserver.Out) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen[out.Method]++
+				if out.Revision != revision {
+					return // before initialize, and after a counter-offer
+				}
+				if err := o.check(out, out.Frames[0]); err != nil {
+					t.Errorf("%v\nin %s", err, out.Frames[0])
+				}
+			}
+			options := refserver.Options{AskTimeout: scriptPatience, Seams: refserver.Seams{Outgoing: record}}
+			for _, file := range files {
+				revisions, lines := script(t, file)
+				if strings.Contains(" "+strings.Join(revisions, " ")+" ", " "+string(revision)+" ") {
+					start(t, options).play(lines, string(revision))
+				}
+			}
+			start(t, options).walk(string(revision))
+			for method := range resultTypes {
+				if seen[method] == 0 {
+					t.Errorf("no answer to %s was seen", method)
+				}
+			}
+		})
+	}
+}
+
+// walk lists everything, page by page, and uses each thing once.
+func (r *running) walk(revision string) {
+	r.open(revision, `{}`)
+	for _, tool := range r.list(spec.MethodToolsList, "tools") {
+		for _, member := range []string{"inputSchema", "outputSchema"} {
+			if schema, ok := tool[member]; ok {
+				compiler := jsonschema.NewCompiler()
+				if err := errors.Join(compiler.AddResource("mem:///schema", schema), compileError(compiler)); err != nil {
+					r.t.Errorf("%s of %s: %v", member, tool["name"], err)
+				}
+			}
+		}
+		r.ask(spec.MethodToolsCall, map[string]any{"name": tool["name"], "arguments": map[string]any{}})
+	}
+	for _, resource := range r.list(spec.MethodResourcesList, "resources") {
+		r.ask(spec.MethodResourcesRead, map[string]any{"uri": resource["uri"]})
+	}
+	for _, prompt := range r.list(spec.MethodPromptsList, "prompts") {
+		r.ask(spec.MethodPromptsGet, map[string]any{"name": prompt["name"], "arguments": map[string]any{"name": "Ada"}})
+	}
+	r.list(spec.MethodResourcesTemplates, "resourceTemplates")
+}
+
+func compileError(c *jsonschema.Compiler) error {
+	_, err := c.Compile("mem:///schema")
+	return err
+}
+
+func (r *running) list(method, member string) []map[string]any {
+	r.t.Helper()
+	var all []map[string]any
+	for params := map[string]any{}; ; {
+		var page struct {
+			Result map[string]json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(r.ask(method, params)), &page); err != nil {
+			r.t.Fatal(err)
+		}
+		var items []map[string]any
+		if err := json.Unmarshal(page.Result[member], &items); err != nil {
+			r.t.Fatalf("%s: %v", method, err)
+		}
+		all = append(all, items...)
+		cursor, more := page.Result["nextCursor"]
+		if !more {
+			if len(all) == len(items) {
+				r.t.Errorf("%s has a single page; nothing shows that pages work", method)
+			}
+			return all
+		}
+		params["cursor"] = cursor
+	}
+}
+
+// ask sends a request and returns its answer; notifications before it are
+// passed over.
+func (r *running) ask(method string, params any) string {
+	r.t.Helper()
+	text, err := json.Marshal(params)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ask","method":%q,"params":%s}`, method, text))
+	for {
+		if line := r.line(); strings.Contains(line, `"id":"ask"`) {
+			return line
+		}
+	}
+}
+
+// TestRightMessagesOnly shows that holding a message against the schemas can fail.
+func TestRightMessagesOnly(t *testing.T) {
+	o := loadOfficial(t, spec.V20250618)
+	for _, c := range []struct {
+		out   refserver.Out
+		frame string
+	}{
+		{refserver.Out{Kind: refserver.OutResult, Method: spec.MethodToolsCall}, `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{refserver.Out{Kind: refserver.OutNotification, Method: spec.MethodProgress}, `{"jsonrpc":"2.0","method":"notifications/progress","params":{}}`},
+		{refserver.Out{Kind: refserver.OutNotification, Method: "notifications/none"}, `{"jsonrpc":"2.0","method":"notifications/none"}`},
+		{refserver.Out{Kind: refserver.OutBatch}, `[{"jsonrpc":"2.0","id":1,"result":{}}]`},
+	} {
+		if o.check(&c.out, []byte(c.frame)) == nil {
+			t.Errorf("%s was let pass", c.frame)
+		}
+	}
+}
