@@ -1,0 +1,102 @@
+package errors
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// kinds are the words in which summaries speak of the lines of a requirement.
+var kinds = map[string]string{
+	parseError:     "A line that is not JSON",
+	invalidRequest: "A message that is no valid request",
+	nullID:         "A request whose id is null",
+	refusedBatch:   "A batch in a revision without batches",
+}
+
+// judge says what the answer to one line, and what became of the server,
+// mean for the line's requirements.
+func (w *walk) judge(t *suite.T, p *probe) {
+	d := verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{p.sent}}
+	if p.event != nil {
+		d.At = append(d.At, p.event.Seq)
+	}
+	if p.fate != survived {
+		d.Requirement = p.survival
+		d.Summary, d.Seen = kinds[p.survival]+" ends the server.", "after "+p.what+" the server ended the connection"
+		if p.fate == deafened {
+			d.Summary, d.Seen = kinds[p.survival]+" makes the server answer no more.", "after "+p.what+" the next request was not answered"
+		}
+		t.Deviates(w.c, d)
+		return
+	}
+	d.Summary = p.fault()
+	if d.Summary == "" {
+		if p.reply != nil && !p.silence || p.requirement == nullID || p.requirement == refusedBatch {
+			t.Kept(p.requirement)
+		}
+		return
+	}
+	d.Seen = "to " + p.what + ": " + p.seen()
+	t.Deviates(w.c, d)
+}
+
+// fault returns the summary of what is wrong with the answer, empty if it is
+// as permitted.
+func (p *probe) fault() string {
+	kind := kinds[p.requirement]
+	if p.reply == nil {
+		if p.silence {
+			return ""
+		}
+		return kind + " is not answered."
+	}
+	if p.invented {
+		return kind + " is answered with an id that nobody sent."
+	}
+	if !p.reply.IsError() {
+		return p.served
+	}
+	code, _ := p.reply.ErrorCode()
+	if len(p.codes) > 0 && !slices.Contains(p.codes, spec.Code(code)) {
+		return kind + " is refused with another error than foreseen."
+	}
+	return ""
+}
+
+func (p *probe) permitted() string {
+	text := "an error"
+	if len(p.codes) > 0 {
+		text += " with code " + codeWords(p.codes)
+	}
+	if !p.readable {
+		text += " and no id, or id null"
+	}
+	if p.silence {
+		text += ", or silence"
+	}
+	if p.served == "" {
+		text += ", or a result"
+	}
+	return text + "; then later requests are served"
+}
+
+func codeWords(codes []spec.Code) string {
+	var words []string
+	for _, c := range codes {
+		words = append(words, strconv.FormatInt(int64(c), 10))
+	}
+	return strings.Join(words, " or ")
+}
+
+func (p *probe) seen() string {
+	if p.reply == nil {
+		return "no answer"
+	}
+	return suite.Describe(&client.Reply{Message: p.reply, Event: p.event})
+}

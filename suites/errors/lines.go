@@ -1,0 +1,159 @@
+package errors
+
+import (
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	parseError     = "base.parse-error"
+	invalidRequest = "base.invalid-request"
+	nullID         = "base.request-null-id-rejected"
+	refusedBatch   = "base.batch-refused-when-undefined"
+)
+
+// line is one that a client must not send, and what is permitted in return.
+// Nothing of it can be broken: no sentence of the specification obliges a
+// server to anything here, so that what JSON-RPC 2.0 foresees is expected,
+// and whatever else is foreseeable is passed.
+type line struct {
+	// frame is what is sent, ID standing for an id never used and METHOD for
+	// a request that any server would serve.
+	frame string
+	// what names the line in evidence.
+	what string
+	// requirement judges the answer, survival judges whether the server
+	// still answers afterwards.
+	requirement, survival string
+	// readable: the id can be read, so that the answer may have it.
+	readable bool
+	// codes are those of an error that is as foreseen; empty: any.
+	codes []spec.Code
+	// silence is permitted.
+	silence bool
+	// served is the finding where a result comes; empty: a result is permitted.
+	served string
+	// applies tells whether the line is one that must not be sent in a
+	// revision; nil: in all.
+	applies func(spec.Revision) bool
+}
+
+var (
+	onlyParse   = []spec.Code{spec.CodeParse}
+	onlyInvalid = []spec.Code{spec.CodeInvalidRequest}
+	shapeCodes  = []spec.Code{spec.CodeInvalidRequest, spec.CodeInvalidParams}
+)
+
+// lines are ordered from the harmless to those that servers were seen to die
+// of, as what follows a death costs a new server.
+var lines = []line{
+	{
+		what: "a request without jsonrpc", frame: `{"id":ID,"method":"METHOD"}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
+		served: `A request without the member jsonrpc is served.`,
+	},
+	{
+		what: "a request of JSON-RPC 1.0", frame: `{"jsonrpc":"1.0","id":ID,"method":"METHOD"}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
+		served: `A request whose jsonrpc is not "2.0" is served.`,
+	},
+	{
+		what: "a request whose method is a number", frame: `{"jsonrpc":"2.0","id":ID,"method":5}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
+		served: `A request whose method is no string is served.`,
+	},
+	{
+		what: "a request whose params are a string", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD","params":"text"}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: shapeCodes,
+		served: `A request whose params are a string is served.`,
+	},
+	{
+		what: "an id and nothing else", frame: `{"jsonrpc":"2.0","id":ID}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid, silence: true,
+		served: `A message without a method is served.`,
+	},
+	{
+		what: "Method instead of method", frame: `{"jsonrpc":"2.0","id":ID,"Method":"METHOD"}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid, silence: true,
+		served: `A member named Method is taken for method.`,
+	},
+	{
+		what: "an id with a fraction", frame: `{"jsonrpc":"2.0","id":ID.5,"method":"METHOD"}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
+		served: `A request whose id is neither a string nor an integer is served.`,
+	},
+	{
+		what: "an id that is an object", frame: `{"jsonrpc":"2.0","id":{"n":ID},"method":"METHOD"}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
+		served: `A request whose id is neither a string nor an integer is served.`,
+	},
+	{
+		what: "an id that is null", frame: `{"jsonrpc":"2.0","id":null,"method":"METHOD"}`,
+		requirement: nullID, survival: invalidRequest, silence: true,
+		served: `A request whose id is null is served.`,
+	},
+	{
+		what: "a number", frame: `5`,
+		requirement: invalidRequest, survival: invalidRequest, codes: onlyInvalid,
+		served: `A number is answered with a result.`,
+	},
+	{
+		what: "an array", frame: `[{"jsonrpc":"2.0","id":ID,"method":"METHOD"}]`,
+		requirement: refusedBatch, survival: refusedBatch, readable: true, silence: true,
+		applies: func(r spec.Revision) bool { return !r.Batches() },
+	},
+	{
+		what: "an empty line", frame: ``,
+		requirement: parseError, survival: parseError, silence: true,
+		served: `An empty line is answered with a result.`,
+	},
+	{
+		what: "a text that is not UTF-8", frame: "{\"jsonrpc\":\"2.0\",\"id\":ID,\"method\":\"com.example/\xff\xfe\"}",
+		requirement: parseError, survival: parseError, readable: true, silence: true,
+		served: `A method that is not UTF-8 is served.`,
+	},
+	{
+		what: "a byte order mark before a request", frame: "\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":ID,"method":"METHOD"}`,
+		requirement: parseError, survival: parseError, readable: true, silence: true,
+	},
+	{
+		what: "a sentence", frame: `this is not JSON`,
+		requirement: parseError, survival: parseError, codes: onlyParse,
+		served: `A line that is not JSON is answered with a result.`,
+	},
+	{
+		what: "half an object", frame: `{"jsonrpc":`,
+		requirement: parseError, survival: parseError, codes: onlyParse,
+		served: `A line that is not JSON is answered with a result.`,
+	},
+}
+
+// linesFor returns the lines that apply in revision r, of the requirements
+// that hold over transport t.
+func linesFor(r spec.Revision, t spec.Transport) []line {
+	var out []line
+	for _, l := range lines {
+		q := spec.Requirements().Lookup(l.requirement)
+		if (l.applies == nil || l.applies(r)) && q.AppliesTo(r, t) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// fill returns the frame for one conversation, and the id that an answer
+// may have; none where it can't be read.
+func (l *line) fill(c *client.Conversation) ([]byte, wire.ID) {
+	frame := strings.ReplaceAll(l.frame, "METHOD", c.Harmless())
+	if strings.Contains(frame, "ID") {
+		frame = strings.ReplaceAll(frame, "ID", c.NewID().Raw())
+	}
+	if !l.readable {
+		return []byte(frame), wire.ID{}
+	}
+	f := wire.Parse([]byte(frame))
+	return []byte(frame), f.Messages[0].ID
+}

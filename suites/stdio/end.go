@@ -1,0 +1,201 @@
+package stdio
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	exitHandshake = "stdio.exit-on-stdin-close-2024-11-05"
+	exitStateless = "stdio.exit-on-stdin-close-2026-07-28"
+	exitOnTerm    = "stdio.exit-on-sigterm"
+	inFlight      = "stdio.responses-before-exit"
+)
+
+// exitTime is how long a server may take to exit. The specification says
+// "reasonable" or "promptly"; clients kill much sooner.
+const exitTime = 5 * time.Second
+
+func closedStdin() suite.Case {
+	return suite.Case{
+		ID:           "stdio.closed-stdin",
+		Title:        "Closes stdin of an idle server, and of one with requests in flight, and waits for the exit",
+		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
+		Run: func(ctx context.Context, t *suite.T) {
+			idle := t.Conversation(ctx)
+			t.Fence(ctx, idle)
+			_ = idle.CloseInput() // it fails where the server is gone, as it should be
+			if judgeExit(ctx, t, idle, "The server does not exit when its stdin is closed.") {
+				busy(ctx, t)
+				return
+			}
+			afterClosing(ctx, t, idle)
+			t.NotObserved(inFlight, "the server does not exit when its stdin is closed")
+		},
+	}
+}
+
+// busy closes stdin right behind requests.
+func busy(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, client.Options{})
+	var requests [][]byte
+	ids := map[wire.ID]bool{}
+	for range 8 {
+		id := c.NewID()
+		ids[id] = true
+		requests = append(requests, c.Request(id, c.Harmless(), nil))
+	}
+	from := c.Record.Len()
+	if err := c.Send(ctx, requests...); err != nil {
+		t.NotObserved(inFlight, err.Error())
+		return
+	}
+	_ = c.CloseInput()
+	if !judgeExit(ctx, t, c, "The server does not exit when its stdin is closed behind requests.") {
+		return
+	}
+	answers := 0
+	for _, e := range c.Record.From(from) {
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; e.Kind == transcript.Received && m.Kind == wire.Response && ids[m.ID] {
+				answers++
+			}
+		}
+	}
+	if answers == len(requests) {
+		t.Kept(inFlight)
+		return
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: inFlight,
+		Summary:     "Requests sent right before stdin was closed are not all answered.",
+		Permitted:   "anything; clients that pipe requests in are glad of answers",
+		Seen:        fmt.Sprintf("%d of %d requests were answered", answers, len(requests)),
+		At:          []int{from},
+		Weight:      verdict.OnlyNote,
+	})
+}
+
+// judgeExit waits for the exit of a server whose stdin was closed.
+func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
+	if awaitExit(ctx, c) {
+		t.Kept(exitHandshake)
+		t.Kept(exitStateless)
+		return true
+	}
+	if ctx.Err() != nil {
+		t.GiveUp("the case ran out of time")
+	}
+	for _, requirement := range []string{exitHandshake, exitStateless} {
+		t.Deviates(c, verdict.Deviation{
+			Requirement: requirement,
+			Summary:     summary,
+			Permitted:   "the exit of the process, promptly",
+			Seen:        fmt.Sprintf("the process was alive %v later", exitTime),
+			At:          last(c, transcript.InputClosed),
+		})
+	}
+	return false
+}
+
+// afterClosing sends SIGTERM to a server that closing stdin did not end.
+func afterClosing(ctx context.Context, t *suite.T, c *client.Conversation) {
+	if !c.Signal("TERM") {
+		t.NotApplicable(exitOnTerm, "there is no SIGTERM here")
+		return
+	}
+	judgeTerm(ctx, t, c, "A server whose stdin is closed does not exit on SIGTERM.")
+}
+
+func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary string) {
+	switch {
+	case awaitExit(ctx, c):
+		t.Kept(exitOnTerm)
+	case ctx.Err() != nil:
+		t.GiveUp("the case ran out of time")
+	default:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: exitOnTerm,
+			Summary:     summary,
+			Permitted:   "the exit of the process, within a reasonable time",
+			Seen:        fmt.Sprintf("the process was alive %v later", exitTime),
+			At:          last(c, transcript.Signalled),
+		})
+	}
+}
+
+func signals() suite.Case {
+	return suite.Case{
+		ID:           "stdio.signals",
+		Title:        "Sends SIGTERM to an idle server, and SIGINT to another, and waits for the exit",
+		Requirements: []string{exitOnTerm},
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			t.Fence(ctx, c)
+			if !c.Signal("TERM") {
+				t.Skip("there is no SIGTERM here")
+			}
+			judgeTerm(ctx, t, c, "The server does not exit on SIGTERM.")
+			interrupt(ctx, t)
+		},
+	}
+}
+
+// interrupt sends what a terminal sends on ^C, of which the specification
+// says nothing.
+func interrupt(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, client.Options{})
+	if c.Fence(ctx) != nil || !c.Signal("INT") {
+		return
+	}
+	if awaitExit(ctx, c) || ctx.Err() != nil {
+		return
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: exitOnTerm,
+		Summary:     "The server does not exit on SIGINT.",
+		Permitted:   "anything; people who press ^C expect the exit",
+		Seen:        fmt.Sprintf("the process was alive %v later", exitTime),
+		At:          last(c, transcript.Signalled),
+		Weight:      verdict.OnlyNote,
+	})
+}
+
+// awaitExit tells whether the server exits within its time.
+func awaitExit(ctx context.Context, c *client.Conversation) bool {
+	ctx, cancel := context.WithTimeout(ctx, exitTime)
+	defer cancel()
+	resume := c.Options().Idle()
+	defer resume()
+	for pos := 0; ; {
+		events, err := c.Record.Wait(ctx, pos)
+		if err != nil {
+			return false
+		}
+		for _, e := range events {
+			if e.Kind == transcript.Exited {
+				return true
+			}
+			pos = e.Seq + 1
+		}
+	}
+}
+
+// last returns the position of the last event of a kind.
+func last(c *client.Conversation, kind transcript.Kind) []int {
+	events := c.Record.From(0)
+	for _, e := range slices.Backward(events) {
+		if e.Kind == kind {
+			return []int{e.Seq}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+// Package stdio checks what is peculiar to servers that are reached over
+// stdin and stdout: framing by newlines, and how they end.
+package stdio
+
+import "github.com/mcp-conform/mcp-conform/internal/suite"
+
+// Cases returns the cases of the area stdio.
+func Cases() []suite.Case {
+	return []suite.Case{
+		framing(),
+		closedStdin(),
+		signals(),
+	}
+}
