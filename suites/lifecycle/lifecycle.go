@@ -4,7 +4,9 @@
 package lifecycle
 
 import (
+	"context"
 	"errors"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -92,8 +94,27 @@ func deviates(t *suite.T, c *client.Conversation, r *client.Reply, requirement, 
 	})
 }
 
+// endWait bounds the wait for the end of the stream of a server to which
+// nothing could be written.
+const endWait = time.Second
+
 // ended tells whether the server ended instead of answering.
-func ended(r *client.Reply) bool { return errors.Is(r.Err, client.ErrEnded) }
+func ended(ctx context.Context, c *client.Conversation, r *client.Reply) bool {
+	return !r.Answered() && gone(ctx, c, r.Err)
+}
+
+// gone tells whether the server has ended, err being what came of the last
+// thing done with it. That nothing can be written to a server shows a little
+// before the end of its output does.
+func gone(ctx context.Context, c *client.Conversation, err error) bool {
+	if err == nil || errors.Is(err, client.ErrUnanswered) || errors.Is(err, client.ErrEnded) {
+		return !c.Alive() || errors.Is(err, client.ErrEnded)
+	}
+	wait, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	_, err = c.Await(wait, 0, func(*transcript.Event) bool { return false })
+	return errors.Is(err, client.ErrEnded)
+}
 
 func positions(events ...*transcript.Event) []int {
 	var at []int

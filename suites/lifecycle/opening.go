@@ -59,7 +59,7 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	switch {
 	case r.Answered():
 		t.Kept(errorsPrepared)
-	case ctx.Err() != nil || r.Sent == nil && !ended(r):
+	case ctx.Err() != nil || r.Sent == nil && !ended(ctx, c, r):
 		t.NotObserved(errorsPrepared, "the ping could not be sent and waited for")
 	default:
 		t.Deviates(c, verdict.Deviation{

@@ -38,34 +38,39 @@ func unregulated(ctx context.Context, t *suite.T) {
 // handshake was completed after it.
 func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	early := wire.NewRequest(c.NewID(), spec.MethodToolsList, nil)
-	if err := c.Send(ctx, early); err != nil {
-		t.NotObserved(beforeInitialize, "the request could not be sent: "+err.Error())
-		return false
-	}
+	_ = c.Send(ctx, early) // where this can't be written, initialize shows why
 	r := c.Initialize(ctx)
 	switch {
-	case ended(r):
+	case ended(ctx, c, r):
 		deviates(t, c, r, beforeInitialize, "a request before initialize ends the server", "an error, a result or silence")
 		return false
 	case !r.Answered():
 		t.NotObserved(beforeInitialize, "after a request before it, initialize was not answered")
 		return false
-	case !r.Succeeded() || c.Server().ProtocolVersion != string(t.Revision) || c.Initialized(ctx) != nil:
-		t.Kept(beforeInitialize)
-		return false
 	}
-	if c.Fence(ctx) != nil && !c.Alive() {
-		deviates(t, c, r, beforeInitialize, "a request before initialize ends the server", "an error, a result or silence")
-		return false
+	usable := r.Succeeded() && c.Server().ProtocolVersion == string(t.Revision)
+	if usable {
+		err := c.Initialized(ctx)
+		if err == nil {
+			err = c.Quiet(ctx)
+		}
+		if gone(ctx, c, err) {
+			deviates(t, c, r, beforeInitialize, "a request before initialize ends the server", "an error, a result or silence")
+			return false
+		}
+		if err != nil {
+			t.NotObserved(beforeInitialize, "the fence was not answered: "+err.Error())
+			return false
+		}
 	}
 	t.Kept(beforeInitialize)
-	return true
+	return usable
 }
 
 // asksToEnd sends a request that other protocols end with.
 func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	r := c.Ask(ctx, method, nil)
-	if ended(r) && r.Sent != nil {
+	if r.Sent != nil && ended(ctx, c, r) {
 		deviates(t, c, r, noShutdown, "a request named shutdown or exit ends the server", "an error: there is no such method")
 		return
 	}
@@ -83,7 +88,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	id := c.NewID()
 	r := c.Probe(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params))
-	if !c.Alive() {
+	if gone(ctx, c, r.Err) {
 		deviates(t, c, r, reinitialize, "a second initialize ends the server", "an error, a result or silence")
 		return
 	}

@@ -14,21 +14,11 @@ const burstSize = 20
 
 func burst(ctx context.Context, t *suite.T) {
 	c := listening(ctx, t)
-	from := c.Record.Len()
-	ids := make([]wire.ID, burstSize)
-	frames := make([][]byte, burstSize)
-	for i := range ids {
-		ids[i] = c.NewID()
-		frames[i] = wire.NewRequest(ids[i], spec.MethodPing, nil)
+	pings := make([][]byte, burstSize)
+	for i := range pings {
+		pings[i] = c.Request(c.NewID(), spec.MethodPing, nil)
 	}
-	if err := c.Send(ctx, frames...); err != nil {
-		t.GiveUp("the pings could not be sent: " + err.Error())
-	}
-	wait, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
-	for _, id := range ids {
-		r := c.AwaitReply(wait, from, id)
-		r.Sent = sent(c, from, id)
+	for _, r := range c.AskTogether(ctx, pings...) {
 		if !judge(ctx, t, c, r) {
 			return
 		}
@@ -47,12 +37,12 @@ func sent(c *client.Conversation, from int, id wire.ID) *transcript.Event {
 }
 
 // slowTools are tools known to take their time and to report progress, with
-// arguments that make them busy for half a second or so.
+// arguments that keep them busy for no longer than it takes to ping.
 var slowTools = []struct {
 	name      string
 	arguments map[string]any
 }{
-	{"slow", map[string]any{"durationMs": 500, "steps": 5}},
+	{"slow", map[string]any{"durationMs": 100, "steps": 4}},
 	{"trigger-long-running-operation", map[string]any{"duration": 1, "steps": 5}},
 	{"longRunningOperation", map[string]any{"duration": 1, "steps": 5}},
 }
@@ -88,6 +78,7 @@ func pingBeside(ctx context.Context, t *suite.T, tool string, arguments map[stri
 	}
 	judge(ctx, t, c, c.Ask(ctx, spec.MethodPing, nil))
 	// The conversation is shared: it is left with nothing in flight.
+	defer c.Options().Idle()()
 	c.AwaitReply(wait, from, id)
 }
 

@@ -1,0 +1,308 @@
+package lifecycle_test
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
+)
+
+type (
+	call  = refserver.Call
+	fail  = refserver.Error
+	chain = func(*call) (any, *fail)
+)
+
+func TestFaults(t *testing.T) {
+	no := &fail{Code: spec.CodeInvalidRequest, Message: "no"}
+	unknown := &fail{Code: spec.CodeMethodNotFound, Message: "no such method"}
+	refuse := func(method string, err *fail) func() refserver.Seams {
+		return handles(func(c *call, next chain) (any, *fail) {
+			if c.Method == method {
+				return nil, err
+			}
+			return next(c)
+		})
+	}
+	for _, f := range []fault{
+		{"all is well: serves", "lifecycle.serves", nothing, nil},
+		{"a declared list refused", "lifecycle.serves", refuse(spec.MethodPromptsList, no),
+			[]string{"lifecycle.serves-after-initialized: the list of a declared capability is refused after initialized (warning)"}},
+
+		{"undeclared and unknown", "lifecycle.undeclared-capabilities", undeclaring(unknown), nil},
+		{"undeclared and refused otherwise", "lifecycle.undeclared-capabilities", undeclaring(no),
+			[]string{"lifecycle.undeclared-capability-error: a method of a capability that was not declared is refused with another code than that of an unknown method (note)"}},
+		{"undeclared and served", "lifecycle.undeclared-capabilities", undeclaring(nil),
+			[]string{"lifecycle.undeclared-capability-error: a method of a capability that was not declared is served (warning)"}},
+
+		{"all is well: capabilities", "lifecycle.unknown-capabilities", nothing, nil},
+		{"unknown capabilities refused", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, no }),
+			[]string{"lifecycle.unknown-client-capabilities: initialize with unknown client capabilities is refused (warning)"}},
+		{"unknown capabilities met with silence", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, refserver.Unanswered }),
+			[]string{"lifecycle.unknown-client-capabilities: initialize with unknown client capabilities is refused (warning)"}},
+		{"another version", "lifecycle.unknown-capabilities", onUnknownCapability(func(c *call, next chain) (any, *fail) {
+			result, err := next(c)
+			return with(result, "protocolVersion", "2024-11-05"), err
+		}), []string{"versioning.initialize-same-version: the server answers a version it supports with another (broken)"}},
+		{"deaf while it waits", "lifecycle.unknown-capabilities", deafWhileWaiting,
+			[]string{"lifecycle.error-cases-prepared: the server answers no more after a request of its own was left unanswered (warning)"}},
+
+		{"all is well: deficient", "lifecycle.deficient-initialize", nothing, nil},
+		{"deficient accepted", "lifecycle.deficient-initialize", onDeficient(func(c *call, next chain) (any, *fail) {
+			c.Params = wire.JSON(with(c.Params, "capabilities", map[string]any{}, "clientInfo", map[string]any{"name": "x", "version": "1"}))
+			return next(c)
+		}), nil},
+		{"deficient met with silence", "lifecycle.deficient-initialize", onDeficient(func(*call, chain) (any, *fail) { return nil, refserver.Unanswered }),
+			[]string{
+				"lifecycle.error-cases-prepared: initialize without capabilities is not answered (warning)",
+				"lifecycle.error-cases-prepared: initialize without clientInfo is not answered (warning)",
+			}},
+		{"deficient ends the server", "lifecycle.deficient-initialize", onDeficient(func(c *call, _ chain) (any, *fail) {
+			c.Session.Exit(1)
+			return nil, refserver.Unanswered
+		}), []string{
+			"lifecycle.error-cases-prepared: initialize without capabilities is not answered (warning)",
+			"lifecycle.error-cases-prepared: initialize without clientInfo is not answered (warning)",
+		}},
+		{"deaf after one refusal", "lifecycle.deficient-initialize", deafAfterRefusals(1),
+			[]string{"lifecycle.error-cases-prepared: initialize without clientInfo is not answered (warning)"}},
+		{"deaf after two refusals", "lifecycle.deficient-initialize", deafAfterRefusals(2),
+			[]string{"lifecycle.error-cases-prepared: after a deficient initialize one that is sound is not answered (warning)"}},
+
+		{"all is well: unregulated", "lifecycle.unregulated", nothing, nil},
+		{"ended by an early request", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+			if c.Method == spec.MethodToolsList && c.Revision == "" {
+				c.Session.Exit(1)
+				return nil, refserver.Unanswered
+			}
+			return next(c)
+		}), []string{"lifecycle.request-before-initialize: a request before initialize ends the server (note)"}},
+		{"an early request served", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+			if c.Method == spec.MethodToolsList && c.Revision == "" {
+				return map[string]any{"tools": []any{}}, nil
+			}
+			return next(c)
+		}), nil},
+		{"an early request met with silence", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+			if c.Method == spec.MethodToolsList && c.Revision == "" {
+				return nil, refserver.Unanswered
+			}
+			return next(c)
+		}), nil},
+		{"shutdown served", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+			if c.Method == "shutdown" {
+				return map[string]any{}, nil
+			}
+			return next(c)
+		}), []string{"lifecycle.no-shutdown-message: a request named shutdown or exit is served (warning)"}},
+		{"exit ends the server", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+			if c.Method == "exit" {
+				c.Session.Exit(0)
+				return nil, refserver.Unanswered
+			}
+			return next(c)
+		}), []string{"lifecycle.no-shutdown-message: a request named shutdown or exit ends the server (warning)"}},
+		{"a farewell", "lifecycle.unregulated", func() refserver.Seams {
+			return refserver.Seams{End: func(p *refserver.Process, _ refserver.Ending) (int, bool) {
+				_, _ = p.Out.Write(append(wire.NewNotification("notifications/shutdown", nil), '\n'))
+				return 0, true
+			}}
+		}, []string{"lifecycle.no-shutdown-message: the server announces its end by a message of its own (warning)"}},
+		{"ended by a second initialize", "lifecycle.unregulated", onSecond(func(c *call) (any, *fail) {
+			c.Session.Exit(1)
+			return nil, refserver.Unanswered
+		}), []string{"lifecycle.reinitialize-undefined: a second initialize ends the server (note)"}},
+		{"another version the second time", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
+			return map[string]any{"protocolVersion": "2024-11-05", "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "x", "version": "1"}}, nil
+		}), []string{"lifecycle.reinitialize-undefined: a second initialize is answered with another version than was agreed on (note)"}},
+		{"the second initialize met with silence", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
+			return nil, refserver.Unanswered
+		}), nil},
+
+		{"all is well: batch", "lifecycle.batched-initialize", nothing, nil},
+		{"batch accepted", "lifecycle.batched-initialize", onBatch(func(raw []byte) refserver.Verdict {
+			return refserver.Pass(raw[1 : len(raw)-1])
+		}), []string{"lifecycle.batch-initialize: initialize is accepted as part of a batch (warning)"}},
+		{"batch dropped", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.Verdict { return refserver.Swallow() }), nil},
+		{"batch ends the server", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.Verdict { return refserver.Die(1) }),
+			[]string{"lifecycle.batch-initialize: a batch with initialize ends the server (warning)"}},
+	} {
+		f.run(t, spec.V20250326)
+	}
+}
+
+func nothing() refserver.Seams { return refserver.Seams{} }
+
+// with returns the object v with members set, given as names and values.
+func with(v any, pairs ...any) map[string]any {
+	out := map[string]any{}
+	_, members := wire.Members(wire.JSON(v))
+	for name, value := range members {
+		out[name] = value
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i].(string)] = pairs[i+1]
+	}
+	return out
+}
+
+// undeclaring declares nothing, and answers lists with err unless it is nil.
+func undeclaring(err *fail) func() refserver.Seams {
+	return handles(func(c *call, next chain) (any, *fail) {
+		switch c.Method {
+		case spec.MethodInitialize:
+			result, failed := next(c)
+			return with(result, "capabilities", map[string]any{}), failed
+		case spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates:
+			if err != nil {
+				return nil, err
+			}
+		}
+		return next(c)
+	})
+}
+
+func onUnknownCapability(f func(*call, chain) (any, *fail)) func() refserver.Seams {
+	return handles(func(c *call, next chain) (any, *fail) {
+		if c.Method == spec.MethodInitialize && wire.At(c.Params, "/capabilities/x-unknown") != nil {
+			return f(c, next)
+		}
+		return next(c)
+	})
+}
+
+func onDeficient(f func(*call, chain) (any, *fail)) func() refserver.Seams {
+	return handles(func(c *call, next chain) (any, *fail) {
+		if c.Method == spec.MethodInitialize && (wire.At(c.Params, "/capabilities") == nil || wire.At(c.Params, "/clientInfo") == nil) {
+			return f(c, next)
+		}
+		return next(c)
+	})
+}
+
+func onSecond(f func(*call) (any, *fail)) func() refserver.Seams {
+	return handles(func(c *call, next chain) (any, *fail) {
+		if c.Method == spec.MethodInitialize && c.Revision != "" {
+			return f(c)
+		}
+		return next(c)
+	})
+}
+
+func onBatch(f func(raw []byte) refserver.Verdict) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			if bytes.HasPrefix(raw, []byte("[")) {
+				return f(raw)
+			}
+			return refserver.Pass(raw)
+		}}
+	}
+}
+
+// deafWhileWaiting answers nothing from its first own request to the reply.
+func deafWhileWaiting() refserver.Seams {
+	var waiting sync.Map
+	return refserver.Seams{
+		Outgoing: func(o *refserver.Out) {
+			if o.Kind == refserver.OutRequest {
+				waiting.Store(o.Session, true)
+			} else if deaf, _ := waiting.Load(o.Session); deaf == true {
+				o.Frames = nil
+			}
+		},
+		Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+			if !bytes.Contains(raw, []byte(`"method"`)) {
+				waiting.Delete(s)
+			}
+			return refserver.Pass(raw)
+		},
+	}
+}
+
+// deafAfterRefusals answers nothing once it has refused n times to initialize.
+func deafAfterRefusals(n int) func() refserver.Seams {
+	return func() refserver.Seams {
+		var mu sync.Mutex
+		refused := map[*refserver.Session]int{}
+		return refserver.Seams{Handle: func(c *call, next chain) (any, *fail) {
+			mu.Lock()
+			defer mu.Unlock()
+			if refused[c.Session] >= n {
+				return nil, refserver.Unanswered
+			}
+			result, err := next(c)
+			if err != nil && c.Method == spec.MethodInitialize {
+				refused[c.Session]++
+			}
+			return result, err
+		}}
+	}
+}
+
+// findings runs the case alone against a reference server with the fault.
+func findings(t *testing.T, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
+	t.Helper()
+	cases := slices.DeleteFunc(lifecycle.Cases(), func(c suite.Case) bool { return c.ID != id })
+	if len(cases) != 1 {
+		t.Fatalf("there is no case %s", id)
+	}
+	report, err := engine.Run(t.Context(), engine.Options{
+		Dialer:       suitetest.Reference(refserver.Options{Seams: seams}),
+		Cases:        cases,
+		Revisions:    []spec.Revision{rev},
+		Policy:       inventory.CallAll,
+		Timeout:      time.Second,
+		StartTimeout: time.Second,
+		Unconfirmed:  true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range report.Verdicts {
+		if v.Outcome == verdict.HarnessError {
+			t.Errorf("%s: %s", v.Requirement, v.Reason)
+		}
+	}
+	return report.Findings
+}
+
+// fault is a way to misbehave, and what is to be said of it: nothing where it
+// is permitted, and no more than that.
+type fault struct {
+	name, judge string
+	seams       func() refserver.Seams
+	want        []string // requirement: summary (outcome)
+}
+
+func (f fault) run(t *testing.T, rev spec.Revision) {
+	t.Run(f.name, func(t *testing.T) {
+		t.Parallel()
+		var got []string
+		for _, d := range findings(t, f.judge, rev, f.seams()) {
+			got = append(got, d.Requirement+": "+d.Summary+" ("+d.Outcome.String()+")")
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(f.want, got); diff != "" {
+			t.Errorf("findings (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// handles returns seams that wrap the handling of requests.
+func handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+}

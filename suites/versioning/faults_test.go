@@ -1,0 +1,169 @@
+package versioning_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites/versioning"
+)
+
+const (
+	echoed    = "versioning.initialize-other-version: the server accepts a version that does not exist (broken)"
+	useless   = "versioning.initialize-other-version: the server offers a version that it does not accept when it is asked for (broken)"
+	refused   = "versioning.initialize-other-version: the server refuses an unknown version instead of offering another (broken)"
+	silent    = "versioning.initialize-other-version: initialize with an unknown version is not answered (broken)"
+	lost      = "lifecycle.error-cases-prepared: initialize with an unknown version is not answered (warning)"
+	notLast   = "versioning.initialize-latest-version: the version offered is not the newest that the server supports (warning)"
+	noHand    = "versioning.initialize-latest-version: the server offers a revision that has no handshake (warning)"
+	asExample = "versioning.initialize-unsupported-error: the server refuses an unknown version with the page's example error instead of offering another (note)"
+)
+
+func TestFaults(t *testing.T) {
+	example := map[string]any{"supported": []string{"2025-11-25"}, "requested": "1900-01-01"}
+	for _, f := range []fault{
+		{"all is well", "versioning.unknown-version", onUnknown(nil), nil},
+		{"echo", "versioning.unknown-version", onUnknown(func(c *refserver.Call, asked string) (string, *refserver.Error) {
+			return asked, nil
+		}), []string{echoed}},
+		{"a version that is not accepted", "versioning.unknown-version", onUnknown(func(_ *refserver.Call, asked string) (string, *refserver.Error) {
+			if asked == "2024-10-07" {
+				return "2025-11-25", nil
+			}
+			return "2024-10-07", nil
+		}), []string{useless}},
+		{"the oldest", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
+			return "2024-11-05", nil
+		}), []string{notLast}},
+		{"a revision without a handshake", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
+			return "2026-07-28", nil
+		}), []string{noHand}},
+		{"the example's error", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
+			return "", &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unsupported protocol version", Data: example}
+		}), []string{asExample}},
+		{"the example's error without its data", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
+			return "", &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unsupported protocol version"}
+		}), []string{refused}},
+		{"the example's data with another code", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
+			return "", &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Unsupported protocol version", Data: example}
+		}), []string{refused}},
+		{"only what is no date is refused", "versioning.unknown-version", onUnknown(func(_ *refserver.Call, asked string) (string, *refserver.Error) {
+			if asked == "not-a-version" {
+				return "", &refserver.Error{Code: spec.CodeInternal, Message: "no date"}
+			}
+			return "2025-11-25", nil
+		}), []string{refused}},
+		{"silence", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
+			return "", refserver.Unanswered
+		}), []string{lost, silent}},
+		{"the end", "versioning.unknown-version", onUnknown(func(c *refserver.Call, _ string) (string, *refserver.Error) {
+			c.Session.Exit(1)
+			return "", refserver.Unanswered
+		}), []string{lost, silent}},
+	} {
+		f.run(t, spec.V20251125)
+	}
+}
+
+// TestOnceForAllRevisions shows that an older revision costs no servers.
+func TestOnceForAllRevisions(t *testing.T) {
+	report, err := engine.Run(t.Context(), engine.Options{Dialer: suitetest.Reference(refserver.Options{}), Cases: versioning.Cases()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range report.Verdicts {
+		if v.Requirement != "versioning.initialize-other-version" {
+			continue
+		}
+		want := verdict.NotObserved
+		if v.Revision == spec.V20251125 {
+			want = verdict.Kept
+		}
+		if v.Outcome != want {
+			t.Errorf("%s in %s is %s (%s), want %s", v.Requirement, v.Revision, v.Outcome, v.Reason, want)
+		}
+	}
+}
+
+// onUnknown returns seams that answer initialize with a version that is no
+// handshake revision; f returns the version to offer.
+func onUnknown(f func(c *refserver.Call, asked string) (string, *refserver.Error)) func() refserver.Seams {
+	return handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		result, err := next(c)
+		asked, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
+		if f == nil || err != nil || c.Method != spec.MethodInitialize || slices.Contains(spec.HandshakeRevisions(), spec.Revision(asked)) {
+			return result, err
+		}
+		offer, err := f(c, asked)
+		if err != nil {
+			return nil, err
+		}
+		_, members := wire.Members(wire.JSON(result))
+		members["protocolVersion"] = wire.Quote(offer)
+		return members, nil
+	})
+}
+
+// findings runs the case alone against a reference server with the fault.
+func findings(t *testing.T, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
+	t.Helper()
+	cases := slices.DeleteFunc(versioning.Cases(), func(c suite.Case) bool { return c.ID != id })
+	if len(cases) != 1 {
+		t.Fatalf("there is no case %s", id)
+	}
+	report, err := engine.Run(t.Context(), engine.Options{
+		Dialer:       suitetest.Reference(refserver.Options{Seams: seams}),
+		Cases:        cases,
+		Revisions:    []spec.Revision{rev},
+		Policy:       inventory.CallAll,
+		Timeout:      time.Second,
+		StartTimeout: time.Second,
+		Unconfirmed:  true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range report.Verdicts {
+		if v.Outcome == verdict.HarnessError {
+			t.Errorf("%s: %s", v.Requirement, v.Reason)
+		}
+	}
+	return report.Findings
+}
+
+// fault is a way to misbehave, and what is to be said of it: nothing where it
+// is permitted, and no more than that.
+type fault struct {
+	name, judge string
+	seams       func() refserver.Seams
+	want        []string // requirement: summary (outcome)
+}
+
+func (f fault) run(t *testing.T, rev spec.Revision) {
+	t.Run(f.name, func(t *testing.T) {
+		t.Parallel()
+		var got []string
+		for _, d := range findings(t, f.judge, rev, f.seams()) {
+			got = append(got, d.Requirement+": "+d.Summary+" ("+d.Outcome.String()+")")
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(f.want, got); diff != "" {
+			t.Errorf("findings (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// handles returns seams that wrap the handling of requests.
+func handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+}
