@@ -58,6 +58,7 @@ type output struct {
 	size   int64  // bytes of the line so far
 	cut    bool   // the line is longer than the limit
 	frames int    // recorded so far
+	total  int64  // bytes recorded so far
 	deaf   bool   // nothing more is recorded
 }
 
@@ -92,12 +93,19 @@ func (o *output) add(p []byte) {
 
 // record records the line and begins the next. A cut line is the last.
 func (o *output) record(unterminated bool) {
-	if o.frames == o.link.limits.Frames {
-		o.flooded(fmt.Sprintf("more than %d lines", o.link.limits.Frames))
+	limits := o.link.limits
+	o.frames++
+	o.total += int64(len(o.line))
+	switch {
+	case o.frames > limits.Frames:
 		o.deaf = true
+		o.flooded(fmt.Sprintf("more than %d lines", limits.Frames))
+		return
+	case o.total > int64(limits.TotalBytes):
+		o.deaf = true
+		o.flooded(fmt.Sprintf("more than %d bytes in all", limits.TotalBytes))
 		return
 	}
-	o.frames++
 	o.link.rec.Add(transcript.Event{Kind: transcript.Received, Raw: o.line, Size: o.size, Unterminated: unterminated})
 	o.deaf = o.cut
 	o.line, o.size = nil, 0

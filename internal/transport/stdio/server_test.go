@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -20,6 +21,10 @@ func TestMain(m *testing.M) {
 	if !ok {
 		os.Exit(m.Run())
 	}
+	if of, ok := strings.CutPrefix(name, measure); ok {
+		measureMemory(of)
+		return
+	}
 	caught := make(chan os.Signal, 8)
 	signal.Notify(caught, syscall.SIGTERM, syscall.SIGINT)
 	signals := make(chan string, 8)
@@ -29,6 +34,17 @@ func TestMain(m *testing.M) {
 		}
 	}()
 	os.Exit(behaviours[name](context.Background(), os.Stdin, os.Stdout, os.Stderr, signals))
+}
+
+// flood returns a server that writes the line until nobody reads it.
+func flood(line string) Serve {
+	return func(_ context.Context, _ io.Reader, out, _ io.Writer, _ <-chan string) int {
+		for {
+			if _, err := io.WriteString(out, line+"\n"); err != nil {
+				return 1
+			}
+		}
+	}
 }
 
 // behaviours are servers that run both as a process and as a function.
@@ -83,14 +99,12 @@ var behaviours = map[string]Serve{
 			}
 		}
 	},
-	"floods lines": func(_ context.Context, _ io.Reader, out, _ io.Writer, _ <-chan string) int {
-		line := []byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}` + "\n")
-		for piece := bytes.Repeat(line, 500); ; {
-			if _, err := out.Write(piece); err != nil {
-				return 1
-			}
-		}
-	},
+	"floods lines": flood(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}`),
+	"floods kilobytes": flood(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` +
+		strings.Repeat("k", 1<<10) + `"}}`),
+	"floods megabytes": flood(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` +
+		strings.Repeat("m", 8<<20) + `"}}`),
+	"floods members": flood(`{"jsonrpc":"2.0","method":"notifications/message","params":{` + strings.Repeat(`"a":1,`, 50) + `"b":1}}`),
 	// 100 MB writes one line of that size and another line.
 	"100 MB": func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		piece := bytes.Repeat([]byte("y"), 1_000_000)

@@ -29,8 +29,11 @@ type Command struct {
 const (
 	// DefaultFrameBytes is the longest line that is kept whole.
 	DefaultFrameBytes = 16 << 20
-	// DefaultFrames is the number of lines that are recorded.
-	DefaultFrames = 200_000
+	// DefaultFrames is the number of lines that are recorded. A short message
+	// takes about 1 KiB of memory in a transcript.
+	DefaultFrames = 50_000
+	// DefaultTotalBytes is how much of stdout is recorded.
+	DefaultTotalBytes = 32 << 20
 	// DefaultStderrBytes is how much of stderr is recorded.
 	DefaultStderrBytes = 256 << 10
 )
@@ -40,6 +43,7 @@ const (
 type Limits struct {
 	FrameBytes  int // the longest line that is kept whole; a longer one floods
 	Frames      int // the number of lines that are recorded; one more floods
+	TotalBytes  int // how much of stdout is recorded; one byte more floods
 	StderrBytes int // how much of stderr is recorded
 }
 
@@ -49,6 +53,9 @@ func (l Limits) orDefaults() Limits {
 	}
 	if l.Frames == 0 {
 		l.Frames = DefaultFrames
+	}
+	if l.TotalBytes == 0 {
+		l.TotalBytes = DefaultTotalBytes
 	}
 	if l.StderrBytes == 0 {
 		l.StderrBytes = DefaultStderrBytes
