@@ -1,0 +1,215 @@
+// Package selftest proves that the checks can fail: it runs them against the
+// reference server, right, varied within the law, and wrong in every way that
+// the table of faults names.
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+// Outcome is what became of one fault or variation.
+type Outcome string
+
+// The outcomes.
+const (
+	Killed        Outcome = "killed"         // a finding on the requirement that the fault breaks
+	MisAttributed Outcome = "mis-attributed" // findings, but none on that requirement
+	Survived      Outcome = "survived"       // no finding
+	Silent        Outcome = "silent"         // a right server, and nothing but notes
+	FalseAlarm    Outcome = "false alarm"    // a right server, and a finding
+	Failed        Outcome = "failed"         // the run itself failed
+)
+
+// Good tells whether the outcome is as it should be.
+func (o Outcome) Good() bool { return o == Killed || o == Silent }
+
+// Faultless is the id under which the right server stands in the matrix.
+const Faultless = "(faultless)"
+
+// Result is one row of the kill matrix.
+type Result struct {
+	Fault       string        `json:"fault"`
+	Requirement string        `json:"requirement,omitempty"`
+	Title       string        `json:"title"`
+	Revision    spec.Revision `json:"revision"`
+	Outcome     Outcome       `json:"outcome"`
+	// By says which judge killed it and with what, or which findings there were instead.
+	By   []string      `json:"by,omitempty"`
+	Took time.Duration `json:"-"`
+}
+
+// Options say what is proven.
+type Options struct {
+	// Faults are those to try; the faultless server is tried with them
+	// where Faultless is set.
+	Faults    []faults.Fault
+	Faultless bool
+	// Full tries each fault with the whole suite in every revision that it
+	// applies to; else its own requirement's judges in one revision, the
+	// whole suite only where it survives those.
+	Full    bool
+	Workers int
+	// Command starts the reference server as a process, for the faults that
+	// only a process can show; the id of the fault is added.
+	Command []string
+	// Each is called for every row as it is known, from one goroutine at a time.
+	Each func(Result)
+}
+
+// job is one row to be found out.
+type job struct {
+	fault    faults.Fault
+	revision spec.Revision
+	whole    bool
+}
+
+// Run tries all faults and returns the matrix in their order.
+func Run(ctx context.Context, o Options) []Result {
+	jobs := o.jobs()
+	out := make([]Result, len(jobs))
+	slots := make(chan struct{}, max(1, o.Workers))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for i, j := range jobs {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			out[i] = o.try(ctx, j)
+			mu.Lock()
+			defer mu.Unlock()
+			if o.Each != nil {
+				o.Each(out[i])
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+func (o *Options) jobs() []job {
+	var out []job
+	if o.Faultless {
+		for _, r := range spec.HandshakeRevisions() {
+			out = append(out, job{faults.Fault{ID: Faultless, Title: "the reference server as it should be", Legal: true}, r, true})
+		}
+	}
+	for _, f := range o.Faults {
+		revisions := Revisions(f)
+		if !o.Full && !f.Legal {
+			revisions = revisions[len(revisions)-1:]
+		}
+		for _, r := range revisions {
+			out = append(out, job{f, r, o.Full || f.Legal})
+		}
+	}
+	return out
+}
+
+// Revisions returns the handshake revisions in which the fault can be shown:
+// those it names, or those in which its requirement exists.
+func Revisions(f faults.Fault) []spec.Revision {
+	var out []spec.Revision
+	for _, r := range spec.HandshakeRevisions() {
+		named := len(f.Revisions) == 0 || slices.Contains(f.Revisions, r)
+		q := spec.Requirements().Lookup(f.Requirement)
+		if named && (f.Legal || q != nil && q.AppliesTo(r, spec.Stdio)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// try finds out one row.
+func (o *Options) try(ctx context.Context, j job) Result {
+	started := time.Now()
+	res := Result{Fault: j.fault.ID, Requirement: j.fault.Requirement, Title: j.fault.Title, Revision: j.revision}
+	defer func() { res.Took = time.Since(started) }()
+	if !j.whole {
+		p, err := o.judge(ctx, j, engine.Selection{Focus: []string{j.fault.Requirement}})
+		if res.read(p, err, j.fault); res.Outcome == Killed {
+			return res
+		}
+	}
+	p, err := o.judge(ctx, j, engine.Selection{})
+	res.read(p, err, j.fault)
+	return res
+}
+
+func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (*verdict.Report, error) {
+	return engine.Run(ctx, engine.Options{
+		Dialer: o.dialer(j.fault), Cases: suites.Cases(), Rules: rules.All(), Revisions: []spec.Revision{j.revision},
+		Selection: s, Unconfirmed: !j.fault.Legal, Target: j.fault.ID,
+		StartTimeout: 3 * time.Second, Timeout: 2 * time.Second,
+	})
+}
+
+func (o *Options) dialer(f faults.Fault) transport.Dialer {
+	if f.NeedsProcess {
+		return stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()})
+	}
+	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+		var ro refserver.Options
+		if f.Seams != nil {
+			ro.Seams = f.Seams()
+		}
+		return refserver.ServeStdio(ctx, in, out, errOut, signals, ro)
+	})
+}
+
+// read turns a report into the row's outcome. A server that can't be judged
+// at all was not caught on the requirement either.
+func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
+	r.By = nil
+	if err != nil {
+		r.Outcome, r.By = MisAttributed, []string{err.Error()}
+		if f.Legal {
+			r.Outcome = FalseAlarm
+		}
+		return
+	}
+	var on, elsewhere []string
+	for i := range p.Findings {
+		x := &p.Findings[i]
+		text := fmt.Sprintf("%s by %s on %s: %s", x.Outcome, x.Judge, x.Requirement, x.Summary)
+		switch {
+		case x.Requirement == f.Requirement:
+			on = append(on, text)
+		case x.Outcome > verdict.Note:
+			elsewhere = append(elsewhere, text)
+		}
+	}
+	for i := range p.Verdicts {
+		if v := &p.Verdicts[i]; v.Outcome == verdict.HarnessError {
+			r.Outcome, r.By = Failed, []string{v.Requirement + ": " + v.Reason}
+			return
+		}
+	}
+	switch {
+	case f.Legal && len(elsewhere) == 0:
+		r.Outcome = Silent
+	case f.Legal:
+		r.Outcome, r.By = FalseAlarm, elsewhere
+	case len(on) > 0:
+		r.Outcome, r.By = Killed, on
+	case len(elsewhere) > 0:
+		r.Outcome, r.By = MisAttributed, elsewhere
+	default:
+		r.Outcome = Survived
+	}
+}
