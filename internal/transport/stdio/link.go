@@ -15,9 +15,9 @@ const (
 	linger = 500 * time.Millisecond
 	// lingerTotal bounds the same for one that is not silent.
 	lingerTotal = 3 * time.Second
-	// afterKill bounds the wait for the end of a server that was killed; only
+	// killWithin bounds the wait for the end of a server that was killed; only
 	// one that hangs inside the system, or a Go function, outlives it.
-	afterKill = 10 * time.Second
+	killWithin = 10 * time.Second
 )
 
 // peer is the server at the far side of a link.
@@ -46,6 +46,7 @@ type link struct {
 	near   nearEnds
 
 	input     input
+	afterKill time.Duration
 	lingering atomic.Bool // the server has exited: reads are bounded
 
 	ended     chan struct{} // nothing more can come
@@ -73,12 +74,13 @@ func open(rec *transcript.Transcript, limits Limits, start func(farEnds) (peer, 
 	}
 	l := &link{
 		rec: rec, limits: limits.orDefaults(), peer: p, near: near,
-		input:   newInput(),
-		ended:   make(chan struct{}),
-		outDone: make(chan struct{}),
-		errDone: make(chan struct{}),
-		exited:  make(chan struct{}),
-		done:    make(chan struct{}),
+		input:     newInput(),
+		afterKill: killWithin,
+		ended:     make(chan struct{}),
+		outDone:   make(chan struct{}),
+		errDone:   make(chan struct{}),
+		exited:    make(chan struct{}),
+		done:      make(chan struct{}),
 	}
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: p.name()})
 	go l.readOutput()
@@ -147,12 +149,15 @@ func (l *link) Shutdown(patience transport.Patience) {
 
 func (l *link) shutdown(patience transport.Patience) {
 	_ = l.CloseInput()
-	if !within(l.exited, patience.AfterClose) &&
-		!(l.Signal("TERM") && within(l.exited, patience.AfterTerm)) {
+	gone := within(l.exited, patience.AfterClose)
+	if !gone && l.Signal("TERM") {
+		gone = within(l.exited, patience.AfterTerm)
+	}
+	if !gone && !within(l.exited, 0) { // it may have exited just before the signal
 		l.signalled("KILL")
 		l.peer.kill()
 	}
-	if !within(l.exited, afterKill) {
+	if !within(l.exited, l.afterKill) {
 		l.rec.Remark("the server was killed, and yet has not ended; it is left behind")
 		return
 	}

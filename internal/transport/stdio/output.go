@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -84,9 +85,9 @@ func (o *output) add(p []byte) {
 		return
 	}
 	o.cut = true
-	head := make([]byte, 0, headKept)
-	head = append(head, o.line[:min(len(o.line), headKept)]...)
-	o.line = append(head, p[:min(len(p), headKept-len(head))]...)
+	most := min(headKept, o.link.limits.FrameBytes)
+	kept := o.line[:min(len(o.line), most)]
+	o.line = slices.Concat(kept, p[:min(len(p), most-len(kept))])
 	// Nobody must wait for a line that may never end.
 	o.flooded(fmt.Sprintf("more than %d bytes without a newline", o.link.limits.FrameBytes))
 }
@@ -97,6 +98,8 @@ func (o *output) record(unterminated bool) {
 	o.frames++
 	o.total += int64(len(o.line))
 	switch {
+	case o.cut:
+		o.deaf = true
 	case o.frames > limits.Frames:
 		o.deaf = true
 		o.flooded(fmt.Sprintf("more than %d lines", limits.Frames))
@@ -107,7 +110,6 @@ func (o *output) record(unterminated bool) {
 		return
 	}
 	o.link.rec.Add(transcript.Event{Kind: transcript.Received, Raw: o.line, Size: o.size, Unterminated: unterminated})
-	o.deaf = o.cut
 	o.line, o.size = nil, 0
 }
 
