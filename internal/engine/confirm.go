@@ -34,13 +34,12 @@ func (r *run) collect() []*candidate {
 	return out
 }
 
-// confirm tries every candidate above a note again on a fresh server of its
-// own; what may be called broken, with no other server alive.
-func (r *run) confirm(ctx context.Context) {
-	var quiet, alone []*attempt
+// attempts groups candidates by what has to be run again, in their order.
+// Notes need no second look.
+func attempts(candidates []*candidate) []*attempt {
+	var out []*attempt
 	groups := map[instance]*attempt{}
-	r.found = r.collect()
-	for _, c := range r.found {
+	for _, c := range candidates {
 		if c.outcome <= verdict.Note {
 			continue
 		}
@@ -50,35 +49,64 @@ func (r *run) confirm(ctx context.Context) {
 		}
 		if groups[key] == nil {
 			groups[key] = &attempt{revision: c.unit.revision, during: c.during}
+			out = append(out, groups[key])
 		}
 		groups[key].candidates = append(groups[key].candidates, c)
 	}
-	for _, c := range r.found { // in the order of the candidates, for the same run every time
-		key := instance{"", c.unit.revision}
-		if c.during != nil {
-			key.judge = c.during.ID
+	return out
+}
+
+// claim returns those of the candidates that nobody tries again yet, and
+// takes them.
+func (r *run) claim(candidates []*candidate) []*candidate {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []*candidate
+	for _, c := range candidates {
+		if r.tried[c.key()] == nil {
+			if r.tried == nil {
+				r.tried = map[string]*candidate{}
+			}
+			r.tried[c.key()] = c
+			out = append(out, c)
 		}
-		a := groups[key]
-		if a == nil {
+	}
+	return out
+}
+
+// confirmEarly tries again, beside the run, what came up in unit u and can't
+// be more than a warning.
+func (r *run) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
+	for _, a := range attempts(u.candidates()) {
+		if a.needsSolitude() {
 			continue
 		}
-		delete(groups, key)
-		if a.heaviest() == verdict.Broken || a.during != nil && a.during.Exclusive {
-			alone = append(alone, a)
-		} else {
-			quiet = append(quiet, a)
+		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
+			wg.Go(func() { r.try(ctx, a, false) })
 		}
 	}
-	workers := make(chan struct{}, cap(r.gate.live))
-	var wg sync.WaitGroup
-	for _, a := range quiet {
-		workers <- struct{}{}
-		wg.Go(func() { defer func() { <-workers }(); r.try(ctx, a, false) })
+}
+
+// confirm tries again, one after the other with no other server alive, every
+// candidate above a note that was not tried yet, and brings all together.
+func (r *run) confirm(ctx context.Context) {
+	r.found = r.collect()
+	for _, a := range attempts(r.found) {
+		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
+			r.try(ctx, a, true)
+		}
 	}
-	wg.Wait()
-	for _, a := range alone {
-		r.try(ctx, a, true)
+	for _, c := range r.found {
+		if same := r.tried[c.key()]; same != nil {
+			c.tries, c.again, c.outcome = same.tries, same.again, same.outcome
+		}
 	}
+}
+
+// needsSolitude tells whether the attempt is about something that may be
+// called broken, or that depends on timing.
+func (a *attempt) needsSolitude() bool {
+	return a.heaviest() == verdict.Broken || a.during != nil && a.during.Exclusive
 }
 
 func (a *attempt) heaviest() verdict.Outcome {

@@ -12,7 +12,7 @@ import (
 // plan makes units of the selected cases that apply.
 func (r *run) plan() {
 	r.settled = make(chan struct{})
-	var own, exclusive []*unit
+	var waiting, own, exclusive []*unit
 	for _, rev := range r.revisions {
 		pairs := r.o.pairs(rev)
 		shared := &unit{revision: rev, shares: true}
@@ -38,6 +38,8 @@ func (r *run) plan() {
 				shared.cases = append(shared.cases, c)
 			case c.Exclusive:
 				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, alone: true})
+			case c.Waits:
+				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}})
 			default:
 				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}})
 			}
@@ -46,7 +48,7 @@ func (r *run) plan() {
 			r.units = append(r.units, shared)
 		}
 	}
-	r.units = append(append(r.units, own...), exclusive...)
+	r.units = slices.Concat(r.units, waiting, own, exclusive)
 }
 
 // missing returns why the case does not apply to what the server offers.
@@ -75,6 +77,9 @@ func (r *run) runUnits(ctx context.Context) {
 		after := func() {
 			if u.shares {
 				sharing.Done()
+			}
+			if !r.o.Unconfirmed {
+				r.confirmEarly(ctx, u, &all)
 			}
 			all.Done()
 		}

@@ -43,6 +43,7 @@ type run struct {
 	lingers          atomic.Bool // a server did not exit when its stdin was closed
 
 	mu      sync.Mutex
+	tried   map[string]*candidate // by key: those that are, or were, tried again
 	notices []string
 	spent   map[*client.Conversation]bool // already shut down and counted
 	settled chan struct{}                 // closed when all verdicts stand

@@ -148,7 +148,6 @@ type candidate struct {
 	evidence []verdict.Evidence
 	tries    int
 	again    int
-	merged   bool // another candidate speaks for it
 }
 
 func newCandidate(judge string, r spec.Revision, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {

@@ -30,6 +30,9 @@ type Case struct {
 	Asks bool
 	// Exclusive: timing matters; nothing else runs meanwhile.
 	Exclusive bool
+	// Waits: the case waits for seconds on a server that deviates, so it is
+	// started first.
+	Waits bool
 	// Run provokes and judges. The context ends with the case's time.
 	Run func(ctx context.Context, t *T)
 }

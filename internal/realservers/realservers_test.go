@@ -1,0 +1,172 @@
+// Package realservers holds the harness against servers that nobody here
+// wrote: what is found on them is committed, and was checked by hand against
+// the specification (docs/field-notes.md).
+package realservers
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+// server is one of the pinned servers below fixtures/servers.
+type server struct {
+	name string
+	argv []string // paths below fixtures/servers where they begin with ./
+	env  []string
+}
+
+// folder stands for an empty folder of the test's own.
+const folder = "{folder}"
+
+func servers() []server {
+	at := func(name string) string { return "./node_modules/@modelcontextprotocol/" + name + "/dist/index.js" }
+	return []server{
+		{name: "server-everything", argv: []string{"node", at("server-everything"), "stdio"}},
+		{name: "server-everything-0.6.2", argv: []string{"node", "./everything-0.6/node_modules/@modelcontextprotocol/server-everything/dist/index.js"}},
+		{name: "server-filesystem", argv: []string{"node", at("server-filesystem"), folder}},
+		{name: "server-memory", argv: []string{"node", at("server-memory")}, env: []string{"MEMORY_FILE_PATH=" + folder + "/memory.json"}},
+		{name: "go-sdk", argv: []string{"./go-sdk/go-sdk-server"}},
+	}
+}
+
+// command returns how the server is started, or skips the test with the
+// reason where it is not installed.
+func (s server) command(t *testing.T) stdio.Command {
+	t.Helper()
+	root, err := filepath.Abs("../../fixtures/servers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := t.TempDir()
+	var c stdio.Command
+	for _, word := range s.argv {
+		word = strings.ReplaceAll(word, folder, own)
+		if strings.HasPrefix(word, "./") {
+			word = filepath.Join(root, word)
+			if _, err := os.Stat(word); err != nil {
+				missing(t, "it is not installed; fixtures/servers/install.sh does that")
+			}
+		}
+		c.Argv = append(c.Argv, word)
+	}
+	if _, err := exec.LookPath(c.Argv[0]); err != nil {
+		missing(t, err.Error())
+	}
+	c.Env = os.Environ()
+	for _, kv := range s.env {
+		c.Env = append(c.Env, strings.ReplaceAll(kv, folder, own))
+	}
+	return c
+}
+
+func missing(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("MCP_CONFORM_REAL_SERVERS") == "required" {
+		t.Fatal(why)
+	}
+	t.Skip("real server skipped, npm or network missing: " + why)
+}
+
+func judge(t *testing.T, c stdio.Command) (*verdict.Report, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	return engine.Run(ctx, engine.Options{
+		Dialer: stdio.NewDialer(c), Cases: suites.Cases(), Rules: rules.All(), Target: "the server",
+		StartTimeout: 60 * time.Second, Timeout: 30 * time.Second,
+	})
+}
+
+// digest tells verdicts and findings in a form that does not change from run
+// to run.
+func digest(p *verdict.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s\n", reporters.Visible(p.Server.Name), reporters.Visible(p.Server.Version))
+	for _, r := range p.Revisions {
+		fmt.Fprintf(&b, "%s:", r)
+		for _, o := range verdict.Outcomes() {
+			if n := p.Count(r, o); n > 0 {
+				fmt.Fprintf(&b, " %d %v;", n, o)
+			}
+		}
+		b.WriteString("\n")
+	}
+	for _, n := range p.NotSpoken {
+		fmt.Fprintf(&b, "%s: not spoken: %s\n", n.Revision, n.Reason)
+	}
+	type entry struct {
+		text      string
+		revisions []spec.Revision
+	}
+	var entries []*entry
+	for _, f := range p.Findings {
+		text := fmt.Sprintf("%s %s (%s)\n  %s\n", f.Outcome, f.Requirement, f.Judge, f.Summary)
+		i := slices.IndexFunc(entries, func(e *entry) bool { return e.text == text })
+		if i < 0 {
+			i = len(entries)
+			entries = append(entries, &entry{text: text})
+		}
+		entries[i].revisions = append(entries[i].revisions, f.Revision)
+	}
+	for _, e := range entries {
+		fmt.Fprintf(&b, "\n%s  %v\n", e.text, e.revisions)
+	}
+	return b.String()
+}
+
+func TestVerdictsOnRealServers(t *testing.T) {
+	for _, s := range servers() {
+		t.Run(s.name, func(t *testing.T) {
+			p, err := judge(t, s.command(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := digest(p)
+			golden := filepath.Join("testdata", s.name+".golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Errorf("what is said of %s changed (-want +got); check each change by hand, then run with -update:\n%s", s.name, diff)
+			}
+			t.Logf("%d servers started, %d messages", p.Stats.Servers, p.Stats.Messages)
+		})
+	}
+}
+
+// TestStatelessServerIsRecognised: a server of the other era is not broken.
+func TestStatelessServerIsRecognised(t *testing.T) {
+	c := server{argv: []string{"node", "./stateless.mjs"}}.command(t)
+	_, err := judge(t, c)
+	if !errors.Is(err, engine.ErrStatelessOnly) {
+		t.Errorf("got %v; want %v", err, engine.ErrStatelessOnly)
+	}
+}
