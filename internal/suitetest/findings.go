@@ -1,0 +1,99 @@
+package suitetest
+
+import (
+	"context"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// Misbehaviour is a way in which a reference server deviates, and what one
+// case alone, without the rules, has to say of it: no less, and no more.
+type Misbehaviour struct {
+	Name     string
+	Case     string        // id of the case
+	Revision spec.Revision // default: the newest of the handshake era
+	// Seams returns the fault, fresh for each server; nil for none.
+	Seams func() refserver.Seams
+	// Want lists the findings, each as "requirement: summary (outcome)".
+	Want []string
+	// Kept lists requirements that have to be found kept.
+	Kept []string
+}
+
+// Try runs the case of cases that m names.
+func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
+	t.Run(m.Name, func(t *testing.T) {
+		t.Parallel()
+		report := m.report(t, cases)
+		var got, kept []string
+		for _, f := range report.Findings {
+			got = append(got, f.Requirement+": "+f.Summary+" ("+f.Outcome.String()+")")
+		}
+		slices.Sort(got)
+		slices.Sort(m.Want)
+		if diff := cmp.Diff(m.Want, got); diff != "" {
+			t.Errorf("findings (-want +got):\n%s", diff)
+		}
+		for _, v := range report.Verdicts {
+			if v.Outcome == verdict.HarnessError {
+				t.Errorf("%s: %s", v.Requirement, v.Reason)
+			}
+			if v.Outcome == verdict.Kept {
+				kept = append(kept, v.Requirement)
+			}
+		}
+		for _, id := range m.Kept {
+			if !slices.Contains(kept, id) {
+				t.Errorf("%s was not found kept; kept were %v", id, kept)
+			}
+		}
+	})
+}
+
+func (m Misbehaviour) report(t *testing.T, cases []suite.Case) *verdict.Report {
+	t.Helper()
+	chosen := slices.DeleteFunc(slices.Clone(cases), func(c suite.Case) bool { return c.ID != m.Case })
+	if len(chosen) != 1 {
+		t.Fatalf("there is no case %s", m.Case)
+	}
+	rev := m.Revision
+	if rev == "" {
+		rev = spec.V20251125
+	}
+	report, err := engine.Run(t.Context(), engine.Options{
+		Dialer:       m.dialer(),
+		Cases:        chosen,
+		Revisions:    []spec.Revision{rev},
+		Policy:       inventory.CallAll,
+		Timeout:      time.Second,
+		StartTimeout: 2 * time.Second,
+		Unconfirmed:  true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func (m Misbehaviour) dialer() transport.Dialer {
+	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+		var o refserver.Options
+		if m.Seams != nil {
+			o.Seams = m.Seams()
+		}
+		return refserver.ServeStdio(ctx, in, out, errOut, signals, o)
+	})
+}

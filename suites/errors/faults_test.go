@@ -1,0 +1,240 @@
+package errors_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites/errors"
+)
+
+func TestRequests(t *testing.T) {
+	const (
+		found  = "base.method-not-found: A request with an unknown method is not answered with error -32601. (warning)"
+		served = "base.invalid-params-2024-11-05: A request with a missing or mistyped param is served. (warning)"
+		ends   = "base.invalid-params-2024-11-05: A request with a missing or mistyped param ends the server. (warning)"
+	)
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "unknown methods refused", Case: "errors.unknown-methods", Kept: []string{"base.method-not-found"}},
+		{Name: "unknown methods with code 0", Case: "errors.unknown-methods", Want: []string{found}, Seams: refuse("", 0)},
+		{Name: "unknown methods served", Case: "errors.unknown-methods", Want: []string{found}, Seams: serve("com.example")},
+		{Name: "case of methods ignored", Case: "errors.unknown-methods", Want: []string{found}, Seams: serve("Ping")},
+		{Name: "bad params refused", Case: "errors.invalid-params", Kept: []string{"base.invalid-params-2024-11-05"}},
+		{
+			Name: "bad params with another code", Case: "errors.invalid-params", Seams: refuse("tools/call", spec.CodeInternal),
+			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused with another error than -32602. (note)"},
+		},
+		{
+			Name: "bad params as a failed tool", Case: "errors.invalid-params", Seams: answer("tools/call", map[string]any{"content": []any{}, "isError": true}),
+			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused in a tool's result. (note)"},
+		},
+		{Name: "bad params served by tools", Case: "errors.invalid-params", Seams: serve("tools/call"), Want: []string{served}},
+		{Name: "bad params served by prompts", Case: "errors.invalid-params", Seams: serve("prompts/get"), Want: []string{served}},
+		{Name: "bad params served by resources", Case: "errors.invalid-params", Seams: serve("resources/read"), Want: []string{served}},
+		{Name: "bad params deadly", Case: "errors.invalid-params", Seams: dieOf(`"method":"prompts/get"}`), Want: []string{ends}},
+		{Name: "initialize refused", Case: "errors.invalid-initialize", Kept: []string{"base.invalid-params-2024-11-05"}},
+		{
+			Name: "initialize without params served", Case: "errors.invalid-initialize", Want: []string{served},
+			Seams: incoming(func(raw []byte) refserver.Verdict {
+				return refserver.Pass(bytes.Replace(raw, []byte(`"params":{}`),
+					[]byte(`"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`), 1))
+			}),
+		},
+		{
+			Name: "mistyped version served", Case: "errors.invalid-initialize", Want: []string{served},
+			Seams: incoming(func(raw []byte) refserver.Verdict {
+				return refserver.Pass(bytes.Replace(raw, []byte(`"protocolVersion":5`), []byte(`"protocolVersion":"2025-11-25"`), 1))
+			}),
+		},
+		{Name: "mistyped version deadly", Case: "errors.invalid-initialize", Seams: dieOf(`"protocolVersion":5`), Want: []string{ends}},
+	} {
+		m.Try(t, errors.Cases())
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	const (
+		parse   = "base.parse-error: A line that is not JSON "
+		invalid = "base.invalid-request: A message that is no valid request "
+	)
+	all := []string{"base.parse-error", "base.invalid-request", "base.request-null-id-rejected", "base.batch-refused-when-undefined"}
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "refused as foreseen", Kept: all},
+		{Name: "refused as foreseen, with batches", Revision: spec.V20250326, Kept: all[:3]},
+		{
+			Name: "all that is no request swallowed", Seams: incoming(onMalformed(swallow)),
+			Want: []string{parse + "is not answered. (warning)", invalid + "is not answered. (warning)"},
+		},
+		{
+			Name: "all that is no request deadly", Seams: incoming(onMalformed(die)),
+			Want: []string{
+				parse + "ends the server. (warning)", invalid + "ends the server. (warning)",
+				"base.batch-refused-when-undefined: A batch in a revision without batches ends the server. (note)",
+			},
+		},
+		{
+			Name: "text deadly, and nothing else", Seams: dieOf("this is not JSON"),
+			Want: []string{parse + "ends the server. (warning)"}, Kept: all[1:],
+		},
+		{Name: "byte order mark deadly", Seams: dieOf("\xef\xbb\xbf"), Want: []string{parse + "ends the server. (warning)"}},
+		{Name: "empty line deadly", Seams: incoming(func(raw []byte) refserver.Verdict {
+			if len(raw) == 0 {
+				return refserver.Die(1)
+			}
+			return refserver.Pass(raw)
+		}), Want: []string{parse + "ends the server. (warning)"}},
+		{Name: "bytes that are not UTF-8 deadly", Seams: dieOf("\xff"), Want: []string{parse + "ends the server. (warning)"}},
+		{
+			Name: "deaf after half an object", Seams: deafAfter(`{"jsonrpc":`),
+			Want: []string{parse + "makes the server answer no more. (warning)"}, Kept: all[1:],
+		},
+		{
+			Name: "text refused with the wrong code", Seams: rewrite("this is not JSON", "5"),
+			Want: []string{parse + "is refused with another error than foreseen. (warning)"},
+		},
+		{
+			Name: "text answered with an invented id", Seams: rewrite("this is not JSON", `{"jsonrpc":"2.0","id":"invented","method":"x"}`),
+			Want: []string{parse + "is answered with an id that nobody sent. (warning)"},
+		},
+		{
+			Name: "requests without jsonrpc served", Seams: rewrite(`{"id"`, `{"jsonrpc":"2.0","id"`),
+			Want: []string{"base.invalid-request: A request without the member jsonrpc is served. (warning)"},
+		},
+		{
+			Name: "JSON-RPC 1.0 served", Seams: rewrite(`{"jsonrpc":"1.0"`, `{"jsonrpc":"2.0"`),
+			Want: []string{`base.invalid-request: A request whose jsonrpc is not "2.0" is served. (warning)`},
+		},
+		{
+			Name: "number taken for method", Seams: rewrite(`"method":5`, `"method":"ping"`),
+			Want: []string{"base.invalid-request: A request whose method is no string is served. (warning)"},
+		},
+		{
+			Name: "text taken for params", Seams: rewrite(`"params":"text"`, `"params":{}`),
+			Want: []string{"base.invalid-request: A request whose params are a string is served. (warning)"},
+		},
+		{
+			Name: "capitals ignored", Seams: rewrite(`"Method"`, `"method"`),
+			Want: []string{"base.invalid-request: A member named Method is taken for method. (warning)"},
+		},
+		{
+			Name: "fraction cut off", Seams: rewrite(`.5,`, `,`),
+			Want: []string{invalid + "is answered with an id that nobody sent. (warning)"},
+		},
+		{
+			Name: "null taken for an id", Seams: null,
+			Want: []string{"base.request-null-id-rejected: A request whose id is null is served. (warning)"},
+		},
+		{
+			Name: "number swallowed", Seams: incoming(func(raw []byte) refserver.Verdict {
+				if string(raw) == "5" {
+					return refserver.Swallow()
+				}
+				return refserver.Pass(raw)
+			}), Want: []string{invalid + "is not answered. (warning)"},
+		},
+	} {
+		m.Case = "errors.malformed"
+		m.Try(t, errors.Cases())
+	}
+}
+
+// null serves requests whose id is null.
+func null() refserver.Seams {
+	const stand = `"stands for null"`
+	return refserver.Seams{
+		Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			return refserver.Pass(bytes.Replace(raw, []byte(`"id":null`), []byte(`"id":`+stand), 1))
+		},
+		Outgoing: func(o *refserver.Out) {
+			for i, f := range o.Frames {
+				o.Frames[i] = bytes.Replace(f, []byte(stand), []byte("null"), 1)
+			}
+		},
+	}
+}
+
+func incoming(f func([]byte) refserver.Verdict) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict { return f(raw) }}
+	}
+}
+
+func onMalformed(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
+	return func(raw []byte) refserver.Verdict {
+		frame := wire.Parse(raw)
+		if len(frame.Problems) == 0 && !frame.Batch {
+			m := frame.Messages[0]
+			version, _ := wire.Text(m.Member("jsonrpc"))
+			sound := m.Kind == wire.Notification || m.Kind == wire.Request && (m.ID.IsString() || m.ID.IsInteger())
+			if sound && m.Method != "" && version == "2.0" && m.Params().Kind() != '"' {
+				return refserver.Pass(raw)
+			}
+		}
+		return f(raw)
+	}
+}
+
+func swallow([]byte) refserver.Verdict { return refserver.Swallow() }
+func die([]byte) refserver.Verdict     { return refserver.Die(1) }
+
+func dieOf(text string) func() refserver.Seams {
+	return incoming(func(raw []byte) refserver.Verdict {
+		if bytes.Contains(raw, []byte(text)) {
+			return refserver.Die(1)
+		}
+		return refserver.Pass(raw)
+	})
+}
+
+// rewrite reads one text in place of another.
+func rewrite(from, to string) func() refserver.Seams {
+	return incoming(func(raw []byte) refserver.Verdict {
+		return refserver.Pass(bytes.Replace(raw, []byte(from), []byte(to), 1))
+	})
+}
+
+// deafAfter heeds nothing more after the line.
+func deafAfter(line string) func() refserver.Seams {
+	return func() refserver.Seams {
+		deaf := false // frames come from one goroutine
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			if deaf = deaf || string(raw) == line; deaf {
+				return refserver.Swallow()
+			}
+			return refserver.Pass(raw)
+		}}
+	}
+}
+
+type handler = func(*refserver.Call) (any, *refserver.Error)
+
+func handle(f func(*refserver.Call, handler) (any, *refserver.Error)) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+}
+
+func answer(method string, result any) func() refserver.Seams {
+	return handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+		if strings.HasPrefix(c.Method, method) {
+			return result, nil
+		}
+		return next(c)
+	})
+}
+
+func serve(method string) func() refserver.Seams { return answer(method, map[string]any{}) }
+
+// refuse alters the code with which a method is refused; an empty one means
+// all of them.
+func refuse(method string, code spec.Code) func() refserver.Seams {
+	return handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if err != nil && (method == "" || c.Method == method) {
+			err = &refserver.Error{Code: code, Message: err.Message}
+		}
+		return result, err
+	})
+}

@@ -1,0 +1,211 @@
+package messages_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites/messages"
+)
+
+func TestMisbehaviour(t *testing.T) {
+	for _, m := range []suitetest.Misbehaviour{
+		{
+			Name: "ids given back", Case: "messages.ids",
+			Kept: []string{"base.response-id-echo", "base.request-answered"},
+		},
+		{Name: "string ids never answered", Case: "messages.ids", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+			if c.ID.IsString() {
+				return nil, refserver.Unanswered
+			}
+			return next(c)
+		})}, // a rule's business
+		{
+			Name: "silent to notifications", Case: "messages.unknown-notifications",
+			Kept: []string{"base.unknown-notification-harmless", "base.notification-no-response"},
+		},
+		{Name: "notifications answered", Case: "messages.unknown-notifications", Seams: incoming(func(s *refserver.Session, raw []byte) refserver.Verdict {
+			if bytes.Contains(raw, []byte("com.example.unknown")) {
+				return refserver.Pass([]byte(`5`)) // refused without an id
+			}
+			return refserver.Pass(raw)
+		})}, // a rule's business
+		{
+			Name: "notification deadly", Case: "messages.unknown-notifications", Seams: incoming(dieOf("com.example.unknown")),
+			Want: []string{"base.unknown-notification-harmless: An unknown notification ends the server. (warning)"},
+		},
+		{
+			Name: "notification deafening", Case: "messages.unknown-notifications", Seams: deafAfter("com.example.unknown"),
+			Want: []string{"base.unknown-notification-harmless: After an unknown notification the server answers no more. (warning)"},
+		},
+		{
+			Name: "silent to odd notifications", Case: "messages.odd-notifications",
+			Kept: []string{"base.notification-no-response"},
+		},
+		{
+			Name: "foreign metadata taken", Case: "messages.foreign-meta",
+			Kept: []string{"base.meta-foreign-keys-accepted"},
+		},
+		{
+			Name: "foreign metadata refused", Case: "messages.foreign-meta",
+			Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+				if strings.Contains(string(c.Params), "com.example") {
+					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "unknown member"}
+				}
+				return next(c)
+			}),
+			Want: []string{"base.meta-foreign-keys-accepted: A request is refused for the metadata attached to it. (note)"},
+		},
+	} {
+		m.Try(t, messages.Cases())
+	}
+}
+
+func TestBatches(t *testing.T) {
+	for _, m := range []suitetest.Misbehaviour{
+		{
+			Name: "served", Case: "messages.batch",
+			Kept: []string{
+				"base.batch-receive", "base.batch-responses-complete", "base.batch-response-array",
+				"base.batch-only-notifications-silent",
+			},
+		},
+		{
+			Name: "swallowed", Case: "messages.batch", Seams: incoming(onBatch(swallow)),
+			Want: []string{"base.batch-receive: A batch is not served. (broken)"},
+		},
+		{
+			Name: "deadly", Case: "messages.batch", Seams: incoming(onBatch(die)),
+			Want: []string{"base.batch-receive: A batch ends the server. (broken)"},
+		},
+		{
+			Name: "refused", Case: "messages.batch", Seams: incoming(onBatch(refuse)),
+			Want: []string{"base.batch-receive: A batch is not served. (broken)"},
+		},
+		{
+			Name: "only the first served", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+				end := bytes.Index(raw, []byte("},{"))
+				return refserver.Pass(append(raw[:end+1:end+1], ']'))
+			})),
+			Want: []string{"base.batch-receive: Of a batch, not every request is answered. (broken)"},
+		},
+		{
+			Name: "notifications answered", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/com.example.unknown"}`), []byte(`5`)))
+			})),
+			Want: []string{
+				"base.batch-only-notifications-silent: A batch of notifications only is answered. (broken)",
+				"base.batch-responses-complete: A batch gets more responses than it has requests. (warning)",
+			},
+		},
+		{
+			Name: "answered one by one", Case: "messages.batch", Seams: func() refserver.Seams {
+				return refserver.Seams{Outgoing: func(o *refserver.Out) {
+					for i, f := range o.Frames {
+						if bytes.HasPrefix(f, []byte("[")) {
+							lines := bytes.ReplaceAll(f[1:len(f)-1], []byte(`},{"jsonrpc"`), []byte("}\n{\"jsonrpc\""))
+							o.Frames[i] = lines
+						}
+					}
+				}}
+			},
+			Want: []string{"base.batch-response-array: The responses to a batch come one by one. (warning)"},
+		},
+		{
+			Name: "damaged, well met", Case: "messages.damaged-batch",
+			Kept: []string{"base.batch-empty-array", "base.batch-invalid-members"},
+		},
+		{
+			Name: "damaged, deadly", Case: "messages.damaged-batch",
+			Seams: incoming(onDamaged(func([]byte) refserver.Verdict { return refserver.Die(1) })),
+			Want: []string{
+				"base.batch-empty-array: An empty batch ends the server. (warning)",
+				"base.batch-invalid-members: A batch with an invalid member ends the server. (warning)",
+			},
+		},
+		{
+			Name: "damaged, swallowed", Case: "messages.damaged-batch", Seams: incoming(onDamaged(swallow)),
+			Want: []string{
+				"base.batch-empty-array: An empty batch is not answered. (warning)",
+				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
+			},
+		},
+		{
+			Name: "damaged, refused as text", Case: "messages.damaged-batch", Seams: incoming(onDamaged(unparsable)),
+			Want: []string{
+				"base.batch-empty-array: An empty batch is answered with another error. (warning)",
+				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
+			},
+		},
+		{
+			Name: "invalid member passed over", Case: "messages.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.Verdict {
+				return refserver.Pass(bytes.Replace(raw, []byte("[1,"), []byte("["), 1))
+			})),
+			Want: []string{"base.batch-invalid-members: An invalid member of a batch is passed over in silence. (warning)"},
+		},
+	} {
+		m.Revision = spec.V20250326
+		m.Try(t, messages.Cases())
+	}
+}
+
+type (
+	handler = func(*refserver.Call) (any, *refserver.Error)
+	arrival = func(*refserver.Session, []byte) refserver.Verdict
+)
+
+func handle(f func(*refserver.Call, handler) (any, *refserver.Error)) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+}
+
+func incoming(f arrival) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Incoming: f} }
+}
+
+func dieOf(text string) arrival {
+	return func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		if bytes.Contains(raw, []byte(text)) {
+			return refserver.Die(1)
+		}
+		return refserver.Pass(raw)
+	}
+}
+
+// deafAfter reads on after the text, and heeds nothing.
+func deafAfter(text string) func() refserver.Seams {
+	return func() refserver.Seams {
+		deaf := false // frames come from one goroutine
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			if deaf = deaf || bytes.Contains(raw, []byte(text)); deaf {
+				return refserver.Swallow()
+			}
+			return refserver.Pass(raw)
+		}}
+	}
+}
+
+func onBatch(f func([]byte) refserver.Verdict) arrival {
+	return func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		if bytes.HasPrefix(raw, []byte("[")) {
+			return f(raw)
+		}
+		return refserver.Pass(raw)
+	}
+}
+
+func onDamaged(f func([]byte) refserver.Verdict) arrival {
+	return onBatch(func(raw []byte) refserver.Verdict {
+		if bytes.HasPrefix(raw, []byte("[]")) || bytes.HasPrefix(raw, []byte("[1")) {
+			return f(raw)
+		}
+		return refserver.Pass(raw)
+	})
+}
+
+func swallow([]byte) refserver.Verdict    { return refserver.Swallow() }
+func die([]byte) refserver.Verdict        { return refserver.Die(1) }
+func refuse([]byte) refserver.Verdict     { return refserver.Pass([]byte(`5`)) }
+func unparsable([]byte) refserver.Verdict { return refserver.Pass([]byte(`no JSON`)) }

@@ -1,0 +1,163 @@
+package stdio_test
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites/stdio"
+)
+
+func TestMisbehaviour(t *testing.T) {
+	const (
+		exit   = "stdio.exit-on-stdin-close-2024-11-05"
+		term   = "stdio.exit-on-sigterm"
+		flight = "stdio.responses-before-exit"
+	)
+	for _, m := range []suitetest.Misbehaviour{
+		{
+			Name: "lines read as lines", Case: "stdio.framing",
+			Kept: []string{"stdio.newline-delimited", "stdio.interleaving", "stdio.partial-utf8"},
+		},
+		{
+			Name: "one line a read", Case: "stdio.framing", Seams: input(func(r io.Reader) io.Reader { return &firstLine{r: r} }),
+			Want: []string{"stdio.newline-delimited: Of several messages that arrive together, not every one is answered. (warning)"},
+		},
+		{
+			Name: "a read is a message", Case: "stdio.framing", Seams: input(func(r io.Reader) io.Reader { return &wholeReads{r: r} }),
+			Want: []string{
+				"stdio.newline-delimited: A message that arrives in pieces is not read as one. (warning)",
+				"stdio.partial-utf8: A character that arrives in pieces is read wrongly. (warning)",
+			},
+		},
+		{
+			Name: "each read decoded by itself", Case: "stdio.framing", Seams: input(func(r io.Reader) io.Reader { return &decoded{r: r} }),
+			Want: []string{"stdio.partial-utf8: A character that arrives in pieces is read wrongly. (warning)"},
+		},
+		{
+			Name: "carriage return not taken", Case: "stdio.framing",
+			Seams: incoming(func(raw []byte) refserver.Verdict {
+				if bytes.HasSuffix(raw, []byte("\r")) {
+					return refserver.Swallow()
+				}
+				return refserver.Pass(raw)
+			}),
+			Want: []string{"stdio.newline-delimited: A message with a carriage return before its newline is not served. (note)"},
+		},
+		{Name: "exit with stdin", Case: "stdio.closed-stdin", Kept: []string{exit, flight}},
+		{
+			Name: "stays without stdin", Case: "stdio.closed-stdin", Seams: ending(refserver.InputClosed),
+			Want: []string{exit + ": The server does not exit when its stdin is closed. (warning)"}, Kept: []string{term},
+		},
+		{
+			Name: "stays for ever", Case: "stdio.closed-stdin", Seams: ending(refserver.InputClosed, refserver.Terminated),
+			Want: []string{
+				exit + ": The server does not exit when its stdin is closed. (warning)",
+				term + ": A server whose stdin is closed does not exit on SIGTERM. (warning)",
+			},
+		},
+		{
+			Name: "stays without stdin when busy", Case: "stdio.closed-stdin", Seams: staysBusy,
+			Want: []string{exit + ": The server does not exit when its stdin is closed behind requests. (warning)"},
+		},
+		{
+			Name: "leaves without answers", Case: "stdio.closed-stdin", Seams: input(func(r io.Reader) io.Reader { return &hurried{r: r} }),
+			Want: []string{flight + ": Requests sent right before stdin was closed are not all answered. (note)"},
+		},
+		{Name: "exit on signals", Case: "stdio.signals", Kept: []string{term}},
+		{
+			Name: "SIGTERM ignored", Case: "stdio.signals", Seams: ending(refserver.Terminated),
+			Want: []string{term + ": The server does not exit on SIGTERM. (warning)"},
+		},
+		{
+			Name: "SIGINT ignored", Case: "stdio.signals", Seams: ending(refserver.Interrupted), Kept: nil,
+			Want: []string{term + ": The server does not exit on SIGINT. (note)"},
+		},
+	} {
+		m.Try(t, stdio.Cases())
+	}
+}
+
+func input(wrap func(io.Reader) io.Reader) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Input: wrap} }
+}
+
+func incoming(f func([]byte) refserver.Verdict) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict { return f(raw) }}
+	}
+}
+
+// ending returns a server that stays in the face of the given reasons.
+func ending(stays ...refserver.Ending) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{End: func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+			for _, s := range stays {
+				if s == why {
+					return 0, false
+				}
+			}
+			return 0, true
+		}}
+	}
+}
+
+// staysBusy stays when the end of stdin finds more than a handful of requests.
+func staysBusy() refserver.Seams {
+	frames := 0 // read before the end is seen
+	return refserver.Seams{
+		Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			frames++
+			return refserver.Pass(raw)
+		},
+		End: func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+			return 0, why != refserver.InputClosed || frames < 8
+		},
+	}
+}
+
+// firstLine passes on, of each read, the first line only.
+type firstLine struct{ r io.Reader }
+
+func (f *firstLine) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if at := bytes.IndexByte(p[:n], '\n'); at >= 0 {
+		n = at + 1
+	}
+	return n, err
+}
+
+// wholeReads takes each read for a message.
+type wholeReads struct{ r io.Reader }
+
+func (w *wholeReads) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p[:len(p)-1])
+	if n > 0 && p[n-1] != '\n' {
+		p[n] = '\n'
+		n++
+	}
+	return n, err
+}
+
+// decoded takes bytes at the end of a read that are no whole character for
+// damage.
+type decoded struct{ r io.Reader }
+
+func (d *decoded) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p[:len(p)/4])
+	return copy(p, bytes.ToValidUTF8(p[:n], []byte(string(utf8.RuneError)))), err
+}
+
+// hurried sees the end of its input where the last lines begin.
+type hurried struct{ r io.Reader }
+
+func (h *hurried) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	if lines := bytes.Count(p[:n], []byte("\n")); lines > 4 {
+		return 0, io.EOF
+	}
+	return n, err
+}
