@@ -80,12 +80,12 @@ func (w *walk) send(ctx context.Context, lines []line) (rest []line) {
 		err := w.c.Fence(ctx)
 		p.until = w.c.Record.Len()
 		switch {
-		case !w.c.Alive() || errors.Is(err, client.ErrEnded):
-			p.fate = died
-		case err != nil:
-			p.fate = deafened
-		default:
+		case err == nil && w.c.Alive():
 			continue
+		case errors.Is(err, client.ErrUnanswered) && w.c.Alive():
+			p.fate = deafened
+		default: // an end shows first in that nothing can be sent
+			p.fate = died
 		}
 		return lines[i+1:]
 	}
@@ -96,11 +96,12 @@ func (w *walk) send(ctx context.Context, lines []line) (rest []line) {
 // still to come.
 func (w *walk) await(ctx context.Context) {
 	w.sent = map[string]bool{}
-	for _, e := range w.c.Record.From(0) {
+	events := w.c.Record.From(0)
+	for _, e := range events {
 		w.take(e)
 	}
 	if w.waiting() && w.probes[len(w.probes)-1].fate == survived {
-		_, _ = w.c.SettleFor(ctx, w.c.Record.Len(), func(e *transcript.Event) bool {
+		_, _ = w.c.SettleFor(ctx, len(events), func(e *transcript.Event) bool {
 			w.take(e)
 			return !w.waiting()
 		})

@@ -46,7 +46,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	switch {
 	case ctx.Err() != nil:
 		t.GiveUp("the case ran out of time")
-	case !c.Alive() || errors.Is(err, client.ErrEnded):
+	case ended(c, err):
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "An unknown notification ends the server.",
@@ -68,6 +68,12 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 		t.Kept(harmless)
 		t.Kept(noResponse)
 	}
+}
+
+// ended tells whether the server ended, given what came of a fence. An end
+// may show first in that nothing can be sent.
+func ended(c *client.Conversation, fence error) bool {
+	return !c.Alive() || fence != nil && !errors.Is(fence, client.ErrUnanswered)
 }
 
 // oddNotifications are known ones that have nothing to refer to, then some

@@ -22,7 +22,7 @@ const (
 
 // exitTime is how long a server may take to exit. The specification says
 // "reasonable" or "promptly"; clients kill much sooner.
-const exitTime = 5 * time.Second
+var exitTime = 5 * time.Second
 
 func closedStdin() suite.Case {
 	return suite.Case{
@@ -79,7 +79,7 @@ func busy(ctx context.Context, t *suite.T) {
 		Summary:     "Requests sent right before stdin was closed are not all answered.",
 		Permitted:   "anything; clients that pipe requests in are glad of answers",
 		Seen:        fmt.Sprintf("%d of %d requests were answered", answers, len(requests)),
-		At:          []int{from},
+		At:          sentSince(c, from),
 		Weight:      verdict.OnlyNote,
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -143,7 +144,7 @@ func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 		Summary:     "A message with a carriage return before its newline is not served.",
 		Permitted:   "an answer; not owed, but usual",
 		Seen:        suite.Describe(r),
-		At:          []int{from},
+		At:          sentSince(c, from),
 		Weight:      verdict.OnlyNote,
 	})
 }
@@ -178,6 +179,16 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 		}
 	}
 	return r
+}
+
+// sentSince returns the position of the first frame sent since from.
+func sentSince(c *client.Conversation, from int) []int {
+	for _, e := range c.Record.From(from) {
+		if e.Kind == transcript.Sent {
+			return []int{e.Seq}
+		}
+	}
+	return nil
 }
 
 func positions(r *client.Reply) []int {
