@@ -75,6 +75,9 @@ func (s *Session) Revision() spec.Revision {
 	return s.revision
 }
 
+// Context ends with the session.
+func (s *Session) Context() context.Context { return s.ctx }
+
 // Declared tells whether the client has declared the capability; a path
 // such as "elicitation", "url" reaches into it.
 func (s *Session) Declared(path ...string) bool {

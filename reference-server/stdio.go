@@ -30,6 +30,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signal
 	w := &lineWriter{w: out}
 	defer w.stopped.Store(true)
 	s := NewSession(ctx, o, w.emit)
+	defer s.stop()
 	p := &Process{Session: s, Out: w, Err: errOut}
 	if seam := o.Seams.Start; seam != nil {
 		seam(p)
@@ -62,7 +63,6 @@ func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signal
 				return code
 			}
 		case code := <-s.exit:
-			s.stop()
 			return code
 		case <-ctx.Done():
 			return Killed

@@ -1,0 +1,78 @@
+// Package faults lists ways in which the reference server misbehaves on
+// demand: faults that break a requirement, by which the harness shows that it
+// would notice, and legal variations, by which it shows that it would not
+// complain of what is odd but permitted.
+//
+// To add one, add a row to the table of its area. A row holds an id, whose
+// part before the slash is the requirement that it breaks, a sentence, and
+// the seams, most often made by one of the functions in build.go.
+package faults
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// Fault is one way to misbehave.
+type Fault struct {
+	ID string // words: the requirement or "legal", a slash, what happens
+	// Requirement is the id of the catalogue entry it breaks; empty for a
+	// legal variation.
+	Requirement string
+	Title       string // a sentence: what the server does
+	// Revisions are those in which it can be shown; nil means all handshake
+	// revisions in which the requirement exists.
+	Revisions    []spec.Revision
+	Legal        bool                   // odd, and permitted
+	NeedsProcess bool                   // can only be shown with a process of its own
+	Seams        func() refserver.Seams // fresh state for each server
+}
+
+// All returns every fault, areas together; callers must not alter them.
+func All() []Fault { return all() }
+
+var all = sync.OnceValue(func() []Fault {
+	return slices.Concat(
+		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
+		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), legalVariations(),
+	)
+})
+
+// Lookup returns the fault with the given id.
+func Lookup(id string) (Fault, bool) {
+	i := slices.IndexFunc(all(), func(f Fault) bool { return f.ID == id })
+	if i < 0 {
+		return Fault{}, false
+	}
+	return all()[i], true
+}
+
+// breaks makes the row of a fault without state.
+func breaks(id, title string, seams refserver.Seams) Fault {
+	return breaksAfresh(id, title, func() refserver.Seams { return seams })
+}
+
+// breaksAfresh makes the row of a fault whose state begins anew in each server.
+func breaksAfresh(id, title string, seams func() refserver.Seams) Fault {
+	requirement, _, _ := strings.Cut(id, "/")
+	return Fault{ID: id, Requirement: requirement, Title: title, Seams: seams}
+}
+
+// legal makes the row of a legal variation.
+func legal(name, title string, seams refserver.Seams) Fault {
+	return legalAfresh(name, title, func() refserver.Seams { return seams })
+}
+
+func legalAfresh(name, title string, seams func() refserver.Seams) Fault {
+	return Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: seams}
+}
+
+// in narrows a row to some revisions.
+func (f Fault) in(revisions ...spec.Revision) Fault {
+	f.Revisions = revisions
+	return f
+}

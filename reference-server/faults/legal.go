@@ -1,0 +1,240 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// legalVariations are odd and permitted: nothing but notes may be said of them.
+func legalVariations() []Fault {
+	older := spec.HandshakeRevisions()[:3]
+	return append([]Fault{
+		// The opening.
+		legal("counter-offer-as-error", "an unknown version gets the error that the lifecycle page shows", Handle(spec.MethodInitialize,
+			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if speaks(asked(c)) {
+					return next(c)
+				}
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unsupported protocol version", Data: map[string]any{
+					"supported": spec.HandshakeRevisions(), "requested": asked(c),
+				}}
+			})),
+		legal("only-oldest", "only 2024-11-05 is spoken", speaking(spec.V20241105)).in(spec.V20241105),
+		legal("only-2025-06-18", "only 2025-06-18 is spoken", speaking(spec.V20250618)).in(spec.V20250618),
+		legal("only-newest", "only 2025-11-25 is spoken", speaking(spec.V20251125)).in(spec.V20251125),
+		legal("no-instructions", "initialize gets no instructions", EditResult(spec.MethodInitialize, func(r map[string]any) { delete(r, "instructions") })),
+		legal("long-instructions", "instructions are 200,000 characters long", EditResult(spec.MethodInitialize, func(r map[string]any) {
+			r["instructions"] = strings.Repeat("Be kind. ", 22_000)
+		})),
+		legal("more-capabilities", "capabilities are declared that no revision knows", EditResult(spec.MethodInitialize, func(r map[string]any) {
+			caps := r["capabilities"].(map[string]any)
+			caps["experimental"] = map[string]any{"com.example/feature": map[string]any{"on": true}}
+			caps["com.example/other"] = map[string]any{}
+		})),
+		legal("tools-only", "only tools are offered, and their list never changes", together(offeringOnly("tools"), withoutTool("content"))),
+		legal("no-capabilities", "nothing is offered", offeringOnly()),
+		legal("reinitialize-served", "a second initialize is served", Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			c.Revision = ""
+			return next(c)
+		})),
+		legal("serves-before-initialize", "requests before initialize are served", Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if c.Revision == "" && c.Method != spec.MethodInitialize {
+				c.Revision = spec.V20251125
+			}
+			return next(c)
+		})),
+		legal("silent-before-initialize", "requests before initialize are not answered, except ping", unanswered("", func(c *refserver.Call) bool {
+			return c.Revision == "" && c.Method != spec.MethodInitialize && c.Method != spec.MethodPing
+		})),
+		legal("list-changed-first", "tools/list_changed comes before the answer to initialize", Handle(spec.MethodInitialize,
+			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				result, err := next(c)
+				if err == nil {
+					c.Notify(spec.MethodToolsChanged, nil)
+				}
+				return result, err
+			})),
+		legal("slow-start", "the start takes 300 ms", refserver.Seams{Start: func(p *refserver.Process) { pause(p.Session.Context(), 300*time.Millisecond) }}),
+
+		// Messages.
+		legal("more-members", "results have members that no revision knows", EditResult("", func(r map[string]any) {
+			if len(r) > 0 { // an empty result has to stay empty
+				r["x-adapter"] = map[string]any{"version": 2}
+			}
+		})),
+		legal("meta-in-results", "results have _meta, the empty ones too", EditResult("", func(r map[string]any) {
+			r["_meta"] = map[string]any{
+				"com.example/took-ms": 3, "com.example.mcp/x": nil, "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+				"plain": true, "com.example/a.b_c-d": []any{}, "com.example/": 1,
+			}
+		})),
+		legal("ids-first", "the members of messages come in another order, with blanks", AlterBytes(Everything, spaced)),
+		legal("escaped", "everything beyond ASCII is escaped", AlterBytes(Everything, ascii)),
+		legal("carriage-return", "lines end in CR LF", Outgoing(Everything, func(o *refserver.Out) { o.End = "\r\n" })),
+		legal("error-data-null", "errors have data that is null", editError(Errors(), func(e Members) { e["data"] = jsontext.Value("null") })),
+		legal("error-data", "errors have data", editError(Errors(), func(e Members) { e["data"] = jsontext.Value(`{"hint":["look","again"]}`) })),
+		legal("other-error-messages", "errors say everything in another language", editError(Errors(), func(e Members) {
+			e["message"] = jsontext.Value(`"Das ging leider schief."`)
+		})),
+		legal("null-error-id", "errors to what can't be read have the id null", setMember(func(o *refserver.Out) bool {
+			return !o.ID.Present() && Errors()(o)
+		}, "id", "null")).in(spec.V20251125),
+		legal("huge-ids-rounded", "integer ids beyond 2^53 come back rounded", echo(func(id string) string {
+			if n, err := strconv.ParseInt(id, 10, 64); err == nil && (n > 1<<53 || n < -1<<53) {
+				return strconv.FormatInt(int64(float64(n)), 10)
+			}
+			return id
+		})),
+		legalAfresh("out-of-order", "every other answer is held back for 15 ms", func() refserver.Seams {
+			var n atomic.Int64
+			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				result, err := next(c)
+				if n.Add(1)%2 == 0 {
+					pause(c.Context(), 15*time.Millisecond)
+				}
+				return result, err
+			})
+		}),
+		legal("batch-ignored", "batches are not answered where there are none", incoming(func(s *refserver.Session, f *wire.Frame) bool {
+			return f.Batch && !s.Revision().Batches()
+		}, swallows)).in(spec.V20241105, spec.V20250618, spec.V20251125),
+		legal("batch-taken-apart", "the members of a batch are answered one by one where there are none", incoming(func(s *refserver.Session, f *wire.Frame) bool {
+			return f.Batch && len(f.Messages) > 0 && s.Revision() != "" && !s.Revision().Batches()
+		}, func(s *refserver.Session, raw []byte) refserver.Verdict {
+			for _, e := range split(raw) {
+				s.Deliver(e)
+			}
+			return refserver.Swallow()
+		})).in(spec.V20241105, spec.V20250618, spec.V20251125),
+
+		// The server's own requests and notifications.
+		legal("string-ids", "its own requests have string ids", ownIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),
+		legal("negative-ids", "its own requests have negative ids", ownIDs(func(n int64) string { return strconv.FormatInt(-n, 10) })),
+		legal("same-ids-as-the-client", "its own requests have ids that a client may be using", ownIDs(func(n int64) string { return strconv.FormatInt(n-1, 10) })),
+		legal("pings", "the client is pinged once it has said initialized, and every 5 s", together(
+			pinging(5*time.Second), onceReady(func(s *refserver.Session) {
+				s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, spec.MethodPing, nil) })
+			}))),
+		legal("pings-before-initialized", "the client is pinged right behind the answer to initialize", Outgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
+			o.Frames = append(o.Frames, wire.NewRequest(wire.StringID("early"), spec.MethodPing, nil))
+		})),
+		legal("logs-at-once", "log messages come right behind the answer to initialize", after(Results(spec.MethodInitialize),
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":null}}`,
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)),
+		legal("lists-change-often", "the lists are said to have changed before every answer", before(Answers(),
+			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{}}`)),
+
+		// The process.
+		legal("stderr-chatter", "stderr gets fifty lines that sound bad, with bytes that are no text", refserver.Seams{Start: func(p *refserver.Process) {
+			for range 50 {
+				_, _ = p.Err.Write([]byte("ERROR: all is well \xff\x00\x1b[31m\n"))
+			}
+		}}),
+		legal("hasty-exit", "requests in flight are forgotten when the input ends", ends(func(p *refserver.Process, _ refserver.Ending) (int, bool) {
+			p.Session.Exit(0)
+			return 0, false
+		})),
+		legal("slow-exit", "the exit takes 200 ms", ends(func(p *refserver.Process, _ refserver.Ending) (int, bool) {
+			pause(p.Session.Context(), 200*time.Millisecond)
+			return 0, true
+		})),
+		legal("arguments-refused", "wrong arguments of tools get an isError result", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil && wire.At(c.Params, "/name").Kind() == '"' && !strings.Contains(err.Message, "no such tool") && !malformed(c) {
+				return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": err.Message}}}, nil
+			}
+			return result, err
+		})).in(older...),
+	}, legalLists()...)
+}
+
+func malformed(c *refserver.Call) bool {
+	arguments := wire.At(c.Params, "/arguments")
+	return c.Params.Kind() != '{' || arguments != nil && arguments.Kind() != '{'
+}
+
+// speaking has the server know one revision only.
+func speaking(r spec.Revision) refserver.Seams {
+	return Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		_, p := wire.Members(c.Params)
+		if _, ok := wire.Text(p["protocolVersion"]); ok {
+			p["protocolVersion"] = wire.Quote(string(r))
+			c.Params = wire.JSON(p)
+		}
+		return next(c)
+	})
+}
+
+// offeringOnly withholds all capabilities but some, and serves nothing of the rest.
+func offeringOnly(capabilities ...string) refserver.Seams {
+	offered := map[string]bool{"initialize": true, "ping": true}
+	for _, name := range capabilities {
+		offered[name] = true
+	}
+	return together(EditResult(spec.MethodInitialize, func(r map[string]any) {
+		caps := map[string]any{}
+		for _, name := range capabilities {
+			caps[name] = map[string]any{}
+		}
+		r["capabilities"] = caps
+	}), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		family, _, _ := strings.Cut(c.Method, "/")
+		if c.Revision != "" && !offered[family] {
+			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "Method not found"}
+		}
+		return next(c)
+	}), mute(func(o *refserver.Out) bool {
+		return o.Kind == refserver.OutNotification && (strings.HasSuffix(o.Method, "/list_changed") || o.Method == spec.MethodMessage)
+	}))
+}
+
+// withoutTool leaves a tool out of the list.
+func withoutTool(name string) refserver.Seams {
+	return EditResult(spec.MethodToolsList, func(r map[string]any) {
+		r["tools"] = slices.DeleteFunc(r["tools"].([]any), func(t any) bool { return t.(map[string]any)["name"] == name })
+	})
+}
+
+// spaced writes a message with its id first and blanks between all tokens.
+func spaced(frame []byte) []byte {
+	names, m := wire.Members(frame)
+	if m == nil {
+		return frame
+	}
+	parts := []string{}
+	for i := len(names) - 1; i >= 0; i-- {
+		v := m[names[i]].Clone()
+		if v.Indent(jsontext.WithIndent("")) == nil {
+			parts = append(parts, fmt.Sprintf("%s \t: %s", wire.Quote(names[i]), strings.ReplaceAll(string(v), "\n", " ")))
+		}
+	}
+	return []byte(" { " + strings.Join(parts, " , ") + " } ")
+}
+
+// ascii escapes every character beyond ASCII.
+func ascii(frame []byte) []byte {
+	var b strings.Builder
+	for _, r := range string(frame) {
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return []byte(b.String())
+}

@@ -1,0 +1,145 @@
+package faults
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// legalLists are the legal variations in what the features answer.
+func legalLists() []Fault {
+	return []Fault{
+		legal("one-page", "every list is one page", pages(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
+		legal("uneven-pages", "the pages of a list differ in size", pages(func(all []any) [][]any {
+			var out [][]any
+			for n := 1; len(all) > 0; n++ {
+				n := min(n, len(all))
+				out, all = append(out, all[:n]), all[n:]
+			}
+			return out
+		}, plainCursor)),
+		legal("empty-page", "the first page of a list is empty", pages(func(all []any) [][]any { return [][]any{{}, all} }, plainCursor)),
+		legal("empty-cursor", "the cursor of the second page is the empty string", pages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+			func(int) string { return "" })),
+		legal("long-cursors", "cursors are 4000 characters long and not ASCII", pages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+			func(page int) string { return strings.Repeat("→", 4000) + plainCursor(page) })),
+
+		legal("bare-tools", "tools have only a name and a schema", EditResult(spec.MethodToolsList, func(r map[string]any) {
+			for _, t := range items(r, "tools") {
+				for name := range t {
+					if name != "name" && name != "inputSchema" && name != "annotations" {
+						delete(t, name)
+					}
+				}
+			}
+		})),
+		legal("bare-prompts", "prompts have no description", EditResult(spec.MethodPromptsList, func(r map[string]any) {
+			for _, p := range items(r, "prompts") {
+				delete(p, "description")
+			}
+		})),
+		legal("structured-without-schema", "tools without an output schema return structured content", EditResult(spec.MethodToolsList, func(r map[string]any) {
+			for _, t := range items(r, "tools") {
+				delete(t, "outputSchema")
+			}
+		})).in(spec.V20250618, spec.V20251125),
+		legal("is-error-false", "tools that succeed say isError: false", EditResult(spec.MethodToolsCall, func(r map[string]any) {
+			if _, failed := r["isError"]; !failed {
+				r["isError"] = false
+			}
+		})),
+		legal("no-content", "tools that succeed return no content block", EditResult(spec.MethodToolsCall, func(r map[string]any) {
+			if _, structured := r["structuredContent"]; !structured && r["isError"] == nil {
+				r["content"] = []any{}
+			}
+		})),
+		legal("integers-with-point", "integers are written with a decimal point", AlterBytes(Results(spec.MethodResourcesList), func(b []byte) []byte {
+			return sizes(b)
+		})),
+		legal("completion-values-only", "completions tell neither total nor hasMore", EditResult(spec.MethodComplete, func(r map[string]any) {
+			c := r["completion"].(map[string]any)
+			delete(c, "total")
+			delete(c, "hasMore")
+		})),
+		legal("any-subscription", "subscriptions to unknown resources are accepted", together(
+			acceptsUnknown(spec.MethodResourcesSubscribe), acceptsUnknown(spec.MethodResourcesUnsubscribe))),
+	}
+}
+
+func acceptsUnknown(method string) refserver.Seams {
+	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if err != nil && err.Code == spec.CodeResourceNotFound {
+			return map[string]any{}, nil
+		}
+		return result, err
+	})
+}
+
+// sizes writes the sizes of resources as 13.0.
+func sizes(frame []byte) []byte {
+	parts := strings.Split(string(frame), `"size":`)
+	for i := 1; i < len(parts); i++ {
+		end := strings.IndexFunc(parts[i], func(r rune) bool { return r < '0' || r > '9' })
+		parts[i] = parts[i][:end] + ".0" + parts[i][end:]
+	}
+	return []byte(strings.Join(parts, `"size":`))
+}
+
+func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
+
+// pages cuts the lists into other pages, the nth of which, from 1, is asked
+// for by the cursor n.
+func pages(cut func(all []any) [][]any, cursor func(page int) string) refserver.Seams {
+	var mu sync.Mutex // one request at a time changes nothing but the pace
+	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !isList(c) || c.Revision == "" {
+			return next(c)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		wanted := wire.At(c.Params, "/cursor")
+		member, all, err := wholeList(c, next)
+		if err != nil {
+			return nil, err
+		}
+		sheets := cut(all)
+		for i, sheet := range sheets {
+			if text, isText := wire.Text(wanted); i == 0 && wanted != nil || i > 0 && (!isText || text != cursor(i)) {
+				continue
+			}
+			result := map[string]any{member: sheet}
+			if i+1 < len(sheets) {
+				result["nextCursor"] = cursor(i + 1)
+			}
+			return result, nil
+		}
+		return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid cursor"}
+	})
+}
+
+// wholeList walks all pages of the server's own making.
+func wholeList(c *refserver.Call, next Handler) (member string, all []any, err *refserver.Error) {
+	params := map[string]any{}
+	for {
+		c.Params = wire.JSON(params)
+		result, err := next(c)
+		if err != nil {
+			return "", nil, err
+		}
+		page := plain(result)
+		for name, v := range page {
+			if array, ok := v.([]any); ok {
+				member, all = name, append(all, array...)
+			}
+		}
+		cursor, more := page["nextCursor"]
+		if !more {
+			return member, all, nil
+		}
+		params["cursor"] = cursor
+	}
+}

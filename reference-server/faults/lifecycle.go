@@ -1,0 +1,213 @@
+package faults
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+func lifecycleFaults() []Fault {
+	opened := func(edit func(r map[string]any)) refserver.Seams { return EditResult(spec.MethodInitialize, edit) }
+	lacking := func(member string) refserver.Seams {
+		return opened(func(r map[string]any) { delete(r, member) })
+	}
+	setting := func(member string, value any) refserver.Seams {
+		return opened(func(r map[string]any) { r[member] = value })
+	}
+	capability := func(name string, value any) refserver.Seams {
+		return opened(func(r map[string]any) { r["capabilities"].(map[string]any)[name] = value })
+	}
+	return []Fault{
+		breaks("lifecycle.initialize-first/early-request", "roots/list is asked before initialize", early(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)),
+		breaks("lifecycle.initialize-first/early-notification", "tools/list_changed comes before initialize",
+			early(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)),
+		breaks("lifecycle.initialize-first/early-log", "a log message comes before initialize",
+			early(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"starting"}}`)),
+
+		breaks("lifecycle.initialize-response/no-capabilities", "initialize gets no capabilities", lacking("capabilities")),
+		breaks("lifecycle.initialize-response/no-server-info", "initialize gets no serverInfo", lacking("serverInfo")),
+		breaks("lifecycle.initialize-response/no-version", "initialize gets no protocolVersion", lacking("protocolVersion")),
+		breaks("lifecycle.initialize-response/no-server-version", "serverInfo has no version",
+			opened(func(r map[string]any) { delete(r["serverInfo"].(map[string]any), "version") })),
+		breaks("lifecycle.initialize-response/empty", "initialize gets an empty result", replaceResult(spec.MethodInitialize, "{}")),
+		breaks("lifecycle.initialize-response/error", "every initialize is refused", refuse(spec.MethodInitialize, always, spec.CodeInternal, "Internal error")),
+		breaks("lifecycle.initialize-response/silent", "initialize is never answered", unanswered(spec.MethodInitialize, always)),
+
+		breaks("lifecycle.initialize-result-schema/tools-true", "the capability tools is true", capability("tools", true)),
+		breaks("lifecycle.initialize-result-schema/tools-array", "the capability tools is an array", capability("tools", []any{})),
+		breaks("lifecycle.initialize-result-schema/logging-null", "the capability logging is null", capability("logging", nil)),
+		breaks("lifecycle.initialize-result-schema/flag-text", "the flag listChanged is a string", capability("tools", map[string]any{"listChanged": "true"})),
+		breaks("lifecycle.initialize-result-schema/flag-number", "the flag subscribe is a number", capability("resources", map[string]any{"subscribe": 1})),
+		breaks("lifecycle.initialize-result-schema/instructions-array", "instructions are an array", setting("instructions", []any{"Be kind."})),
+		breaks("lifecycle.initialize-result-schema/instructions-null", "instructions are null", setting("instructions", nil)),
+		breaks("lifecycle.initialize-result-schema/name-number", "the server's name is a number", setting("serverInfo", map[string]any{"name": 1, "version": "1"})),
+		breaks("lifecycle.initialize-result-schema/version-number", "the server's version is a number", setting("serverInfo", map[string]any{"name": "n", "version": 1.5})),
+
+		breaks("lifecycle.serves-after-initialized/lists-refused", "the lists are refused as if the session had not begun", Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if isList(c) && c.Revision != "" {
+				return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Server not initialized"}
+			}
+			return next(c)
+		})),
+		breaks("lifecycle.serves-after-initialized/lists-silent", "the lists are never answered", unanswered("", func(c *refserver.Call) bool { return isList(c) && c.Revision != "" })),
+		breaksAfresh("lifecycle.serves-after-initialized/deaf", "after initialized nothing is answered any more", func() refserver.Seams {
+			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
+		}),
+		breaks("lifecycle.serves-after-initialized/dies", "initialized ends the process", onceReady(func(s *refserver.Session) { s.Exit(1) })),
+
+		breaks("lifecycle.no-requests-before-initialized/roots", "roots/list is asked right after initialize",
+			asksEarly(func(s *refserver.Session) (string, any) { return spec.MethodRootsList, nil })),
+		breaks("lifecycle.no-requests-before-initialized/sampling", "sampling is asked for right after initialize",
+			asksEarly(func(*refserver.Session) (string, any) { return spec.MethodSampling, samplingParams })),
+
+		breaks("lifecycle.unknown-client-capabilities/refused", "unknown client capabilities have initialize refused",
+			refuse(spec.MethodInitialize, hasUnknownCapability, spec.CodeInvalidParams, "Unknown capability")),
+		breaks("lifecycle.unknown-client-capabilities/silent", "unknown client capabilities leave initialize unanswered", unanswered(spec.MethodInitialize, hasUnknownCapability)),
+		breaks("lifecycle.unknown-client-capabilities/dies", "unknown client capabilities end the process", dies(spec.MethodInitialize, hasUnknownCapability)),
+
+		breaks("lifecycle.undeclared-capability-error/prompts", "prompts are not declared, and their list is empty", undeclaredAndEmpty("prompts", spec.MethodPromptsList, "prompts")),
+		breaks("lifecycle.undeclared-capability-error/resources", "resources are not declared, and their lists are empty", together(
+			undeclaredAndEmpty("resources", spec.MethodResourcesList, "resources"),
+			replaceResult(spec.MethodResourcesTemplates, `{"resourceTemplates":[]}`),
+		)),
+		breaks("lifecycle.undeclared-capability-error/tools", "tools are not declared, and their list is empty", undeclaredAndEmpty("tools", spec.MethodToolsList, "tools")),
+
+		breaks("lifecycle.error-cases-prepared/dies-of-version", "an unknown version ends the process",
+			dies(spec.MethodInitialize, func(c *refserver.Call) bool { return !speaks(asked(c)) })),
+		breaks("lifecycle.error-cases-prepared/silent-without-capabilities", "initialize without capabilities is not answered",
+			unanswered(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/capabilities") == nil })),
+		breaks("lifecycle.error-cases-prepared/dies-without-client-info", "initialize without clientInfo ends the process",
+			dies(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/clientInfo") == nil })),
+		breaksAfresh("lifecycle.error-cases-prepared/deaf-while-waiting", "while a request of its own is unanswered nothing is answered", func() refserver.Seams {
+			return refserver.Seams{
+				Patience: patient,
+				Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
+						// The reader itself waits here, for an answer that it alone could read.
+						_, _ = n.Session.Ask(n.Session.Context(), wire.ID{}, spec.MethodRootsList, nil)
+						return
+					}
+					next(n)
+				},
+			}
+		}),
+
+		breaks("lifecycle.request-timeouts/waits-for-ever", "a request of its own that is not answered is waited for, for ever", refserver.Seams{Patience: patient}),
+		breaks("lifecycle.timeout-cancels/not-told", "a request of its own is given up without a cancellation",
+			mute(func(o *refserver.Out) bool { return o.Method == spec.MethodCancelled })),
+
+		breaks("lifecycle.no-shutdown-message/shutdown-served", "the request shutdown gets a result", servesUnknown("shutdown")),
+		breaks("lifecycle.no-shutdown-message/exit-served", "the request exit gets a result", servesUnknown("exit")),
+		breaks("lifecycle.no-shutdown-message/announced", "the end is announced by a notification", ends(func(p *refserver.Process, why refserver.Ending) (int, bool) {
+			p.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/shutdown"}`))
+			return 0, true
+		})),
+	}
+}
+
+var samplingParams = map[string]any{
+	"messages":  []any{map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": "Say a word."}}},
+	"maxTokens": 10,
+}
+
+func patient(string) time.Duration { return 0 }
+
+// early writes a line before anything is read.
+func early(line string) refserver.Seams {
+	return refserver.Seams{Start: func(p *refserver.Process) { fmt.Fprintln(p.Out, line) }}
+}
+
+// ends decides what follows an ending.
+func ends(f func(p *refserver.Process, why refserver.Ending) (code int, exit bool)) refserver.Seams {
+	return refserver.Seams{End: f}
+}
+
+func isList(c *refserver.Call) bool {
+	for _, m := range listMethods {
+		if c.Method == m {
+			return true
+		}
+	}
+	return false
+}
+
+// asksEarly sends a request right behind the answer to initialize, if the
+// client has declared that it takes such requests.
+func asksEarly(what func(s *refserver.Session) (method string, params any)) refserver.Seams {
+	return Outgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
+		method, params := what(o.Session)
+		declared := map[string]string{spec.MethodRootsList: "roots", spec.MethodSampling: "sampling"}
+		if o.Session.Declared(declared[method]) {
+			o.Frames = append(o.Frames, wire.NewRequest(wire.StringID("early"), method, params))
+		}
+	})
+}
+
+// hasUnknownCapability tells whether a client declares what no revision has.
+func hasUnknownCapability(c *refserver.Call) bool {
+	_, caps := wire.Members(wire.At(c.Params, "/capabilities"))
+	for name := range caps {
+		switch name {
+		case "roots", "sampling", "elicitation", "tasks":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// undeclaredAndEmpty withholds a capability and serves its list all the same.
+func undeclaredAndEmpty(capability, list, member string) refserver.Seams {
+	return together(undeclared(capability), Handle(list, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if c.Revision == "" {
+			return next(c)
+		}
+		return jsontext.Value(`{"` + member + `":[]}`), nil
+	}))
+}
+
+// undeclared withholds capabilities.
+func undeclared(capabilities ...string) refserver.Seams {
+	return EditResult(spec.MethodInitialize, func(r map[string]any) {
+		for _, name := range capabilities {
+			delete(r["capabilities"].(map[string]any), name)
+		}
+	})
+}
+
+// askingFaults holds what the requests of the server's own can show of the
+// negotiated revision.
+func askingFaults() []Fault {
+	link := map[string]any{"type": "resource_link", "uri": "demo://text/hello", "name": "hello"}
+	audio := map[string]any{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}
+	inPrompts := func(block map[string]any) refserver.Seams {
+		return EditResult(spec.MethodPromptsGet, func(r map[string]any) {
+			r["messages"] = []any{map[string]any{"role": "user", "content": block}}
+		})
+	}
+	form := map[string]any{"message": "Who are you?", "requestedSchema": map[string]any{
+		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+	}}
+	page := map[string]any{"mode": "url", "message": "Please look.", "elicitationId": "e1", "url": "https://example.com/"}
+	const older, newer = "versioning.negotiated-version-respected-2024-11-05/", "versioning.negotiated-version-respected-2025-06-18/"
+	return []Fault{
+		breaks(older+"resource-link", "prompts hold resource links, which are newer", inPrompts(link)),
+		breaks(older+"audio", "prompts hold audio, which is newer", inPrompts(audio)).in(spec.V20241105),
+		breaks(older+"elicitation", "elicitation is asked for, which is newer", asksWhenReady(spec.MethodElicit, form)),
+		breaks(older+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)),
+		breaks(newer+"url-elicitation", "elicitation by URL is asked for, which is newer", asksWhenReady(spec.MethodElicit, page)).in(spec.V20250618),
+		breaks(newer+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)).in(spec.V20250618),
+		breaks(newer+"task-result", "tools answer with tasks, which are newer", replaceResult(spec.MethodToolsCall,
+			`{"task":{"taskId":"1","status":"working","ttl":null,"createdAt":"2025-11-25T00:00:00Z","lastUpdatedAt":"2025-11-25T00:00:00Z"}}`)).in(spec.V20250618),
+		breaks(newer+"input-required", "tools answer that input is required, which is newer",
+			replaceResult(spec.MethodToolsCall, `{"resultType":"input_required","inputRequests":{}}`)),
+		breaks(newer+"batch", "two messages come in one array", Outgoing(Results(spec.MethodPing), func(o *refserver.Out) {
+			o.Frames[0] = array([][]byte{o.Frames[0], []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)})
+		})),
+	}
+}

@@ -1,0 +1,100 @@
+package faults
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+func pingFaults() []Fault {
+	waiting := func(c *refserver.Call) bool { return c.Revision == "" }
+	return []Fault{
+		breaks("ping.responds/silent", "ping is not answered", unanswered(spec.MethodPing, always)),
+		breaks("ping.responds/unknown", "ping is an unknown method", refuse(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
+		breaks("ping.responds/slow", "ping is answered after 15 s", Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			pause(c.Context(), 15*time.Second)
+			return next(c)
+		})),
+		breaksAfresh("ping.responds/first-only", "only the first ping is answered", func() refserver.Seams {
+			var pings atomic.Int32
+			return unanswered(spec.MethodPing, func(*refserver.Call) bool { return pings.Add(1) > 1 })
+		}),
+		breaksAfresh("ping.responds/not-in-bursts", "while one ping is being answered others are dropped", func() refserver.Seams {
+			var busy atomic.Bool
+			return Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if !busy.CompareAndSwap(false, true) {
+					return nil, refserver.Unanswered
+				}
+				defer busy.Store(false)
+				pause(c.Context(), 20*time.Millisecond)
+				return next(c)
+			})
+		}),
+		breaks("ping.responds/params-refused", "ping with params gets an error",
+			refuse(spec.MethodPing, func(c *refserver.Call) bool { return c.Params != nil }, spec.CodeInvalidParams, "ping takes no params")),
+		breaksAfresh("ping.responds/not-beside-a-tool", "while a tool runs ping is not answered", func() refserver.Seams {
+			var tools atomic.Int32
+			return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+				switch {
+				case c.Method == spec.MethodToolsCall:
+					tools.Add(1)
+					defer tools.Add(-1)
+				case c.Method == spec.MethodPing && tools.Load() > 0:
+					return nil, refserver.Unanswered
+				}
+				return next(c)
+			}}
+		}),
+
+		breaks("ping.empty-result/pong", "the answer to ping says pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
+		breaks("ping.empty-result/time", "the answer to ping tells the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),
+		breaks("ping.empty-result/params-echoed", "the answer to ping repeats its params", Handle(spec.MethodPing,
+			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if c.Params.Kind() != '{' {
+					return next(c)
+				}
+				return map[string]any{"params": c.Params}, nil
+			})),
+
+		breaks("ping.before-initialized/refused", "ping is refused before initialize",
+			refuse(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")),
+		breaksAfresh("ping.before-initialized/refused-until-initialized", "ping is refused until the client has said initialized", func() refserver.Seams {
+			ready, onReady := readiness()
+			return together(onReady, refuse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
+		}),
+		breaksAfresh("ping.before-initialized/silent-until-initialized", "ping is not answered until the client has said initialized", func() refserver.Seams {
+			ready, onReady := readiness()
+			return together(onReady, unanswered(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
+		}),
+
+		breaks("ping.not-excessive/flood", "the client is pinged every 10 ms", pinging(10*time.Millisecond)),
+		breaks("ping.not-excessive/burst", "the client is pinged fifty times at once", onceReady(func(s *refserver.Session) {
+			for range 50 {
+				s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, spec.MethodPing, nil) })
+			}
+		})),
+	}
+}
+
+// readiness tells whether the client has said initialized.
+func readiness() (*atomic.Bool, refserver.Seams) {
+	var ready atomic.Bool
+	return &ready, onceReady(func(*refserver.Session) { ready.Store(true) })
+}
+
+// pinging pings the client again and again, from initialized on.
+func pinging(every time.Duration) refserver.Seams {
+	return onceReady(func(s *refserver.Session) {
+		s.Go(func(ctx context.Context) {
+			for pause(ctx, every) {
+				if _, err := s.Ask(ctx, wire.ID{}, spec.MethodPing, nil); err != nil {
+					return
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,80 @@
+package faults
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+func versioningFaults() []Fault {
+	const same, other, latest, known = "versioning.initialize-same-version/", "versioning.initialize-other-version/",
+		"versioning.initialize-latest-version/", "versioning.initialize-known-version/"
+	fails := func(e *refserver.Error) refserver.Seams {
+		return Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if speaks(asked(c)) {
+				return next(c)
+			}
+			return nil, e
+		})
+	}
+	return []Fault{
+		breaks(same+"depends-on-capabilities", "a client with experimental capabilities is offered another version than it asks for",
+			offering(hasUnknownCapability, func(version string) string {
+				if version == string(spec.V20241105) {
+					return string(spec.V20250326)
+				}
+				return string(spec.V20241105)
+			})),
+
+		breaks(other+"echoed", "a version that does not exist is accepted", offering(unspoken, func(version string) string { return version })),
+		breaks(other+"later-echoed", "a version of the future is accepted", offering(func(c *refserver.Call) bool {
+			return unspoken(c) && asked(c) > string(spec.V20260728) && asked(c) < "3"
+		}, func(version string) string { return version })),
+		breaks(other+"not-accepted", "an unknown version is answered with one that is not accepted either", offering(unspoken, func(version string) string {
+			if version == "2024-10-07" {
+				return string(spec.V20251125)
+			}
+			return "2024-10-07"
+		})),
+		breaks(other+"internal-error", "an unknown version gets -32603", fails(&refserver.Error{Code: spec.CodeInternal, Message: "Internal error"})),
+		breaks(other+"bare-error", "an unknown version gets -32602 that does not say which are supported",
+			fails(&refserver.Error{Code: spec.CodeInvalidParams, Message: "Unsupported protocol version"})),
+		breaks(other+"silent", "an unknown version is not answered", fails(refserver.Unanswered)),
+
+		breaks(latest+"oldest", "an unknown version is answered with the oldest that is supported",
+			offering(unspoken, func(string) string { return string(spec.V20241105) })),
+		breaks(latest+"last-but-one", "an unknown version is answered with the last but one that is supported",
+			offering(unspoken, func(string) string { return string(spec.V20250618) })),
+		breaks(latest+"without-handshake", "an unknown version is answered with a revision that has no handshake",
+			offering(unspoken, func(string) string { return string(spec.V20260728) })),
+
+		breaks(known+"number", `an unknown version is answered with "1.0"`, offering(unspoken, func(string) string { return "1.0" })),
+		breaks(known+"word", `an unknown version is answered with "latest"`, offering(unspoken, func(string) string { return "latest" })),
+		breaks(known+"wrong-date", "an unknown version is answered with a date on which nothing was published", offering(unspoken, func(string) string { return "2025-07-01" })),
+	}
+}
+
+func asked(c *refserver.Call) string {
+	version, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
+	return version
+}
+
+func speaks(version string) bool {
+	return slices.Contains(spec.HandshakeRevisions(), spec.Revision(version))
+}
+
+// unspoken tells whether an initialize names a version that the server does not speak.
+func unspoken(c *refserver.Call) bool { return asked(c) != "" && !speaks(asked(c)) }
+
+// offering changes the version in the answers to some initializes.
+func offering(when func(c *refserver.Call) bool, offer func(version string) string) refserver.Seams {
+	return Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if err != nil || !when(c) {
+			return result, err
+		}
+		return with(plain(result), "protocolVersion", offer(asked(c))), nil
+	})
+}
