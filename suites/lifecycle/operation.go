@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -18,10 +19,16 @@ var listMethods = []struct{ capability, method string }{
 
 func servesDeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
+	if !c.Alive() {
+		// Initialized may have ended it, or an earlier case: a server of its
+		// own tells.
+		c = t.Start(ctx, client.Options{})
+	}
 	if r := c.Ask(ctx, spec.MethodPing, nil); r.Succeeded() {
 		t.Kept(serves)
-	} else {
-		t.NotObserved(serves, "the ping got no result, which ping.responds judges")
+	} else if ended(ctx, c, r) {
+		deviates(t, c, r, serves, "The server ends after initialized.", "normal operation")
+		return
 	}
 	for _, list := range listMethods {
 		// A server without templates may well lack their method; whether it
@@ -29,7 +36,15 @@ func servesDeclared(ctx context.Context, t *suite.T) {
 		if list.method == spec.MethodResourcesTemplates || !c.Server().Declares(list.capability) {
 			continue
 		}
-		t.Expect(c, c.Ask(ctx, list.method, nil)).Keeps(serves, "the list of a declared capability is refused after initialized", suite.BeResult())
+		r := c.Ask(ctx, list.method, nil)
+		if !r.Answered() {
+			if ctx.Err() != nil || r.Sent == nil {
+				t.GiveUp("the list could not be asked for and waited for")
+			}
+			deviates(t, c, r, serves, "A list of a declared capability is not answered after initialized.", "a result")
+			return // the others would each cost the same wait
+		}
+		t.Expect(c, r).Keeps(serves, "A list of a declared capability is refused after initialized.", suite.BeResult())
 	}
 }
 
@@ -42,13 +57,13 @@ func refusesUndeclared(ctx context.Context, t *suite.T) {
 		}
 		asked = true
 		r := c.Ask(ctx, list.method, nil)
-		if !t.Expect(c, r).Keeps(undeclared, "a method of a capability that was not declared is served", suite.BeAnyError()) {
+		if !t.Expect(c, r).Keeps(undeclared, "A method of a capability that was not declared is served.", suite.BeAnyError()) {
 			continue
 		}
 		if code, ok := r.Message.ErrorCode(); !ok || !spec.Foresees(spec.UnknownMethod, t.Revision, spec.Code(code)) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: undeclared,
-				Summary:     "a method of a capability that was not declared is refused with another code than that of an unknown method",
+				Summary:     "A method of a capability that was not declared is refused with another code than that of an unknown method.",
 				Permitted:   "any error; -32601 says best that there is no such method here",
 				Seen:        suite.Describe(r),
 				At:          positions(r.Sent, r.Event),

@@ -42,7 +42,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 	r := c.Initialize(ctx)
 	switch {
 	case ended(ctx, c, r):
-		deviates(t, c, r, beforeInitialize, "a request before initialize ends the server", "an error, a result or silence")
+		deviates(t, c, r, beforeInitialize, "A request before initialize ends the server.", "an error, a result or silence")
 		return false
 	case !r.Answered():
 		t.NotObserved(beforeInitialize, "after a request before it, initialize was not answered")
@@ -55,7 +55,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 			err = c.Quiet(ctx)
 		}
 		if gone(ctx, c, err) {
-			deviates(t, c, r, beforeInitialize, "a request before initialize ends the server", "an error, a result or silence")
+			deviates(t, c, r, beforeInitialize, "A request before initialize ends the server.", "an error, a result or silence")
 			return false
 		}
 		if err != nil {
@@ -71,10 +71,10 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	r := c.Ask(ctx, method, nil)
 	if r.Sent != nil && ended(ctx, c, r) {
-		deviates(t, c, r, noShutdown, "a request named shutdown or exit ends the server", "an error: there is no such method")
+		deviates(t, c, r, noShutdown, "A request named shutdown or exit ends the server.", "an error: there is no such method")
 		return
 	}
-	t.Expect(c, r).Keeps(noShutdown, "a request named shutdown or exit is served", suite.BeAnyError())
+	t.Expect(c, r).Keeps(noShutdown, "A request named shutdown or exit is served.", suite.BeAnyError())
 }
 
 // initializeAgain asks a running session for another version, where the
@@ -89,7 +89,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	r := c.Probe(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params))
 	if gone(ctx, c, r.Err) {
-		deviates(t, c, r, reinitialize, "a second initialize ends the server", "an error, a result or silence")
+		deviates(t, c, r, reinitialize, "A second initialize ends the server.", "an error, a result or silence")
 		return
 	}
 	t.Kept(reinitialize)
@@ -97,7 +97,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 		return
 	}
 	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok && version != string(t.Revision) {
-		deviates(t, c, r, reinitialize, "a second initialize is answered with another version than was agreed on", "an error, or the version agreed on")
+		deviates(t, c, r, reinitialize, "A second initialize is answered with another version than was agreed on.", "an error, or the version agreed on")
 	}
 }
 
@@ -124,7 +124,7 @@ func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: noShutdown,
-		Summary:     "the server announces its end by a message of its own",
+		Summary:     "The server announces its end by a message of its own.",
 		Permitted:   "to exit without a word: the end of the stream is the sign",
 		Seen:        suite.Excerpt(string(farewell.Raw), 200),
 		At:          positions(farewell),

@@ -19,21 +19,10 @@ func burst(ctx context.Context, t *suite.T) {
 		pings[i] = c.Request(c.NewID(), spec.MethodPing, nil)
 	}
 	for _, r := range c.AskTogether(ctx, pings...) {
-		if !judge(ctx, t, c, r) {
+		if !asked(ctx, t, c, r) {
 			return
 		}
 	}
-}
-
-// sent returns the event at position from or later in which the request with
-// this id went out.
-func sent(c *client.Conversation, from int, id wire.ID) *transcript.Event {
-	for _, e := range c.Record.From(from) {
-		if e.Kind == transcript.Sent && len(e.Messages()) == 1 && e.Messages()[0].ID.Same(id) {
-			return e
-		}
-	}
-	return nil
 }
 
 // slowTools are tools known to take their time and to report progress, with
@@ -42,7 +31,7 @@ var slowTools = []struct {
 	name      string
 	arguments map[string]any
 }{
-	{"slow", map[string]any{"durationMs": 100, "steps": 4}},
+	{"slow", map[string]any{"durationMs": 300, "steps": 6}},
 	{"trigger-long-running-operation", map[string]any{"duration": 1, "steps": 5}},
 	{"longRunningOperation", map[string]any{"duration": 1, "steps": 5}},
 }
@@ -76,7 +65,7 @@ func pingBeside(ctx context.Context, t *suite.T, tool string, arguments map[stri
 	if err != nil || carries(first, answers(id)) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")
 	}
-	judge(ctx, t, c, c.Ask(ctx, spec.MethodPing, nil))
+	asked(ctx, t, c, c.Ask(ctx, spec.MethodPing, nil))
 	// The conversation is shared: it is left with nothing in flight.
 	defer c.Options().Idle()()
 	c.AwaitReply(wait, from, id)

@@ -67,7 +67,7 @@ func (n *negotiation) ask(ctx context.Context, version string) {
 		for _, id := range []string{otherVersion, errorsPrepared} {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: id,
-				Summary:     "initialize with an unknown version is not answered",
+				Summary:     "Initialize with an unknown version is not answered.",
 				Permitted:   "a result with a version that the server supports",
 				Seen:        suite.Describe(r) + ", asked for " + version,
 				At:          positions(r.Sent),
@@ -94,7 +94,7 @@ func (n *negotiation) offered(ctx context.Context, c *client.Conversation, r *cl
 		return
 	}
 	if offer == asked {
-		n.deviates(c, r, otherVersion, "the server accepts a version that does not exist", "another version, one that the server supports")
+		n.deviates(c, r, otherVersion, "The server accepts a version that does not exist.", "another version, one that the server supports")
 		return
 	}
 	end(c)
@@ -104,7 +104,7 @@ func (n *negotiation) offered(ctx context.Context, c *client.Conversation, r *cl
 		return
 	}
 	if !accepted {
-		n.deviates(c, r, otherVersion, "the server offers a version that it does not accept when it is asked for", "a version that the server supports")
+		n.deviates(c, r, otherVersion, "The server offers a version that it does not accept when it is asked for.", "a version that the server supports")
 		return
 	}
 	t.Kept(otherVersion)
@@ -140,9 +140,9 @@ func (n *negotiation) latest(c *client.Conversation, r *client.Reply, offer stri
 	case offer == last:
 		n.t.Kept(latestVersion)
 	case !handshake && spec.Revision(offer).Published():
-		n.deviates(c, r, latestVersion, "the server offers a revision that has no handshake", "the newest version that the server supports with a handshake, "+last)
+		n.deviates(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
 	case offer < last:
-		n.deviates(c, r, latestVersion, "the version offered is not the newest that the server supports", "the newest version that the server supports, "+last)
+		n.deviates(c, r, latestVersion, "The version offered is not the newest that the server supports.", "the newest version that the server supports, "+last)
 	default:
 		n.t.NotObserved(latestVersion, "the server supports more versions than were looked for")
 	}
@@ -152,13 +152,13 @@ func (n *negotiation) latest(c *client.Conversation, r *client.Reply, offer stri
 // error as its example, so that error passes and no other does.
 func (n *negotiation) refused(c *client.Conversation, r *client.Reply) {
 	if !isExampleError(r.Message) {
-		n.deviates(c, r, otherVersion, "the server refuses an unknown version instead of offering another", "a result with a version that the server supports, or an error -32602 with data.supported")
+		n.deviates(c, r, otherVersion, "The server refuses an unknown version instead of offering another.", "a result with a version that the server supports, or an error -32602 with data.supported")
 		return
 	}
 	n.t.NotObserved(otherVersion, "the server refused with the error that the page shows as its example")
 	n.t.Deviates(c, verdict.Deviation{
 		Requirement: unsupportedError,
-		Summary:     "the server refuses an unknown version with the page's example error instead of offering another",
+		Summary:     "The server refuses an unknown version with the page's example error instead of offering another.",
 		Permitted:   "a result with a version that the server supports; the page's example contradicts its text",
 		Seen:        suite.Describe(r),
 		At:          positions(r.Sent, r.Event),
