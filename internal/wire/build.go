@@ -6,13 +6,15 @@ import (
 	"fmt"
 )
 
-// NewRequest returns the bytes of a request. Params may be nil (the member
-// is left out), raw JSON, or anything that encoding/json takes.
+// NewRequest returns the bytes of a request, which is a notification when the
+// id is absent. Params may be nil (the member is left out), or anything that
+// JSON takes.
 func NewRequest(id ID, method string, params any) []byte {
 	return build(id, method, params)
 }
 
-// NewNotification returns the bytes of a notification.
+// NewNotification returns the bytes of a notification; params are as in
+// NewRequest.
 func NewNotification(method string, params any) []byte {
 	return build(ID{}, method, params)
 }
@@ -33,7 +35,8 @@ func build(id ID, method string, params any) []byte {
 	return b.Bytes()
 }
 
-// NewResult returns the bytes of a successful response.
+// NewResult returns the bytes of a successful response; a nil result, and an
+// absent id, are written as null.
 func NewResult(id ID, result any) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, idOrNull(id), JSON(result))
 }
@@ -55,8 +58,10 @@ func idOrNull(id ID) string {
 	return id.Raw()
 }
 
-// JSON encodes v without HTML escaping. A value that can't be encoded is a
-// defect of the caller, so it panics.
+// JSON encodes v as encoding/json does, but without HTML escaping: raw JSON
+// (jsontext.Value, json.RawMessage) is compacted, what is not UTF-8 in a string
+// becomes U+FFFD. A value that can't be encoded is a defect of the caller, so
+// it panics.
 func JSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -14,9 +14,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth bounds the nesting of a frame that is read at all; deeper ones
-// are reported as unreadable.
-const MaxDepth = 1000
+// Bounds of a frame that is read at all; others are reported as unreadable,
+// so that hostile input costs no more memory than its own bytes.
+const (
+	// MaxDepth is how deep arrays and objects may nest.
+	MaxDepth = 1000
+	// MaxMembers is how many messages a batch and how many members a message
+	// may have. It does not bound what stands deeper, such as in a result.
+	MaxMembers = 10_000
+)
 
 // Kind says what a JSON value is in JSON-RPC's terms.
 type Kind int
@@ -25,8 +31,11 @@ type Kind int
 const (
 	// Invalid is a JSON value that is none of the others.
 	Invalid Kind = iota
+	// Request has the members method, of whatever type, and id, null included.
 	Request
+	// Notification has the member method, of whatever type, and no id.
 	Notification
+	// Response has no method, and a result or an error, or both.
 	Response
 )
 
@@ -44,11 +53,12 @@ const (
 	DuplicateKey  Fault = "duplicate-key" // an object has a member twice
 	InvalidUTF8   Fault = "invalid-utf8"  // bytes that are not UTF-8, a lone surrogate
 	ByteOrderMark Fault = "byte-order-mark"
-	TooDeep       Fault = "too-deep"
-	Empty         Fault = "empty" // nothing but white space
+	TooDeep       Fault = "too-deep" // more than MaxDepth; no messages are read
+	TooMany       Fault = "too-many" // more than MaxMembers; no messages are read
+	Empty         Fault = "empty"    // nothing but JSON's white space
 )
 
-// Problem is one fault found at a place in a frame.
+// Problem is the first place in a frame where it has the fault.
 type Problem struct {
 	Fault   Fault
 	Offset  int64  // bytes from the start of the frame
@@ -69,8 +79,8 @@ func (p Problem) String() string {
 
 // Frame is what one line of stdio, one HTTP body or one SSE event held.
 type Frame struct {
-	Raw      []byte // exactly as received, without the transport's own framing
-	Problems []Problem
+	Raw      []byte    // exactly as received, without the transport's own framing
+	Problems []Problem // at most one a fault
 	Batch    bool      // the value is an array
 	Messages []Message // one, or the members of the batch; empty when unreadable
 }
@@ -85,20 +95,22 @@ func (f *Frame) Has(fault Fault) bool {
 	return false
 }
 
-// Readable tells whether a JSON value could be read.
+// Readable tells whether a JSON value could be read and taken in.
 func (f *Frame) Readable() bool { return f.Batch || len(f.Messages) > 0 }
 
 // Message is one JSON-RPC message, or a value that should have been one.
 type Message struct {
 	Kind   Kind
-	Raw    jsontext.Value // the value's own bytes
-	ID     ID
-	Method string // empty unless the method member is a string
+	Raw    jsontext.Value // the value's own bytes, a part of the frame's
+	ID     ID             // the zero ID when the value is no object
+	Method string         // empty unless the method member is a string
 
 	// Members holds the raw value of each member of the object, the last
-	// one where a name occurs twice; nil when the value is no object.
+	// one where a name occurs twice; nil when the value is no object. The
+	// values are parts of the frame and must not be altered.
 	Members map[string]jsontext.Value
-	// Names lists the members in the order of the wire.
+	// Names lists the members in the order of the wire, one that occurs
+	// twice twice.
 	Names []string
 }
 
@@ -108,7 +120,7 @@ func (m *Message) Member(name string) jsontext.Value { return m.Members[name] }
 // Has tells whether the member is present, null included.
 func (m *Message) Has(name string) bool { _, ok := m.Members[name]; return ok }
 
-// IsError tells whether the message has an error member.
+// IsError tells whether the message has an error member, null included.
 func (m *Message) IsError() bool { return m.Has("error") }
 
 // Params returns the raw params member, or nil.
@@ -117,81 +129,77 @@ func (m *Message) Params() jsontext.Value { return m.Members["params"] }
 // Result returns the raw result member, or nil.
 func (m *Message) Result() jsontext.Value { return m.Members["result"] }
 
-var bom = []byte("\xef\xbb\xbf")
+const (
+	bom = "\xef\xbb\xbf"
+	// space is all that JSON takes for white space.
+	space = " \t\r\n"
+)
 
 // Parse reads one frame. It never fails: what is wrong stands in Problems.
+// The frame refers to raw, which must not be altered afterwards.
+//
+// A value is read, and its messages are kept, in spite of duplicate keys,
+// invalid UTF-8, a byte order mark before it and text after it. A value that
+// is no JSON has the fault NotJSON, and no other but those of its bytes.
 func Parse(raw []byte) *Frame {
 	f := &Frame{Raw: raw}
-	body := raw
-	if bytes.HasPrefix(body, bom) {
-		f.Problems = append(f.Problems, Problem{Fault: ByteOrderMark})
-		body = body[len(bom):]
+	start := 0
+	if bytes.HasPrefix(raw, []byte(bom)) {
+		f.note(Problem{Fault: ByteOrderMark})
+		start = len(bom)
 	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		f.Problems = append(f.Problems, Problem{Fault: Empty})
+	start += len(raw[start:]) - len(bytes.TrimLeft(raw[start:], space))
+	if start == len(raw) {
+		f.note(Problem{Fault: Empty})
 		return f
 	}
-	shift := int64(len(raw) - len(body))
-	if tooDeep(body) {
-		f.Problems = append(f.Problems, Problem{Fault: TooDeep, Detail: fmt.Sprintf("more than %d levels", MaxDepth)})
+	if at := tooDeep(raw[start:]); at >= 0 {
+		f.note(Problem{Fault: TooDeep, Offset: int64(start + at), Detail: fmt.Sprintf("more than %d levels", MaxDepth)})
 		return f
 	}
-	strict := jsontext.NewDecoder(bytes.NewReader(body))
-	v, err := strict.ReadValue()
-	if err == nil {
-		f.set(v.Clone())
-		f.trailing(strict, body, shift)
-		return f
-	}
-	strictErr := err
-	lenient := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	v, err = lenient.ReadValue()
-	if err != nil {
-		f.Problems = append(f.Problems, problem(NotJSON, err, shift))
-		if !utf8.Valid(body) {
-			f.Problems = append(f.Problems, Problem{Fault: InvalidUTF8, Offset: shift + invalidAt(body)})
+	text := raw[start:]
+	v, strictErr := next(reader(text))
+	if strictErr != nil {
+		var err error
+		if v, err = next(decoder(text)); err != nil {
+			f.note(problem(NotJSON, err, start))
+			if at := invalidAt(text); at >= 0 {
+				f.note(Problem{Fault: InvalidUTF8, Offset: int64(start + at), Detail: "bytes that are not UTF-8"})
+			}
+			return f
 		}
-		return f
+		f.note(strictProblems(v, start)...)
 	}
-	v = v.Clone()
-	f.set(v)
-	f.Problems = append(f.Problems, strictProblems(v, strictErr, shift)...)
-	f.trailing(lenient, body, shift)
+	f.set(v, start)
+	if rest := bytes.TrimLeft(text[len(v):], space); len(rest) > 0 {
+		f.note(Problem{Fault: TrailingText, Offset: int64(len(raw) - len(rest))})
+		if at := invalidAt(rest); at >= 0 && !f.Has(InvalidUTF8) {
+			f.note(Problem{Fault: InvalidUTF8, Offset: int64(len(raw) - len(rest) + at), Detail: "bytes that are not UTF-8"})
+		}
+	}
 	return f
 }
 
-// strictProblems says what strict reading objects to in a value that
-// lenient reading takes.
-func strictProblems(v jsontext.Value, strictErr error, shift int64) []Problem {
+func (f *Frame) note(p ...Problem) { f.Problems = append(f.Problems, p...) }
+
+// strictProblems says what strict reading objects to in a value that lenient
+// reading takes, and that begins at byte start.
+func strictProblems(v jsontext.Value, start int) []Problem {
 	var out []Problem
-	dup := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowInvalidUTF8(true))
-	if _, err := dup.ReadValue(); err != nil {
-		out = append(out, problem(DuplicateKey, err, shift))
+	if _, err := next(reader(v, jsontext.AllowInvalidUTF8(true))); err != nil {
+		out = append(out, problem(DuplicateKey, err, start))
 	}
-	utf := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowDuplicateNames(true))
-	if _, err := utf.ReadValue(); err != nil {
-		out = append(out, problem(InvalidUTF8, err, shift))
-	}
-	if len(out) == 0 {
-		out = append(out, problem(NotJSON, strictErr, shift))
+	if _, err := next(reader(v, jsontext.AllowDuplicateNames(true))); err != nil {
+		out = append(out, problem(InvalidUTF8, err, start))
 	}
 	return out
 }
 
-func (f *Frame) trailing(dec *jsontext.Decoder, body []byte, shift int64) {
-	at := dec.InputOffset()
-	rest := bytes.TrimSpace(body[at:])
-	if len(rest) > 0 {
-		off := at + int64(bytes.Index(body[at:], rest[:1]))
-		f.Problems = append(f.Problems, Problem{Fault: TrailingText, Offset: shift + off})
-	}
-}
-
-func problem(fault Fault, err error, shift int64) Problem {
-	p := Problem{Fault: fault, Detail: err.Error()}
+func problem(fault Fault, err error, start int) Problem {
+	p := Problem{Fault: fault, Offset: int64(start), Detail: err.Error()}
 	var syn *jsontext.SyntacticError
 	if errors.As(err, &syn) {
-		p.Offset, p.Pointer = shift+syn.ByteOffset, string(syn.JSONPointer)
+		p.Offset, p.Pointer = int64(start)+syn.ByteOffset, string(syn.JSONPointer)
 		p.Detail = syn.Err.Error()
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -200,18 +208,23 @@ func problem(fault Fault, err error, shift int64) Problem {
 	return p
 }
 
-func invalidAt(b []byte) int64 {
-	for i := 0; i < len(b); {
+// invalidAt returns where b stops being UTF-8, or -1.
+func invalidAt(b []byte) int {
+	if utf8.Valid(b) {
+		return -1
+	}
+	for i := 0; ; {
 		r, n := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && n == 1 {
-			return int64(i)
+		if r == utf8.RuneError && n <= 1 {
+			return i
 		}
 		i += n
 	}
-	return -1
 }
 
-func tooDeep(b []byte) bool {
+// tooDeep returns where the value that b begins with nests deeper than
+// MaxDepth, or -1.
+func tooDeep(b []byte) int {
 	depth, inString := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -222,32 +235,66 @@ func tooDeep(b []byte) bool {
 		case inString:
 		case c == '{' || c == '[':
 			if depth++; depth > MaxDepth {
-				return true
+				return i
 			}
 		case c == '}' || c == ']':
 			depth--
 		}
+		if depth <= 0 && !inString {
+			return -1 // the value ends here, or there is none
+		}
 	}
-	return false
+	return -1
 }
 
-func (f *Frame) set(v jsontext.Value) {
+// set takes the messages from the value, which begins at byte start.
+func (f *Frame) set(v jsontext.Value, start int) {
 	if v.Kind() != '[' {
-		f.Messages = []Message{message(v)}
+		f.add(v, start)
 		return
 	}
 	f.Batch = true
-	for _, member := range Elements(v) {
-		f.Messages = append(f.Messages, message(member))
+	for member := range elements(v) {
+		if len(f.Messages) == MaxMembers {
+			f.tooMany(start, "messages")
+			return
+		}
+		if !f.add(member, start) {
+			return
+		}
 	}
 }
 
-func message(v jsontext.Value) Message {
-	m := Message{Raw: v}
-	if v.Kind() != '{' {
-		return m
+// add adds a message; it reports false when the frame can't be taken in.
+func (f *Frame) add(v jsontext.Value, start int) bool {
+	m, ok := message(v)
+	if !ok {
+		f.tooMany(start, "members")
+		return false
 	}
-	m.Names, m.Members = members(v)
+	f.Messages = append(f.Messages, m)
+	return true
+}
+
+func (f *Frame) tooMany(start int, what string) {
+	f.Messages, f.Batch = nil, false
+	f.note(Problem{Fault: TooMany, Offset: int64(start), Detail: fmt.Sprintf("more than %d %s", MaxMembers, what)})
+}
+
+// message reads one message; it reports false when it has too many members.
+func message(v jsontext.Value) (m Message, ok bool) {
+	m.Raw = v
+	if v.Kind() != '{' {
+		return m, true
+	}
+	m.Members = map[string]jsontext.Value{}
+	for name, value := range members(v) {
+		if len(m.Names) == MaxMembers {
+			return m, false
+		}
+		m.Names = append(m.Names, name)
+		m.Members[name] = value
+	}
 	if id, ok := m.Members["id"]; ok {
 		m.ID = ID{string(id)}
 	}
@@ -263,5 +310,5 @@ func message(v jsontext.Value) Message {
 	case m.Has("result") || m.Has("error"):
 		m.Kind = Response
 	}
-	return m
+	return m, true
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ID is the id of a request or response exactly as it stood on the wire:
-// 1, 1.0, "1" and 1e0 are four different ids. The zero ID means that there
-// was no id member.
+// ID is the id of a request or response exactly as it stood on the wire: as
+// values of this type 1, 1.0, "1" and 1e0 are four different ids, of which
+// Same takes the three numbers for one. The zero ID means that there was no id
+// member.
 type ID struct{ text string }
 
 // IntID returns the id with the integer n.
@@ -18,7 +19,8 @@ func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
 // StringID returns the id with the string s.
 func StringID(s string) ID { return ID{string(Quote(s))} }
 
-// RawID returns the id whose JSON text is s, right or wrong.
+// RawID returns the id whose JSON text is s, right or wrong; an empty s is no
+// id.
 func RawID(s string) ID { return ID{s} }
 
 // String returns the id's JSON text, or "(no id)".
@@ -42,95 +44,107 @@ func (id ID) IsNull() bool { return id.text == "null" }
 func (id ID) IsString() bool { return strings.HasPrefix(id.text, `"`) }
 
 // IsInteger tells whether the id is a number with an integer value, however
-// it is spelled (1.0 and 1e2 are integers in JSON Schema's sense).
-func (id ID) IsInteger() bool { return isInteger(id.text) }
+// it is spelled (1.0 and 1e2 are integers in JSON Schema's sense). Numbers
+// with an exponent beyond ±400 are not looked into, and are none.
+func (id ID) IsInteger() bool { _, ok := canonicalInteger(id.text); return ok }
 
 // Same tells whether both ids mean the same value of the same JSON type:
 // strings are compared unescaped, integers by value, others by text.
-func (id ID) Same(other ID) bool {
-	if id.text == other.text {
-		return true
-	}
-	if id.IsString() && other.IsString() {
-		a, errA := unquote(id.text)
-		b, errB := unquote(other.text)
-		return errA == nil && errB == nil && a == b
-	}
-	if id.IsInteger() && other.IsInteger() {
-		return canonicalInteger(id.text) == canonicalInteger(other.text)
-	}
-	return false
-}
+func (id ID) Same(other ID) bool { return id.text == other.text || id.Key() == other.Key() }
 
-// Key returns a text that is equal for ids that are the Same, fit for maps.
+// Key returns a text that is equal for ids that are the Same, and only for
+// those; it is fit for maps. Of an integer it is the plain decimal digits.
 func (id ID) Key() string {
 	if id.IsString() {
-		if s, err := unquote(id.text); err == nil {
-			return `"` + s
+		if b, err := jsontext.AppendUnquote(nil, id.text); err == nil {
+			return `"` + string(b)
 		}
+		return "?" + id.text // half a surrogate pair, or no JSON
 	}
-	if id.IsInteger() {
-		return canonicalInteger(id.text)
+	if digits, ok := canonicalInteger(id.text); ok {
+		return digits
+	}
+	if strings.HasPrefix(id.text, "?") {
+		return "?" + id.text
 	}
 	return id.text
 }
 
-func unquote(text string) (string, error) {
-	b, err := jsontext.AppendUnquote(nil, text)
-	return string(b), err
-}
-
-// Quote returns s as a JSON string.
+// Quote returns s as a JSON string, with U+FFFD for what is not UTF-8.
 func Quote(s string) []byte {
 	b, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // s is not UTF-8; the result then has U+FFFD in its place
+	if err != nil {
 		b, _ = jsontext.AppendQuote(nil, strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	return b
 }
 
 // canonicalInteger spells an integer-valued JSON number without fraction,
-// exponent and leading zeros. Numbers too long to be worth it keep their text.
-func canonicalInteger(text string) string {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
-	sign := ""
-	if strings.HasPrefix(mantissa, "-") {
-		sign, mantissa = "-", mantissa[1:]
+// exponent and sign of zero; it reports false for all other text, and where
+// the exponent is beyond ±400.
+func canonicalInteger(text string) (string, bool) {
+	n, ok := splitNumber(text)
+	if !ok {
+		return "", false
 	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	exp := 0
-	if exponent != "" {
-		n, err := strconv.Atoi(exponent)
-		if err != nil || n > 400 || n < -400 {
-			return text
+	exponent := 0
+	if n.exponent != "" {
+		e, err := strconv.Atoi(n.exponent)
+		if err != nil || e > 400 || e < -400 {
+			return "", false
 		}
-		exp = n
+		exponent = e
 	}
-	digits := whole + fraction
-	point := len(whole) + exp
-	for len(digits) < point {
-		digits += "0"
+	digits := n.whole + n.fraction
+	point := len(n.whole) + exponent
+	if point > len(digits) {
+		digits += strings.Repeat("0", point-len(digits))
 	}
-	if point < 0 {
-		point = 0
-		digits = strings.Repeat("0", -point) + digits
-	}
+	point = max(0, point)
 	if strings.Trim(digits[point:], "0") != "" {
-		return text
+		return "", false
 	}
 	digits = strings.TrimLeft(digits[:point], "0")
 	if digits == "" {
-		return "0"
+		return "0", true
 	}
-	return sign + digits
+	return n.sign + digits, true
 }
 
-func isInteger(text string) bool {
-	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
-		return false
+// number is a JSON number in its parts.
+type number struct{ sign, whole, fraction, exponent string }
+
+// splitNumber takes a JSON number apart, and tells whether text is one.
+func splitNumber(text string) (number, bool) {
+	var n number
+	rest, negative := strings.CutPrefix(text, "-")
+	if negative {
+		n.sign = "-"
 	}
-	if !strings.ContainsAny(text, ".eE") {
-		return true
+	n.whole, rest = cutDigits(rest)
+	ok := n.whole == "0" || n.whole != "" && n.whole[0] != '0'
+	if after, found := strings.CutPrefix(rest, "."); found {
+		n.fraction, rest = cutDigits(after)
+		ok = ok && n.fraction != ""
 	}
-	return !strings.ContainsAny(canonicalInteger(text), ".eE")
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		rest = rest[1:]
+		sign := ""
+		if rest != "" && (rest[0] == '+' || rest[0] == '-') {
+			sign, rest = rest[:1], rest[1:]
+		}
+		n.exponent, rest = cutDigits(rest)
+		ok = ok && n.exponent != ""
+		n.exponent = sign + n.exponent
+	}
+	return n, ok && rest == ""
+}
+
+// cutDigits returns the digits that s begins with, and the rest.
+func cutDigits(s string) (digits, rest string) {
+	i := 0
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	return s[:i], s[i:]
 }

@@ -2,110 +2,161 @@ package wire
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func decoder(v jsontext.Value) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// The functions of this file return parts of the values they are given, not
+// copies: none of them may be altered. They read leniently, and stop in
+// silence where a value is no JSON.
+
+// reader returns a decoder that reads v in place.
+func reader(v []byte, opts ...jsontext.Options) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(v), opts...)
 }
 
-// members returns the names of an object's members in order and their values.
-func members(v jsontext.Value) (names []string, values map[string]jsontext.Value) {
-	values = map[string]jsontext.Value{}
-	dec := decoder(v)
-	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
-		return nil, nil
-	}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return names, values
+// decoder returns a lenient one.
+func decoder(v []byte) *jsontext.Decoder {
+	return reader(v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// next reads a value; its bytes are those that dec reads from, and no append
+// can reach the ones behind it.
+func next(dec *jsontext.Decoder) (jsontext.Value, error) {
+	v, err := dec.ReadValue()
+	return v[:len(v):len(v)], err
+}
+
+// members ranges over the members of object v in the order of the wire.
+func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
+	return func(yield func(string, jsontext.Value) bool) {
+		dec := decoder(v)
+		if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
+			return
 		}
-		key := name.String()
-		value, err := dec.ReadValue()
-		if err != nil {
-			return names, values
+		for dec.PeekKind() != '}' {
+			token, err := dec.ReadToken()
+			if err != nil {
+				return
+			}
+			name := token.String() // before the next read takes its bytes
+			value, err := next(dec)
+			if err != nil || !yield(name, value) {
+				return
+			}
 		}
-		names = append(names, key)
-		values[key] = value.Clone()
 	}
-	return names, values
+}
+
+// elements ranges over the elements of array v.
+func elements(v jsontext.Value) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		dec := decoder(v)
+		if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '[' {
+			return
+		}
+		for dec.PeekKind() != ']' {
+			value, err := next(dec)
+			if err != nil || !yield(value) {
+				return
+			}
+		}
+	}
 }
 
 // Members returns the names of the members of object v in the order of the
-// wire, and their raw values; nil when v is no object.
+// wire, one that occurs twice twice, and their raw values, the last one of
+// such a name; nil when v is no object.
 func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 	if v.Kind() != '{' {
 		return nil, nil
 	}
-	return members(v)
+	var names []string
+	values := map[string]jsontext.Value{}
+	for name, value := range members(v) {
+		names = append(names, name)
+		values[name] = value
+	}
+	return names, values
 }
 
 // Elements returns the raw elements of array v; nil when v is no array.
 func Elements(v jsontext.Value) []jsontext.Value {
-	if v.Kind() != '[' {
-		return nil
-	}
-	dec := decoder(v)
-	_, _ = dec.ReadToken()
 	var out []jsontext.Value
-	for dec.PeekKind() != ']' {
-		e, err := dec.ReadValue()
-		if err != nil {
-			break
-		}
-		out = append(out, e.Clone())
+	for e := range elements(v) {
+		out = append(out, e)
 	}
 	return out
 }
 
-// Text returns the string that v is, and whether it is one.
+// Text returns the string that v is, and whether it is one; what is not
+// UTF-8 in it becomes U+FFFD.
 func Text(v jsontext.Value) (string, bool) {
 	if v.Kind() != '"' {
 		return "", false
 	}
-	b, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(v))
-	if err != nil && len(b) == 0 {
+	tok, err := decoder(v).ReadToken()
+	if err != nil {
 		return "", false
 	}
-	return string(b), true
+	return tok.String(), true
 }
 
 // Integer returns the integer that v is, and whether it is one that fits;
 // 1.0 and 1e2 are integers.
 func Integer(v jsontext.Value) (int64, bool) {
-	text := string(bytes.TrimSpace(v))
-	if !isInteger(text) {
+	digits, ok := canonicalInteger(string(bytes.Trim(v, space)))
+	if !ok {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(canonicalInteger(text), 10, 64)
-	return n, err == nil
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	return n, true
 }
 
 // At returns the raw value that a JSON pointer (RFC 6901) names inside v,
-// or nil where there is none.
+// or nil where there is none; of members with the same name it is the last.
 func At(v jsontext.Value, pointer string) jsontext.Value {
-	for _, part := range strings.Split(pointer, "/")[1:] {
-		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-		switch v.Kind() {
-		case '{':
-			_, values := members(v)
-			v = values[part]
-		case '[':
-			i, err := strconv.Atoi(part)
-			elements := Elements(v)
-			if err != nil || i < 0 || i >= len(elements) {
-				return nil
-			}
-			v = elements[i]
-		default:
-			return nil
-		}
+	if pointer == "" {
+		return v
+	}
+	if pointer[0] != '/' {
+		return nil
+	}
+	for _, part := range strings.Split(pointer[1:], "/") {
+		v = step(v, strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~"))
 	}
 	return v
+}
+
+// step returns the member or element that part names, or nil.
+func step(v jsontext.Value, part string) jsontext.Value {
+	var found jsontext.Value
+	switch v.Kind() {
+	case '{':
+		for name, value := range members(v) {
+			if name == part {
+				found = value
+			}
+		}
+	case '[':
+		index, err := strconv.Atoi(part)
+		if err != nil || strconv.Itoa(index) != part { // 01, +1 and -0 are no indexes
+			return nil
+		}
+		for e := range elements(v) {
+			if index == 0 {
+				return e
+			}
+			index--
+		}
+	}
+	return found
 }
 
 // Error is the error member of a response as far as it could be read.
@@ -117,20 +168,15 @@ type Error struct {
 
 // Error returns the error member, and whether there is one that is an object.
 func (m *Message) Error() (Error, bool) {
-	e := m.Members["error"]
-	if e.Kind() != '{' {
+	v := m.Members["error"]
+	if v.Kind() != '{' {
 		return Error{}, false
 	}
-	_, v := members(e)
-	return Error{v["code"], v["message"], v["data"]}, true
+	return Error{At(v, "/code"), At(v, "/message"), At(v, "/data")}, true
 }
 
 // ErrorCode returns the code of an error response, and whether it has an
 // integer one.
 func (m *Message) ErrorCode() (int64, bool) {
-	e, ok := m.Error()
-	if !ok {
-		return 0, false
-	}
-	return Integer(e.Code)
+	return Integer(At(m.Members["error"], "/code"))
 }
