@@ -38,6 +38,8 @@ type Result struct {
 	Revision    spec.Revision
 	Subjects    int // how often it came up
 	Deviations  []verdict.Deviation
+
+	elsewhere bool
 }
 
 // maxDeviations bounds the deviations kept a rule, requirement and summary:
@@ -76,6 +78,15 @@ func (o *Out) Found(d verdict.Deviation) {
 	}
 }
 
+// Elsewhere says that the requirement was not kept, and that the finding
+// stands under another one, which has the same cause. Of this conversation it
+// can't be said then that the requirement was kept.
+func (o *Out) Elsewhere(requirement string) {
+	if r := o.result(requirement); r != nil {
+		r.elsewhere = true
+	}
+}
+
 // result returns nil where the requirement does not exist in the revision.
 func (o *Out) result(requirement string) *Result {
 	if !slices.Contains(o.rule.Requirements, requirement) {
@@ -93,9 +104,12 @@ func (o *Out) result(requirement string) *Result {
 }
 
 // Judge folds all rules over the events of one conversation. The revision is
-// the one asked for; what the server negotiates overrides it.
+// the one asked for; what the server negotiates overrides it, for all of the
+// conversation.
 func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
 	s := NewSession(asked, t)
+	s.lines = readLines(events, t)
+	s.negotiated = agreed(events, s)
 	type run struct {
 		fold Fold
 		out  *Out
@@ -119,7 +133,8 @@ func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 		}
 		for _, requirement := range r.out.rule.Requirements {
 			for _, rev := range spec.Revisions() {
-				if res := r.out.results[requirement+" "+string(rev)]; res != nil {
+				res := r.out.results[requirement+" "+string(rev)]
+				if res != nil && (len(res.Deviations) > 0 || res.Subjects > 0 && !res.elsewhere) {
 					results = append(results, *res)
 				}
 			}
@@ -128,16 +143,36 @@ func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 	return results
 }
 
-// onMessage makes a fold that looks at each message from the server.
+// agreed returns the revision that the conversation comes to, or "".
+func agreed(events []*transcript.Event, like *Session) spec.Revision {
+	scout := NewSession(like.asked, like.Transport)
+	scout.lines = like.lines
+	for _, e := range events {
+		scout.note(e)
+	}
+	return scout.negotiated
+}
+
+// onMessage makes a fold that looks at each message from the server that could
+// be read, event being the last line that it stands on.
 func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *Out)) Fold {
 	return Fold{See: func(s *Session, e *transcript.Event, out *Out) {
-		if e.Kind != transcript.Received || e.Cut() {
-			return
-		}
-		for i := range e.Frame.Messages {
-			see(s, e, &e.Frame.Messages[i], out)
+		for _, m := range received(s, e) {
+			see(s, e, m, out)
 		}
 	}}
+}
+
+// received returns the messages that were read up to event e.
+func received(s *Session, e *transcript.Event) []*wire.Message {
+	if e.Kind != transcript.Received || e.Cut() {
+		return nil
+	}
+	got := s.reading(e)
+	if got == nil {
+		return nil
+	}
+	return got.messages
 }
 
 // stateless wraps a fold that keeps no state of its own.

@@ -1,21 +1,14 @@
 package rules
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
-
-// Asked is a request of the client.
-type Asked struct {
-	Event   *transcript.Event
-	Message *wire.Message
-	// WellFormed: a receiver has no reason in JSON-RPC to refuse it.
-	WellFormed bool
-	Answers    []*transcript.Event
-}
 
 // Session is what can be known of a conversation from its events so far.
 // All rules share it.
@@ -24,17 +17,32 @@ type Session struct {
 
 	asked      spec.Revision
 	negotiated spec.Revision
+	lines      map[*transcript.Event]*reading
 
 	// Requests of the client by the key of their id, oldest first.
 	requests map[string][]*Asked
 	order    []*Asked
-	// unreadable counts the frames sent whose id nobody could read; each
-	// may provoke an error without a usable id.
-	unreadable int
+	answered map[*wire.Message]*Asked
+	strays   []*stray
+	settled  bool // the strays were attributed
+
+	notifications []*told
+	// illegal are the frames sent, by position, that a receiver may refuse
+	// without knowing whose id to give back.
+	illegal []int
+	// garbled are the bytes of those whose id nobody can read for certain.
+	garbled [][]byte
+	// lost are lines of the server in which an answer may be buried.
+	lost []*reading
 	// batches counts the batches sent.
 	batches int
+	// disorderly: the client did what leaves a server free to fall silent.
+	disorderly bool
+	// beyondPing: the client sent something else than pings.
+	beyondPing bool
 
-	// Initialize is the client's first initialize request, nil before it.
+	// Initialize is the client's initialize request, nil before it; of
+	// several the first that was not refused.
 	Initialize *Asked
 	// Initialized: the client sent notifications/initialized.
 	Initialized bool
@@ -46,15 +54,26 @@ type Session struct {
 	InputClosed bool
 	// OutputEnded: nothing more can come.
 	OutputEnded bool
+	// Signalled: the client sent the server a signal.
+	Signalled bool
+	// Exited is how the process ended, nil before that.
+	Exited *transcript.Event
+}
+
+// told is a notification of the client.
+type told struct {
+	event  *transcript.Event
+	method string
 }
 
 // NewSession returns the state of a conversation in which nothing was said.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
-	return &Session{asked: asked, Transport: t, requests: map[string][]*Asked{}}
+	return &Session{asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{}}
 }
 
-// Revision returns the negotiated revision, or the one asked for until there
-// is one, or where the negotiated one is not published.
+// Revision returns the negotiated revision, or the one asked for where there
+// is none, or where the negotiated one is not published. Judge knows it from
+// the first event on, so that all of a conversation is judged by one revision.
 func (s *Session) Revision() spec.Revision {
 	if s.negotiated != "" {
 		return s.negotiated
@@ -68,56 +87,133 @@ func (s *Session) Requests(id wire.ID) []*Asked { return s.requests[id.Key()] }
 // All returns the client's requests in the order in which they were sent.
 func (s *Session) All() []*Asked { return s.order }
 
+// Answered returns the request that a response of the server answers by its
+// id, or nil.
+func (s *Session) Answered(m *wire.Message) *Asked { return s.answered[m] }
+
 // Unreadable tells whether the client sent anything whose id could not be read.
-func (s *Session) Unreadable() bool { return s.unreadable > 0 }
+func (s *Session) Unreadable() bool { return len(s.illegal) > 0 }
+
+// reading returns what was read up to a Received event; nil for a line in the
+// midst of a message.
+func (s *Session) reading(e *transcript.Event) *reading {
+	if s.lines == nil {
+		return readLine(e)
+	}
+	return s.lines[e]
+}
 
 func (s *Session) note(e *transcript.Event) {
 	switch e.Kind {
 	case transcript.Sent:
 		s.noteSent(e)
 	case transcript.Received:
-		for i := range e.Frame.Messages {
-			s.noteReceived(e, &e.Frame.Messages[i])
+		if got := s.reading(e); got != nil {
+			s.noteReading(e, got)
 		}
 	case transcript.InputClosed:
 		s.InputClosed = true
-	case transcript.OutputClosed, transcript.Flooded:
+	case transcript.Signalled:
+		s.Signalled = true
+	case transcript.OutputClosed:
+		s.noteEnd(e)
 		s.OutputEnded = true
+	case transcript.Flooded:
+		s.OutputEnded = true
+	case transcript.Exited:
+		s.Exited = e
+	case transcript.GaveUp:
+		s.noteGaveUp(e)
 	}
 }
 
 func (s *Session) noteSent(e *transcript.Event) {
-	sound := len(e.Frame.Problems) == 0 && !e.Unterminated
-	if !e.Frame.Readable() || !sound || e.Frame.Batch && len(e.Frame.Messages) == 0 {
-		s.unreadable++
+	f := e.Frame
+	if f == nil {
+		f = wire.Parse(e.Raw)
 	}
-	if e.Frame.Batch {
+	sound := len(f.Problems) == 0 && !e.Unterminated && !e.Cut()
+	if !sound || !f.Readable() {
+		s.garbled = append(s.garbled, e.Raw)
+	}
+	legal := sound && f.Readable()
+	if f.Batch {
 		s.batches++
+		legal = legal && len(f.Messages) > 0 && s.Revision().Batches()
 	}
-	for i := range e.Frame.Messages {
-		m := &e.Frame.Messages[i]
-		if !m.ID.Present() || m.Kind != wire.Request {
-			if m.Kind == wire.Notification && m.Method == spec.MethodInitialized && sound {
+	for i := range f.Messages {
+		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.Revision().Batches()), f.Batch) {
+			legal = false
+		}
+	}
+	if !legal {
+		s.illegal = append(s.illegal, e.Seq)
+		s.disorderly = true
+	}
+	if !legal || len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing {
+		s.beyondPing = true
+	}
+}
+
+// noteMessage takes note of one message of the client and tells whether a
+// receiver has to take it as it is.
+func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed, batched bool) bool {
+	switch m.Kind {
+	case wire.Request:
+		a := &Asked{Event: e, Message: m, WellFormed: framed && wellFormed(m), batched: batched, sound: sound}
+		s.place(a)
+		s.remember(a)
+		return a.WellFormed
+	case wire.Notification:
+		ok := sound && hasVersion(m) && m.Method != "" && structured(m)
+		if ok {
+			s.notifications = append(s.notifications, &told{e, m.Method})
+		}
+		switch m.Method {
+		case spec.MethodInitialized:
+			if sound {
+				s.disorderly = s.disorderly || s.ServerCapabilities == nil && s.Revision().Era() == spec.Handshake
 				s.Initialized = true
 			}
-			if m.Kind == wire.Invalid {
-				s.unreadable++
+		case spec.MethodCancelled:
+			for _, a := range s.requests[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()] {
+				a.Cancelled = true
 			}
-			if m.Kind == wire.Invalid && m.ID.Present() {
-				s.remember(&Asked{Event: e, Message: m})
-			}
-			continue
 		}
-		a := &Asked{Event: e, Message: m, WellFormed: sound && wellFormed(m) && (!e.Frame.Batch || s.Revision().Batches())}
-		if !(m.ID.IsString() || m.ID.IsInteger()) {
-			s.unreadable++ // an id of no legal type can't be given back
+		return ok
+	case wire.Response:
+		return true
+	default:
+		if m.ID.Present() {
+			s.remember(&Asked{Event: e, Message: m, sound: sound})
 		}
-		s.remember(a)
-		if m.Method == spec.MethodInitialize && s.Initialize == nil && sound {
-			s.Initialize = a
-			s.ClientCapabilities = wire.At(m.Params(), "/capabilities")
-		}
+		return false
 	}
+}
+
+// place notes where in the course of the conversation a request stands.
+func (s *Session) place(a *Asked) {
+	accepted := s.Initialize != nil && s.Initialize.Succeeded()
+	a.reused = len(s.requests[a.Message.ID.Key()]) > 0
+	switch {
+	case s.Revision().Era() == spec.Stateless:
+		a.due = a.Message.Method != "subscriptions/listen"
+	case a.Message.Method == spec.MethodInitialize && a.sound && !accepted:
+		if s.Initialize != nil && len(s.Initialize.Replies) == 0 {
+			s.disorderly = true
+			return
+		}
+		s.Initialize, a.due = a, true
+		s.ClientCapabilities = wire.At(a.Message.Params(), "/capabilities")
+		s.disorderly = s.disorderly || a.batched
+	case a.Message.Method == spec.MethodInitialize:
+		s.disorderly = true // what follows a second initialize is not regulated
+	case accepted && a.Message.Method == spec.MethodPing:
+		a.due, a.early = true, !s.Initialized
+	case accepted:
+		a.due = s.Initialized
+	}
+	a.due = a.due && a.WellFormed && !a.reused && !a.batched
 }
 
 func (s *Session) remember(a *Asked) {
@@ -126,46 +222,116 @@ func (s *Session) remember(a *Asked) {
 	s.order = append(s.order, a)
 }
 
-func (s *Session) noteReceived(e *transcript.Event, m *wire.Message) {
-	if m.Kind != wire.Response {
-		return
+func (s *Session) noteReading(e *transcript.Event, got *reading) {
+	if got.shape == foreign || got.shape == truncated || got.shape == unread {
+		s.lost = append(s.lost, got)
 	}
-	a := s.pending(m.ID)
-	if a == nil {
-		return
-	}
-	a.Answers = append(a.Answers, e)
-	if a == s.Initialize && m.Has("result") && s.ServerCapabilities == nil {
-		s.ServerCapabilities = wire.At(m.Result(), "/capabilities")
-		version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion"))
-		if r := spec.Revision(version); r.Published() {
-			s.negotiated = r
+	for _, m := range got.messages {
+		if !isAnswer(m) {
+			continue
 		}
+		a := s.pending(m.ID)
+		if a == nil {
+			s.strays = append(s.strays, &stray{event: e, message: m})
+			continue
+		}
+		a.Answers = append(a.Answers, e)
+		a.Replies = append(a.Replies, m)
+		s.answered[m] = a
+		if a == s.Initialize && m.Has("result") && s.ServerCapabilities == nil {
+			s.learn(m)
+		}
+	}
+}
+
+func (s *Session) learn(m *wire.Message) {
+	s.ServerCapabilities = wire.At(m.Result(), "/capabilities")
+	if s.ServerCapabilities == nil {
+		s.ServerCapabilities = jsontext.Value("{}")
+	}
+	version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion"))
+	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
+		s.negotiated = r
+	}
+}
+
+// isAnswer tells whether m means to answer a request, well done or not.
+func isAnswer(m *wire.Message) bool {
+	switch m.Kind {
+	case wire.Response:
+		return true
+	case wire.Request: // its method was copied into the answer
+		return m.Has("result") || m.Has("error")
+	case wire.Invalid:
+		return m.ID.Present()
+	default:
+		return false
 	}
 }
 
 // pending returns the request that a response with this id belongs to: the
 // oldest without an answer, else the newest.
 func (s *Session) pending(id wire.ID) *Asked {
+	if !id.Present() {
+		return nil
+	}
 	all := s.requests[id.Key()]
 	for _, a := range all {
 		if len(a.Answers) == 0 {
 			return a
 		}
 	}
-	if len(all) == 0 {
+	if len(all) == 0 || id.IsNull() {
 		return nil
 	}
 	return all[len(all)-1]
 }
 
-// wellFormed tells whether m is a request as JSON-RPC 2.0 and MCP write it.
-func wellFormed(m *wire.Message) bool {
-	version, _ := wire.Text(m.Member("jsonrpc"))
-	params := m.Params()
-	return version == "2.0" && m.Method != "" &&
-		(m.ID.IsString() || m.ID.IsInteger()) &&
-		(params == nil || params.Kind() == '{')
+func (s *Session) noteGaveUp(e *transcript.Event) {
+	if s.InputClosed || s.OutputEnded {
+		return
+	}
+	for _, a := range s.order {
+		if a.Event.Seq == e.Of {
+			s.overdue(a, e)
+		}
+	}
+}
+
+// noteEnd takes note of what the server left undone when it ended by itself.
+// That it ended before the handshake is the handshake's own matter.
+func (s *Session) noteEnd(e *transcript.Event) {
+	if s.InputClosed || s.OutputEnded {
+		return
+	}
+	for _, a := range s.order {
+		if a != s.Initialize {
+			s.overdue(a, e)
+		}
+	}
+}
+
+func (s *Session) overdue(a *Asked, e *transcript.Event) {
+	if a.due && len(a.Answers) == 0 && a.overdue == nil && !s.disorderly && !s.Signalled {
+		a.overdue = e
+	}
+}
+
+// buried tells whether the answer to a may stand in a line that can't be read.
+func (s *Session) buried(a *Asked) bool {
+	for _, r := range s.lost {
+		for _, e := range r.events {
+			if e.Seq > a.Event.Seq && mentions(e.Raw, a.Message.ID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mentions tells whether text has an id member with this value.
+func mentions(text []byte, id wire.ID) bool {
+	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
 }
 
 // ClientDeclared tells whether the client declared the capability.

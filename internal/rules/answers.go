@@ -1,0 +1,207 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	requestAnswered        = "base.request-answered"
+	responseOnce           = "base.response-once"
+	responseIDEcho         = "base.response-id-echo"
+	responseUnsolicited    = "base.response-unsolicited"
+	errorResponseID        = "base.error-response-id"
+	errorResponseIDAlways  = "base.error-response-id-always"
+	notificationNoResponse = "base.notification-no-response"
+)
+
+func answerRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.request-answered",
+			Title:        "each request is answered",
+			Requirements: []string{requestAnswered},
+			Start:        stateless(Fold{End: unanswered}),
+		},
+		{
+			ID:           "rule.response-once",
+			Title:        "no request is answered twice",
+			Requirements: []string{responseOnce},
+			Start:        stateless(Fold{End: repeated}),
+		},
+		{
+			ID:    "rule.response-ids",
+			Title: "each response has the id of the request that it answers, and answers one",
+			Requirements: []string{
+				responseIDEcho, responseUnsolicited, errorResponseID, errorResponseIDAlways, notificationNoResponse,
+			},
+			Start: stateless(Fold{End: responseIDs}),
+		},
+	}
+}
+
+// unanswered judges at the end, for an answer that came late came after all.
+func unanswered(s *Session, out *Out) {
+	s.attributed()
+	for _, a := range s.All() {
+		switch {
+		case !a.due:
+		case len(a.Answers) > 0:
+			out.Subject(requestAnswered)
+		case !silent(s, a) || isPing(a) && lacksPing(s):
+		case a.overdue.Kind == transcript.OutputClosed:
+			out.Found(verdict.Deviation{
+				Requirement: requestAnswered,
+				Summary:     "The server ended with a request unanswered.",
+				Permitted:   "a result or an error for each request before the server ends by itself",
+				Seen:        ending(s, a),
+				At:          []int{a.Event.Seq, a.overdue.Seq},
+			})
+		default:
+			out.Found(verdict.Deviation{
+				Requirement: requestAnswered,
+				Summary:     "A request is not answered.",
+				Permitted:   "a result or an error",
+				Seen:        fmt.Sprintf("no answer to %s with id %s", excerpt(a.Message.Method), excerpt(a.Message.ID.Raw())),
+				At:          at(a.Event),
+			})
+		}
+	}
+}
+
+// silent tells whether an answer to a was owed and did not come, in no form.
+func silent(s *Session, a *Asked) bool {
+	return a.overdue != nil && !a.Cancelled && a.mistaken == nil && !s.buried(a)
+}
+
+func isPing(a *Asked) bool { return a.Message.Method == spec.MethodPing }
+
+func ending(s *Session, a *Asked) string {
+	how := "the server closed its output"
+	if s.Exited != nil {
+		how = "the server ended (" + excerpt(s.Exited.Detail) + ")"
+	}
+	return fmt.Sprintf("%s with no answer to %s with id %s", how, excerpt(a.Message.Method), excerpt(a.Message.ID.Raw()))
+}
+
+func repeated(s *Session, out *Out) {
+	for _, a := range s.All() {
+		if len(a.Answers) == 0 || !a.LegalID() {
+			continue
+		}
+		out.Subject(responseOnce)
+		for i := 1; i < len(a.Answers); i++ {
+			if s.garbledMentions(a.Message.ID) {
+				break // some of them may answer what could not be read
+			}
+			out.Found(verdict.Deviation{
+				Requirement: responseOnce,
+				Summary:     "A request is answered more than once.",
+				Permitted:   "one response",
+				Seen:        fmt.Sprintf("response %d to %s with id %s", i+1, excerpt(a.Message.Method), excerpt(a.Message.ID.Raw())),
+				At:          at(a.Event, a.Answers[0], a.Answers[i]),
+			})
+		}
+	}
+}
+
+func (s *Session) garbledMentions(id wire.ID) bool {
+	for _, text := range s.garbled {
+		if mentions(text, id) {
+			return true
+		}
+	}
+	return false
+}
+
+func responseIDs(s *Session, out *Out) {
+	for _, a := range s.All() {
+		for i, m := range a.Replies {
+			if !m.Has("result") && !m.IsError() {
+				continue // no response to speak of
+			}
+			out.Subject(responseUnsolicited)
+			if spelled(a.Message.ID, m.ID) {
+				out.Subject(responseIDEcho)
+			} else {
+				out.Found(verdict.Deviation{
+					Requirement: responseIDEcho,
+					Summary:     "An integer id comes back in another spelling.",
+					Permitted:   "the id as it was sent; the same value in other digits is tolerated",
+					Seen:        seenID(a, m),
+					At:          at(a.Event, a.Answers[i]),
+					Weight:      verdict.OnlyNote,
+				})
+			}
+			if m.IsError() && a.WellFormed {
+				out.Subject(errorResponseID)
+				out.Subject(errorResponseIDAlways)
+			}
+		}
+	}
+	for _, r := range s.attributed() {
+		if d, ok := strayDeviation(r); ok {
+			out.Found(d)
+			if d.Requirement == errorResponseID {
+				d.Requirement = errorResponseIDAlways // the sentence of the older revisions
+				out.Found(d)
+			}
+		}
+	}
+	s.notified(out)
+}
+
+// spelled tells whether an id that was sent as plain digits came back so.
+func spelled(sent, got wire.ID) bool {
+	return sent == got || !sent.IsInteger() || sent.Raw() != sent.Key()
+}
+
+func seenID(a *Asked, m *wire.Message) string {
+	return fmt.Sprintf("id %s answered with id %s", excerpt(a.Message.ID.String()), excerpt(m.ID.String()))
+}
+
+func strayDeviation(r *stray) (verdict.Deviation, bool) {
+	d := verdict.Deviation{At: at(r.event), Seen: excerpt(r.message.Raw)}
+	if r.of != nil {
+		d.At = at(r.of.Event, r.event)
+		d.Seen = seenID(r.of, r.message)
+	}
+	switch r.class {
+	case echoed:
+		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "A response has another id than its request.", "the id of the request, in type and value"
+	case rounded:
+		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "An integer id beyond 2^53-1 comes back changed.", "the id of the request; half of all servers can't hold so many digits"
+		d.Weight = verdict.OnlyNote
+	case idless:
+		d.Requirement, d.Summary, d.Permitted = errorResponseID, "An error has no id though the request could be read.", "the id of the request; null or none only for a message whose id can't be read"
+	case toNotification:
+		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "A notification is answered.", "no answer"
+		d.At = at(r.told.event, r.event)
+		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.told.method), excerpt(r.message.Raw))
+	case unsolicited:
+		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "A response answers no request.", "responses to requests of the client alone"
+	default:
+		return d, false
+	}
+	return d, true
+}
+
+// notified counts the notifications that had their chance to be answered: a
+// later request was.
+func (s *Session) notified(out *Out) {
+	last := -1
+	for _, a := range s.All() {
+		if len(a.Answers) > 0 {
+			last = max(last, a.Event.Seq)
+		}
+	}
+	for _, n := range s.notifications {
+		if n.event.Seq < last {
+			out.Subject(notificationNoResponse)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package rules
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Asked is a request of the client.
+type Asked struct {
+	Event   *transcript.Event
+	Message *wire.Message
+	// WellFormed: a receiver has no reason in JSON-RPC to refuse it.
+	WellFormed bool
+	// Cancelled: the client cancelled it; an answer may come, or not.
+	Cancelled bool
+	// Answers are the events that hold responses with its id, and Replies
+	// those responses, one for each.
+	Answers []*transcript.Event
+	Replies []*wire.Message
+
+	sound   bool // its frame is flawless JSON
+	batched bool
+	reused  bool // the id was used before
+	due     bool // it was sent at a time at which a server has to answer it
+	early   bool // a ping between the answer to initialize and initialized
+	overdue *transcript.Event
+	// mistaken is the response that was meant for it and has not its id.
+	mistaken *stray
+}
+
+// Succeeded tells whether its first answer is a result.
+func (a *Asked) Succeeded() bool {
+	return len(a.Replies) > 0 && a.Replies[0].Has("result") && !a.Replies[0].IsError()
+}
+
+// LegalID tells whether the id is of a type that a request may have.
+func (a *Asked) LegalID() bool { return legalID(a.Message.ID) }
+
+func legalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
+
+// wellFormed tells whether m is a request as JSON-RPC 2.0 and MCP write it.
+func wellFormed(m *wire.Message) bool {
+	return hasVersion(m) && m.Method != "" && legalID(m.ID) && structured(m)
+}
+
+func hasVersion(m *wire.Message) bool {
+	version, _ := wire.Text(m.Member("jsonrpc"))
+	return version == "2.0"
+}
+
+func structured(m *wire.Message) bool {
+	return !m.Has("params") || m.Params().Kind() == '{'
+}

@@ -1,0 +1,167 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	jsonrpc20       = "base.jsonrpc-2-0"
+	messageUTF8     = "base.message-utf8"
+	batchNotEmitted = "base.batch-not-emitted"
+)
+
+func envelopeRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.jsonrpc-version",
+			Title:        "each message is a request, a notification or a response of JSON-RPC 2.0",
+			Requirements: []string{jsonrpc20},
+			Start:        stateless(Fold{See: envelope}),
+		},
+		{
+			ID:           "rule.message-utf8",
+			Title:        "messages are UTF-8",
+			Requirements: []string{messageUTF8, jsonrpc20},
+			Start:        stateless(Fold{See: encoding}),
+		},
+		{
+			ID:           "rule.batch-not-emitted",
+			Title:        "no array where the revision has no batches",
+			Requirements: []string{batchNotEmitted},
+			Start:        stateless(Fold{See: arrays}),
+		},
+	}
+}
+
+func envelope(s *Session, e *transcript.Event, out *Out) {
+	d := verdict.Deviation{Requirement: jsonrpc20, At: at(e)}
+	messages := received(s, e)
+	if len(messages) > 0 && e.Frame.Has(wire.DuplicateKey) {
+		d.Weight = verdict.AtMostWarning
+		d.Summary, d.Permitted, d.Seen = "A message has a member twice.", "objects whose members have different names", problem(e.Frame, wire.DuplicateKey)
+		out.Found(d)
+		return
+	}
+	for _, m := range messages {
+		d := d
+		d.Seen = excerpt(m.Raw)
+		if malformed(m, &d) {
+			out.Found(d)
+		} else if m.Kind != wire.Invalid {
+			out.Subject(jsonrpc20)
+		}
+	}
+}
+
+// malformed says what is wrong with the envelope of m. A message with an id
+// and nothing else of a response is a matter of base.response-result-or-error.
+func malformed(m *wire.Message, d *verdict.Deviation) bool {
+	switch {
+	case m.Members == nil:
+		d.Summary, d.Permitted = "A member of a batch is no message.", "an array of requests, notifications and responses"
+	case !m.Has("jsonrpc"):
+		d.Summary, d.Permitted = "A message has no jsonrpc member.", `"jsonrpc":"2.0" in every message`
+	case !hasVersion(m):
+		d.Summary, d.Permitted = `The jsonrpc member of a message is not "2.0".`, `"jsonrpc":"2.0" in every message`
+	case m.Kind == wire.Invalid && !m.ID.Present():
+		d.Summary, d.Permitted = "A message is neither request nor notification nor response.", "a method, or an id with a result or an error"
+	case m.Has("method") && m.Member("method").Kind() != '"':
+		d.Summary, d.Permitted = "The method of a message is no string.", "a string as method"
+	case m.Has("method") && m.Has("params") && m.Params().Kind() != '{' && m.Params().Kind() != '[':
+		d.Summary, d.Permitted = "The params of a message are no structured value.", "params that are an object, or none"
+	case m.Kind == wire.Request && isAnswer(m):
+		d.Weight = verdict.AtMostWarning
+		d.Summary, d.Permitted = "A message is a request and a response at once.", "a method, or a result or an error"
+	default:
+		return false
+	}
+	return true
+}
+
+func problem(f *wire.Frame, fault wire.Fault) string {
+	for _, p := range f.Problems {
+		if p.Fault == fault {
+			return excerpt(p.String())
+		}
+	}
+	return string(fault)
+}
+
+// encoding judges the bytes of messages. Where the revision says nothing of
+// them, JSON itself demands UTF-8 of JSON-RPC messages, which may be warned of.
+func encoding(s *Session, e *transcript.Event, out *Out) {
+	if len(received(s, e)) == 0 {
+		return
+	}
+	d := verdict.Deviation{Requirement: messageUTF8, At: at(e), Permitted: "UTF-8, without a byte order mark"}
+	if !out.Judges(messageUTF8) {
+		d.Requirement, d.Weight = jsonrpc20, verdict.AtMostWarning
+	}
+	raw := bytes.Join(rawOf(s.reading(e)), nil)
+	switch f := e.Frame; {
+	case !utf8.Valid(raw):
+		d.Summary, d.Seen = "A message has bytes that are not UTF-8.", problem(f, wire.InvalidUTF8)
+		out.Found(d)
+	case f.Has(wire.ByteOrderMark):
+		d.Summary, d.Seen = "A message begins with a byte order mark.", "the bytes EF BB BF before the message"
+		out.Found(d)
+	case f.Has(wire.InvalidUTF8):
+		d.Weight = verdict.OnlyNote
+		d.Summary, d.Permitted, d.Seen = "A string holds half of a surrogate pair.", "escapes that make whole characters", problem(f, wire.InvalidUTF8)
+		out.Found(d)
+	case d.Requirement == messageUTF8 && (bytes.ContainsFunc(raw, beyondASCII) || bytes.Contains(raw, []byte(`\u`))):
+		out.Subject(messageUTF8) // plain ASCII would be the same in most encodings
+	}
+}
+
+func rawOf(got *reading) [][]byte {
+	var out [][]byte
+	for _, e := range got.events {
+		out = append(out, e.Raw)
+	}
+	return out
+}
+
+func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
+
+// arrays judges arrays of messages. One that answers a batch of ours, which
+// was not for us to send, may be warned of.
+func arrays(s *Session, e *transcript.Event, out *Out) {
+	if e.Kind != transcript.Received || e.Cut() {
+		return
+	}
+	got := s.reading(e)
+	empty := got != nil && got.shape == plain && got.batch
+	if got == nil || len(got.messages) == 0 && !empty {
+		return
+	}
+	if !got.batch {
+		out.Subject(batchNotEmitted)
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: batchNotEmitted,
+		Summary:     "The server sends an array where batches do not exist.",
+		Permitted:   "each message as an object of its own",
+		Seen:        fmt.Sprintf("an array of %d: %s", len(got.messages), excerpt(got.events[0].Raw)),
+		At:          got.positions(),
+	}
+	if s.batches > 0 {
+		d.Weight = verdict.AtMostWarning
+		d.Summary = "The server answers a batch with an array where batches do not exist."
+	}
+	out.Found(d)
+}
+
+// Judges tells whether the requirement exists in the revision and transport
+// of the conversation.
+func (o *Out) Judges(requirement string) bool {
+	return slices.Contains(o.rule.Requirements, requirement) && o.result(requirement) != nil
+}

@@ -1,0 +1,119 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	resultOrError       = "base.response-result-or-error"
+	notBoth             = "base.response-not-both"
+	resultIsObject      = "base.result-is-object"
+	errorCodeAndMessage = "base.error-code-and-message"
+	errorCodeInteger    = "base.error-code-integer"
+	errorConcise        = "base.error-message-concise"
+)
+
+// conciseLimit is how many characters a short sentence may have.
+const conciseLimit = 200
+
+func errorRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.response-shape",
+			Title:        "a response has a result that is an object, or an error",
+			Requirements: []string{resultOrError, notBoth, resultIsObject},
+			Start:        stateless(onMessage(responseShape)),
+		},
+		{
+			ID:           "rule.error-shape",
+			Title:        "an error has an integer code and a short message",
+			Requirements: []string{errorCodeAndMessage, errorCodeInteger, errorConcise},
+			Start:        stateless(onMessage(errorShape)),
+		},
+	}
+}
+
+func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
+	if !isAnswer(m) {
+		return
+	}
+	d := verdict.Deviation{At: shownBy(s, e, m), Seen: excerpt(m.Raw)}
+	switch {
+	case m.Has("result") && m.IsError():
+		d.Requirement, d.Summary, d.Permitted = notBoth, "A response has both a result and an error.", "one of the two, the other left out; null counts as present"
+		out.Found(d)
+		return
+	case !m.Has("result") && !hasError(m):
+		d.Requirement, d.Summary, d.Permitted = resultOrError, "A response has neither a result nor an error.", "a result that is an object, or an error object"
+		out.Found(d)
+		return
+	}
+	out.Subject(notBoth)
+	out.Subject(resultOrError)
+	if !m.Has("result") {
+		return
+	}
+	if m.Result().Kind() != '{' {
+		d.Requirement, d.Summary, d.Permitted = resultIsObject, "The result of a response is no object.", "an object, {} included"
+		out.Found(d)
+		return
+	}
+	out.Subject(resultIsObject)
+}
+
+// hasError tells whether m has an error, be it well formed or not; null is none.
+func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Kind() != 'n' }
+
+// shownBy returns the positions of a response and of its request, if any.
+func shownBy(s *Session, e *transcript.Event, m *wire.Message) []int {
+	if a := s.Answered(m); a != nil {
+		return at(a.Event, e)
+	}
+	return at(e)
+}
+
+func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
+	if !isAnswer(m) || !hasError(m) {
+		return
+	}
+	d := verdict.Deviation{At: shownBy(s, e, m), Seen: excerpt(m.Member("error"))}
+	content, isObject := m.Error()
+	text, isText := wire.Text(content.Message)
+	if !isObject || content.Code == nil || !isText {
+		d.Requirement, d.Summary, d.Permitted = errorCodeAndMessage, "An error lacks its code, or a message that is a string.", "an object with code and message"
+		out.Found(d)
+	} else {
+		out.Subject(errorCodeAndMessage)
+	}
+	if content.Code != nil {
+		if wire.RawID(string(content.Code)).IsInteger() {
+			out.Subject(errorCodeInteger)
+		} else {
+			d.Requirement, d.Summary, d.Permitted = errorCodeInteger, "An error code is no integer.", "an integer"
+			out.Found(d)
+		}
+	}
+	if isText {
+		concise(text, d, out)
+	}
+}
+
+// concise can only guess at what is concise, so that it notes and no more.
+func concise(text string, d verdict.Deviation, out *Out) {
+	n := utf8.RuneCountInString(text)
+	if n <= conciseLimit && !strings.Contains(text, "\n") {
+		out.Subject(errorConcise)
+		return
+	}
+	d.Requirement, d.Weight = errorConcise, verdict.OnlyNote
+	d.Summary = "An error message is long, or has several lines."
+	d.Permitted = fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit)
+	d.Seen = fmt.Sprintf("%d characters in %d lines: %s", n, strings.Count(text, "\n")+1, excerpt(text))
+	out.Found(d)
+}

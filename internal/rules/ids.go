@@ -1,0 +1,91 @@
+package rules
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	requestIDType    = "base.request-id-type"
+	requestIDNotNull = "base.request-id-not-null"
+	requestIDUnique  = "base.request-id-unique-per-session"
+	notificationNoID = "base.notification-no-id"
+)
+
+func idRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.request-ids",
+			Title:        "the ids of the server's own requests",
+			Requirements: []string{requestIDType, requestIDNotNull, requestIDUnique},
+			Start: func() Fold {
+				used := map[string]*transcript.Event{}
+				return onMessage(func(_ *Session, e *transcript.Event, m *wire.Message, out *Out) { requestID(used, e, m, out) })
+			},
+		},
+		{
+			ID:           "rule.notification-no-id",
+			Title:        "notifications have no id",
+			Requirements: []string{notificationNoID},
+			Start:        stateless(onMessage(notificationID)),
+		},
+	}
+}
+
+// asksClient tells whether m is a request of the server, whatever its id.
+func asksClient(m *wire.Message) bool {
+	if isAnswer(m) || spec.IsNotification(m.Method) {
+		return false
+	}
+	return m.Kind == wire.Request && m.Method != "" || m.Kind == wire.Notification && isServerRequest(m.Method)
+}
+
+func requestID(used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Out) {
+	if !asksClient(m) {
+		return
+	}
+	d := verdict.Deviation{At: at(e), Seen: excerpt(m.Raw)}
+	switch {
+	case m.ID.IsNull():
+		d.Requirement, d.Summary, d.Permitted = requestIDNotNull, "The server sends a request whose id is null.", "a string or an integer as id"
+		out.Found(d)
+		out.Elsewhere(requestIDType)
+		return
+	case !m.ID.Present():
+		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server sends a request without an id.", "a string or an integer as id"
+		out.Found(d)
+		return
+	case !legalID(m.ID):
+		d.Requirement, d.Summary, d.Permitted = requestIDType, "The id of a request of the server is neither a string nor an integer.", "a string or an integer as id"
+		out.Found(d)
+		return
+	}
+	out.Subject(requestIDType)
+	out.Subject(requestIDNotNull)
+	if first := used[m.ID.Key()]; first != nil {
+		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses the id of a request twice.", "an id that this session has not seen in a request of the server"
+		d.At = []int{first.Seq, e.Seq}
+		out.Found(d)
+		return
+	}
+	used[m.ID.Key()] = e
+	out.Subject(requestIDUnique)
+}
+
+func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Out) {
+	switch {
+	case isAnswer(m):
+	case m.Kind == wire.Request && spec.IsNotification(m.Method):
+		out.Found(verdict.Deviation{
+			Requirement: notificationNoID,
+			Summary:     "A notification has an id.",
+			Permitted:   "a notification without an id member",
+			Seen:        excerpt(m.Raw),
+			At:          at(e),
+		})
+	case m.Kind == wire.Notification && !asksClient(m):
+		out.Subject(notificationNoID)
+	}
+}

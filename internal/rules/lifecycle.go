@@ -1,0 +1,129 @@
+package rules
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	initializeFirst    = "lifecycle.initialize-first"
+	initializeResponse = "lifecycle.initialize-response"
+	initializeSchema   = "lifecycle.initialize-result-schema"
+	noEarlyRequests    = "lifecycle.no-requests-before-initialized"
+)
+
+func lifecycleRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.initialize-first",
+			Title:        "the server says nothing before initialize",
+			Requirements: []string{initializeFirst},
+			Start:        stateless(Fold{See: beforeInitialize}),
+		},
+		{
+			ID:           "rule.initialize-result",
+			Title:        "the answer to initialize is whole and well formed",
+			Requirements: []string{initializeResponse, initializeSchema},
+			Start:        stateless(Fold{End: initializeResult}),
+		},
+		{
+			ID:           "rule.no-requests-before-initialized",
+			Title:        "the server asks nothing but ping before initialized",
+			Requirements: []string{noEarlyRequests},
+			Start:        stateless(Fold{See: beforeInitialized}),
+		},
+	}
+}
+
+// beforeInitialize judges what the server says unasked. A client that sent
+// anything but pings before initialize has itself to blame for what comes.
+func beforeInitialize(s *Session, e *transcript.Event, out *Out) {
+	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
+		for _, a := range s.All() {
+			if a != s.Initialize && len(a.Answers) > 0 && !s.disorderly && onlyPingsBefore(s, a) {
+				out.Subject(initializeFirst) // an answered ping shows that the server had its chance
+			}
+		}
+		return
+	}
+	if s.Initialize != nil || s.beyondPing {
+		return
+	}
+	for _, m := range received(s, e) {
+		if isAnswer(m) || m.Kind == wire.Invalid || m.Method == "" {
+			continue
+		}
+		d := verdict.Deviation{
+			Requirement: initializeFirst,
+			Summary:     "The server sends a message before initialize.",
+			Permitted:   "silence until initialize has come",
+			Seen:        excerpt(m.Raw),
+			At:          at(e),
+		}
+		if m.Method == spec.MethodPing || m.Method == spec.MethodMessage {
+			d.Summary = "The server sends a ping or a log message before initialize."
+			d.Weight = verdict.AtMostWarning // later on, both are exempt
+		}
+		out.Found(d)
+	}
+}
+
+// onlyPingsBefore tells whether a and all requests before it are pings.
+func onlyPingsBefore(s *Session, a *Asked) bool {
+	for _, b := range s.All() {
+		if !isPing(b) {
+			return false
+		}
+		if b == a {
+			return true
+		}
+	}
+	return false
+}
+
+func beforeInitialized(s *Session, e *transcript.Event, out *Out) {
+	if s.Initialized || s.Initialize == nil {
+		return
+	}
+	for _, m := range received(s, e) {
+		if asksClient(m) && m.Method != spec.MethodPing {
+			out.Found(verdict.Deviation{
+				Requirement: noEarlyRequests,
+				Summary:     "The server sends a request before initialized.",
+				Permitted:   "pings and notifications, until notifications/initialized has come",
+				Seen:        excerpt(m.Raw),
+				At:          at(s.Initialize.Event, e),
+			})
+		}
+		if a := s.Answered(m); a != nil && a.early {
+			out.Subject(noEarlyRequests) // the answer to a ping shows that initialized was held back
+		}
+	}
+}
+
+func initializeResult(s *Session, out *Out) {
+	a := s.Initialize
+	if a == nil || !a.Succeeded() || a.Replies[0].Result().Kind() != '{' || a.Answers[0].Cut() {
+		return
+	}
+	result := a.Replies[0].Result()
+	d := verdict.Deviation{At: at(a.Event, a.Answers[0])}
+	if missing := missingMember(result); missing != "" {
+		d.Requirement, d.Summary = initializeResponse, "The answer to initialize lacks a member that is required."
+		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"
+		d.Seen = "no " + missing
+		out.Found(d)
+	} else {
+		out.Subject(initializeResponse)
+	}
+	if where, want := mistyped(result, s.Revision()); where != "" {
+		d.Requirement, d.Summary = initializeSchema, "A member of the answer to initialize has the wrong type."
+		d.Permitted = want + " at " + where
+		d.Seen = excerpt(wire.At(result, where))
+		out.Found(d)
+	} else {
+		out.Subject(initializeSchema)
+	}
+}

@@ -1,0 +1,314 @@
+package rules
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// shape says how a message stands in the lines of the server's output. Each
+// malformed line has one shape, and so belongs to one requirement: a banner is
+// a banner, and not also a line that fails to parse.
+type shape int
+
+const (
+	plain     shape = iota // one message, or one batch
+	blank                  // nothing but white space
+	foreign                // text, or JSON that is no message
+	truncated              // the output ends inside a message
+	spread                 // one message over several lines
+	joined                 // several messages on one line
+	headed                 // headers in front of, or behind, a message
+	unread                 // too long or too deep to be read
+)
+
+// reading is what one line holds, or several that belong together.
+type reading struct {
+	shape  shape
+	events []*transcript.Event // the lines, at least one
+	batch  bool
+	// messages are those that could be found, also in malformed lines: an
+	// answer that was hard to read was given all the same.
+	messages []*wire.Message
+}
+
+func (r *reading) last() *transcript.Event { return r.events[len(r.events)-1] }
+
+// positions returns where the lines stand in the transcript.
+func (r *reading) positions() []int {
+	at := make([]int, 0, len(r.events))
+	for _, e := range r.events {
+		at = append(at, e.Seq)
+	}
+	return at
+}
+
+// Bounds on the search for messages in what is none.
+const (
+	maxSpread     = 4 << 20 // bytes of a message over several lines
+	maxSearch     = 1 << 20 // bytes of a line that is searched for a message
+	maxCandidates = 8       // places in it at which one may begin
+)
+
+var headerLine = regexp.MustCompile(`(?i)^\s*content-(length|type)\s*:`)
+
+// readLines reads the server's output. Each reading is found by its last
+// event; lines in the midst of a message have none.
+func readLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
+	r := lineReader{readings: map[*transcript.Event]*reading{}}
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		if t == spec.Stdio {
+			r.line(e)
+		} else {
+			r.keep(readLine(e))
+		}
+	}
+	r.giveUp()
+	return r.readings
+}
+
+type lineReader struct {
+	readings map[*transcript.Event]*reading
+
+	afterHeader bool // a blank line here belongs to the header before it
+	// A value that is not complete yet.
+	open     []*transcript.Event
+	text     []byte
+	depth    int
+	inString bool
+}
+
+func (r *lineReader) keep(got *reading) { r.readings[got.last()] = got }
+
+func (r *lineReader) line(e *transcript.Event) {
+	got := readLine(e)
+	header := r.afterHeader
+	r.afterHeader = got.shape == headed
+	switch {
+	case len(r.open) > 0 && (got.shape == plain && len(got.messages) > 0 || got.shape == unread):
+		r.giveUp() // what looked like the beginning of a message was none
+		r.keep(got)
+	case len(r.open) > 0:
+		r.add(e)
+	case got.shape == foreign && opens(e.Raw) && len(got.messages) == 0:
+		r.add(e)
+	case got.shape == blank && header:
+		got.shape = headed
+		r.keep(got)
+	default:
+		r.keep(got)
+	}
+}
+
+// opens tells whether the line looks like the beginning of a JSON text that
+// goes on in the next.
+func opens(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+		return false
+	}
+	depth, inString := scan(line, 0, false)
+	if depth <= 0 && !inString {
+		return false
+	}
+	rest := bytes.TrimLeft(line[1:], " \t{[")
+	return len(rest) == 0 || rest[0] == '"'
+}
+
+// scan follows the nesting and the strings of JSON text from a state.
+func scan(text []byte, depth int, inString bool) (int, bool) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return depth, inString
+}
+
+// add adds a line to the open value. A newline within a string is put as the
+// escape that it should have been.
+func (r *lineReader) add(e *transcript.Event) {
+	if len(r.open) > 0 {
+		if r.inString {
+			r.text = append(r.text, `\n`...)
+		} else {
+			r.text = append(r.text, '\n')
+		}
+	}
+	r.open = append(r.open, e)
+	r.text = append(r.text, e.Raw...)
+	r.depth, r.inString = scan(e.Raw, r.depth, r.inString)
+	switch {
+	case len(r.text) > maxSpread:
+		r.giveUp()
+	case r.depth <= 0 && !r.inString:
+		r.complete()
+	}
+}
+
+func (r *lineReader) complete() {
+	f := wire.Parse(r.text)
+	messages := messagesIn(f)
+	switch {
+	case len(messages) > 0:
+		r.keep(&reading{shape: spread, events: r.open, batch: f.Batch, messages: messages})
+		r.reset()
+	case f.Readable(): // JSON of another kind, such as a log record
+		r.keep(&reading{shape: foreign, events: r.open})
+		r.reset()
+	default:
+		r.giveUp()
+	}
+}
+
+// giveUp takes the lines of the open value for what each of them is alone.
+func (r *lineReader) giveUp() {
+	for i, e := range r.open {
+		got := readLine(e)
+		if got.shape == foreign && e.Unterminated && i == len(r.open)-1 {
+			got.shape = truncated
+		}
+		r.keep(got)
+	}
+	r.reset()
+}
+
+func (r *lineReader) reset() {
+	r.open, r.text, r.depth, r.inString = nil, nil, 0, false
+}
+
+// readLine reads one line by itself.
+func readLine(e *transcript.Event) *reading {
+	got := &reading{events: []*transcript.Event{e}}
+	f := e.Frame
+	if f == nil {
+		f = wire.Parse(e.Raw)
+	}
+	got.batch = f.Batch
+	got.messages = messagesIn(f)
+	switch {
+	case e.Cut() || f.Has(wire.TooDeep):
+		got.shape = unread
+	case f.Has(wire.Empty):
+		got.shape = blank
+	case !f.Readable():
+		got.shape = foreign
+		if headerLine.Match(e.Raw) {
+			got.shape = headed
+		} else {
+			got.messages = search(e.Raw)
+		}
+	case len(got.messages) == 0 && !(f.Batch && len(f.Messages) == 0):
+		got.shape = foreign
+	case f.Has(wire.TrailingText):
+		got.trailing(f)
+	}
+	return got
+}
+
+// trailing says what to make of a line that goes on behind its message.
+func (r *reading) trailing(f *wire.Frame) {
+	for _, p := range f.Problems {
+		if p.Fault != wire.TrailingText || p.Offset < 0 || p.Offset > int64(len(f.Raw)) {
+			continue
+		}
+		rest := f.Raw[p.Offset:]
+		more := search(rest)
+		r.messages = append(r.messages, more...)
+		switch {
+		case headerLine.Match(rest):
+			r.shape = headed
+		case len(more) > 0:
+			r.shape = joined
+		default:
+			r.shape = foreign
+		}
+	}
+}
+
+// search finds the messages in a text that holds something else, too.
+func search(text []byte) []*wire.Message {
+	var out []*wire.Message
+	for range maxCandidates {
+		at := bytes.IndexByte(text, '{')
+		if at < 0 || len(text) > maxSearch {
+			break
+		}
+		text = text[at:]
+		f := wire.Parse(text)
+		found := messagesIn(f)
+		out = append(out, found...)
+		next := 1
+		if len(found) > 0 {
+			next = len(text)
+			for _, p := range f.Problems {
+				if p.Fault == wire.TrailingText && p.Offset > 0 {
+					next = int(p.Offset)
+				}
+			}
+		}
+		text = text[next:]
+	}
+	return out
+}
+
+// messagesIn returns the members of a frame, if any of them means to be a
+// JSON-RPC message; JSON that does not is something else on stdout.
+func messagesIn(f *wire.Frame) []*wire.Message {
+	var out []*wire.Message
+	meant := false
+	for i := range f.Messages {
+		m := &f.Messages[i]
+		meant = meant || isMessage(m)
+		out = append(out, m)
+	}
+	if !meant {
+		return nil
+	}
+	return out
+}
+
+// isMessage tells whether a value means to be a JSON-RPC message, well done or
+// not: a log record may well have a member named error or method.
+func isMessage(m *wire.Message) bool {
+	if m.Members == nil { // no object, or one of which only the head was kept
+		return m.Kind != wire.Invalid
+	}
+	switch {
+	case m.Has("jsonrpc"):
+		return true
+	case m.ID.Present() && (m.Has("result") || m.Has("error") || m.Has("method")):
+		return true
+	case m.Has("method"):
+		return m.Has("params") || spec.IsNotification(m.Method) || isServerRequest(m.Method)
+	case m.Has("error"):
+		e, ok := m.Error()
+		return ok && e.Code != nil && e.Message != nil
+	}
+	return false
+}
+
+// isServerRequest tells whether method is one that a server may ask of its
+// client in a handshake revision.
+func isServerRequest(method string) bool {
+	switch method {
+	case spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,
+		spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksList, spec.MethodTasksCancel:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	metaPrefix       = "base.meta-key-prefix"
+	metaName         = "base.meta-key-name"
+	metaReverseDNS   = "base.meta-reverse-dns"
+	metaReserved2506 = "base.meta-reserved-prefix-2025-06-18"
+	metaReserved2511 = "base.meta-reserved-prefix-2025-11-25"
+)
+
+func metaRules() []Rule {
+	return []Rule{{
+		ID:           "rule.meta-keys",
+		Title:        "the keys of every _meta object",
+		Requirements: []string{metaPrefix, metaName, metaReverseDNS, metaReserved2506, metaReserved2511},
+		Start: stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
+			for _, part := range []string{"params", "result"} {
+				walkMeta(m.Member(part), metaDepth, func(key string) { metaKey(s, e, key, out) })
+			}
+		})),
+	}}
+}
+
+// opaque are members whose value is not the protocol's but the server's own,
+// so that a member named _meta inside means nothing.
+var opaque = []string{
+	"_meta", "structuredContent", "inputSchema", "outputSchema", "requestedSchema",
+	"arguments", "data", "experimental", "extensions", "metadata", "input",
+}
+
+// metaDepth is how deep messages are searched: no revision has a _meta object
+// that stands deeper, and each level costs another reading of all below it.
+const metaDepth = 12
+
+// walkMeta calls see with each key of each _meta object in v.
+func walkMeta(v jsontext.Value, depth int, see func(key string)) {
+	if depth == 0 {
+		return
+	}
+	switch v.Kind() {
+	case '{':
+		names, values := wire.Members(v)
+		if meta, ok := values["_meta"]; ok {
+			keys, _ := wire.Members(meta)
+			for _, key := range keys {
+				see(key)
+			}
+		}
+		for _, name := range names {
+			if !slices.Contains(opaque, name) {
+				walkMeta(values[name], depth-1, see)
+			}
+		}
+	case '[':
+		for _, element := range wire.Elements(v) {
+			walkMeta(element, depth-1, see)
+		}
+	}
+}
+
+var (
+	metaLabel    = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+	metaNamePart = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
+)
+
+func metaKey(s *Session, e *transcript.Event, key string, out *Out) {
+	d := verdict.Deviation{At: at(e), Seen: "the key " + excerpt(wire.Quote(key))}
+	prefix, name, hasPrefix := strings.Cut(key, "/")
+	if !hasPrefix {
+		prefix, name = "", key
+	}
+	labels := strings.Split(prefix, ".")
+	if hasPrefix {
+		if strings.Contains(name, "/") || slices.ContainsFunc(labels, isNoLabel) {
+			d.Requirement, d.Summary, d.Permitted = metaPrefix, "The prefix of a _meta key is malformed.", "labels of letters, digits and hyphens that begin with a letter and end with no hyphen, separated by dots, and one slash"
+			out.Found(d)
+			return
+		}
+		out.Subject(metaPrefix)
+		origin(s, d, labels, key, out)
+	}
+	if metaNamePart.MatchString(name) {
+		out.Subject(metaName)
+		return
+	}
+	d.Requirement, d.Summary, d.Permitted = metaName, "The name of a _meta key is malformed.", "letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends"
+	out.Found(d)
+}
+
+func isNoLabel(label string) bool { return !metaLabel.MatchString(label) }
+
+// origin judges whose name a well-formed prefix is.
+func origin(s *Session, d verdict.Deviation, labels []string, key string, out *Out) {
+	if reserved(labels, s.Revision()) && !definedKey(key) {
+		d.Summary, d.Permitted = "A _meta key of the server's own stands under a prefix that is reserved for MCP.", "a prefix of the server's maker, or a key that the specification defines"
+		d.Requirement = metaReserved2511
+		if s.Revision() == spec.V20250618 {
+			d.Requirement = metaReserved2506
+		}
+		out.Found(d)
+		return // and in whatever order, it is not the server's to use
+	}
+	out.Subject(metaReserved2506)
+	out.Subject(metaReserved2511)
+	if len(labels) < 2 {
+		return
+	}
+	if topLevel(labels[len(labels)-1]) && !topLevel(labels[0]) {
+		d.Requirement, d.Weight = metaReverseDNS, verdict.OnlyNote // which label is a top-level domain is a guess
+		d.Summary, d.Permitted = "The prefix of a _meta key is a domain in forward order.", "the domain in reverse order, such as com.example/"
+		out.Found(d)
+		return
+	}
+	out.Subject(metaReverseDNS)
+}
+
+// reserved tells whether the prefix is kept for MCP: by the older wording
+// where one of its names is followed by a further label, by the newer where it
+// is the second label.
+func reserved(labels []string, r spec.Revision) bool {
+	if r == spec.V20250618 {
+		return len(labels) > 1 && slices.ContainsFunc(labels[:len(labels)-1], isMCP)
+	}
+	return len(labels) > 1 && isMCP(labels[1])
+}
+
+func isMCP(label string) bool { return label == "modelcontextprotocol" || label == "mcp" }
+
+// definedKey tells whether a revision or an official extension defines the
+// key. One of another revision is no key of the server's own.
+func definedKey(key string) bool {
+	name, ok := strings.CutPrefix(key, "io.modelcontextprotocol/")
+	return ok && slices.Contains([]string{
+		"related-task", "model-immediate-response", "protocolVersion", "clientInfo", "clientCapabilities",
+		"serverInfo", "subscriptionId", "logLevel", "ui", "tasks",
+	}, name)
+}
+
+// topLevel tells whether a label is a common top-level domain.
+func topLevel(label string) bool {
+	return slices.Contains([]string{
+		"com", "org", "net", "io", "dev", "ai", "app", "co", "edu", "gov", "info", "me", "xyz", "cloud", "tech",
+		"uk", "us", "de", "fr", "eu", "jp", "cn", "in", "ch", "nl", "se", "ca", "au", "br", "ru", "kr", "it", "es", "pl",
+	}, strings.ToLower(label))
+}

@@ -1,0 +1,160 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	pingResponds   = "ping.responds"
+	pingEmpty      = "ping.empty-result"
+	pingEarly      = "ping.before-initialized"
+	pingNotTooMany = "ping.not-excessive"
+)
+
+func pingRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.ping-answered",
+			Title:        "pings are answered with an empty result",
+			Requirements: []string{pingResponds, pingEmpty, pingEarly},
+			Start:        stateless(Fold{End: pingAnswers}),
+		},
+		{
+			ID:           "rule.ping-not-excessive",
+			Title:        "the server does not ping excessively",
+			Requirements: []string{pingNotTooMany},
+			Start: func() Fold {
+				run := &pingRun{}
+				return Fold{See: run.see}
+			},
+		},
+	}
+}
+
+// lacksPing tells whether the server does not know ping at all, rather than
+// that it failed to answer this or that request: it answers others.
+func lacksPing(s *Session) bool {
+	for _, a := range s.All() {
+		switch {
+		case isPing(a) && (len(a.Answers) > 0 || a.mistaken != nil):
+			return false
+		case !isPing(a) && silent(s, a), a.overdue != nil && a.overdue.Kind == transcript.OutputClosed:
+			return false
+		}
+	}
+	return true
+}
+
+func pingAnswers(s *Session, out *Out) {
+	s.attributed()
+	lacks := lacksPing(s)
+	for _, a := range s.All() {
+		if !isPing(a) || !a.due {
+			continue
+		}
+		if len(a.Answers) > 0 {
+			pingAnswer(a, out)
+		} else if silent(s, a) && lacks {
+			out.Found(verdict.Deviation{
+				Requirement: phase(a),
+				Summary:     "A ping is not answered.",
+				Permitted:   "a result",
+				Seen:        "no answer to the ping with id " + excerpt(a.Message.ID.Raw()),
+				At:          at(a.Event),
+			})
+		}
+	}
+}
+
+// phase returns the requirement that an answer to the ping falls under.
+func phase(a *Asked) string {
+	if a.early {
+		return pingEarly
+	}
+	return pingResponds
+}
+
+func pingAnswer(a *Asked, out *Out) {
+	m := a.Replies[0]
+	d := verdict.Deviation{Requirement: phase(a), At: at(a.Event, a.Answers[0]), Seen: excerpt(m.Raw)}
+	switch {
+	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError():
+		return // no response to speak of
+	case m.IsError():
+		d.Summary, d.Permitted = "A ping is answered with an error.", "a result"
+		out.Found(d)
+		return
+	}
+	out.Subject(phase(a))
+	if m.Result().Kind() != '{' {
+		return
+	}
+	names, _ := wire.Members(m.Result())
+	for _, name := range names {
+		if name != "_meta" {
+			d.Requirement, d.Summary, d.Permitted = pingEmpty, "The result of a ping is not empty.", "{}, or an object that holds _meta alone"
+			out.Found(d)
+			return
+		}
+	}
+	out.Subject(pingEmpty)
+}
+
+// What counts as excessive: more than one ping a second, for three seconds'
+// worth of pings, while nothing else happens.
+const (
+	manyPings  = 4
+	pingWindow = 3 * time.Second
+)
+
+// pingRun follows the pings that come while the conversation is idle.
+type pingRun struct{ pings []*transcript.Event }
+
+func (r *pingRun) see(s *Session, e *transcript.Event, out *Out) {
+	if e.Kind == transcript.Sent {
+		for i := range e.Messages() {
+			if e.Messages()[i].Kind != wire.Response {
+				r.pings = nil
+			}
+		}
+		return
+	}
+	for _, m := range received(s, e) {
+		if m.Method != spec.MethodPing || !asksClient(m) || busy(s) {
+			continue
+		}
+		r.pings = append(r.pings, e)
+		n := len(r.pings)
+		if n < 2 {
+			continue
+		}
+		if n < manyPings || e.At-r.pings[n-manyPings].At >= pingWindow {
+			out.Subject(pingNotTooMany)
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: pingNotTooMany,
+			Summary:     "The server pings more than once a second.",
+			Permitted:   "a ping now and then",
+			Seen:        fmt.Sprintf("%d pings in %v while nothing else was going on", manyPings, (e.At - r.pings[n-manyPings].At).Round(time.Millisecond)),
+			At:          at(r.pings[n-manyPings:]...),
+		})
+	}
+}
+
+// busy tells whether a request of the client is pending, which may be the
+// reason for a ping.
+func busy(s *Session) bool {
+	for _, a := range s.All() {
+		if len(a.Answers) == 0 && !a.Cancelled && a.overdue == nil && a.due {
+			return true
+		}
+	}
+	return false
+}

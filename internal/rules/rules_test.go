@@ -1,0 +1,241 @@
+package rules_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// passive are the requirements that traffic alone shows kept or broken.
+var passive = []string{
+	"base.jsonrpc-2-0", "base.message-utf8", "base.batch-not-emitted",
+	"base.request-id-type", "base.request-id-not-null", "base.request-id-unique-per-session", "base.notification-no-id",
+	"base.request-answered", "base.response-once", "base.response-id-echo", "base.response-unsolicited",
+	"base.error-response-id", "base.error-response-id-always", "base.notification-no-response",
+	"base.response-result-or-error", "base.response-not-both", "base.result-is-object",
+	"base.error-code-and-message", "base.error-code-integer", "base.error-message-concise",
+	"base.meta-key-prefix", "base.meta-key-name", "base.meta-reverse-dns",
+	"base.meta-reserved-prefix-2025-06-18", "base.meta-reserved-prefix-2025-11-25",
+	"stdio.stdout-only-messages", "stdio.newline-delimited", "stdio.no-embedded-newlines",
+	"lifecycle.initialize-first", "lifecycle.initialize-response", "lifecycle.initialize-result-schema",
+	"lifecycle.no-requests-before-initialized",
+	"versioning.initialize-known-version",
+	"versioning.negotiated-version-respected-2024-11-05", "versioning.negotiated-version-respected-2025-06-18",
+	"ping.responds", "ping.empty-result", "ping.before-initialized", "ping.not-excessive",
+}
+
+func TestRulesAreWhole(t *testing.T) {
+	ids := map[string]bool{}
+	var judged []string
+	for _, r := range rules.All() {
+		if !strings.HasPrefix(r.ID, "rule.") || ids[r.ID] || r.Title == "" || r.Start == nil {
+			t.Errorf("rule %q is incomplete, or its id is taken", r.ID)
+		}
+		ids[r.ID] = true
+		for _, id := range r.Requirements {
+			if q := spec.Requirements().Lookup(id); q == nil || q.Testable == spec.No {
+				t.Errorf("%s judges %s, which does not exist or can't be judged", r.ID, id)
+			}
+			judged = append(judged, id)
+		}
+	}
+	for _, id := range passive {
+		if !slices.Contains(judged, id) {
+			t.Errorf("no rule judges %s", id)
+		}
+	}
+	for _, id := range judged {
+		if !slices.Contains(passive, id) {
+			t.Errorf("%s is judged and not among those that traffic shows", id)
+		}
+	}
+}
+
+// Every requirement of every rule was seen broken, and seen kept.
+func TestEveryRuleWasSeenBothWays(t *testing.T) {
+	broken, kept := map[string]bool{}, map[string]bool{}
+	for _, s := range slices.Concat(legal(), notable(), deviant()) {
+		for _, r := range rules.Judge(rules.All(), play(t, s.rev(), s.script), s.rev(), spec.Stdio) {
+			key := r.Rule + " " + r.Requirement
+			broken[key] = broken[key] || len(r.Deviations) > 0
+			kept[key] = kept[key] || len(r.Deviations) == 0 && r.Subjects > 0
+		}
+	}
+	for _, r := range rules.All() {
+		for _, id := range r.Requirements {
+			key := r.ID + " " + id
+			if !broken[key] {
+				t.Errorf("%s was never seen broken", key)
+			}
+			if !kept[key] && key != "rule.message-utf8 base.jsonrpc-2-0" { // which rule.jsonrpc-version counts
+				t.Errorf("%s was never seen kept", key)
+			}
+		}
+	}
+}
+
+// What did not come up is not kept, and what came up is counted.
+func TestSubjects(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		revision     spec.Revision
+		want         map[string]int
+	}{
+		{"nothing", ``, spec.V20251125, map[string]int{}},
+		{"the client alone", `
+			> {"jsonrpc":"2.0","id":1,"method":"ping"}
+			> {"jsonrpc":"2.0","method":"notifications/x"}`, spec.V20251125, map[string]int{}},
+		{"a conversation", `
+			> {"jsonrpc":"2.0","id":0,"method":"ping"}
+			< {"jsonrpc":"2.0","id":0,"result":{}}
+			> ` + hello(spec.V20251125) + `
+			< ` + welcome(spec.V20251125) + `
+			= fence 1
+			> {"jsonrpc":"2.0","method":"notifications/initialized"}
+			> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}
+			< {"jsonrpc":"2.0","id":"s","method":"roots/list"}
+			> {"jsonrpc":"2.0","id":"s","result":{"roots":[]}}
+			< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}
+			< {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"é","_meta":{"com.example/a":1,"b":2}}]}}
+			> {"jsonrpc":"2.0","id":3,"method":"no/such"}
+			< {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}
+			> {"jsonrpc":"2.0","method":"notifications/last"}
+			x close-input
+			! exit 0`, spec.V20251125, map[string]int{
+			"base.jsonrpc-2-0": 7, "base.message-utf8": 1, "base.batch-not-emitted": 7,
+			"base.request-id-type": 1, "base.request-id-not-null": 1, "base.request-id-unique-per-session": 1, "base.notification-no-id": 1,
+			"base.request-answered": 4, "base.response-once": 5, "base.response-id-echo": 5, "base.response-unsolicited": 5,
+			"base.error-response-id": 1, "base.notification-no-response": 1,
+			"base.response-result-or-error": 5, "base.response-not-both": 5, "base.result-is-object": 4,
+			"base.error-code-and-message": 1, "base.error-code-integer": 1, "base.error-message-concise": 1,
+			"base.meta-key-prefix": 1, "base.meta-key-name": 2, "base.meta-reverse-dns": 1, "base.meta-reserved-prefix-2025-11-25": 1,
+			"stdio.stdout-only-messages": 7, "stdio.newline-delimited": 7, "stdio.no-embedded-newlines": 7,
+			"lifecycle.initialize-first": 1, "lifecycle.initialize-response": 1, "lifecycle.initialize-result-schema": 1,
+			"lifecycle.no-requests-before-initialized":           1,
+			"versioning.initialize-known-version":                1,
+			"versioning.negotiated-version-respected-2025-06-18": 2,
+			"ping.before-initialized":                            1, "ping.empty-result": 1,
+		}},
+		{"the negotiated revision counts, from the first event on", `
+			< {"jsonrpc":"2.0","method":"notifications/x"}
+			> ` + hello(spec.V20251125) + `
+			< ` + welcome(spec.V20241105), spec.V20251125, map[string]int{
+			"base.jsonrpc-2-0": 2, "base.batch-not-emitted": 2, "base.notification-no-id": 1,
+			"base.request-answered": 1, "base.response-once": 1, "base.response-id-echo": 1, "base.response-unsolicited": 1,
+			"base.response-result-or-error": 1, "base.response-not-both": 1, "base.result-is-object": 1,
+			"stdio.stdout-only-messages": 2, "stdio.newline-delimited": 2, "stdio.no-embedded-newlines": 2,
+			"lifecycle.initialize-first": 1, "lifecycle.initialize-response": 1, "lifecycle.initialize-result-schema": 1,
+			"versioning.initialize-known-version": 1,
+		}},
+		{"a message over several lines is no line of its own", `
+			= hello
+			< {"jsonrpc":"2.0",
+			< "method":"notifications/x"}`, spec.V20250618, map[string]int{"stdio.newline-delimited": 0, "stdio.no-embedded-newlines": 2}},
+		{"pings now and then", `
+			= hello
+			@ 10s
+			< {"jsonrpc":"2.0","id":1,"method":"ping"}
+			> {"jsonrpc":"2.0","id":1,"result":{}}
+			@ 20s
+			< {"jsonrpc":"2.0","id":2,"method":"ping"}`, spec.V20251125, map[string]int{"ping.not-excessive": 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := subjects(rules.Judge(rules.All(), play(t, c.revision, c.script), c.revision, spec.Stdio))
+			if len(c.want) < 3 { // only those named
+				for id := range got {
+					if _, ok := c.want[id]; !ok && len(c.want) > 0 {
+						delete(got, id)
+					}
+				}
+				for id, n := range c.want {
+					if n == 0 && got[id] == 0 {
+						got[id] = 0
+					}
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("subjects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A server that errs in every message errs once, in few words.
+func TestRepeatedDeviationsAreBounded(t *testing.T) {
+	script := "= hello\n" + strings.Repeat("< banner\n", 50)
+	for _, r := range rules.Judge(rules.All(), play(t, spec.V20251125, script), spec.V20251125, spec.Stdio) {
+		if len(r.Deviations) > 3 {
+			t.Errorf("%s keeps %d deviations", r.Rule, len(r.Deviations))
+		}
+		if r.Requirement == "stdio.stdout-only-messages" && r.Subjects < 50 {
+			t.Errorf("%d subjects were counted", r.Subjects)
+		}
+	}
+}
+
+// Whatever is on the wire, judging ends, says the same twice, and points at
+// events that exist.
+func TestJudgingIsTotalAndDeterministic(t *testing.T) {
+	pieces := []string{
+		`{"jsonrpc":"2.0",`, `"id":1,`, `"id":"1",`, `"id":null,`, `"id":1.5,`, `"id":{},`, `"id":9007199254740993,`,
+		`"method":"ping"`, `"method":"initialize","params":{"protocolVersion":"2025-03-26"}`, `"method":"notifications/initialized"`,
+		`"method":"notifications/cancelled","params":{"requestId":1}`, `"method":"tools/call"`, `"method":5`,
+		`"result":{}`, `"result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{}}`, `"result":null`,
+		`"result":{"content":[{"type":"audio","_meta":{"/":1}}]}`, `"error":{"code":-32601,"message":"m"}`, `"error":null`,
+		`,`, `}`, `[`, `]`, `{`, `"`, `\`, "\r", "\xff", "\xef\xbb\xbf", "Content-Length: 5", " ",
+	}
+	kinds := []transcript.Kind{
+		transcript.Opened, transcript.Sent, transcript.Received, transcript.Stderr, transcript.InputClosed, transcript.Signalled,
+		transcript.OutputClosed, transcript.Exited, transcript.Flooded, transcript.Remark, transcript.GaveUp,
+	}
+	frame := rapid.OneOf(
+		rapid.SliceOfN(rapid.Byte(), 0, 20),
+		rapid.Map(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 6), func(p []string) []byte { return []byte(strings.Join(p, "")) }),
+		rapid.Map(rapid.SliceOfN(rapid.SampledFrom(pieces[1:20]), 1, 2), func(p []string) []byte {
+			return []byte(pieces[0] + strings.TrimRight(strings.Join(p, ""), ",") + "}")
+		}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		var events []*transcript.Event
+		for i := range rapid.IntRange(0, 30).Draw(t, "events") {
+			e := &transcript.Event{Seq: i, Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Of: rapid.IntRange(-1, 30).Draw(t, "of")}
+			if rapid.IntRange(0, 2).Draw(t, "frame") > 0 {
+				e.Kind = rapid.SampledFrom(kinds[1:3]).Draw(t, "direction")
+			}
+			e.Raw = frame.Draw(t, "raw")
+			e.Size = int64(len(e.Raw))
+			e.Unterminated = rapid.IntRange(0, 9).Draw(t, "unterminated") == 0
+			if rapid.IntRange(0, 9).Draw(t, "cut") == 0 {
+				e.Size++
+			}
+			if e.Kind == transcript.Sent || e.Kind == transcript.Received {
+				e.Frame = wire.Parse(e.Raw)
+			}
+			events = append(events, e)
+		}
+		r := rapid.SampledFrom(spec.Revisions()).Draw(t, "revision")
+		over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
+		first := rules.Judge(rules.All(), events, r, over)
+		if diff := cmp.Diff(first, rules.Judge(rules.All(), events, r, over), cmp.AllowUnexported(rules.Result{})); diff != "" {
+			t.Fatalf("two judgements differ:\n%s", diff)
+		}
+		for _, result := range first {
+			if result.Subjects < len(result.Deviations) || result.Subjects == 0 {
+				t.Fatalf("%s: %d deviations of %d subjects", result.Requirement, len(result.Deviations), result.Subjects)
+			}
+			for _, d := range result.Deviations {
+				if len(d.At) == 0 || !slices.IsSorted(d.At) || d.At[0] < 0 || d.At[len(d.At)-1] >= len(events) || d.Summary == "" || d.Permitted == "" {
+					t.Fatalf("%s: %+v", result.Rule, d)
+				}
+			}
+		}
+	})
+}

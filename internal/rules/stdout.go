@@ -1,0 +1,129 @@
+package rules
+
+import (
+	"bytes"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	onlyMessages       = "stdio.stdout-only-messages"
+	newlineDelimited   = "stdio.newline-delimited"
+	noEmbeddedNewlines = "stdio.no-embedded-newlines"
+)
+
+// stdoutRules leave stdio.one-message-per-line to base.batch-not-emitted, which
+// has the better basis, and to stdio.newline-delimited: it has no breach of its
+// own.
+func stdoutRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.stdout-purity",
+			Title:        "nothing but messages on stdout, from start to exit",
+			Requirements: []string{onlyMessages},
+			Start:        stateless(Fold{See: purity}),
+		},
+		{
+			ID:           "rule.line-framing",
+			Title:        "one message a line, no line in a message",
+			Requirements: []string{newlineDelimited, noEmbeddedNewlines},
+			Start:        stateless(Fold{See: framing}),
+		},
+	}
+}
+
+func purity(s *Session, e *transcript.Event, out *Out) {
+	if e.Kind == transcript.Flooded {
+		flood(e, out)
+		return
+	}
+	if e.Kind != transcript.Received {
+		return
+	}
+	got := s.reading(e)
+	if got == nil {
+		return
+	}
+	d := verdict.Deviation{Requirement: onlyMessages, At: got.positions(), Permitted: "JSON-RPC messages alone; logs and banners belong on stderr"}
+	switch got.shape {
+	case foreign:
+		d.Summary, d.Seen = "Stdout carries text that is no MCP message.", excerpt(got.events[0].Raw)
+		if e.Frame.Readable() && !e.Frame.Has(wire.TrailingText) || len(got.events) > 1 {
+			d.Summary = "Stdout carries JSON that is no MCP message."
+		}
+		out.Found(d)
+	case truncated:
+		if s.InputClosed || s.Signalled {
+			return // we cut it off
+		}
+		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.last().Raw)
+		out.Found(d)
+	case blank:
+		d.Summary, d.Seen, d.Weight = "Stdout carries blank lines.", "a line without a message", verdict.AtMostWarning
+		out.Found(d)
+	case unread:
+	case plain:
+		if got.batch && len(got.messages) == 0 { // an empty batch is judged as a batch, where those are not known or were asked for
+			if s.Revision().Batches() && s.batches == 0 {
+				d.Summary, d.Seen = "Stdout carries JSON that is no MCP message.", excerpt(e.Raw)
+				out.Found(d)
+			}
+			return
+		}
+		out.Subject(onlyMessages)
+	default:
+		out.Subject(onlyMessages)
+	}
+}
+
+// flood judges a line without end. A message may well be longer than what the
+// harness takes in, so that one that begins as a message passes.
+func flood(e *transcript.Event, out *Out) {
+	head := bytes.TrimSpace(e.Raw)
+	if len(head) == 0 || bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"jsonrpc"`)) {
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: onlyMessages,
+		Summary:     "Stdout is flooded with what is no MCP message.",
+		Permitted:   "JSON-RPC messages alone, each ended by a newline",
+		Seen:        e.Detail + ": " + excerpt(e.Raw),
+		At:          at(e),
+	})
+}
+
+func framing(s *Session, e *transcript.Event, out *Out) {
+	if e.Kind != transcript.Received {
+		return
+	}
+	got := s.reading(e)
+	if got == nil || len(got.messages) == 0 && got.shape != headed {
+		return
+	}
+	d := verdict.Deviation{Requirement: newlineDelimited, At: got.positions(), Seen: excerpt(e.Raw)}
+	switch got.shape {
+	case joined:
+		d.Summary, d.Permitted = "Several messages stand on one line.", "a newline behind each message"
+		out.Found(d)
+	case headed:
+		d.Summary, d.Permitted = "Messages are framed by headers.", "each message on a line of its own, without headers"
+		out.Found(d)
+	case spread:
+		d.Requirement = noEmbeddedNewlines
+		d.Summary, d.Permitted = "A message is spread over several lines.", "a message without raw newlines; within strings they are written as \\n"
+		d.Seen = excerpt(got.events[0].Raw) + " and so on in the next lines"
+		out.Found(d)
+		out.Elsewhere(newlineDelimited)
+	case plain:
+		out.Subject(newlineDelimited)
+		if bytes.HasSuffix(e.Raw, []byte("\r")) {
+			d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
+			d.Summary, d.Permitted, d.Seen = "Lines end with a carriage return before the newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"
+			out.Found(d)
+		} else {
+			out.Subject(noEmbeddedNewlines)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package rules
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// stray is a response whose id is that of no request.
+type stray struct {
+	event   *transcript.Event
+	message *wire.Message
+
+	class strayClass
+	of    *Asked // the request it was meant for, if any
+	told  *told  // toNotification: the notification it answers
+}
+
+// strayClass says what a stray is, and so which one requirement it offends.
+type strayClass int
+
+const (
+	unsolicited    strayClass = iota // it answers nothing
+	excused                          // it answers what could not be read
+	respelled                        // the same id, written in another way
+	echoed                           // it answers a request, with the id changed
+	rounded                          // that, where the id was beyond 2^53-1
+	idless                           // an error without an id, though the request could be read
+	toNotification                   // it answers a notification
+)
+
+// maxStrays bounds the work for a server that sends nothing but strays; those
+// beyond it answer nothing.
+const maxStrays = 1000
+
+// attributed returns the responses whose id is that of no request, and says what
+// each of them is. That is known at the end only: what came while a request
+// was pending was not meant for it, if that was answered later.
+func (s *Session) attributed() []*stray {
+	if !s.settled {
+		s.settled = true
+		for i, r := range s.strays {
+			if i == maxStrays {
+				break
+			}
+			s.attribute(r)
+			if r.of != nil {
+				r.of.mistaken = r
+			}
+		}
+	}
+	return s.strays
+}
+
+func (s *Session) attribute(r *stray) {
+	if !r.message.ID.Present() || r.message.ID.IsNull() {
+		s.attributeIDless(r)
+		return
+	}
+	isError := r.message.IsError()
+	if a, class := s.alike(r); a != nil {
+		r.of, r.class = a, class
+		return
+	}
+	if s.garbledMentions(r.message.ID) || isError && s.refusable(r.event) {
+		r.class = excused
+		return
+	}
+	if all := s.unanswered(r.event); len(all) == 1 {
+		r.of, r.class = all[0], echoed
+		return
+	}
+	if n := s.lastTold(r.event); n != nil && isZero(r.message.ID) {
+		r.told, r.class = n, toNotification
+	}
+}
+
+// attributeIDless is for responses with no id, or with null.
+func (s *Session) attributeIDless(r *stray) {
+	isError := r.message.IsError()
+	switch {
+	case isError && s.refusable(r.event):
+		r.class = excused
+		return
+	case !r.message.Has("result") && !isError:
+		r.class = excused // that it is no response at all is said elsewhere
+	}
+	if all := s.unanswered(r.event); len(all) > 0 {
+		r.of = all[0]
+		switch {
+		case r.class == excused:
+		case isError:
+			r.class = idless
+		default:
+			r.class = echoed
+		}
+		return
+	}
+	if n := s.lastTold(r.event); n != nil && r.class != excused {
+		r.told, r.class = n, toNotification
+	}
+}
+
+// refusable tells whether the client sent, before e, what a server may refuse
+// without knowing whose id to give back.
+func (s *Session) refusable(e *transcript.Event) bool {
+	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
+}
+
+// unanswered returns the requests sent before e that were never answered and
+// should have been; those with an illegal id count, as silence may be kept
+// about them, but no wrong answer given.
+func (s *Session) unanswered(e *transcript.Event) []*Asked {
+	var out []*Asked
+	for _, a := range s.order {
+		if a.Event.Seq < e.Seq && len(a.Answers) == 0 && a.mistaken == nil && a.sound && !a.Cancelled && !a.batched && (a.due || !a.LegalID()) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// lastTold returns the last notification that the client sent before e.
+func (s *Session) lastTold(e *transcript.Event) *told {
+	var last *told
+	for _, n := range s.notifications {
+		if n.event.Seq < e.Seq {
+			last = n
+		}
+	}
+	return last
+}
+
+// isZero tells whether the id is what a program puts where it has none.
+func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.Raw() == `""` }
+
+// alike returns the unanswered request whose id the response's id was made
+// from by a known mistake.
+func (s *Session) alike(r *stray) (*Asked, strayClass) {
+	for _, a := range s.order {
+		if a.Event.Seq >= r.event.Seq || len(a.Answers) > 0 || a.mistaken != nil || !a.sound {
+			continue
+		}
+		if class := likeness(a.Message.ID, r.message.ID); class != unsolicited {
+			return a, class
+		}
+	}
+	return nil, unsolicited
+}
+
+// maxSafe is the largest integer that a double tells from its neighbours.
+const maxSafe = 1<<53 - 1
+
+// likeness says how got was made from sent; unsolicited means not at all.
+func likeness(sent, got wire.ID) strayClass {
+	if sameJSON(sent, got) {
+		return respelled
+	}
+	x, isNumber := number(sent)
+	y, gotNumber := number(got)
+	if isNumber && gotNumber {
+		switch {
+		case sent.IsInteger() && math.Abs(x) > maxSafe:
+			if closeTo(x, y) {
+				return rounded
+			}
+		case x == y:
+			return respelled
+		case !sent.IsInteger() && (y == math.Trunc(x) || y == math.Round(x) || y == math.Ceil(x)):
+			return echoed
+		}
+		return unsolicited
+	}
+	a, b := bare(sent), bare(got)
+	switch {
+	case a == b, strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)):
+		return echoed // another type, or another spelling
+	case sent.Raw() == "true" && b == "1", sent.Raw() == "false" && b == "0":
+		return echoed
+	case len(b) >= 16 && strings.HasPrefix(a, b):
+		return echoed // cut
+	}
+	if p, err := strconv.ParseFloat(a, 64); err == nil && gotNumber && (p == y || closeTo(p, y) && math.Abs(p) > maxSafe) {
+		return echoed // the text of a number became one
+	}
+	return unsolicited
+}
+
+// closeTo takes into account what doubles and 64-bit integers make of an
+// integer that they can't hold.
+func closeTo(x, y float64) bool {
+	const limit = 1 << 63
+	return x == y || math.Abs(x-y) <= math.Abs(x)*1e-9 ||
+		math.Abs(x) >= limit && (math.Abs(y) == limit || math.Abs(y) == maxSafe)
+}
+
+func number(id wire.ID) (float64, bool) {
+	if id.Raw() == "" || id.Raw()[0] != '-' && (id.Raw()[0] < '0' || id.Raw()[0] > '9') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(id.Raw(), 64)
+	return f, err == nil
+}
+
+// bare returns the text of an id without the quotes of a string.
+func bare(id wire.ID) string {
+	if text, ok := wire.Text(jsontext.Value(id.Raw())); ok {
+		return text
+	}
+	return id.Raw()
+}
+
+// sameJSON tells whether both ids, of whatever type, are the same JSON value.
+func sameJSON(a, b wire.ID) bool {
+	x, y := jsontext.Value(a.Raw()).Clone(), jsontext.Value(b.Raw()).Clone()
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y) && !a.IsInteger()
+}

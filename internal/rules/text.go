@@ -1,0 +1,37 @@
+package rules
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// shown is how many bytes of the server's text a deviation quotes; the rest
+// stands in the evidence.
+const shown = 160
+
+// excerpt returns the beginning of b, cut at a whole character.
+func excerpt[T ~string | ~[]byte](b T) string {
+	s := string(b)
+	if len(s) <= shown {
+		return s
+	}
+	cut := shown
+	for cut > shown-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", s[:cut], len(s))
+}
+
+// at returns the positions of events, in the order given, without those that
+// are nil or repeat the one before.
+func at(events ...*transcript.Event) []int {
+	var out []int
+	for _, e := range events {
+		if e != nil && (len(out) == 0 || out[len(out)-1] != e.Seq) {
+			out = append(out, e.Seq)
+		}
+	}
+	return out
+}

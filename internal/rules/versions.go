@@ -1,0 +1,179 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	knownVersion     = "versioning.initialize-known-version"
+	respectedSince24 = "versioning.negotiated-version-respected-2024-11-05"
+	respectedSince25 = "versioning.negotiated-version-respected-2025-06-18"
+)
+
+func versionRules() []Rule {
+	return []Rule{
+		{
+			ID:           "rule.known-version",
+			Title:        "the version in the answer to initialize is a revision",
+			Requirements: []string{knownVersion},
+			Start:        stateless(Fold{End: known}),
+		},
+		{
+			ID:           "rule.negotiated-version-respected",
+			Title:        "nothing that the negotiated revision does not have yet",
+			Requirements: []string{respectedSince24, respectedSince25},
+			Start:        stateless(onMessage(respected)),
+		},
+	}
+}
+
+// known leaves alone a version that the client asked for, which is a matter of
+// versioning.initialize-other-version, and drafts, which have names of their own.
+func known(s *Session, out *Out) {
+	a := s.Initialize
+	if a == nil || !a.Succeeded() {
+		return
+	}
+	version, ok := wire.Text(wire.At(a.Replies[0].Result(), "/protocolVersion"))
+	asked, _ := wire.Text(wire.At(a.Message.Params(), "/protocolVersion"))
+	r := spec.Revision(version)
+	switch {
+	case !ok:
+	case r.Published() && r.Era() == spec.Handshake:
+		out.Subject(knownVersion)
+	case version == asked, strings.Contains(strings.ToLower(version), "draft"):
+		out.Elsewhere(knownVersion)
+	default:
+		d := verdict.Deviation{
+			Requirement: knownVersion,
+			Summary:     "The server answers initialize with a version that is no revision.",
+			Permitted:   fmt.Sprintf("one of %v", spec.HandshakeRevisions()),
+			Seen:        "the version " + excerpt(wire.Quote(version)),
+			At:          at(a.Event, a.Answers[0]),
+		}
+		if r.Published() {
+			d.Summary = "The server answers initialize with a revision that has no initialize."
+		}
+		out.Found(d)
+	}
+}
+
+// respected looks for what came with later revisions. Members of objects are
+// never of that kind: each revision lets a server add its own. Arrays are the
+// business of base.batch-not-emitted.
+func respected(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
+	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {
+		return
+	}
+	a := s.Answered(m)
+	if a == s.Initialize || a == nil && m.Method == "" {
+		return
+	}
+	var c *construct
+	if a != nil {
+		c = newInResult(a.Message.Method, m.Result())
+	} else {
+		c = newInMessage(m)
+	}
+	if c == nil {
+		return
+	}
+	if s.Revision().AtLeast(c.since) {
+		out.Subject(respectedSince24)
+		out.Subject(respectedSince25)
+		return
+	}
+	d := verdict.Deviation{
+		Summary:   "The server uses what the negotiated revision does not have yet.",
+		Permitted: "what " + string(s.Revision()) + " knows; this came with " + string(c.since),
+		Seen:      c.name + ": " + excerpt(m.Raw),
+		At:        shownBy(s, e, m),
+	}
+	for _, d.Requirement = range []string{respectedSince24, respectedSince25} {
+		out.Found(d) // the one that exists in the revision
+	}
+}
+
+// construct is something on the wire and the revision that it came with.
+type construct struct {
+	name  string
+	since spec.Revision
+}
+
+// newer returns the construct that came later.
+func newer(a, b *construct) *construct {
+	if a == nil || b != nil && b.since > a.since {
+		return b
+	}
+	return a
+}
+
+// newInMessage returns the newest construct in a request or notification of
+// the server.
+func newInMessage(m *wire.Message) *construct {
+	switch m.Method {
+	case spec.MethodElicit:
+		if mode, _ := wire.Text(wire.At(m.Params(), "/mode")); mode == "url" {
+			return &construct{"elicitation in url mode", spec.V20251125}
+		}
+		return &construct{m.Method, spec.V20250618}
+	case spec.MethodElicitDone, spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksList, spec.MethodTasksCancel, spec.MethodTasksStatus:
+		return &construct{m.Method, spec.V20251125}
+	case spec.MethodSampling:
+		c := &construct{m.Method, spec.V20241105}
+		for _, message := range wire.Elements(wire.At(m.Params(), "/messages")) {
+			c = newer(c, newInContent(wire.At(message, "/content")))
+		}
+		return c
+	case spec.MethodRootsList:
+		return &construct{m.Method, spec.V20241105}
+	}
+	return nil
+}
+
+// newInResult returns the newest construct in the result of a request.
+func newInResult(method string, result jsontext.Value) *construct {
+	if result.Kind() != '{' {
+		return nil
+	}
+	if t, _ := wire.Text(wire.At(result, "/resultType")); t == "input_required" {
+		return &construct{"a result of the type input_required", spec.V20260728}
+	}
+	var c *construct
+	switch method {
+	case spec.MethodToolsCall:
+		content := wire.At(result, "/content")
+		if id := wire.At(result, "/task/taskId"); id != nil && content == nil {
+			return &construct{"a task instead of a result", spec.V20251125}
+		}
+		for _, block := range wire.Elements(content) {
+			c = newer(c, newInContent(block))
+		}
+	case spec.MethodPromptsGet:
+		for _, message := range wire.Elements(wire.At(result, "/messages")) {
+			c = newer(c, newInContent(wire.At(message, "/content")))
+		}
+	}
+	return c
+}
+
+func newInContent(block jsontext.Value) *construct {
+	switch kind, _ := wire.Text(wire.At(block, "/type")); kind {
+	case "audio":
+		return &construct{"audio content", spec.V20250326}
+	case "resource_link":
+		return &construct{"a resource link", spec.V20250618}
+	case "text", "image", "resource":
+		return &construct{kind + " content", spec.V20241105}
+	default:
+		return nil
+	}
+}
