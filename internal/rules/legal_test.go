@@ -46,6 +46,12 @@ func legal() []scene {
 			> [{"jsonrpc":"2.0","id":5,"method":"ping"}]
 			< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}
 			= fence 1`},
+		{name: "a refused initialize in a batch", revision: spec.V20250326, script: `
+			> [` + hello(spec.V20250326) + `]
+			< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}
+			? gave-up "hello"
+			> {"jsonrpc":"2.0","id":"again","method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+			< {"jsonrpc":"2.0","id":"again","result":{"protocolVersion":"2025-03-26","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`},
 		{name: "a refused invalid member", revision: spec.V20250326, script: `
 			= hello
 			> [1,{"jsonrpc":"2.0","id":5,"method":"ping"}]

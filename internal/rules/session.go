@@ -139,10 +139,10 @@ func (s *Session) noteSent(e *transcript.Event) {
 	legal := sound && f.Readable()
 	if f.Batch {
 		s.batches++
-		legal = legal && len(f.Messages) > 0 && s.Revision().Batches()
+		legal = legal && len(f.Messages) > 0 && s.negotiated.Batches()
 	}
 	for i := range f.Messages {
-		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.Revision().Batches()), f.Batch) {
+		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.negotiated.Batches()), f.Batch) {
 			legal = false
 		}
 	}
