@@ -5,9 +5,13 @@
 package transcript
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -36,9 +40,9 @@ type Event struct {
 	At   time.Duration // since the transcript began
 	Kind Kind
 
-	Raw    []byte      // Sent, Received: the frame without its newline; Stderr: the bytes
+	Raw    []byte      // Sent, Received: the frame without its newline; Stderr: the bytes; Flooded: the head
 	Frame  *wire.Frame // Sent, Received: what the bytes say
-	Detail string      // Signalled, Exited, Remark
+	Detail string      // all others: see the kinds
 
 	// Size is the number of bytes that the frame had; it exceeds len(Raw)
 	// when the frame was longer than the limit and only its head was kept.
@@ -49,12 +53,16 @@ type Event struct {
 	Of int
 	// ExitCode of Exited; -1 when a signal ended the process.
 	ExitCode int
+
+	lost bool // messages were dropped, though all of Raw was kept
 }
 
 // Cut tells whether only the head of the frame was kept.
-func (e *Event) Cut() bool { return e.Size > int64(len(e.Raw)) }
+func (e *Event) Cut() bool { return e.Size > int64(len(e.Raw)) || e.lost }
 
-// Messages returns the JSON-RPC messages of a Sent or Received event.
+// Messages returns the JSON-RPC messages of a Sent or Received event. Those of
+// a frame of which only the head was kept have lost their bytes: their members
+// are there, without values.
 func (e *Event) Messages() []wire.Message {
 	if e.Frame == nil {
 		return nil
@@ -69,16 +77,29 @@ type Transcript struct {
 	mu     sync.Mutex
 	events []*Event
 	grown  chan struct{} // closed and replaced when an event is added
-	kept   int64         // bytes of Raw kept
+	kept   int64         // what is kept of the server's output, see weigh
 	limit  int64
 }
 
-// DefaultLimit bounds the bytes that a transcript keeps of the server's
-// output; past it only heads of frames are kept.
+// DefaultLimit bounds, in bytes, what a transcript keeps of the server's
+// output: the frames, and what it takes to hold their messages. Past it frames
+// that take more than 8 KiB lose all but their head and what identifies their
+// messages. Whoever feeds the transcript bounds the number of events, and what
+// we send ourselves is always kept whole.
 const DefaultLimit = 48 << 20
 
-// headKept is how much of a frame is kept once the limit is reached.
-const headKept = 4 << 10
+const (
+	// wholeKept is the weight up to which a frame is kept whole though the
+	// limit is reached.
+	wholeKept = 8 << 10
+	// headKept is how much is kept of the others, and again how much of that
+	// which identifies their messages.
+	headKept = wholeKept / 2
+	// messageCost and memberCost are what it takes to hold a message, and a
+	// member of one, beside the bytes, in round numbers.
+	messageCost = 256
+	memberCost  = 128
+)
 
 // New returns an empty transcript that begins now.
 func New() *Transcript {
@@ -94,16 +115,16 @@ func (t *Transcript) Add(e Event) *Event {
 	if e.Size == 0 {
 		e.Size = int64(len(e.Raw))
 	}
+	weight := weigh(&e)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.Kind != Sent && t.kept+int64(len(e.Raw)) > t.limit && len(e.Raw) > headKept {
-		head := append([]byte(nil), e.Raw[:headKept]...)
-		e.Raw = head
-		if e.Frame != nil { // what was read stays known, the bytes do not
-			e.Frame = &wire.Frame{Raw: head, Problems: e.Frame.Problems, Batch: e.Frame.Batch, Messages: slim(e.Frame.Messages)}
+	if e.Kind != Sent {
+		if t.kept+weight > t.limit && weight > wholeKept {
+			e.cut()
+			weight = weigh(&e)
 		}
+		t.kept += weight
 	}
-	t.kept += int64(len(e.Raw))
 	e.Seq, e.At = len(t.events), time.Since(t.start)
 	t.events = append(t.events, &e)
 	close(t.grown)
@@ -111,11 +132,71 @@ func (t *Transcript) Add(e Event) *Event {
 	return &e
 }
 
-// slim keeps what identifies a message and drops its payload.
+// weigh returns about how many bytes it takes to keep e. Values of members
+// lie inside Raw; names and ids are copies.
+func weigh(e *Event) int64 {
+	n := int64(len(e.Raw))
+	for i := range e.Messages() {
+		n += identity(&e.Frame.Messages[i])
+	}
+	if e.Frame != nil {
+		for _, p := range e.Frame.Problems {
+			n += int64(len(p.Pointer) + len(p.Detail))
+		}
+	}
+	return n
+}
+
+// identity is the weight of a message without its payload.
+func identity(m *wire.Message) int64 {
+	n := messageCost + len(m.ID.Raw()) + len(m.Method)
+	for _, name := range m.Names {
+		n += memberCost + len(name)
+	}
+	return int64(n)
+}
+
+// cut keeps the head of the frame and what identifies its messages, and lets
+// go of the bytes.
+func (e *Event) cut() {
+	e.Raw = bytes.Clone(e.Raw[:min(len(e.Raw), headKept)])
+	e.lost = true
+	if e.Frame != nil {
+		e.Frame = &wire.Frame{Raw: e.Raw, Problems: slimProblems(e.Frame.Problems), Batch: e.Frame.Batch, Messages: slim(e.Frame.Messages)}
+	}
+}
+
+// slim drops the payload of messages, and then all that does not fit.
 func slim(in []wire.Message) []wire.Message {
-	out := make([]wire.Message, 0, len(in))
-	for _, m := range in {
-		out = append(out, wire.Message{Kind: m.Kind, ID: m.ID, Method: m.Method, Names: m.Names})
+	var out []wire.Message
+	left := int64(headKept)
+	for i := range in {
+		m := &in[i]
+		if left -= identity(m); left < 0 {
+			break
+		}
+		members := make(map[string]jsontext.Value, len(m.Names))
+		for _, name := range m.Names {
+			members[name] = nil
+		}
+		if m.Members == nil {
+			members = nil
+		}
+		out = append(out, wire.Message{Kind: m.Kind, ID: m.ID, Method: m.Method, Members: members, Names: m.Names})
+	}
+	return out
+}
+
+// slimProblems drops pointers and details that a server made long.
+func slimProblems(in []wire.Problem) []wire.Problem {
+	out := slices.Clone(in)
+	for i := range out {
+		if len(out[i].Pointer) > headKept/8 {
+			out[i].Pointer = ""
+		}
+		if len(out[i].Detail) > headKept/8 {
+			out[i].Detail = ""
+		}
 	}
 	return out
 }
@@ -130,8 +211,8 @@ func (t *Transcript) Len() int {
 	return len(t.events)
 }
 
-// From returns the events at position pos and later. The slice is the
-// caller's, the events are shared and must not be altered.
+// From returns the events at position pos, which is 0 or more, and later. The
+// slice is the caller's, the events are shared and must not be altered.
 func (t *Transcript) From(pos int) []*Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,8 +222,8 @@ func (t *Transcript) From(pos int) []*Event {
 	return append([]*Event(nil), t.events[pos:]...)
 }
 
-// Wait returns the events from position pos on, waiting for at least one;
-// it ends with the context's cause.
+// Wait returns the events from position pos on, waiting for at least one. Only
+// when there is none it ends with the context: the error is its cause.
 func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {
 	for {
 		t.mu.Lock()

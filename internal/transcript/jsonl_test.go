@@ -1,0 +1,148 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+var sameEvents = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Event{}), cmp.AllowUnexported(wire.ID{})}
+
+func TestWrite(t *testing.T) {
+	var b bytes.Buffer
+	err := Write(&b, []*Event{
+		{Seq: 0, At: 5, Kind: Opened, Detail: "./server"},
+		{Seq: 1, At: 10, Kind: Sent, Raw: []byte(`{"id":1}<&>`), Size: 11},
+		{Seq: 2, At: 20, Kind: Received, Raw: []byte("\xff"), Size: 100},
+		{Seq: 3, At: 30, Kind: Received, Unterminated: true},
+		{Seq: 4, At: 40, Kind: GaveUp, Of: 1},
+		{Seq: 5, At: 50, Kind: Exited, Detail: "signal: killed", ExitCode: -1},
+		{Seq: 6, At: 60, Kind: Exited},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"seq":0,"at":5,"kind":"opened","detail":"./server"}
+{"seq":1,"at":10,"kind":"sent","raw":"{\"id\":1}<&>"}
+{"seq":2,"at":20,"kind":"received","rawBase64":"/w==","size":100}
+{"seq":3,"at":30,"kind":"received","raw":"","unterminated":true}
+{"seq":4,"at":40,"kind":"gave-up","of":1}
+{"seq":5,"at":50,"kind":"exited","detail":"signal: killed","exitCode":-1}
+{"seq":6,"at":60,"kind":"exited","exitCode":0}
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestWriteSaysWhatFailed(t *testing.T) {
+	full := errors.New("disk full")
+	w := writerFunc(func([]byte) (int, error) { return 0, full })
+	if err := Write(w, []*Event{{Kind: Opened}}); !errors.Is(err, full) {
+		t.Errorf("the error is %v", err)
+	}
+	if err := Write(w, []*Event{{Kind: Remark, Detail: strings.Repeat("x", 1<<20)}}); !errors.Is(err, full) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	raws := rapid.OneOf(
+		rapid.SliceOf(rapid.Byte()),
+		rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) }),
+		rapid.Just([]byte(`{"jsonrpc":"2.0","id":1,"result":{"x":"\ud800"}}`)),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		var events []*Event
+		for seq := range rapid.IntRange(0, 8).Draw(t, "events") {
+			e := &Event{Seq: seq, At: time.Duration(rapid.Int64Min(0).Draw(t, "at")), Kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
+			e.Detail = rapid.String().Draw(t, "detail")
+			switch e.Kind {
+			case Sent, Received:
+				e.Raw, e.Unterminated = raws.Draw(t, "raw"), rapid.Bool().Draw(t, "unterminated")
+				e.Frame = wire.Parse(e.Raw)
+			case Stderr, Flooded:
+				e.Raw = raws.Draw(t, "raw")
+			case GaveUp:
+				if seq == 0 {
+					e.Kind = Remark
+				} else {
+					e.Of = rapid.IntRange(0, seq-1).Draw(t, "of")
+				}
+			case Exited:
+				e.ExitCode = rapid.Int().Draw(t, "exit code")
+			}
+			e.Size = int64(len(e.Raw)) + rapid.Int64Range(0, 3).Draw(t, "more")
+			events = append(events, e)
+		}
+		var b bytes.Buffer
+		if err := Write(&b, events); err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(b.Bytes(), []byte("\n")); n != len(events) {
+			t.Fatalf("%d events stand on %d lines", len(events), n)
+		}
+		got, err := Read(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(events, got, sameEvents); diff != "" {
+			t.Fatalf("read back (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestReadNamesTheLine(t *testing.T) {
+	const first = `{"seq":0,"at":1,"kind":"opened"}` + "\n"
+	for _, c := range []struct{ name, second, want string }{
+		{"no JSON", "x", "line 2 of the transcript: it is no event: invalid character 'x'"},
+		{"no object", "[]", "line 2 of the transcript: it is no event: json: cannot unmarshal array"},
+		{"blank", " ", "line 2 of the transcript: it is empty"},
+		{"cut short", `{"seq":1,`, "line 2 of the transcript: it is no event: unexpected end"},
+		{"a line is missing", `{"seq":2,"at":1,"kind":"opened"}`, "line 2 of the transcript: seq is 2 and must be 1"},
+		{"unknown kind", `{"seq":1,"at":1,"kind":"open"}`, `line 2 of the transcript: kind "open" is not known`},
+		{"negative time", `{"seq":1,"at":-1,"kind":"opened"}`, "line 2 of the transcript: at is -1"},
+		{"bytes twice", `{"seq":1,"at":1,"kind":"sent","raw":"","rawBase64":""}`, "both raw and rawBase64"},
+		{"no bytes", `{"seq":1,"at":1,"kind":"sent"}`, "kind sent needs raw"},
+		{"no base64", `{"seq":1,"at":1,"kind":"sent","rawBase64":"?"}`, "rawBase64: illegal base64"},
+		{"too small", `{"seq":1,"at":1,"kind":"sent","raw":"abc","size":2}`, "size is 2, and there are 3 bytes"},
+		{"of nothing", `{"seq":1,"at":1,"kind":"gave-up"}`, "of must be the seq of an earlier line"},
+		{"of itself", `{"seq":1,"at":1,"kind":"gave-up","of":1}`, "of must be the seq of an earlier line"},
+		{"no exit code", `{"seq":1,"at":1,"kind":"exited"}`, "exitCode is missing"},
+		{"too long", strings.Repeat(" ", 300), "line 2 of the transcript is longer than 200 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events, err := read(strings.NewReader(first+c.second), 200)
+			if err == nil || !strings.Contains(err.Error(), c.want) || len(events) != 1 {
+				t.Errorf("%d events and the error %v, want 1 and %q", len(events), err, c.want)
+			}
+		})
+	}
+	broken := errors.New("broken")
+	if _, err := Read(iotest.ErrReader(broken)); !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestReadSkipsWhatItDoesNotKnow(t *testing.T) {
+	events, err := Read(strings.NewReader(`{"seq":0,"at":1,"kind":"remark","detail":"x","later":{}}`))
+	if err != nil || len(events) != 1 || events[0].Detail != "x" {
+		t.Errorf("%v, %v", events, err)
+	}
+	if events, err := Read(strings.NewReader("")); err != nil || len(events) != 0 {
+		t.Errorf("%v, %v", events, err)
+	}
+}
