@@ -75,7 +75,7 @@ func (a *app) selftest(chosen []faults.Fault, faultless, full, verbose bool, fil
 	started := time.Now()
 	n := 0
 	results := selftest.Run(a.ctx, selftest.Options{
-		Faults: chosen, Faultless: faultless, Full: full, Workers: 6 * runtime.GOMAXPROCS(0),
+		Faults: chosen, Faultless: faultless, Full: full, Workers: 24 * runtime.GOMAXPROCS(0),
 		Command: []string{self, "serve", "--fault"},
 		Each: func(r selftest.Result) {
 			n++
@@ -131,4 +131,3 @@ func (a *app) printMatrix(results []selftest.Result, verbose bool) (bad int) {
 	fmt.Fprintln(a.Out)
 	return bad
 }
-

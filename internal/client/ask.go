@@ -23,7 +23,9 @@ type Reply struct {
 func (r *Reply) Answered() bool { return r.Message != nil }
 
 // Succeeded tells whether the answer is a result.
-func (r *Reply) Succeeded() bool { return r.Answered() && r.Message.Has("result") && !r.Message.IsError() }
+func (r *Reply) Succeeded() bool {
+	return r.Answered() && r.Message.Has("result") && !r.Message.IsError()
+}
 
 // Ask sends a request and waits for its answer, as long as the conversation's
 // timeout allows. Params may be nil.
@@ -71,7 +73,7 @@ func (c *Conversation) Settle(ctx context.Context, from int, id wire.ID) *Reply 
 	fence := c.Fence(ctx)
 	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
 	defer cancel()
-	resume := c.opts.Idle()
+	resume := c.Idle()
 	defer resume()
 	return c.AwaitReply(grace, from, id)
 }
@@ -125,7 +127,7 @@ func (c *Conversation) Quiet(ctx context.Context) error {
 	if err := c.Fence(ctx); err != nil {
 		return err
 	}
-	resume := c.opts.Idle()
+	resume := c.Idle()
 	defer resume()
 	select {
 	case <-time.After(c.Grace()):

@@ -38,6 +38,7 @@ type Conversation struct {
 	nextID  int64
 	slowest time.Duration // of the answers so far, initialize excepted
 	server  Server
+	lend    func() (resume func()) // Options.Idle, or what SetIdle put in its place
 }
 
 // Server is what the server said in the handshake, or in server/discover.
@@ -63,7 +64,7 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	if err != nil {
 		return nil, err
 	}
-	c.link = link
+	c.link, c.lend = link, c.opts.Idle
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	go c.pump()
 	return c, nil
@@ -71,6 +72,22 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 
 // Options returns how the conversation is held, defaults filled in.
 func (c *Conversation) Options() Options { return c.opts }
+
+// SetIdle replaces Options.Idle from now on.
+func (c *Conversation) SetIdle(idle func() (resume func())) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lend = idle
+}
+
+// Idle says that the caller begins to wait for nothing to happen, so that
+// others may work meanwhile; the function it returns ends that.
+func (c *Conversation) Idle() (resume func()) {
+	c.mu.Lock()
+	lend := c.lend
+	c.mu.Unlock()
+	return lend()
+}
 
 // Revision returns the revision that the client asked for.
 func (c *Conversation) Revision() spec.Revision { return c.opts.Revision }

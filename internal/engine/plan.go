@@ -97,19 +97,29 @@ func (r *run) runUnits(ctx context.Context) {
 			started.Go(func() { defer func() { <-workers }(); start(u) })
 		}
 	}
-	first := slices.IndexFunc(r.units, func(u *unit) bool { return !u.shares })
-	if first < 0 {
-		first = len(r.units)
+	var sharingUnits, others, exclusive []*unit
+	for _, u := range r.units {
+		switch {
+		case u.shares:
+			sharingUnits = append(sharingUnits, u)
+		case u.alone:
+			exclusive = append(exclusive, u)
+		default:
+			others = append(others, u)
+		}
 	}
-	unused := r.unused(r.units[:first])
-	background(r.units[:first])
+	unused := r.unused(sharingUnits)
+	background(sharingUnits)
+	background(others)
 	if r.probePass != nil {
 		// The probe's conversations live on in the sharing units; when those
 		// are done, the right to have them ends.
 		started.Wait()
-		go func() { sharing.Wait(); r.endAll(unused); r.probePass.leave() }()
+		sharing.Wait()
+		r.endAll(unused)
+		r.probePass.leave()
 	}
-	background(r.units[first:])
+	background(exclusive)
 	started.Wait()
 	all.Wait()
 }

@@ -48,6 +48,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 	o := &opener{r: r, revision: u.revision, pass: pass, shared: shared}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
+		shared.conv.SetIdle(pass.idle)
 	}
 	if u.shares {
 		_, _ = o.Shared(ctx) // what goes wrong here, the rules and the cases see

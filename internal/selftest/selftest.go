@@ -136,9 +136,9 @@ func Revisions(f faults.Fault) []spec.Revision {
 }
 
 // try finds out one row.
-func (o *Options) try(ctx context.Context, j job) Result {
+func (o *Options) try(ctx context.Context, j job) (res Result) {
 	started := time.Now()
-	res := Result{Fault: j.fault.ID, Requirement: j.fault.Requirement, Title: j.fault.Title, Revision: j.revision}
+	res = Result{Fault: j.fault.ID, Requirement: j.fault.Requirement, Title: j.fault.Title, Revision: j.revision}
 	defer func() { res.Took = time.Since(started) }()
 	if !j.whole {
 		p, err := o.judge(ctx, j, engine.Selection{Focus: []string{j.fault.Requirement}})

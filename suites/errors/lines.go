@@ -144,16 +144,14 @@ func linesFor(r spec.Revision, t spec.Transport) []line {
 	return out
 }
 
-// fill returns the frame for one conversation, and the id that an answer
-// may have; none where it can't be read.
-func (l *line) fill(c *client.Conversation) ([]byte, wire.ID) {
-	frame := strings.ReplaceAll(l.frame, "METHOD", c.Harmless())
-	if strings.Contains(frame, "ID") {
-		frame = strings.ReplaceAll(frame, "ID", c.NewID().Raw())
+// fill returns the frame for one conversation, the id that an answer may
+// have (none where it can't be read), and the number that it was made of.
+func (l *line) fill(c *client.Conversation) (frame []byte, id, stem wire.ID) {
+	stem = c.NewID()
+	text := strings.ReplaceAll(l.frame, "METHOD", c.Harmless())
+	frame = []byte(strings.ReplaceAll(text, "ID", stem.Raw()))
+	if l.readable {
+		id = wire.Parse(frame).Messages[0].ID
 	}
-	if !l.readable {
-		return []byte(frame), wire.ID{}
-	}
-	f := wire.Parse([]byte(frame))
-	return []byte(frame), f.Messages[0].ID
+	return frame, id, stem
 }

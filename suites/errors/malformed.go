@@ -3,6 +3,7 @@ package errors
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -20,10 +21,10 @@ func malformed() suite.Case {
 		Title:        "Sends what is no JSON or no message, one after the other, and a request after each",
 		Requirements: []string{parseError, invalidRequest, nullID, refusedBatch},
 		Run: func(ctx context.Context, t *suite.T) {
-			rest := linesFor(t.Revision, t.Transport)
+			rest, unsure := linesFor(t.Revision, t.Transport), false
 			for deaf := 0; len(rest) > 0 && deaf < maxDeaf; {
-				w := walk{c: t.Start(ctx, client.Options{})}
-				rest = w.send(ctx, rest)
+				w := &walk{c: t.Start(ctx, client.Options{})}
+				rest, unsure = w.send(ctx, rest, unsure)
 				w.await(ctx)
 				if ctx.Err() != nil {
 					t.GiveUp("the case ran out of time")
@@ -51,9 +52,10 @@ const (
 // probe is one line that was sent.
 type probe struct {
 	line
-	id       wire.ID
-	sent     int // its position in the record
-	until    int // the position after the answer to the fence behind it
+	id       wire.ID // that an answer may have; none where it can't be read
+	stem     wire.ID // the number that the id was made of
+	sent     int     // its position in the record
+	until    int     // the position after the answer to the fence behind it
 	fate     fate
 	reply    *wire.Message // the first answer, nil if none came
 	event    *transcript.Event
@@ -66,30 +68,45 @@ type walk struct {
 	from   int // where the lines begin in the record
 	probes []*probe
 	sent   map[string]bool // keys of all ids sent
+	over   bool            // nothing more can come
 }
 
 // send sends lines, a fence behind each, until one ends the server or makes
-// it deaf, and returns those that are left.
-func (w *walk) send(ctx context.Context, lines []line) (rest []line) {
+// it deaf, and returns those that are left. A server may answer another
+// request before it ends, so that its end may belong to the line before, too:
+// then both are left, and unsure. The first of two such lines is followed by
+// a longer wait, and so is the last of all.
+func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
 	w.from = w.c.Record.Len()
 	for i, l := range lines {
-		frame, id := l.fill(w.c)
-		p := &probe{line: l, id: id, sent: w.c.Record.Len()}
+		p := &probe{line: l, sent: w.c.Record.Len()}
+		var frame []byte
+		frame, p.id, p.stem = l.fill(w.c)
 		w.probes = append(w.probes, p)
 		_ = w.c.Send(ctx, frame) // that it can't be sent, the fence shows
-		err := w.c.Fence(ctx)
+		fence := w.c.Fence
+		if unsure && i == 0 || i == len(lines)-1 {
+			fence = w.c.Quiet
+		}
+		err := fence(ctx)
 		p.until = w.c.Record.Len()
-		switch {
-		case err == nil && w.c.Alive():
+		if err == nil && w.c.Alive() {
 			continue
+		}
+		w.over = true
+		certain := i == 0 || unsure && i == 1
+		switch {
 		case errors.Is(err, client.ErrUnanswered) && w.c.Alive():
 			p.fate = deafened
-		default: // an end shows first in that nothing can be sent
+		case certain: // an end shows first in that nothing can be sent
 			p.fate = died
+		default:
+			w.probes = w.probes[:i-1]
+			return lines[i-1:], true
 		}
-		return lines[i+1:]
+		return lines[i+1:], false
 	}
-	return nil
+	return nil, false
 }
 
 // await sorts the answers to the lines, those that came and those that are
@@ -100,7 +117,7 @@ func (w *walk) await(ctx context.Context) {
 	for _, e := range events {
 		w.take(e)
 	}
-	if w.waiting() && w.probes[len(w.probes)-1].fate == survived {
+	if !w.over && w.waiting() {
 		_, _ = w.c.SettleFor(ctx, len(events), func(e *transcript.Event) bool {
 			w.take(e)
 			return !w.waiting()
@@ -110,12 +127,7 @@ func (w *walk) await(ctx context.Context) {
 
 // waiting tells whether an answer is still missed.
 func (w *walk) waiting() bool {
-	for _, p := range w.probes {
-		if p.reply == nil && !p.silence {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.probes, func(p *probe) bool { return p.reply == nil && !p.silence })
 }
 
 func (w *walk) take(e *transcript.Event) {
@@ -130,25 +142,26 @@ func (w *walk) take(e *transcript.Event) {
 	}
 }
 
-// assign finds the line that a response answers: the one with its id; for a
-// response without a usable one the line before it, or, when that has its
-// answer, the first that has none.
+// assign finds the line that a response answers, which is the first of these
+// that has no answer yet: the one with its id; the one whose id it seems to be
+// made of; for a result without an id the one with id null; the one that it
+// followed at once; and any that still misses its answer.
 func (w *walk) assign(e *transcript.Event, m *wire.Message) {
 	usable := m.ID.Present() && !m.ID.IsNull()
-	var match *probe
-	for _, p := range w.probes {
-		switch {
-		case p.reply != nil:
-		case usable && p.id.Present() && p.id.Same(m.ID):
-			match = p
-		case usable && w.sent[m.ID.Key()]: // an answer to somebody else
-		case e.Seq >= p.sent && e.Seq < p.until, match == nil && e.Seq >= p.until && !p.silence && !usable:
-			match = p
+	foreign := usable && !w.sent[m.ID.Key()]
+	ways := []func(*probe) bool{
+		func(p *probe) bool { return usable && p.id.Present() && p.id.Same(m.ID) },
+		func(p *probe) bool { return foreign && p.stem.Same(m.ID) },
+		func(p *probe) bool { return !usable && m.Has("result") && p.requirement == nullID },
+		func(p *probe) bool { return (foreign || !usable) && e.Seq < p.until },
+		func(p *probe) bool { return (foreign || !usable) && !p.silence },
+	}
+	for _, way := range ways {
+		i := slices.IndexFunc(w.probes, func(p *probe) bool { return p.reply == nil && p.sent <= e.Seq && way(p) })
+		if i >= 0 {
+			p := w.probes[i]
+			p.reply, p.event, p.invented = m, e, foreign
+			return
 		}
 	}
-	if match == nil {
-		return
-	}
-	match.reply, match.event = m, e
-	match.invented = usable && !w.sent[m.ID.Key()]
 }

@@ -44,6 +44,17 @@ func TestFaults(t *testing.T) {
 		{"a declared list refused", "lifecycle.serves", refuse(spec.MethodPromptsList, no),
 			[]string{"lifecycle.serves-after-initialized: A list of a declared capability is refused after initialized. (warning)"}},
 
+		{"a declared list never answered", "lifecycle.serves", refuse(spec.MethodPromptsList, refserver.Unanswered),
+			[]string{"lifecycle.serves-after-initialized: A list of a declared capability is not answered after initialized. (warning)"}},
+		{"ended by initialized", "lifecycle.serves", func() refserver.Seams {
+			return refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+				if n.Method == spec.MethodInitialized {
+					n.Session.Exit(1)
+				}
+				next(n)
+			}}
+		}, []string{"lifecycle.serves-after-initialized: The server ends after initialized. (warning)"}},
+
 		{"undeclared and unknown", "lifecycle.undeclared-capabilities", undeclaring(unknown), nil},
 		{"undeclared and refused otherwise", "lifecycle.undeclared-capabilities", undeclaring(no),
 			[]string{"lifecycle.undeclared-capability-error: A method of a capability that was not declared is refused with another code than that of an unknown method. (note)"}},

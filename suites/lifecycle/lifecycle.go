@@ -79,7 +79,7 @@ func Cases() []suite.Case {
 // end closes a conversation before the next is opened: some servers tolerate
 // no second copy of themselves. Others may work while this one exits.
 func end(c *client.Conversation) {
-	defer c.Options().Idle()()
+	defer c.Idle()()
 	c.Close()
 }
 

@@ -70,7 +70,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 // asksToEnd sends a request that other protocols end with.
 func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	r := c.Ask(ctx, method, nil)
-	if r.Sent != nil && ended(ctx, c, r) {
+	if ended(ctx, c, r) {
 		deviates(t, c, r, noShutdown, "A request named shutdown or exit ends the server.", "an error: there is no such method")
 		return
 	}
@@ -117,7 +117,7 @@ func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	wait, cancel := context.WithTimeout(ctx, c.Options().Patience.AfterClose)
 	defer cancel()
-	defer c.Options().Idle()()
+	defer c.Idle()()
 	farewell, err := c.Await(wait, from, isFarewell)
 	if err != nil {
 		return // it ended, or did not, without a word

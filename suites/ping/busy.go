@@ -67,7 +67,7 @@ func pingBeside(ctx context.Context, t *suite.T, tool string, arguments map[stri
 	}
 	asked(ctx, t, c, c.Ask(ctx, spec.MethodPing, nil))
 	// The conversation is shared: it is left with nothing in flight.
-	defer c.Options().Idle()()
+	defer c.Idle()()
 	c.AwaitReply(wait, from, id)
 }
 

@@ -35,7 +35,7 @@ func duringHandshake(ctx context.Context, t *suite.T) {
 
 // end closes a conversation; others may work while its server exits.
 func end(c *client.Conversation) {
-	defer c.Options().Idle()()
+	defer c.Idle()()
 	c.Close()
 }
 

@@ -173,7 +173,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 func awaitExit(ctx context.Context, c *client.Conversation) bool {
 	ctx, cancel := context.WithTimeout(ctx, exitTime)
 	defer cancel()
-	resume := c.Options().Idle()
+	resume := c.Idle()
 	defer resume()
 	for pos := 0; ; {
 		events, err := c.Record.Wait(ctx, pos)
