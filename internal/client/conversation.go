@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,13 @@ var ErrEnded = errors.New("the server ended the connection")
 // answered and this one was not.
 var ErrUnanswered = errors.New("the request was not answered")
 
+// ErrNoFence: nor was the fence behind it, so that nothing is known of whether
+// the server has read the request.
+var ErrNoFence = errors.New("the fence behind it was not answered")
+
+// ErrCut: an answer came, and was too long to be kept.
+var ErrCut = errors.New("the answer was too long to be kept")
+
 // Conversation is one client's dealings with a server. Its methods may be
 // called from any goroutine.
 type Conversation struct {
@@ -34,9 +42,11 @@ type Conversation struct {
 	pumped chan struct{} // closed when the pump has returned
 	closed sync.Once
 
+	replies sync.Mutex // held while an answer to the server is written
+
 	mu      sync.Mutex
 	nextID  int64
-	slowest time.Duration // of the answers so far, initialize excepted
+	slowest time.Duration // of the answers so far, see Grace
 	server  Server
 	lend    func() (resume func()) // Options.Idle, or what SetIdle put in its place
 }
@@ -49,8 +59,9 @@ type Server struct {
 	Result          jsontext.Value // the whole result
 }
 
-// Declares tells whether the server declared the capability; a dot leads to
-// a member that must be true, as in resources.subscribe.
+// Declares tells whether the server declared the capability: that it is there,
+// and neither false nor null. A dot leads to a member, as in
+// resources.subscribe.
 func (s Server) Declares(capability string) bool {
 	v, ok := declared(s.Capabilities, capability)
 	return ok && string(v) != "false" && string(v) != "null"
@@ -87,6 +98,14 @@ func (c *Conversation) Idle() (resume func()) {
 	lend := c.lend
 	c.mu.Unlock()
 	return lend()
+}
+
+// HoldReplies keeps the answers to the server's own requests back until
+// release is called: for who sends a message in pieces, between which nothing
+// may stand.
+func (c *Conversation) HoldReplies() (release func()) {
+	c.replies.Lock()
+	return c.replies.Unlock
 }
 
 // Revision returns the revision that the client asked for.
@@ -132,6 +151,8 @@ func (c *Conversation) reply(m *wire.Message) {
 	if frame == nil {
 		return
 	}
+	c.replies.Lock()
+	defer c.replies.Unlock()
 	ctx, cancel := context.WithTimeout(c.ctx, c.opts.Timeout)
 	defer cancel()
 	_ = c.link.Send(ctx, frame) // a server that stopped reading shows it elsewhere
@@ -217,7 +238,9 @@ func (c *Conversation) took(d time.Duration) {
 }
 
 // Grace is how long the absence of something must last before it is believed:
-// three times the slowest answer of this server so far, within 100 ms and 2 s.
+// three times the slowest answer of this server to a single request so far,
+// within 100 ms and 2 s. The answers to initialize, and to the server/discover
+// that opens a conversation, do not count, for they include the server's start.
 func (c *Conversation) Grace() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +260,7 @@ func (c *Conversation) Stderr(n int) string {
 
 func declared(caps map[string]jsontext.Value, path string) (jsontext.Value, bool) {
 	var v jsontext.Value
-	for i, part := range splitDots(path) {
+	for i, part := range strings.Split(path, ".") {
 		var ok bool
 		if i == 0 {
 			v, ok = caps[part]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -156,6 +157,8 @@ func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, request []byte, cut int) *client.Reply {
 	before := c.NewID()
 	first := slices.Concat(c.Request(before, c.Harmless(), nil), []byte("\n"), request[:cut])
+	release := sync.OnceFunc(c.HoldReplies())
+	defer release()
 	from := c.Record.Len()
 	if err := c.SendBytes(ctx, first); err != nil {
 		return &client.Reply{Err: err}
@@ -170,6 +173,7 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 	if err := c.SendBytes(ctx, rest...); err != nil {
 		return &client.Reply{Err: err}
 	}
+	release()
 	r := c.Settle(ctx, from, id)
 	for _, e := range c.Record.From(from) {
 		for i := range e.Messages() {
