@@ -226,20 +226,29 @@ func onBatch(f func(raw []byte) refserver.Verdict) func() refserver.Seams {
 	}
 }
 
-// deafWhileWaiting answers nothing from its first own request to the reply.
+// deafWhileWaiting answers one ping, so that it is known to have pings, and
+// nothing more while a request of its own is unanswered.
 func deafWhileWaiting() refserver.Seams {
-	var waiting sync.Map
+	var mu sync.Mutex
+	waiting, pinged := map[*refserver.Session]bool{}, map[*refserver.Session]bool{}
 	return refserver.Seams{
 		Outgoing: func(o *refserver.Out) {
-			if o.Kind == refserver.OutRequest {
-				waiting.Store(o.Session, true)
-			} else if deaf, _ := waiting.Load(o.Session); deaf == true {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case o.Kind == refserver.OutRequest:
+				waiting[o.Session] = true
+			case waiting[o.Session] && pinged[o.Session]:
 				o.Frames = nil
+			case o.Method == spec.MethodPing:
+				pinged[o.Session] = true
 			}
 		},
 		Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
 			if !bytes.Contains(raw, []byte(`"method"`)) {
-				waiting.Delete(s)
+				mu.Lock()
+				defer mu.Unlock()
+				delete(waiting, s)
 			}
 			return refserver.Pass(raw)
 		},
