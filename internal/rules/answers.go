@@ -89,6 +89,7 @@ func ending(s *Session, a *Asked) string {
 }
 
 func repeated(s *Session, out *Out) {
+	s.attributed()
 	for _, a := range s.All() {
 		if len(a.Answers) == 0 || !a.LegalID() {
 			continue
@@ -119,6 +120,7 @@ func (s *Session) garbledMentions(id wire.ID) bool {
 }
 
 func responseIDs(s *Session, out *Out) {
+	strays := s.attributed()
 	for _, a := range s.All() {
 		for i, m := range a.Replies {
 			if !m.Has("result") && !m.IsError() {
@@ -143,7 +145,7 @@ func responseIDs(s *Session, out *Out) {
 			}
 		}
 	}
-	for _, r := range s.attributed() {
+	for _, r := range strays {
 		if d, ok := strayDeviation(r); ok {
 			out.Found(d)
 			if d.Requirement == errorResponseID {

@@ -47,7 +47,11 @@ func deviant() []scene {
 		{name: "text behind a message", script: `
 			= hello
 			> {"jsonrpc":"2.0","id":1,"method":"ping"}
-			< {"jsonrpc":"2.0","id":1,"result":{}},`, want: []string{"stdio.stdout-only-messages broken"}},
+			< {"jsonrpc":"2.0","id":1,"result":{}} sent`, want: []string{"stdio.stdout-only-messages broken"}},
+		{name: "a comma behind a message", script: `
+			= hello
+			> {"jsonrpc":"2.0","id":1,"method":"ping"}
+			< {"jsonrpc":"2.0","id":1,"result":{}},`, want: []string{"stdio.newline-delimited warning"}},
 		{name: "a goodbye", script: `
 			= hello
 			x close-input
@@ -181,6 +185,14 @@ func deviant() []scene {
 			> {"jsonrpc":"2.0","id":7,"method":"tools/list"}
 			< {"jsonrpc":"2.0","id":1234,"result":{"tools":[]}}
 			? gave-up 7
+			= fence 1`, want: []string{"base.response-id-echo broken"}},
+		{name: "an id cut to that of another request", script: `
+			= hello
+			> {"jsonrpc":"2.0","id":-1,"method":"ping"}
+			> {"jsonrpc":"2.0","id":9007199254740991,"method":"ping"}
+			< {"jsonrpc":"2.0","id":-1,"result":{}}
+			< {"jsonrpc":"2.0","id":-1,"result":{}}
+			? gave-up 9007199254740991
 			= fence 1`, want: []string{"base.response-id-echo broken"}},
 		{name: "a result with id null for a pending request", script: `
 			= hello
@@ -336,6 +348,9 @@ func deviant() []scene {
 			< ` + welcome(spec.V20251125) + `
 			< {"jsonrpc":"2.0","id":1,"method":"roots/list"}
 			> {"jsonrpc":"2.0","method":"notifications/initialized"}`, want: []string{"lifecycle.no-requests-before-initialized warning"}},
+		{name: "initialize refused", script: `
+			> ` + hello(spec.V20251125) + `
+			< {"jsonrpc":"2.0","id":"hello","error":{"code":-32603,"message":"Internal error"}}`, want: []string{"lifecycle.initialize-response broken"}},
 		{name: "no serverInfo", script: `
 			> ` + hello(spec.V20251125) + `
 			< {"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"2025-11-25","capabilities":{}}}`, want: []string{"lifecycle.initialize-response broken"}},

@@ -1,11 +1,45 @@
 package rules
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
+
+// refusedOutright tells whether an initialize without anything odd was refused
+// for another reason than its version, or that there is no initialize here.
+func refusedOutright(a *Asked) bool {
+	m, params := a.Replies[0], a.Message.Params()
+	if !hasError(m) || m.Has("result") || !a.WellFormed || a.batched {
+		return false
+	}
+	version, _ := wire.Text(wire.At(params, "/protocolVersion"))
+	if r := spec.Revision(version); !r.Published() || r.Era() != spec.Handshake {
+		return false
+	}
+	for _, name := range []string{"name", "version"} {
+		if _, ok := wire.Text(wire.At(params, "/clientInfo/"+name)); !ok {
+			return false
+		}
+	}
+	names, _ := wire.Members(wire.At(params, "/capabilities"))
+	if wire.At(params, "/capabilities").Kind() != '{' || slices.ContainsFunc(names, isUnknownCapability) {
+		return false // what it is refused for is judged where it is sent
+	}
+	switch code, _ := m.ErrorCode(); spec.Code(code) {
+	case spec.CodeInvalidParams, spec.CodeMethodNotFound, spec.CodeUnsupported:
+		return false
+	}
+	return !bytes.Contains(bytes.ToLower(m.Member("error")), []byte("version"))
+}
+
+func isUnknownCapability(name string) bool {
+	return !slices.Contains([]string{"roots", "sampling", "elicitation"}, name)
+}
 
 // missingMember returns the first member that the result of initialize should
 // have and does not; a member of the wrong type is there.

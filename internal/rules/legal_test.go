@@ -226,6 +226,12 @@ func legal() []scene {
 		{name: "an unpublished version that the client asked for", script: `
 			> {"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"1900-01-01","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 			< {"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"1900-01-01","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`},
+		{name: "a revision that is refused", script: `
+			> ` + hello(spec.V20251125) + `
+			< {"jsonrpc":"2.0","id":"hello","error":{"code":-32000,"message":"Unsupported protocol version"}}`},
+		{name: "a handshake that is unknown", script: `
+			> ` + hello(spec.V20251125) + `
+			< {"jsonrpc":"2.0","id":"hello","error":{"code":-32601,"message":"Method not found"}}`},
 		{name: "an initialize that is refused, then one that is not", script: `
 			> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
 			< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no version"}}

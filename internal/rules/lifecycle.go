@@ -105,6 +105,16 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Out) {
 
 func initializeResult(s *Session, out *Out) {
 	a := s.Initialize
+	if a != nil && len(a.Replies) > 0 && refusedOutright(a) {
+		out.Found(verdict.Deviation{
+			Requirement: initializeResponse,
+			Summary:     "A sound initialize is answered with an error.",
+			Permitted:   "a result; an error only where the version is not supported",
+			Seen:        excerpt(a.Replies[0].Raw),
+			At:          at(a.Event, a.Answers[0]),
+		})
+		return
+	}
 	if a == nil || !a.Succeeded() || a.Replies[0].Result().Kind() != '{' || a.Answers[0].Cut() {
 		return
 	}

@@ -3,6 +3,8 @@ package rules
 import (
 	"bytes"
 	"regexp"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -20,7 +22,7 @@ const (
 	foreign                // text, or JSON that is no message
 	truncated              // the output ends inside a message
 	spread                 // one message over several lines
-	joined                 // several messages on one line
+	joined                 // something else than a newline parts messages
 	headed                 // headers in front of, or behind, a message
 	unread                 // too long or too deep to be read
 )
@@ -232,13 +234,17 @@ func (r *reading) trailing(f *wire.Frame) {
 		switch {
 		case headerLine.Match(rest):
 			r.shape = headed
-		case len(more) > 0:
+		case len(more) > 0, !bytes.ContainsFunc(rest, isWord):
 			r.shape = joined
 		default:
 			r.shape = foreign
 		}
 	}
 }
+
+// isWord tells whether r could belong to a text. Without any, what follows a
+// message was meant to part it from the next.
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == utf8.RuneError }
 
 // search finds the messages in a text that holds something else, too.
 func search(text []byte) []*wire.Message {

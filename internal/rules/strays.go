@@ -3,6 +3,7 @@ package rules
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,6 +55,7 @@ func (s *Session) attributed() []*stray {
 				r.of.mistaken = r
 			}
 		}
+		s.attributeExtras()
 	}
 	return s.strays
 }
@@ -104,6 +106,28 @@ func (s *Session) attributeIDless(r *stray) {
 	}
 	if n := s.lastTold(r.event); n != nil && r.class != excused {
 		r.told, r.class = n, toNotification
+	}
+}
+
+// attributeExtras looks for second answers to one request that were meant for
+// another: an id may be changed into that of a request, too.
+func (s *Session) attributeExtras() {
+	for _, a := range s.order {
+		for i := min(len(a.Answers), maxStrays) - 1; i > 0; i-- {
+			var all []*Asked
+			for _, b := range s.unanswered(a.Answers[i]) {
+				if b.overdue != nil {
+					all = append(all, b)
+				}
+			}
+			if len(all) != 1 {
+				continue
+			}
+			r := &stray{event: a.Answers[i], message: a.Replies[i], class: echoed, of: all[0]}
+			all[0].mistaken = r
+			s.strays = append(s.strays, r)
+			a.Answers, a.Replies = slices.Delete(a.Answers, i, i+1), slices.Delete(a.Replies, i, i+1)
+		}
 	}
 }
 

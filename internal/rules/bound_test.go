@@ -1,0 +1,44 @@
+package rules_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// A hostile server must not make judging expensive. The bound is generous;
+// work that grows with the square of the lines takes minutes.
+func TestJudgingIsBounded(t *testing.T) {
+	const lines = 5_000
+	ask := new(strings.Builder)
+	ask.WriteString("= hello\n")
+	for i := range 200 {
+		fmt.Fprintf(ask, "> {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/list\"}\n", i)
+	}
+	for name, line := range map[string]string{
+		"strays":       `{"jsonrpc":"2.0","id":"nobody","result":{}}`,
+		"null ids":     `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`,
+		"repetitions":  `{"jsonrpc":"2.0","id":1,"result":{}}`,
+		"pings":        `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+		"open values":  `{"a":[`,
+		"open strings": `{"a`,
+		"braces":       strings.Repeat("{", 300),
+		"deep":         `{"jsonrpc":"2.0","method":"x","params":` + strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 301),
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := ask.String() + strings.Repeat("< "+line+"\n", lines) + "? gave-up 7\n? gave-up 8\n! exit 1"
+			events := play(t, spec.V20251125, script)
+			began := time.Now()
+			rules.Judge(rules.All(), events, spec.V20251125, spec.Stdio)
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("judging %d lines took %v", lines, took)
+			} else {
+				t.Logf("%v", took)
+			}
+		})
+	}
+}
