@@ -61,14 +61,14 @@ var inOrder = map[string]bool{
 func (s *Session) request(m *wire.Message, a *answers) {
 	c := &Call{Session: s, Revision: s.Revision(), Method: m.Method, ID: m.ID, Params: m.Params(), Batched: a.batch}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
-	a.begin()
+	place := a.begin()
 	if !s.begin(c) {
 		c.cancel()
-		a.end(s.failure(c.Method, c.ID, invalidRequest("a request with this id is still in progress")))
+		a.end(place, s.failure(c.Method, c.ID, invalidRequest("a request with this id is still in progress")))
 		return
 	}
 	if inOrder[c.Method] {
-		a.end(s.answer(c))
+		a.end(place, s.answer(c))
 		return
 	}
 	slots := s.quick
@@ -77,7 +77,7 @@ func (s *Session) request(m *wire.Message, a *answers) {
 		// function returns: so here nothing waits for a free place.
 		if slots = s.calls; len(slots) == cap(slots) {
 			s.finish(c)
-			a.end(s.failure(c.Method, c.ID, &Error{Code: spec.CodeInternal, Message: "Too many tool calls at once"}))
+			a.end(place, s.failure(c.Method, c.ID, &Error{Code: spec.CodeInternal, Message: "Too many tool calls at once"}))
 			return
 		}
 	}
@@ -85,16 +85,16 @@ func (s *Session) request(m *wire.Message, a *answers) {
 	case slots <- struct{}{}:
 	case <-s.ctx.Done():
 		s.finish(c)
-		a.end(nil)
+		a.end(place, nil)
 		return
 	}
 	started := s.spawn(&s.work, func() {
 		defer func() { <-slots }()
-		a.end(s.answer(c))
+		a.end(place, s.answer(c))
 	})
 	if !started {
 		s.finish(c)
-		a.end(nil)
+		a.end(place, nil)
 	}
 }
 

@@ -17,6 +17,7 @@ func (s *Session) Deliver(raw []byte) {
 		v := seam(s, raw)
 		if v.exit {
 			s.Exit(v.code)
+			<-s.ctx.Done() // at once: what follows the frame is not read any more
 			return
 		}
 		if raw = v.raw; raw == nil {
@@ -57,11 +58,11 @@ func (s *Session) frame(f *wire.Frame) {
 		s.refuse(invalidRequest("the batch is empty"))
 	default:
 		a := &answers{s: s, batch: true}
-		a.begin()
+		whole := a.begin()
 		for i := range f.Messages {
 			s.message(&f.Messages[i], duplicates, a)
 		}
-		a.end(nil)
+		a.end(whole, nil)
 	}
 }
 
@@ -80,8 +81,7 @@ func (s *Session) message(m *wire.Message, duplicates bool, a *answers) {
 		}
 	default:
 		if err := check(m, duplicates); err != nil {
-			a.begin()
-			a.end(s.failure("", usableID(m), err))
+			a.end(a.begin(), s.failure("", usableID(m), err))
 			return
 		}
 		s.request(m, a)

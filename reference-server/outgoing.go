@@ -2,6 +2,7 @@ package refserver
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -90,39 +91,43 @@ type answers struct {
 
 	mu   sync.Mutex
 	open int
-	got  [][]byte
+	got  [][]byte // by place in the batch; nil where there is no answer
 }
 
-// begin announces one more answer.
-func (a *answers) begin() {
+// begin announces one more answer and returns its place.
+func (a *answers) begin() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.open++
+	a.got = append(a.got, nil)
+	return len(a.got) - 1
 }
 
 // end brings an answer that was announced; nil when there is none after all.
-func (a *answers) end(o *Out) {
+func (a *answers) end(place int, o *Out) {
 	if !a.batch {
 		if o != nil {
 			a.s.send(o)
 		}
 		return
 	}
+	var frame []byte
 	if o != nil {
 		o.Batched = true
-		if !a.s.alter(o) {
-			o = nil
+		if a.s.alter(o) {
+			frame = bytes.Join(o.Frames, []byte{','})
 		}
 	}
 	a.mu.Lock()
-	if o != nil {
-		a.got = append(a.got, o.Frames...)
-	}
+	a.got[place] = frame
 	a.open--
-	complete := a.open == 0 && len(a.got) > 0
+	var elements [][]byte
+	if a.open == 0 {
+		elements = slices.DeleteFunc(a.got, func(e []byte) bool { return e == nil })
+	}
 	a.mu.Unlock()
-	if complete {
-		array := append(append([]byte{'['}, bytes.Join(a.got, []byte{','})...), ']')
+	if len(elements) > 0 {
+		array := append(append([]byte{'['}, bytes.Join(elements, []byte{','})...), ']')
 		a.s.send(a.s.out(OutBatch, "", wire.ID{}, array))
 	}
 }

@@ -27,9 +27,12 @@ type Fault struct {
 	// Revisions are those in which it can be shown; nil means all handshake
 	// revisions in which the requirement exists.
 	Revisions    []spec.Revision
-	Legal        bool                   // odd, and permitted
-	NeedsProcess bool                   // can only be shown with a process of its own
-	Seams        func() refserver.Seams // fresh state for each server
+	Legal        bool // odd, and permitted
+	NeedsProcess bool // can only be shown with a process of its own
+	// Unreachable: no conversation comes about, so that the harness has to
+	// say why rather than find.
+	Unreachable bool
+	Seams       func() refserver.Seams // fresh state for each server
 }
 
 // All returns every fault, areas together; callers must not alter them.

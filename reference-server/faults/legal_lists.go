@@ -56,9 +56,7 @@ func legalLists() []Fault {
 				r["content"] = []any{}
 			}
 		})),
-		legal("integers-with-point", "integers are written with a decimal point", AlterBytes(Results(spec.MethodResourcesList), func(b []byte) []byte {
-			return sizes(b)
-		})),
+		legal("integers-with-point", "integers are written with a decimal point", AlterBytes(Results(spec.MethodResourcesList), sizes)),
 		legal("completion-values-only", "completions tell neither total nor hasMore", EditResult(spec.MethodComplete, func(r map[string]any) {
 			c := r["completion"].(map[string]any)
 			delete(c, "total")

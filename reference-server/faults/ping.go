@@ -38,16 +38,19 @@ func pingFaults() []Fault {
 			refuse(spec.MethodPing, func(c *refserver.Call) bool { return c.Params != nil }, spec.CodeInvalidParams, "ping takes no params")),
 		breaksAfresh("ping.responds/not-beside-a-tool", "while a tool runs ping is not answered", func() refserver.Seams {
 			var tools atomic.Int32
-			return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
-				switch {
-				case c.Method == spec.MethodToolsCall:
-					tools.Add(1)
+			return together(
+				refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+					if f := wire.Parse(raw); len(f.Messages) == 1 && f.Messages[0].Method == spec.MethodToolsCall {
+						tools.Add(1)
+					}
+					return refserver.Pass(raw)
+				}},
+				Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					defer tools.Add(-1)
-				case c.Method == spec.MethodPing && tools.Load() > 0:
-					return nil, refserver.Unanswered
-				}
-				return next(c)
-			}}
+					return next(c)
+				}),
+				unanswered(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
+			)
 		}),
 
 		breaks("ping.empty-result/pong", "the answer to ping says pong", replaceResult(spec.MethodPing, `{"pong":true}`)),

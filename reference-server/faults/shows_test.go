@@ -1,0 +1,262 @@
+package faults_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+// onlyInTime are the variations that leave every byte as it is.
+var onlyInTime = map[string]bool{"legal/slow-start": true, "legal/slow-exit": true, "legal/out-of-order": true}
+
+// TestEveryFaultShows holds some conversations with the right server and with
+// each faulty one, in each of its revisions: one of them must go otherwise.
+// It is mostly waiting for what does not come, so all of them wait at once.
+func TestEveryFaultShows(t *testing.T) {
+	right := map[spec.Revision][]func() string{}
+	for _, r := range spec.HandshakeRevisions() {
+		for _, c := range conversations(r) {
+			right[r] = append(right[r], sync.OnceValue(func() string { return c.hold(refserver.Seams{}, 20*time.Second) }))
+		}
+	}
+	shows := func(f faults.Fault, r spec.Revision) bool {
+		for i, c := range conversations(r) {
+			if c.hold(f.Seams(), 400*time.Millisecond) != right[r][i]() {
+				return true
+			}
+		}
+		return false
+	}
+	var g errgroup.Group
+	g.SetLimit(64)
+	for _, f := range faults.All() {
+		for _, r := range revisions(f) {
+			g.Go(func() error {
+				if !onlyInTime[f.ID] && !shows(f, r) {
+					t.Errorf("%s in %s: the server behaves as without the fault", f.ID, r)
+				}
+				return nil
+			})
+		}
+	}
+	_ = g.Wait()
+}
+
+// TestTheRightServerIsSteady shows that a difference means something.
+func TestTheRightServerIsSteady(t *testing.T) {
+	for _, r := range spec.HandshakeRevisions() {
+		for i, c := range conversations(r) {
+			first, second := c.hold(refserver.Seams{}, 20*time.Second), c.hold(refserver.Seams{}, 20*time.Second)
+			if diff := cmp.Diff(first, second); diff != "" {
+				t.Errorf("%s, conversation %d: two runs differ:\n%s", r, i, diff)
+			}
+		}
+	}
+}
+
+// conversation is what a client does on one connection. Each chunk is one write.
+type conversation struct {
+	chunks  []string
+	mute    bool // the client answers no request of the server
+	hasty   bool // it closes its side at once, without waiting for answers
+	answers int  // how many responses the right server sends
+}
+
+// newlines splits at each newline and keeps what stands before it, CR and all.
+func newlines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+func line(format string, args ...any) string { return fmt.Sprintf(format, args...) + "\n" }
+
+func request(id, method, params string) string {
+	if params != "" {
+		params = `,"params":` + params
+	}
+	return line(`{"jsonrpc":"2.0","id":%s,"method":%q%s}`, id, method, params)
+}
+
+func initialize(version, capabilities string) string {
+	return request(`"init"`, "initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"t","version":"1"}}`, version, capabilities))
+}
+
+const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+
+func conversations(r spec.Revision) []conversation {
+	open := func(capabilities string) string { return initialize(string(r), capabilities) + initialized }
+	all := `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}`
+	ping := func(id string) string { return request(id, "ping", "") }
+	out := []conversation{
+		// ids, params, what is no request
+		{answers: 27, chunks: []string{
+			open(all), ping("0") + ping(`""`) + ping(`"7"`), ping("4294967297") + ping(`"LongMixedCase"`) + ping("9007199254740993") + ping("1.0"),
+			ping("1.5"), ping("true"), ping("{}"), ping("null"),
+			request("2", "ping", "{}"), request("3", "ping", `{"_meta":{"x":1}}`), request("4", "com.example/none", ""), request("5", "shutdown", ""), request("6", "exit", ""),
+			line(`{"jsonrpc":`), line(`{"id":8,"method":"ping"}`), line(`{"jsonrpc":"2.0","id":9,"METHOD":"ping"}`), line(`{"jsonrpc":"1.0","id":10,"method":"ping"}`),
+			line(`{"jsonrpc":"2.0","method":"notifications/com.example.none"}`), line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`),
+			line(`{"jsonrpc":"2.0","id":"unasked","result":{}}`),
+			initialize(string(r), "{}"), ping("11"), ping("12"), request("13", "tools/call", ""), request("14", "prompts/get", "{}"), request("15", "resources/read", "{}"), ping("16"),
+		}},
+		// the features
+		{answers: 16, chunks: []string{
+			open("{}"), request("1", "tools/list", ""), request("2", "prompts/list", ""), request("3", "resources/list", ""), request("4", "resources/templates/list", ""),
+			request("5", "prompts/get", `{"name":"hello"}`), request("6", "tools/call", `{"name":"echo","arguments":{"text":"é"}}`),
+			request("7", "tools/call", `{"name":"distance","arguments":{"from":["x","y"],"to":[3,4]}}`), request("8", "tools/call", `{"name":"distance","arguments":{"from":[0,0],"to":[3,4]}}`),
+			request("9", "resources/subscribe", `{"uri":"demo://none"}`), request("10", "tools/call", `{"name":"trigger-list-changed"}`), request("13", "resources/read", `{"uri":"demo://text/unicode"}`),
+			request("11", "completion/complete", `{"ref":{"type":"ref/prompt","name":"greeting"},"argument":{"name":"style","value":""}}`),
+			request("14", "tools/call", `{"name":"slow","arguments":{"durationMs":20,"steps":1}}`) + ping("15"), request("16", "logging/setLevel", `{"level":"error"}`),
+		}},
+		// before initialize, and an unknown version
+		{answers: 3, chunks: []string{ping("1"), request("2", "tools/list", ""), initialize("2999-01-01", "{}") + initialized}},
+		{answers: 2, chunks: []string{initialize("1900-01-01", "{}"), ping("1")}},
+		{answers: 2, chunks: []string{initialize(string(r), `{"experimental":{"x":{}},"roots":{},"sampling":{}}`), ping("1")}},
+		{answers: 2, chunks: []string{request("1", "initialize", `{"capabilities":{}}`), request("2", "initialize", `{"protocolVersion":"2025-11-25"}`)}},
+		{answers: 1, chunks: []string{"[" + strings.TrimSpace(initialize(string(r), "{}")) + "]\n"}},
+		{answers: 1, chunks: []string{initialize("2025-03-26", "{}")}},
+		// a client that never answers
+		{answers: 3, mute: true, chunks: []string{open("{}"), request("1", "tools/call", `{"name":"ask-ping"}`), ping("2")}},
+		// pieces
+		{answers: 3, chunks: append(append([]string{open("{}")}, pieces(request("1", "tools/call", `{"name":"echo","arguments":{"text":"é"}}`))...), ping("2"))},
+		// an early end
+		{hasty: true, chunks: []string{open("{}") + request("1", "tools/call", `{"name":"slow","arguments":{"durationMs":20}}`)}},
+		{answers: 2, chunks: []string{open("{}") + "[" + strings.TrimSpace(ping("1")) + "]\n"}},
+	}
+	if r.Batches() {
+		member := strings.TrimSpace
+		note := `{"jsonrpc":"2.0","method":"notifications/x"}`
+		out = append(out, conversation{answers: 5, chunks: []string{
+			open("{}"), "[" + member(ping("1")) + "," + member(ping("2")) + "," + note + "]\n", "[" + note + "]\n", "[]\n", "[1," + member(ping("3")) + "]\n", ping("4"),
+		}})
+	}
+	return out
+}
+
+// pieces cuts a text into its bytes.
+func pieces(text string) []string {
+	out := make([]string, len(text))
+	for i := range out {
+		out[i] = text[i : i+1]
+	}
+	return out
+}
+
+// hold returns all that can be seen of the server: the lines of stdout and
+// stderr, sorted, and how it ended.
+func (c conversation) hold(seams refserver.Seams, patience time.Duration) string {
+	var lines []string
+	end := "outlives its context"
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	ctx, kill := context.WithCancel(context.Background())
+	defer kill()
+	signals, code := make(chan string, 1), make(chan int, 1)
+	var stderr bytes.Buffer
+	var owned sync.WaitGroup
+	owned.Go(func() {
+		o := refserver.Options{Seams: seams, AskTimeout: 20 * time.Millisecond, DrainTime: 200 * time.Millisecond}
+		if !c.mute {
+			o.AskTimeout = time.Minute
+		}
+		code <- refserver.ServeStdio(ctx, inR, outW, &stderr, signals, o)
+		inR.Close()
+		outW.Close()
+	})
+	answered := make(chan struct{})
+	toServer := make(chan string, 1000)
+	owned.Go(func() { // writes; the pipe is closed under it at the end
+		for text := range toServer {
+			if _, err := io.WriteString(inW, text); err != nil {
+				continue // the server is gone
+			}
+		}
+		inW.Close()
+	})
+	read := make(chan struct{})
+	var mu sync.Mutex // guards closed
+	closed := false
+	say := func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !closed && len(toServer) < cap(toServer) {
+			toServer <- text
+		}
+	}
+	owned.Go(func() {
+		defer close(read)
+		n := 0
+		scan := bufio.NewScanner(outR)
+		scan.Buffer(nil, 32<<20)
+		scan.Split(newlines)
+		for scan.Scan() {
+			lines = append(lines, scan.Text())
+			for _, m := range wire.Parse(scan.Bytes()).Messages {
+				switch {
+				case m.Kind == wire.Request && !c.mute:
+					say(string(wire.NewResult(m.ID, map[string]any{})) + "\n")
+				case m.Kind == wire.Response:
+					if n++; n == c.answers {
+						close(answered)
+					}
+				}
+			}
+		}
+	})
+	for _, chunk := range c.chunks {
+		say(chunk)
+	}
+	if !c.hasty {
+		select {
+		case <-answered:
+		case <-read:
+		case <-time.After(patience):
+		}
+	}
+	mu.Lock()
+	closed = true
+	close(toServer)
+	mu.Unlock()
+	for _, step := range []struct {
+		name string
+		then func()
+	}{
+		{"by itself", func() { signals <- "TERM" }},
+		{"on TERM", kill},
+		{"killed", func() {}},
+	} {
+		select {
+		case n := <-code:
+			end = fmt.Sprintf("ended %s with %d", step.name, n)
+		case <-time.After(patience + time.Second):
+			step.then()
+			continue
+		}
+		break
+	}
+	inR.Close()
+	outW.Close()
+	owned.Wait()
+	lines = append(lines, strings.Split(stderr.String(), "\n")...)
+	slices.Sort(lines)
+	return strings.Join(append(lines, end), "\n")
+}
