@@ -52,6 +52,7 @@ func deviant() []scene {
 			= hello
 			> {"jsonrpc":"2.0","id":1,"method":"ping"}
 			< {"jsonrpc":"2.0","id":1,"result":{}},`, want: []string{"stdio.newline-delimited warning"}},
+		{name: "NUL behind a message", script: "= hello\n< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\x00", want: []string{"stdio.stdout-only-messages broken"}},
 		{name: "a goodbye", script: `
 			= hello
 			x close-input

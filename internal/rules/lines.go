@@ -3,8 +3,6 @@ package rules
 import (
 	"bytes"
 	"regexp"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -234,7 +232,7 @@ func (r *reading) trailing(f *wire.Frame) {
 		switch {
 		case headerLine.Match(rest):
 			r.shape = headed
-		case len(more) > 0, !bytes.ContainsFunc(rest, isWord):
+		case len(more) > 0, len(bytes.Trim(rest, delimiters)) == 0:
 			r.shape = joined
 		default:
 			r.shape = foreign
@@ -242,9 +240,8 @@ func (r *reading) trailing(f *wire.Frame) {
 	}
 }
 
-// isWord tells whether r could belong to a text. Without any, what follows a
-// message was meant to part it from the next.
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == utf8.RuneError }
+// delimiters are put behind messages to part them; any other text is a text.
+const delimiters = ",;|\x1e \t\r"
 
 // search finds the messages in a text that holds something else, too.
 func search(text []byte) []*wire.Message {
