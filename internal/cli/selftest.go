@@ -123,7 +123,7 @@ func (a *app) printMatrix(results []selftest.Result, verbose bool) (bad int) {
 		}
 	}
 	_ = w.Flush()
-	for _, o := range []selftest.Outcome{selftest.Killed, selftest.MisAttributed, selftest.Survived, selftest.Silent, selftest.FalseAlarm, selftest.Failed} {
+	for _, o := range []selftest.Outcome{selftest.Killed, selftest.MisAttributed, selftest.Survived, selftest.Silent, selftest.FalseAlarm, selftest.NotYet, selftest.Failed} {
 		if sums[o] > 0 {
 			fmt.Fprintf(a.Out, "%s %d  ", o, sums[o])
 		}

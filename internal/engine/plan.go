@@ -29,7 +29,7 @@ func (r *run) plan() {
 		}
 		for i := range r.o.Cases {
 			c := &r.o.Cases[i]
-			if !wanted[i] || r.missing(c, rev) != "" {
+			if !wanted[i] || r.handshakeFails != "" || r.missing(c, rev) != "" {
 				continue
 			}
 			r.tally.add(c.Area())
@@ -53,9 +53,6 @@ func (r *run) plan() {
 
 // missing returns why the case does not apply to what the server offers.
 func (r *run) missing(c *suite.Case, rev spec.Revision) string {
-	if r.handshakeFails != "" {
-		return ""
-	}
 	for _, need := range c.Needs {
 		if !r.stock[rev].Declares(need) {
 			return "the server does not declare " + need

@@ -123,6 +123,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 		}
 		r.handshakeFails = "the handshake failed: asked for " + string(results[0].revision) + ", " + results[0].why()
 		r.revisions = []spec.Revision{results[0].revision}
+		r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == results[0].revision })
 		r.stock = map[spec.Revision]*inventory.Inventory{results[0].revision: inventory.Empty()}
 		return nil
 	}
@@ -251,6 +252,10 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 	}
 	const toStderr = "write logs and banners to stderr: stdout is for MCP messages alone"
 	switch {
+	case junk != nil && strings.HasPrefix(strings.ToLower(string(junk.Raw)), "content-length:"):
+		return "the server frames its messages with Content-Length headers, so initialize was not answered in a readable way", "end each message with a newline instead: that is how MCP's stdio transport delimits messages"
+	case junk != nil && strings.TrimSpace(string(junk.Raw)) == "{":
+		return "the server spreads its JSON over several lines, so initialize was not answered in a readable way", "write each message on one line: a message must not contain newlines"
 	case flooded != nil:
 		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, suite.Excerpt(string(flooded.Raw), 120)), toStderr
 	case ended && exited != nil:

@@ -41,6 +41,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 		s := r.stock[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
 	}
+	if r.handshakeFails != "" && reason == "" {
+		p.Incomplete = r.handshakeFails
+	}
 	p.Findings = r.findings()
 	p.Verdicts = r.verdicts(p.Findings)
 	p.NotJudged = r.o.notJudged()
@@ -168,7 +171,9 @@ func (r *run) opinions() map[string]opinion {
 	}
 	for _, p := range r.casePairs {
 		key := p.judge + " " + p.requirement.ID + " " + string(p.revision)
-		if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+		if r.handshakeFails != "" {
+			out[key] = opinion{verdict.Blocked, r.handshakeFails}
+		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out[key] = opinion{verdict.NotApplicable, reason}
 		} else {
 			out[key] = opinion{verdict.NotObserved, "the run ended before its case was run"}

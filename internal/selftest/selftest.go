@@ -5,6 +5,7 @@ package selftest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,11 +34,12 @@ const (
 	Survived      Outcome = "survived"       // no finding
 	Silent        Outcome = "silent"         // a right server, and nothing but notes
 	FalseAlarm    Outcome = "false alarm"    // a right server, and a finding
+	NotYet        Outcome = "not yet"        // no judge exists yet, see suites.NotYet
 	Failed        Outcome = "failed"         // the run itself failed
 )
 
 // Good tells whether the outcome is as it should be.
-func (o Outcome) Good() bool { return o == Killed || o == Silent }
+func (o Outcome) Good() bool { return o == Killed || o == Silent || o == NotYet }
 
 // Faultless is the id under which the right server stands in the matrix.
 const Faultless = "(faultless)"
@@ -140,6 +142,10 @@ func (o *Options) try(ctx context.Context, j job) (res Result) {
 	started := time.Now()
 	res = Result{Fault: j.fault.ID, Requirement: j.fault.Requirement, Title: j.fault.Title, Revision: j.revision}
 	defer func() { res.Took = time.Since(started) }()
+	if reason, later := suites.NotYet()[j.fault.Requirement]; later {
+		res.Outcome, res.By = NotYet, []string{reason}
+		return res
+	}
 	if !j.whole {
 		p, err := o.judge(ctx, j, engine.Selection{Focus: []string{j.fault.Requirement}})
 		if res.read(p, err, j.fault); res.Outcome == Killed {
@@ -176,10 +182,16 @@ func (o *Options) dialer(f faults.Fault) transport.Dialer {
 // at all was not caught on the requirement either.
 func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
 	r.By = nil
+	var unreachable *engine.UnreachableError
 	if err != nil {
-		r.Outcome, r.By = MisAttributed, []string{err.Error()}
-		if f.Legal {
+		r.By = []string{err.Error()}
+		switch {
+		case f.Legal:
 			r.Outcome = FalseAlarm
+		case f.Unreachable && errors.As(err, &unreachable):
+			r.Outcome = Killed
+		default:
+			r.Outcome = MisAttributed
 		}
 		return
 	}

@@ -26,9 +26,9 @@ type Env struct {
 	Revision  spec.Revision
 	Transport spec.Transport
 	// Spoken are all handshake revisions that the server was seen to speak.
-	Spoken    []spec.Revision
-	Inventory *inventory.Inventory
-	Opener    Opener
+	Spoken []spec.Revision
+	Inventory      *inventory.Inventory
+	Opener         Opener
 }
 
 // Observation is what a case says of one requirement.

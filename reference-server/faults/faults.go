@@ -79,3 +79,9 @@ func (f Fault) in(revisions ...spec.Revision) Fault {
 	f.Revisions = revisions
 	return f
 }
+
+// unreachable marks a row with which no conversation comes about.
+func (f Fault) unreachable() Fault {
+	f.Unreachable = true
+	return f
+}

@@ -36,7 +36,7 @@ func lifecycleFaults() []Fault {
 			opened(func(r map[string]any) { delete(r["serverInfo"].(map[string]any), "version") })),
 		breaks("lifecycle.initialize-response/empty", "initialize gets an empty result", replaceResult(spec.MethodInitialize, "{}")),
 		breaks("lifecycle.initialize-response/error", "every initialize is refused", refuse(spec.MethodInitialize, always, spec.CodeInternal, "Internal error")),
-		breaks("lifecycle.initialize-response/silent", "initialize is never answered", unanswered(spec.MethodInitialize, always)),
+		breaks("lifecycle.initialize-response/silent", "initialize is never answered", unanswered(spec.MethodInitialize, always)).unreachable(),
 
 		breaks("lifecycle.initialize-result-schema/tools-true", "the capability tools is true", capability("tools", true)),
 		breaks("lifecycle.initialize-result-schema/tools-array", "the capability tools is an array", capability("tools", []any{})),

@@ -17,12 +17,12 @@ func stdioFaults() []Fault {
 		breaks("stdio.newline-delimited/content-length", "messages are framed by Content-Length headers", Outgoing(Everything, func(o *refserver.Out) {
 			o.Frames = [][]byte{fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(o.Frames[0]), o.Frames[0])}
 			o.End = ""
-		})),
+		})).unreachable(),
 		breaks("stdio.newline-delimited/two-on-a-line", "a log message shares its line with an answer", AlterBytes(Answers(), func(b []byte) []byte {
 			return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"answering"}}`), b...)
 		})),
 		breaks("stdio.newline-delimited/no-newline", "answers after initialize do not end in a newline", Outgoing(afterInitialize, func(o *refserver.Out) { o.End = "" })),
-		breaks("stdio.newline-delimited/comma", "answers are followed by a comma", Outgoing(Answers(), func(o *refserver.Out) { o.End = ",\n" })),
+		breaks("stdio.stdout-only-messages/comma", "answers are followed by a comma", Outgoing(Answers(), func(o *refserver.Out) { o.End = ",\n" })),
 		breaks("stdio.newline-delimited/first-of-a-write", "of several messages in one write only the first is read", input(func(chunk []byte) []byte {
 			if i := bytes.IndexByte(chunk, '\n'); i >= 0 {
 				return chunk[:i+1]
@@ -38,7 +38,7 @@ func stdioFaults() []Fault {
 
 		breaks("stdio.no-embedded-newlines/indented", "answers after initialize are spread over several lines", AlterBytes(afterInitialize, indented)),
 		breaks("stdio.no-embedded-newlines/initialize-indented", "the answer to initialize is spread over several lines",
-			AlterBytes(Answers(spec.MethodInitialize), indented)),
+			AlterBytes(Answers(spec.MethodInitialize), indented)).unreachable(),
 		breaks("stdio.no-embedded-newlines/in-strings", "descriptions in lists hold newlines that are not escaped",
 			AlterBytes(lists, func(b []byte) []byte { return inDescription(b, "First line.\n") })),
 
