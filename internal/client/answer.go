@@ -1,6 +1,8 @@
 package client
 
 import (
+	"fmt"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -26,6 +28,6 @@ func answer(m *wire.Message, caps map[string]any) []byte {
 	case m.Method == spec.MethodElicit && declared("elicitation"):
 		return wire.NewResult(m.ID, map[string]any{"action": "decline"})
 	default:
-		return wire.NewError(m.ID, int64(spec.CodeMethodNotFound), "this client does not support "+m.Method, nil)
+		return wire.NewError(m.ID, int64(spec.CodeMethodNotFound), fmt.Sprintf("this client does not support %.100s", m.Method), nil)
 	}
 }

@@ -1,12 +1,12 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -15,8 +15,11 @@ import (
 type Reply struct {
 	Sent    *transcript.Event // nil when it could not be sent
 	Event   *transcript.Event // nil when no answer came
-	Message *wire.Message     // nil when no answer came
-	Err     error             // ErrUnanswered, ErrEnded, or why it could not be sent
+	Message *wire.Message     // nil when no answer came, or one that was too long to be kept
+	// Err is nil when an answer came, else ErrUnanswered, ErrEnded, ErrCut, why
+	// the request could not be sent, or the cause for which the caller's context
+	// ended before anything could be said of the server.
+	Err error
 }
 
 // Answered tells whether an answer came, be it a result or an error.
@@ -35,89 +38,98 @@ func (c *Conversation) Ask(ctx context.Context, method string, params map[string
 
 // AskID is Ask with an id of the caller's choice.
 func (c *Conversation) AskID(ctx context.Context, id wire.ID, method string, params map[string]any) *Reply {
-	return c.AskRaw(ctx, id, wire.NewRequest(id, method, anyOrNil(c.params(params))))
+	return c.AskRaw(ctx, id, c.Request(id, method, params))
 }
 
 // AskRaw sends a frame as it is and waits for the answer with the given id.
 func (c *Conversation) AskRaw(ctx context.Context, id wire.ID, frame []byte) *Reply {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, ErrUnanswered)
+	r := c.exchange(ctx, c.opts.Timeout, id, frame)
+	c.gaveUp(r)
+	c.measure(r)
+	return r
+}
+
+// exchange sends a frame and waits for the answer with the given id, for
+// limit at most.
+func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
 	defer cancel()
 	from := c.Record.Len()
 	if err := c.link.Send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(err)}
 	}
 	r := c.AwaitReply(ctx, from, id)
-	r.Sent = c.sentFrom(from)
-	c.gaveUp(r)
-	c.measure(r)
+	r.Sent = c.sent(from, frame)
 	return r
 }
 
-// Probe sends a frame to which a server may well stay silent, with a fence
-// behind it. It returns the answer with the given id, or ErrUnanswered once
-// the fence was answered and the grace has passed.
+// Probe sends a frame to which a server may well stay silent, and settles for
+// the answer with the given id, as Settle does.
 func (c *Conversation) Probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
 	from := c.Record.Len()
 	if err := c.link.Send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(err)}
 	}
 	r := c.Settle(ctx, from, id)
-	r.Sent = c.sentFrom(from)
+	r.Sent = c.sent(from, frame)
 	c.gaveUp(r)
 	return r
 }
 
-// Settle waits for the answer with the given id among the events from
-// position from on, no longer than a fence and the grace after it.
-func (c *Conversation) Settle(ctx context.Context, from int, id wire.ID) *Reply {
-	fence := c.Fence(ctx)
-	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
-	defer cancel()
-	resume := c.Idle()
-	defer resume()
-	return c.AwaitReply(grace, from, id)
-}
-
-// patienceFor is longer than Grace: an answer that is owed may take its time.
-func (c *Conversation) patienceFor(fence error) time.Duration {
-	if fence != nil {
-		return c.Grace()
-	}
-	return max(500*time.Millisecond, 2*c.Grace())
-}
-
 // AwaitReply waits for the response with the given id among the events from
-// position from on.
+// position from on, as long as ctx allows: the reply's error is ErrUnanswered
+// where that is the context's cause. Sent is not filled in.
 func (c *Conversation) AwaitReply(ctx context.Context, from int, id wire.ID) *Reply {
-	r := &Reply{}
-	r.Event, r.Err = c.Await(ctx, from, func(e *transcript.Event) bool {
-		if e.Kind != transcript.Received {
-			return false
-		}
-		for i := range e.Frame.Messages {
-			m := &e.Frame.Messages[i]
-			if m.Kind == wire.Response && m.ID.Same(id) {
-				r.Message = m
-				return true
-			}
-		}
-		return false
+	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
+		return c.Await(ctx, from, match)
 	})
-	if r.Err != nil && !errors.Is(r.Err, ErrEnded) {
-		r.Err = errors.Join(ErrUnanswered, r.Err)
+}
+
+// replyTo makes a reply of the response with the given id that await finds.
+func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transcript.Event, error)) *Reply {
+	var m *wire.Message
+	e, err := await(func(e *transcript.Event) bool {
+		m = response(e, id)
+		return m != nil
+	})
+	switch {
+	case err == nil && e.Cut():
+		return &Reply{Event: e, Err: ErrCut}
+	case err == nil:
+		return &Reply{Event: e, Message: m}
+	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrEnded):
+		return &Reply{Err: err}
+	default:
+		return &Reply{Err: fmt.Errorf("the wait for the answer was cut off: %w", err)}
 	}
-	return r
+}
+
+// response returns the response with the given id that the event holds, or nil.
+func response(e *transcript.Event, id wire.ID) *wire.Message {
+	if e.Kind != transcript.Received {
+		return nil
+	}
+	for i := range e.Messages() {
+		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && m.ID.Same(id) {
+			return m
+		}
+	}
+	return nil
 }
 
 // Fence proves that the server has read everything sent so far: it sends a
 // request and waits for any answer to it. An error means that nothing can be
 // said of what did not come.
 func (c *Conversation) Fence(ctx context.Context) error {
-	method := spec.MethodPing
-	if c.opts.Revision.Era() == spec.Stateless {
-		method = spec.MethodDiscover
+	return fenceError(c.Ask(ctx, c.Harmless(), nil))
+}
+
+// fenceError takes any answer for good, be it an error or too long to be kept.
+func fenceError(r *Reply) error {
+	if errors.Is(r.Err, ErrCut) {
+		return nil
 	}
-	return c.Ask(ctx, method, nil).Err
+	return r.Err
 }
 
 // Quiet is the proof of absence: a fence, then nothing for the grace. What
@@ -148,16 +160,21 @@ func (c *Conversation) sendError(err error) error {
 	return err
 }
 
-func (c *Conversation) sentFrom(from int) *transcript.Event {
+// sent returns the event that shows the sending of frame, at position from or
+// later. Others may have sent something meanwhile; and a frame with a newline
+// in it is as many events.
+func (c *Conversation) sent(from int, frame []byte) *transcript.Event {
+	line, _, _ := bytes.Cut(frame, []byte("\n"))
 	for _, e := range c.Record.From(from) {
-		if e.Kind == transcript.Sent {
+		if e.Kind == transcript.Sent && (bytes.Equal(e.Raw, frame) || bytes.Equal(e.Raw, line)) {
 			return e
 		}
 	}
 	return nil
 }
 
-// gaveUp records that an answer was not waited for any longer.
+// gaveUp records that an answer was not waited for any longer, where that is
+// the server's doing and not the caller's.
 func (c *Conversation) gaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
@@ -169,5 +186,3 @@ func (c *Conversation) measure(r *Reply) {
 		c.took(r.Event.At - r.Sent.At)
 	}
 }
-
-func splitDots(s string) []string { return strings.Split(s, ".") }

@@ -19,7 +19,8 @@ const (
 )
 
 // params returns what is sent for params: in the stateless era every request
-// says in its _meta who asks and what that client can do.
+// says in its _meta who asks and what that client can do. Keys that are there
+// already stay, and so does a _meta that is no object.
 func (c *Conversation) params(in map[string]any) map[string]any {
 	if c.opts.Revision.Era() == spec.Handshake {
 		return in
@@ -29,8 +30,12 @@ func (c *Conversation) params(in map[string]any) map[string]any {
 		out = map[string]any{}
 	}
 	meta := map[string]any{metaVersion: c.opts.Version, metaClientInfo: ClientInfo(), metaCapabilities: c.opts.Capabilities}
-	if own, ok := out["_meta"].(map[string]any); ok {
-		maps.Copy(meta, own)
+	if own, there := out["_meta"]; there {
+		keys, ok := own.(map[string]any)
+		if !ok {
+			return out
+		}
+		maps.Copy(meta, keys)
 	}
 	out["_meta"] = meta
 	return out
@@ -46,17 +51,11 @@ func (c *Conversation) InitializeParams() map[string]any {
 }
 
 // Initialize sends initialize, and nothing after it, and keeps what the
-// server says of itself. The wait includes the server's start.
+// server says of itself. The wait includes the server's start. That no answer
+// came is not recorded, for it is said of the conversation as a whole.
 func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	id := c.NewID()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout, ErrUnanswered)
-	defer cancel()
-	from := c.Record.Len()
-	if err := c.link.Send(ctx, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams())); err != nil {
-		return &Reply{Err: c.sendError(err)}
-	}
-	r := c.AwaitReply(ctx, from, id)
-	r.Sent = c.sentFrom(from)
+	r := c.exchange(ctx, c.opts.StartTimeout, id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
 	if r.Succeeded() {
 		c.learn(r.Message.Result(), "protocolVersion")
 	}
@@ -87,9 +86,7 @@ func (c *Conversation) Handshake(ctx context.Context) error {
 
 func (c *Conversation) discover(ctx context.Context) error {
 	id := c.NewID()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.StartTimeout, ErrUnanswered)
-	defer cancel()
-	r := c.AskID(ctx, id, spec.MethodDiscover, nil)
+	r := c.exchange(ctx, c.opts.StartTimeout, id, c.Request(id, spec.MethodDiscover, nil))
 	if err := handshakeError(r); err != nil {
 		return err
 	}

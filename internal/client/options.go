@@ -26,7 +26,8 @@ type Options struct {
 	// StartTimeout bounds the wait for the answer to initialize, the
 	// server's start included; default 8 s.
 	StartTimeout time.Duration
-	// Patience bounds the steps of the shutdown.
+	// Patience bounds the steps of the shutdown; default 2 s for the exit after
+	// its input was closed, and 1 s after SIGTERM.
 	Patience transport.Patience
 	// Answer replies to a request of the server: the bytes to send, or nil
 	// to leave it unanswered. Default: as the capabilities say.

@@ -25,7 +25,8 @@ func (c *Conversation) Request(id wire.ID, method string, params map[string]any)
 
 // AskTogether sends requests in one write where the transport has such a
 // thing, and waits for all answers, as long as the conversation's timeout
-// allows for them together. The replies are in the order of the requests.
+// allows for them together. The replies are in the order of the requests. A
+// frame that is no request is a defect of the caller, so it panics.
 func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*Reply {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, ErrUnanswered)
 	defer cancel()
@@ -58,16 +59,4 @@ func (c *Conversation) sentWith(from int, id wire.ID) *transcript.Event {
 		}
 	}
 	return nil
-}
-
-// SettleFor waits for an event at position from or later for which match is
-// true, no longer than a fence and the grace after it. Where none came and
-// the fence was answered, the error is ErrUnanswered.
-func (c *Conversation) SettleFor(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
-	fence := c.Fence(ctx)
-	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
-	defer cancel()
-	resume := c.opts.Idle()
-	defer resume()
-	return c.Await(grace, from, match)
 }

@@ -1,0 +1,205 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// idle counts the waits for nothing; each has to be resumed once.
+type idle struct{ begun, resumed int }
+
+func (i *idle) wait() func() {
+	i.begun++
+	return func() { i.resumed++ }
+}
+
+func TestProbe(t *testing.T) {
+	const patience = 500 * time.Millisecond
+	answer := func(s *scripted, m *wire.Message) { s.say(wire.NewResult(m.ID, m.Method)) }
+	for _, c := range []struct {
+		name    string
+		on      func(s *scripted, m *wire.Message)
+		took    time.Duration
+		err     error // nil: answered
+		noFence bool
+		idle    int
+		gaveUp  int
+	}{
+		{"answered at once, the fence never", func(s *scripted, m *wire.Message) {
+			if m.Method == "x" {
+				answer(s, m)
+			}
+		}, 0, nil, false, 0, 0},
+		{"answered before the fence", func(s *scripted, m *wire.Message) {
+			d := time.Second
+			if m.Method == "ping" {
+				d = 3 * time.Second
+			}
+			s.later(d, func() { answer(s, m) })
+		}, time.Second, nil, false, 0, 0},
+		{"answered after the fence, within the grace", func(s *scripted, m *wire.Message) {
+			d := 100 * time.Millisecond
+			if m.Method == "ping" {
+				d = time.Millisecond
+			}
+			s.later(d, func() { answer(s, m) })
+		}, 100 * time.Millisecond, nil, false, 1, 0},
+		{"the fence is answered with an error", func(s *scripted, m *wire.Message) {
+			if m.Method == "ping" {
+				s.say(wire.NewError(m.ID, -32601, "", nil))
+			}
+		}, patience, ErrUnanswered, false, 1, 1},
+		{"silence", func(s *scripted, m *wire.Message) {
+			if m.Method == "ping" {
+				answer(s, m)
+			}
+		}, patience, ErrUnanswered, false, 1, 1},
+		{"silence of a slow server", func(s *scripted, m *wire.Message) {
+			if m.Method == "ping" {
+				s.later(time.Second, func() { answer(s, m) })
+			}
+		}, 5 * time.Second, ErrUnanswered, false, 1, 1}, // the fence, and twice the grace
+		{"mute", mute, DefaultTimeout + 100*time.Millisecond, ErrUnanswered, true, 1, 2},
+		{"ended before the fence was answered", func(s *scripted, m *wire.Message) {
+			if m.Method == "ping" {
+				s.later(time.Second, s.end)
+			}
+		}, time.Second, ErrEnded, false, 0, 0},
+		{"ended before the fence was sent", func(s *scripted, _ *wire.Message) { s.end() }, 0, ErrEnded, false, 1, 0},
+		{"answered, and ended before the fence was sent", func(s *scripted, m *wire.Message) { answer(s, m); s.end() }, 0, nil, false, 1, 0},
+		{"ended within the grace", func(s *scripted, m *wire.Message) {
+			if m.Method == "ping" {
+				answer(s, m)
+				s.later(time.Millisecond, s.end)
+			}
+		}, time.Millisecond, ErrEnded, false, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var waits idle
+			inBubble(t, Options{Idle: waits.wait}, c.on, func(t *testing.T, conv *Conversation, _ *scripted) {
+				began := time.Now()
+				id := conv.NewID()
+				r := conv.Probe(t.Context(), id, wire.NewRequest(id, "x", nil))
+				if took := time.Since(began); took != c.took {
+					t.Errorf("it took %v, not %v", took, c.took)
+				}
+				if !errors.Is(r.Err, c.err) || r.Answered() != (c.err == nil) || errors.Is(r.Err, ErrNoFence) != c.noFence {
+					t.Errorf("the reply is %+v", r)
+				}
+				if r.Sent == nil || r.Sent.Messages()[0].Method != "x" {
+					t.Errorf("sent is %+v", r.Sent)
+				}
+				if of := gaveUpOn(conv); len(of) != c.gaveUp {
+					t.Errorf("given up on %v", of)
+				}
+				if waits.begun != c.idle || waits.resumed != waits.begun {
+					t.Errorf("idle %d times, resumed %d times", waits.begun, waits.resumed)
+				}
+			})
+		})
+	}
+}
+
+func TestProbeThatTheCallerCutsOff(t *testing.T) {
+	var waits idle
+	inBubble(t, Options{Idle: waits.wait}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+		enough := errors.New("enough")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
+		defer cancel()
+		r := c.Probe(ctx, wire.IntID(99), wire.NewRequest(wire.IntID(99), "x", nil))
+		if !errors.Is(r.Err, enough) || errors.Is(r.Err, ErrUnanswered) || len(gaveUpOn(c)) > 0 || waits.begun != waits.resumed {
+			t.Errorf("the reply is %+v, given up on %v", r, gaveUpOn(c))
+		}
+	})
+}
+
+func TestSettleForLooksAtEachEventOnce(t *testing.T) {
+	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
+		if m.Method == "ping" {
+			s.say([]byte(`{"method":"before"}`))
+			s.later(time.Millisecond, func() {
+				s.say(wire.NewResult(m.ID, nil))
+				s.later(time.Millisecond, func() { s.say([]byte(`{"method":"behind"}`)) })
+			})
+		}
+	}, func(t *testing.T, c *Conversation, _ *scripted) {
+		from := c.Record.Len()
+		seen := map[int]int{}
+		e, err := c.SettleFor(t.Context(), from, func(e *transcript.Event) bool {
+			seen[e.Seq]++
+			return false
+		})
+		if e != nil || !errors.Is(err, ErrUnanswered) {
+			t.Errorf("got %v, %v", e, err)
+		}
+		for seq := from; seq < c.Record.Len(); seq++ {
+			if seen[seq] != 1 {
+				t.Errorf("event %d was looked at %d times", seq, seen[seq])
+			}
+		}
+		e, err = c.SettleFor(t.Context(), from, func(e *transcript.Event) bool {
+			return len(e.Messages()) > 0 && e.Messages()[0].Method == "behind"
+		})
+		if err != nil || e.Messages()[0].Method != "behind" {
+			t.Errorf("got %v, %v", e, err)
+		}
+	})
+}
+
+func TestQuiet(t *testing.T) {
+	var waits idle
+	inBubble(t, Options{Idle: waits.wait}, func(s *scripted, m *wire.Message) {
+		s.later(50*time.Millisecond, func() { s.say(wire.NewResult(m.ID, nil)) })
+		s.later(100*time.Millisecond, func() { s.say([]byte(`{"method":"stray"}`)) })
+	}, func(t *testing.T, c *Conversation, _ *scripted) {
+		began := time.Now()
+		if err := c.Quiet(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != 200*time.Millisecond { // the fence, and three times as long
+			t.Errorf("it took %v", took)
+		}
+		events := c.Record.From(0)
+		if last := events[len(events)-1]; len(last.Messages()) == 0 || last.Messages()[0].Method != "stray" {
+			t.Errorf("the last event is %s", last.Raw)
+		}
+	})
+	if waits.begun != 1 || waits.resumed != 1 {
+		t.Errorf("idle %d times, resumed %d times", waits.begun, waits.resumed)
+	}
+}
+
+func TestQuietThatCannotBeHad(t *testing.T) {
+	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+		if err := c.Quiet(t.Context()); !errors.Is(err, ErrUnanswered) {
+			t.Errorf("of a mute server: %v", err)
+		}
+	})
+	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, s *scripted) {
+		s.later(10*time.Millisecond, s.end)
+		began := time.Now()
+		if err := c.Quiet(t.Context()); err != nil || time.Since(began) != 10*time.Millisecond {
+			t.Errorf("of one that ends: %v after %v", err, time.Since(began))
+		}
+		if err := c.Quiet(t.Context()); !errors.Is(err, ErrEnded) {
+			t.Errorf("of one that ended: %v", err)
+		}
+	})
+	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		enough := errors.New("enough")
+		go func() {
+			synctest.Wait()
+			cancel(enough)
+		}()
+		if err := c.Quiet(ctx); !errors.Is(err, enough) {
+			t.Errorf("of one that is cut off: %v", err)
+		}
+	})
+}
