@@ -46,7 +46,6 @@ func notificationFaults() []Fault {
 				return m.Kind == wire.Notification && unknown(&refserver.Note{Method: m.Method})
 			}))
 		}),
-		breaks("base.unknown-notification-harmless/answered", "unknown notifications get an error with id null", answers(unknown, nullIDError)),
 	}
 }
 
@@ -154,7 +153,7 @@ func batchFaults() []Fault {
 		breaks("base.batch-receive/first-only", "only the first message of a batch is heeded", incoming(batch, func(_ *refserver.Session, raw []byte) refserver.Verdict {
 			return refserver.Pass(array(split(raw)[:1]))
 		})),
-		breaks("base.batch-responses-complete/one-missing", "the last answer of a batch is missing", elements(func(e [][]byte) [][]byte {
+		breaks("base.batch-receive/one-missing", "the last answer of a batch is missing", elements(func(e [][]byte) [][]byte {
 			return e[:max(1, len(e)-1)]
 		})),
 		breaks("base.batch-responses-complete/one-twice", "the first answer of a batch is there twice", elements(func(e [][]byte) [][]byte { return append(e, e[0]) })),

@@ -65,6 +65,9 @@ func afterInitialize(o *refserver.Out) bool {
 	return o.Kind != refserver.OutBatch && o.Revision != "" && o.Method != spec.MethodInitialize
 }
 
+// opened picks the answers to requests that came after initialize.
+func opened(o *refserver.Out) bool { return o.Revision != "" && Answers()(o) }
+
 // Outgoing applies f to the messages that when picks.
 func Outgoing(when When, f func(o *refserver.Out)) refserver.Seams {
 	return refserver.Seams{Outgoing: func(o *refserver.Out) {

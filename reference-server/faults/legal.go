@@ -132,7 +132,7 @@ func legalVariations() []Fault {
 		legal("logs-at-once", "log messages come right behind the answer to initialize", after(Results(spec.MethodInitialize),
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":null}}`,
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)),
-		legal("lists-change-often", "the lists are said to have changed before every answer", before(Answers(),
+		legal("lists-change-often", "the lists are said to have changed before every answer", before(opened,
 			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{}}`)),
 
 		// The process.

@@ -12,15 +12,15 @@ import (
 )
 
 func lifecycleFaults() []Fault {
-	opened := func(edit func(r map[string]any)) refserver.Seams { return EditResult(spec.MethodInitialize, edit) }
+	initialized := func(edit func(r map[string]any)) refserver.Seams { return EditResult(spec.MethodInitialize, edit) }
 	lacking := func(member string) refserver.Seams {
-		return opened(func(r map[string]any) { delete(r, member) })
+		return initialized(func(r map[string]any) { delete(r, member) })
 	}
 	setting := func(member string, value any) refserver.Seams {
-		return opened(func(r map[string]any) { r[member] = value })
+		return initialized(func(r map[string]any) { r[member] = value })
 	}
 	capability := func(name string, value any) refserver.Seams {
-		return opened(func(r map[string]any) { r["capabilities"].(map[string]any)[name] = value })
+		return initialized(func(r map[string]any) { r["capabilities"].(map[string]any)[name] = value })
 	}
 	return []Fault{
 		breaks("lifecycle.initialize-first/early-request", "roots/list is asked before initialize", early(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)),
@@ -33,7 +33,7 @@ func lifecycleFaults() []Fault {
 		breaks("lifecycle.initialize-response/no-server-info", "initialize gets no serverInfo", lacking("serverInfo")),
 		breaks("lifecycle.initialize-response/no-version", "initialize gets no protocolVersion", lacking("protocolVersion")),
 		breaks("lifecycle.initialize-response/no-server-version", "serverInfo has no version",
-			opened(func(r map[string]any) { delete(r["serverInfo"].(map[string]any), "version") })),
+			initialized(func(r map[string]any) { delete(r["serverInfo"].(map[string]any), "version") })),
 		breaks("lifecycle.initialize-response/empty", "initialize gets an empty result", replaceResult(spec.MethodInitialize, "{}")),
 		breaks("lifecycle.initialize-response/error", "every initialize is refused", refuse(spec.MethodInitialize, always, spec.CodeInternal, "Internal error")),
 		breaks("lifecycle.initialize-response/silent", "initialize is never answered", unanswered(spec.MethodInitialize, always)).unreachable(),
@@ -206,8 +206,5 @@ func askingFaults() []Fault {
 			`{"task":{"taskId":"1","status":"working","ttl":null,"createdAt":"2025-11-25T00:00:00Z","lastUpdatedAt":"2025-11-25T00:00:00Z"}}`)).in(spec.V20250618),
 		breaks(newer+"input-required", "tools answer that input is required, which is newer",
 			replaceResult(spec.MethodToolsCall, `{"resultType":"input_required","inputRequests":{}}`)),
-		breaks(newer+"batch", "two messages come in one array", Outgoing(Results(spec.MethodPing), func(o *refserver.Out) {
-			o.Frames[0] = array([][]byte{o.Frames[0], []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)})
-		})),
 	}
 }
