@@ -20,7 +20,7 @@ const (
 	foreign                // text, or JSON that is no message
 	truncated              // the output ends inside a message
 	spread                 // one message over several lines
-	joined                 // something else than a newline parts messages
+	joined                 // several messages on one line
 	headed                 // headers in front of, or behind, a message
 	unread                 // too long or too deep to be read
 )
@@ -232,16 +232,13 @@ func (r *reading) trailing(f *wire.Frame) {
 		switch {
 		case headerLine.Match(rest):
 			r.shape = headed
-		case len(more) > 0, len(bytes.Trim(rest, delimiters)) == 0:
+		case len(more) > 0:
 			r.shape = joined
 		default:
 			r.shape = foreign
 		}
 	}
 }
-
-// delimiters are put behind messages to part them; any other text is a text.
-const delimiters = ",;|\x1e \t\r"
 
 // search finds the messages in a text that holds something else, too.
 func search(text []byte) []*wire.Message {

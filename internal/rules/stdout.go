@@ -105,7 +105,7 @@ func framing(s *Session, e *transcript.Event, out *Out) {
 	d := verdict.Deviation{Requirement: newlineDelimited, At: got.positions(), Seen: excerpt(e.Raw)}
 	switch got.shape {
 	case joined:
-		d.Summary, d.Permitted = "A message is not ended by a newline.", "a newline behind each message, and nothing else"
+		d.Summary, d.Permitted = "Several messages stand on one line.", "a newline behind each message"
 		out.Found(d)
 	case headed:
 		d.Summary, d.Permitted = "Messages are framed by headers.", "each message on a line of its own, without headers"
