@@ -11,6 +11,7 @@ func NotYet() map[string]string {
 		"lifecycle.shutdown-http":              "needs the HTTP transports",
 		"lifecycle.request-timeouts":           "needs a tool known to ask the client, and minutes of waiting",
 		"lifecycle.timeout-cancels":            "needs a tool known to ask the client, and minutes of waiting",
+		"ping.periodic":                        "the specification names no period, so the absence of pings shows nothing",
 		"ping.timeout-is-failure":              "the specification names no period after which a ping has failed",
 	}
 }

@@ -1,0 +1,104 @@
+package suites_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+// covered are the areas in which every testable requirement of the handshake
+// revisions is judged, or stands among those that are not yet, with a reason.
+func covered(q *spec.Requirement) bool {
+	return slices.Contains([]string{"base", "lifecycle", "versioning", "transport-stdio"}, q.Area) || strings.HasPrefix(q.ID, "ping.")
+}
+
+func judged() map[string][]string {
+	out := map[string][]string{}
+	for _, c := range suites.Cases() {
+		for _, id := range c.Requirements {
+			out[id] = append(out[id], c.ID)
+		}
+	}
+	for _, r := range rules.All() {
+		for _, id := range r.Requirements {
+			out[id] = append(out[id], r.ID)
+		}
+	}
+	return out
+}
+
+func TestEveryIDExists(t *testing.T) {
+	ids := map[string]bool{}
+	claim := func(id string) {
+		if ids[id] || spec.Requirements().Lookup(id) != nil {
+			t.Errorf("%s names two things", id)
+		}
+		ids[id] = true
+	}
+	for _, c := range suites.Cases() {
+		claim(c.ID)
+		if err := c.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, r := range rules.All() {
+		claim(r.ID)
+	}
+	for id, judges := range judged() {
+		if spec.Requirements().Lookup(id) == nil {
+			t.Errorf("%s judge %s, which the catalogue does not have", judges, id)
+		}
+	}
+	for _, f := range faults.All() {
+		if !f.Legal && spec.Requirements().Lookup(f.Requirement) == nil {
+			t.Errorf("the fault %s breaks %s, which the catalogue does not have", f.ID, f.Requirement)
+		}
+	}
+	for id := range suites.NotYet() {
+		if spec.Requirements().Lookup(id) == nil {
+			t.Errorf("not yet judged is %s, which the catalogue does not have", id)
+		}
+	}
+}
+
+func TestEveryTestableRequirementIsJudgedOrListed(t *testing.T) {
+	judges := judged()
+	for _, q := range spec.Requirements().All() {
+		handshake := slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return slices.Contains(q.Revisions, string(r)) })
+		if !covered(q) || !handshake || q.Testable == spec.No {
+			continue
+		}
+		_, later := suites.NotYet()[q.ID]
+		switch {
+		case len(judges[q.ID]) == 0 && !later:
+			t.Errorf("%s is judged by nobody and does not stand in NotYet", q.ID)
+		case len(judges[q.ID]) > 0 && later:
+			t.Errorf("%s stands in NotYet and is judged by %v", q.ID, judges[q.ID])
+		}
+	}
+}
+
+// TestEveryJudgeIsProven: whoever can find something has a fault to find.
+func TestEveryJudgeIsProven(t *testing.T) {
+	proofs := map[string]bool{}
+	for _, f := range faults.All() {
+		proofs[f.Requirement] = true
+	}
+	for id, judges := range judged() {
+		q := spec.Requirements().Lookup(id)
+		if q.Level == spec.May || proofs[id] {
+			continue
+		}
+		for _, r := range spec.HandshakeRevisions() {
+			if q.AppliesTo(r, spec.Stdio) {
+				t.Errorf("%v judge %s, and no fault proves it", judges, id)
+				break
+			}
+		}
+	}
+}
