@@ -129,6 +129,9 @@ func measureMemory(behaviour string) {
 }
 
 func TestFloodsTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const most = 256 // MiB
 	self, err := os.Executable()
 	if err != nil {

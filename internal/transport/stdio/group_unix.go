@@ -54,8 +54,8 @@ func (g *group) clear(cmd *exec.Cmd) {
 	g.reap(cmd)
 	pause := time.Millisecond
 	for waited := time.Duration(0); waited < goneWithin; waited += pause {
-		if err := syscall.Kill(-g.id, 0); errors.Is(err, syscall.ESRCH) {
-			return
+		if syscall.Kill(-g.id, 0) != nil {
+			return // nobody is left whom we could reach
 		}
 		<-time.After(pause)
 	}

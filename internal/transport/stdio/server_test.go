@@ -19,6 +19,8 @@ const behaviourVariable = "STDIO_TEST_BEHAVIOUR"
 func TestMain(m *testing.M) {
 	name, ok := os.LookupEnv(behaviourVariable)
 	if !ok {
+		// The race detector lets each program sleep for a second at its end.
+		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 		os.Exit(m.Run())
 	}
 	if of, ok := strings.CutPrefix(name, measure); ok {
@@ -65,6 +67,7 @@ var behaviours = map[string]Serve{
 	},
 	// reads when told copies its stdin only after a signal.
 	"reads when told": func(ctx context.Context, in io.Reader, out, _ io.Writer, signals <-chan string) int {
+		_, _ = io.WriteString(out, "ready\n") // from here on signals are heard
 		select {
 		case <-signals:
 		case <-ctx.Done():
