@@ -33,7 +33,7 @@ const (
 	// takes about 1 KiB of memory in a transcript.
 	DefaultFrames = 50_000
 	// DefaultTotalBytes is how much of stdout is recorded.
-	DefaultTotalBytes = 32 << 20
+	DefaultTotalBytes = 64 << 20
 	// DefaultStderrBytes is how much of stderr is recorded.
 	DefaultStderrBytes = 256 << 10
 )
