@@ -125,6 +125,18 @@ func TestMalformed(t *testing.T) {
 			Want: []string{invalid + "is answered with an id that nobody sent. (warning)"},
 		},
 		{
+			Name: "refused without the id", Seams: func() refserver.Seams {
+				return refserver.Seams{Outgoing: func(o *refserver.Out) {
+					for i, f := range o.Frames {
+						if m := wire.Parse(f).Messages[0]; m.IsError() && m.ID.Present() {
+							o.Frames[i] = bytes.Replace(f, []byte(`"id":`+m.ID.Raw()), []byte(`"id":null`), 1)
+						}
+					}
+				}}
+			},
+			Want: []string{invalid + "is refused without its id, which could be read. (warning)"},
+		},
+		{
 			Name: "null taken for an id", Seams: null,
 			Want: []string{"base.request-null-id-rejected: A request whose id is null is served. (warning)"},
 		},

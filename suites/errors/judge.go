@@ -66,7 +66,16 @@ func (p *probe) fault() string {
 	if len(p.codes) > 0 && !slices.Contains(p.codes, spec.Code(code)) {
 		return kind + " is refused with another error than foreseen."
 	}
+	if p.lost() {
+		return kind + " is refused without its id, which could be read."
+	}
 	return ""
+}
+
+// lost tells whether the refusal lacks an id that is in order.
+func (p *probe) lost() bool {
+	sound := p.id.IsString() || p.id.IsInteger()
+	return p.requirement == invalidRequest && sound && !p.silence && (!p.reply.ID.Present() || p.reply.ID.IsNull())
 }
 
 func (p *probe) permitted() string {

@@ -86,7 +86,12 @@ var lines = []line{
 		served: `A request whose id is neither a string nor an integer is served.`,
 	},
 	{
-		what: "an id that is an object", frame: `{"jsonrpc":"2.0","id":{"n":ID},"method":"METHOD"}`,
+		what: "an id that is an object", frame: `{"jsonrpc":"2.0","id":{},"method":"METHOD"}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
+		served: `A request whose id is neither a string nor an integer is served.`,
+	},
+	{
+		what: "an id that is true", frame: `{"jsonrpc":"2.0","id":true,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
 		served: `A request whose id is neither a string nor an integer is served.`,
 	},

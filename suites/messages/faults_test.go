@@ -32,7 +32,7 @@ func TestMisbehaviour(t *testing.T) {
 				return refserver.Pass([]byte(`5`)) // refused without an id
 			}
 			return refserver.Pass(raw)
-		})}, // a rule's business
+		}), Want: []string{"base.unknown-notification-harmless: An unknown notification is answered. (warning)"}},
 		{
 			Name: "notification deadly", Case: "messages.unknown-notifications", Seams: incoming(dieOf("com.example.unknown")),
 			Want: []string{"base.unknown-notification-harmless: An unknown notification ends the server. (warning)"},
@@ -75,22 +75,35 @@ func TestBatches(t *testing.T) {
 		},
 		{
 			Name: "swallowed", Case: "messages.batch", Seams: incoming(onBatch(swallow)),
-			Want: []string{"base.batch-receive: A batch is not served. (broken)"},
+			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
 		},
 		{
 			Name: "deadly", Case: "messages.batch", Seams: incoming(onBatch(die)),
-			Want: []string{"base.batch-receive: A batch ends the server. (broken)"},
+			Want: []string{"base.batch-receive: A batch of requests ends the server. (broken)"},
 		},
 		{
 			Name: "refused", Case: "messages.batch", Seams: incoming(onBatch(refuse)),
-			Want: []string{"base.batch-receive: A batch is not served. (broken)"},
+			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
 		},
 		{
 			Name: "only the first served", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
 				end := bytes.Index(raw, []byte("},{"))
 				return refserver.Pass(append(raw[:end+1:end+1], ']'))
 			})),
-			Want: []string{"base.batch-receive: Of a batch, not every request is answered. (broken)"},
+			Want: []string{
+				"base.batch-receive: A batch of requests is not answered in full. (broken)",
+				"base.batch-responses-complete: A batch of requests is not answered in full. (warning)",
+			},
+		},
+		{
+			Name: "swallowed with notifications", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+				if bytes.Contains(raw, []byte("com.example.unknown")) {
+					return refserver.Swallow()
+				}
+				return refserver.Pass(raw)
+			})),
+			Want: []string{"base.batch-receive: A batch of requests and a notification is not served. (broken)"},
+			Kept: []string{"base.batch-response-array", "base.batch-only-notifications-silent"},
 		},
 		{
 			Name: "notifications answered", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {

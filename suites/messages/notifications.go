@@ -63,7 +63,13 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 			At:          []int{firstSent(c, from)},
 		})
 	case len(strays(c, from)) > 0:
-		t.NotObserved(harmless, "the notification was answered, which "+noResponse+" is about")
+		t.Deviates(c, verdict.Deviation{
+			Requirement: harmless,
+			Summary:     "An unknown notification is answered.",
+			Permitted:   "no answer, and later requests are served",
+			Seen:        "a response without an id",
+			At:          append([]int{firstSent(c, from)}, strays(c, from)...),
+		})
 	default:
 		t.Kept(harmless)
 		t.Kept(noResponse)
