@@ -45,6 +45,9 @@ func every() *verdict.Report {
 			f.Page = "https://modelcontextprotocol.io/specification/" + string(rev) + "/basic#responses"
 			f.Replay = []string{"mcp-conform", "run", "--revision", string(rev), "--focus", f.Judge, "--", "npx", "-y", "odd-server"}
 			f.Tries = 2
+			for j := range f.Evidence {
+				f.Evidence[j].Position = 4 + j
+			}
 			r.Findings = append(r.Findings, f)
 		}
 		add(verdict.Finding{

@@ -252,7 +252,7 @@ func evidence(record *transcript.Transcript, at []int) []verdict.Evidence {
 			continue
 		}
 		e := events[i]
-		v := verdict.Evidence{Direction: "!", At: e.At, Text: e.Detail, Size: e.Size, Offending: i == offending}
+		v := verdict.Evidence{Direction: "!", Position: e.Seq, Text: e.Detail, Size: e.Size, Offending: i == offending}
 		switch e.Kind {
 		case transcript.Sent, transcript.Received, transcript.Stderr:
 			v.Text = string(e.Raw[:min(len(e.Raw), maxQuoted)])

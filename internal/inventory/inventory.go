@@ -28,8 +28,8 @@ const (
 
 // Guards against lists without end.
 const (
-	maxPages = 200
-	maxItems = 20000
+	maxPages = 200    // a list
+	maxItems = 20_000 // a list
 )
 
 // Tool is one entry of tools/list.
@@ -39,7 +39,8 @@ type Tool struct {
 	Raw      jsontext.Value
 }
 
-// Inventory is what a server offers in one revision.
+// Inventory is what a server offers in one revision. Entries of lists that have
+// no name, or no URI, are left out.
 type Inventory struct {
 	Server    client.Server
 	Tools     []Tool
@@ -51,8 +52,8 @@ type Inventory struct {
 	policy     Policy
 }
 
-// Declares tells whether the server declared the capability; a dot leads to
-// a member that must be true, as in resources.subscribe.
+// Declares tells whether the server declared the capability, as
+// client.Server.Declares does.
 func (v *Inventory) Declares(capability string) bool { return v.Server.Declares(capability) }
 
 // Callable returns the tools that the policy allows to call.
@@ -86,9 +87,10 @@ func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory
 	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, policy: policy}
 	if v.Declares("tools") {
 		v.walk(ctx, c, spec.MethodToolsList, "tools", func(item jsontext.Value) {
-			name, _ := wire.Text(wire.At(item, "/name"))
-			readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
-			v.Tools = append(v.Tools, Tool{name, readOnly, item})
+			if name, ok := wire.Text(wire.At(item, "/name")); ok {
+				readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
+				v.Tools = append(v.Tools, Tool{name, readOnly, item})
+			}
 		})
 	}
 	if v.Declares("resources") {
@@ -109,28 +111,37 @@ func collect(into *[]string, pointer string) func(jsontext.Value) {
 	}
 }
 
+// walk goes through a list page by page. It does not follow an empty cursor, by
+// which many servers mean the end and then begin anew, nor one that came
+// before.
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, each func(jsontext.Value)) {
 	var params map[string]any
 	seen := map[string]bool{}
-	for items, page := 0, 0; ; page++ {
+	for items, page := 0, 1; ; page++ {
 		r := c.Ask(ctx, method, params)
 		if !r.Succeeded() {
 			v.Incomplete[method] = "the list was not answered with a result"
 			return
 		}
 		for _, item := range wire.Elements(wire.At(r.Message.Result(), "/"+member)) {
+			if items == maxItems {
+				break
+			}
 			each(item)
 			items++
 		}
 		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
 		switch {
+		case items == maxItems || more && page == maxPages:
+			v.Incomplete[method] = "the list is very long, so the walk was ended"
+			return
 		case !more:
+			return
+		case cursor == "":
+			v.Incomplete[method] = "the next cursor is an empty text, so the walk was ended"
 			return
 		case seen[cursor]:
 			v.Incomplete[method] = "a cursor came back, so the walk was ended"
-			return
-		case page+1 >= maxPages || items >= maxItems:
-			v.Incomplete[method] = "the list is very long, so the walk was ended"
 			return
 		}
 		seen[cursor] = true

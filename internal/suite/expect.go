@@ -2,8 +2,9 @@ package suite
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
-	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -26,12 +27,13 @@ type Assertion struct {
 	at     []int
 }
 
-// Expect begins an assertion about actual, which the given events show. The
-// events of a reply are added by themselves.
+// Expect begins an assertion about actual, which the given events of
+// conversation c show, the offending one last. The events of a reply are added
+// by themselves.
 func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Event) Assertion {
 	a := Assertion{t: t, c: c, actual: actual}
 	if r, ok := actual.(*client.Reply); ok {
-		shownBy = append(shownBy, r.Sent, r.Event)
+		shownBy = append(slices.Clone(shownBy), r.Sent, r.Event)
 	}
 	for _, e := range shownBy {
 		if e != nil {
@@ -43,28 +45,34 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 
 // Keeps says of the requirement that it was kept when the value matches, and
 // that the server deviates otherwise: summary is the constant sentence of the
-// finding. A request without an answer says nothing here, as being answered
-// is a requirement of its own. It returns whether the value matched.
+// finding, and of several weights the one that softens most stands. A request
+// without an answer says nothing here, as being answered is a requirement of
+// its own. It returns whether the value matched. A matcher that does not take
+// the value is a defect of the case, so it panics.
 func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, weight ...verdict.Weight) bool {
 	if r, ok := a.actual.(*client.Reply); ok && !r.Answered() {
 		a.t.NotObserved(requirement, "the request was not answered: "+reason(r.Err))
 		return false
 	}
-	g := gomega.NewGomega(func(message string, _ ...int) {
-		d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: message, At: a.at}
-		if e, ok := m.(Explainer); ok {
-			d.Permitted, d.Seen = e.Permitted(), e.Seen(a.actual)
-		}
-		for _, w := range weight {
-			d.Weight = max(d.Weight, w)
-		}
-		a.t.Deviates(a.c, d)
-	})
-	if !g.Expect(a.actual).To(m) {
-		return false
+	matched, err := m.Match(a.actual)
+	if err != nil {
+		panic(fmt.Sprintf("case %s can't judge %s: %v", a.t.Case.ID, requirement, err))
 	}
-	a.t.Kept(requirement)
-	return true
+	if matched {
+		a.t.Kept(requirement)
+		return true
+	}
+	d := verdict.Deviation{Requirement: requirement, Summary: summary, At: a.at}
+	if e, ok := m.(Explainer); ok {
+		d.Permitted, d.Seen = e.Permitted(), e.Seen(a.actual)
+	} else {
+		d.Permitted = m.FailureMessage(a.actual)
+	}
+	for _, w := range weight {
+		d.Weight = max(d.Weight, w)
+	}
+	a.t.Deviates(a.c, d)
+	return false
 }
 
 func reason(err error) string {

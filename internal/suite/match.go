@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/onsi/gomega/types"
 
@@ -44,7 +45,8 @@ func (m *matcher) NegatedFailureMessage(actual any) string {
 }
 
 // Satisfy returns a matcher that accepts the replies for which match is
-// true; permitted says in words which these are.
+// true; permitted says in words which these are. Assertions call match only
+// where an answer came.
 func Satisfy(permitted string, match func(*client.Reply) bool) types.GomegaMatcher {
 	return &matcher{permitted, match}
 }
@@ -64,6 +66,9 @@ func BeAnyError() types.GomegaMatcher {
 func BeErrorFor(mistake spec.Mistake, rev spec.Revision) types.GomegaMatcher {
 	codes := spec.CodesFor(mistake, rev)
 	return Satisfy("an error with code "+listCodes(codes), func(r *client.Reply) bool {
+		if !r.Answered() {
+			return false
+		}
 		code, ok := r.Message.ErrorCode()
 		return ok && spec.Foresees(mistake, rev, spec.Code(code))
 	})
@@ -97,14 +102,35 @@ func DescribeError(m *wire.Message) string {
 	if !ok {
 		return "an error that is no object: " + Excerpt(string(m.Member("error")), 200)
 	}
-	text, _ := wire.Text(e.Message)
-	return fmt.Sprintf("error %s %q", e.Code, Excerpt(text, 200))
+	code := "without a code"
+	if e.Code != nil {
+		code = Excerpt(string(e.Code), 40)
+	}
+	switch text, ok := wire.Text(e.Message); {
+	case ok:
+		return fmt.Sprintf("error %s %q", code, Excerpt(text, 200))
+	case e.Message == nil:
+		return fmt.Sprintf("error %s without a message", code)
+	default:
+		return fmt.Sprintf("error %s with the message %s", code, Excerpt(string(e.Message), 200))
+	}
 }
 
-// Excerpt returns the first n bytes of s, and says when there was more.
+// Excerpt returns s, or where it is longer than n bytes its first n at most, in
+// whole characters, and its length. It leaves in what is hostile or no UTF-8:
+// whoever shows it must escape it.
 func Excerpt(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "") + "… (" + strconv.Itoa(len(s)) + " bytes)"
+	cut := n
+	for i := 1; i < utf8.UTFMax && i <= n; i++ {
+		if r := s[n-i:]; utf8.RuneStart(r[0]) {
+			if _, size := utf8.DecodeRuneInString(r); size > i {
+				cut = n - i
+			}
+			break
+		}
+	}
+	return s[:cut] + "… (" + strconv.Itoa(len(s)) + " bytes)"
 }

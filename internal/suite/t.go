@@ -26,9 +26,9 @@ type Env struct {
 	Revision  spec.Revision
 	Transport spec.Transport
 	// Spoken are all handshake revisions that the server was seen to speak.
-	Spoken []spec.Revision
-	Inventory      *inventory.Inventory
-	Opener         Opener
+	Spoken    []spec.Revision
+	Inventory *inventory.Inventory
+	Opener    Opener
 }
 
 // Observation is what a case says of one requirement.
@@ -37,7 +37,7 @@ type Observation struct {
 	Outcome     verdict.Outcome // Kept, NotObserved, NotApplicable or Blocked; Note where Deviation is set
 	Reason      string
 	Deviation   *verdict.Deviation
-	Record      *transcript.Transcript // that the deviation's positions refer to
+	Record      *transcript.Transcript // that the deviation's positions refer to; nil without one
 }
 
 // T is a case's handle on the server. Its methods may be called from any
@@ -66,6 +66,8 @@ func (t *T) Observations() []Observation {
 	return slices.Clone(t.seen)
 }
 
+// add panics where a case speaks of a requirement that it does not list: the
+// engine would not know of it.
 func (t *T) add(o Observation) {
 	if !slices.Contains(t.Case.Requirements, o.Requirement) {
 		panic(fmt.Sprintf("case %s speaks of %s, which it does not list", t.Case.ID, o.Requirement))

@@ -27,6 +27,7 @@ const (
 
 var outcomeNames = [...]string{"not applicable", "not observed", "kept", "blocked", "note", "warning", "flaky", "broken", "harness error"}
 
+// String returns the outcome's name, as it stands in reports.
 func (o Outcome) String() string { return outcomeNames[o] }
 
 // MarshalText writes the outcome's name.
@@ -39,11 +40,11 @@ func Outcomes() []Outcome {
 
 // Evidence is one event of a transcript that shows a finding.
 type Evidence struct {
-	Direction string        `json:"direction"` // ">" to the server, "<" from it, "!" stderr or process
-	At        time.Duration `json:"atNanoseconds"`
-	Text      string        `json:"text"` // the bytes; may be hostile, reporters must escape it
-	Size      int64         `json:"size"` // of the whole frame in bytes; more than len(Text) when cut
-	Offending bool          `json:"offending"`
+	Direction string `json:"direction"` // ">" to the server, "<" from it, "!" stderr or process
+	Position  int    `json:"position"`  // of the event in the transcript, from 0
+	Text      string `json:"text"`      // the bytes; may be hostile, reporters must escape it
+	Size      int64  `json:"size"`      // of the whole frame in bytes; more than len(Text) when cut
+	Offending bool   `json:"offending"`
 }
 
 // Finding is one observed deviation.
@@ -130,8 +131,9 @@ func (p *Report) Count(r spec.Revision, o Outcome) int {
 	return n
 }
 
-// Worst returns the heaviest outcome of the report, and false when it has
-// no verdict that was reached by observation.
+// Worst returns the heaviest outcome of the report, NotApplicable when it has
+// no verdicts, and whether any verdict says more than that nothing could be
+// judged: kept, a deviation, or that the harness failed.
 func (p *Report) Worst() (Outcome, bool) {
 	worst, judged := NotApplicable, false
 	for i := range p.Verdicts {
