@@ -90,11 +90,16 @@ func (l *link) write() {
 	}
 }
 
+// writeChunks records all that the chunks complete before it writes the
+// first: a server that needs no newline to answer would else be recorded as
+// answering what was not sent yet.
 func (l *link) writeChunks(chunks [][]byte) error {
 	for _, c := range chunks {
 		if !l.recordSent(c) {
 			return ErrInputClosed
 		}
+	}
+	for _, c := range chunks {
 		if _, err := l.near.in.Write(c); err != nil {
 			if errors.Is(err, os.ErrClosed) || brokenPipe(err) {
 				return ErrInputClosed
