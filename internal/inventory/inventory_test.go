@@ -1,0 +1,183 @@
+package inventory
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// pages is what a server answers to a list request with the given cursor,
+// which is "(none)" on the first page: a raw result, or an error where it is
+// empty.
+type pages func(method, cursor string) string
+
+// take takes stock of a server with these capabilities and pages.
+func take(t *testing.T, policy Policy, capabilities string, p pages) (v *Inventory, asked []string) {
+	t.Helper()
+	serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			m := wire.Parse([]byte(lines.Text())).Messages[0]
+			if m.Kind != wire.Request {
+				continue
+			}
+			result := `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"listed"}}`
+			if m.Method != spec.MethodInitialize {
+				cursor, ok := wire.Text(wire.At(m.Params(), "/cursor"))
+				if !ok {
+					cursor = "(none)"
+				}
+				asked = append(asked, m.Method+" "+cursor)
+				result = p(m.Method, cursor)
+			}
+			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID.Raw(), result)
+			if result == "" {
+				answer = string(wire.NewError(m.ID, -32603, "no", nil))
+			}
+			_, _ = io.WriteString(out, answer+"\n")
+		}
+		return 0
+	}
+	c, err := client.Open(t.Context(), stdio.InProcess("listed", serve), client.Options{Revision: spec.V20251125})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Handshake(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v = Take(t.Context(), c, policy)
+	c.Close() // so that the server writes asked no more
+	return v, asked
+}
+
+func names(tools []Tool) []string {
+	var out []string
+	for _, t := range tools {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+func TestTakeAsksForWhatIsDeclared(t *testing.T) {
+	v, asked := take(t, CallSafe, `{"tools":{},"resources":{"subscribe":true},"prompts":{},"logging":{}}`, func(method, _ string) string {
+		return map[string]string{
+			"tools/list":               `{"tools":[{"name":"t","annotations":{"readOnlyHint":true}}]}`,
+			"resources/list":           `{"resources":[{"uri":"u"}]}`,
+			"resources/templates/list": `{"resourceTemplates":[{"uriTemplate":"u/{x}"}]}`,
+			"prompts/list":             `{"prompts":[{"name":"p"}]}`,
+		}[method]
+	})
+	wantAsked := []string{"tools/list (none)", "resources/list (none)", "resources/templates/list (none)", "prompts/list (none)"}
+	if diff := cmp.Diff(wantAsked, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	want := &Inventory{
+		Tools:     []Tool{{"t", true, []byte(`{"name":"t","annotations":{"readOnlyHint":true}}`)}},
+		Resources: []string{"u"}, Templates: []string{"u/{x}"}, Prompts: []string{"p"}, Incomplete: map[string]string{},
+	}
+	if diff := cmp.Diff(want, v, cmpopts.IgnoreUnexported(Inventory{}), cmpopts.IgnoreFields(Inventory{}, "Server")); diff != "" {
+		t.Errorf("inventory (-want +got):\n%s", diff)
+	}
+	if v.Server.Name != "listed" || !v.Declares("resources.subscribe") || v.Declares("resources.listChanged") || v.Declares("completions") {
+		t.Errorf("the server is %+v", v.Server)
+	}
+	if v, asked = take(t, CallSafe, `{"logging":{},"tools":false}`, nil); len(asked) > 0 || len(v.Incomplete) > 0 {
+		t.Errorf("asked %v, incomplete %v", asked, v.Incomplete)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	const circle, long, refused = "a cursor came back, so the walk was ended", "the list is very long, so the walk was ended", "the list was not answered with a result"
+	page := func(name, next string) string {
+		return fmt.Sprintf(`{"tools":[{"name":%q}],"nextCursor":%s}`, name, next)
+	}
+	for _, c := range []struct {
+		name       string
+		pages      pages
+		tools      []string // nil: only count
+		count      int
+		asked      int
+		incomplete string
+	}{
+		{"one page", func(_, _ string) string { return `{"tools":[{"name":"a"},{"name":"b"}]}` }, []string{"a", "b"}, 2, 1, ""},
+		{"pages", func(_, cursor string) string {
+			return map[string]string{"(none)": page("a", `"1"`), "1": page("b", `"2\u0000"`), "2\x00": `{"tools":[{"name":"c"}]}`}[cursor]
+		}, []string{"a", "b", "c"}, 3, 3, ""},
+		{"the cursor null", func(_, _ string) string { return page("a", "null") }, []string{"a"}, 1, 1, ""},
+		{"a cursor that is no text", func(_, _ string) string { return page("a", "7") }, []string{"a"}, 1, 1, ""},
+		{"an empty cursor", func(_, _ string) string { return page("a", `""`) }, []string{"a"}, 1, 1, "the next cursor is an empty text, so the walk was ended"},
+		{"the same cursor for ever", func(_, _ string) string { return page("a", `"1"`) }, []string{"a", "a"}, 2, 2, circle},
+		{"a circle of two", func(_, cursor string) string {
+			return map[string]string{"(none)": page("a", `"1"`), "1": page("b", `"2"`), "2": page("c", `"1"`)}[cursor]
+		}, []string{"a", "b", "c"}, 3, 3, circle},
+		{"no end", func(_, cursor string) string { return page("a", `"`+cursor+`+"`) }, nil, maxPages, maxPages, long},
+		{"a last page just in time", func(_, cursor string) string {
+			if len(cursor) == len("(none)")+maxPages-1 {
+				return `{"tools":[{"name":"last"}]}`
+			}
+			return page("a", `"`+cursor+`+"`)
+		}, nil, maxPages, maxPages, ""},
+		{"an endless page", func(_, _ string) string {
+			return `{"tools":[` + strings.Repeat(`{"name":"a"},`, maxItems) + `{"name":"b"}]}`
+		}, nil, maxItems, 1, long},
+		{"an error", func(_, _ string) string { return "" }, nil, 0, 1, refused},
+		{"an error on the second page", func(_, cursor string) string {
+			if cursor == "(none)" {
+				return page("a", `"1"`)
+			}
+			return ""
+		}, []string{"a"}, 1, 2, refused},
+		{"items of all sorts", func(_, _ string) string {
+			return `{"tools":[1,null,"x",[],{},{"name":null},{"name":7},{"name":""},{"name":"a","annotations":[]},{"name":"b","annotations":{"readOnlyHint":"true"}}]}`
+		}, []string{"", "a", "b"}, 3, 1, ""},
+		{"no list", func(_, _ string) string { return `{"tools":{"name":"a"}}` }, nil, 0, 1, ""},
+		{"no object", func(_, _ string) string { return `[]` }, nil, 0, 1, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v, asked := take(t, CallNone, `{"tools":{}}`, c.pages)
+			got := names(v.Tools)
+			if c.tools != nil {
+				if diff := cmp.Diff(c.tools, got); diff != "" {
+					t.Errorf("tools (-want +got):\n%s", diff)
+				}
+			}
+			if len(got) != c.count || len(asked) != c.asked {
+				t.Errorf("%d tools after %d requests", len(got), len(asked))
+			}
+			if v.Incomplete["tools/list"] != c.incomplete {
+				t.Errorf("incomplete is %q", v.Incomplete)
+			}
+		})
+	}
+}
+
+func TestCallable(t *testing.T) {
+	tools := `{"tools":[{"name":"reads","annotations":{"readOnlyHint":true}},{"name":"writes","annotations":{"readOnlyHint":false}},{"name":"silent"},{"name":"odd","annotations":{"readOnlyHint":1}}]}`
+	for policy, want := range map[Policy][]string{
+		CallSafe: {"reads"}, CallAll: {"reads", "writes", "silent", "odd"}, CallNone: nil, "": nil, "unknown": nil,
+	} {
+		v, _ := take(t, policy, `{"tools":{}}`, func(_, _ string) string { return tools })
+		if diff := cmp.Diff(want, names(v.Callable())); diff != "" {
+			t.Errorf("%q lets call (-want +got):\n%s", policy, diff)
+		}
+		for _, name := range []string{"reads", "writes", "absent"} {
+			tool, ok := v.Tool(name)
+			if allowed := strings.Contains(strings.Join(want, " "), name); ok != allowed || ok && tool.Name != name {
+				t.Errorf("%q gives the tool %s: %v", policy, name, ok)
+			}
+		}
+	}
+	if v := Empty(); v.Declares("tools") || v.Callable() != nil || v.Incomplete == nil {
+		t.Errorf("of nothing the inventory is %+v", v)
+	}
+}
