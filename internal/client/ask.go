@@ -121,7 +121,17 @@ func response(e *transcript.Event, id wire.ID) *wire.Message {
 // request and waits for any answer to it. An error means that nothing can be
 // said of what did not come.
 func (c *Conversation) Fence(ctx context.Context) error {
-	return fenceError(c.Ask(ctx, c.Harmless(), nil))
+	return c.fenceUnless(ctx, c.Record.Len(), func(*transcript.Event) bool { return false })
+}
+
+// fenceTime bounds the wait for a fence: twenty times the slowest answer of
+// this server so far, at least 3 s, and no more than the timeout. It is less
+// than a request is owed, so that a deaf server does not cost the whole
+// timeout each time; an unanswered fence is no deviation by itself.
+func (c *Conversation) fenceTime() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return min(max(3*time.Second, 20*c.slowest), c.opts.Timeout)
 }
 
 // fenceError takes any answer for good, be it an error or too long to be kept.

@@ -41,7 +41,7 @@ func (c *Conversation) SettleFor(ctx context.Context, from int, match func(*tran
 	}
 	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
 	defer cancel()
-	resume := c.opts.Idle()
+	resume := c.Idle()
 	defer resume()
 	e, err := c.Await(grace, next, match)
 	if fence != nil && errors.Is(err, ErrUnanswered) {
@@ -53,7 +53,7 @@ func (c *Conversation) SettleFor(ctx context.Context, from int, match func(*tran
 // fenceUnless is Fence that ends as soon as stop is true for an event at
 // position from or later.
 func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, ErrUnanswered)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.fenceTime(), ErrUnanswered)
 	defer cancel()
 	id := c.NewID()
 	frame := c.Request(id, c.Harmless(), nil)
@@ -72,7 +72,6 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 		return nil
 	}
 	r.Sent = c.sent(behind, frame)
-	c.gaveUp(r)
 	c.measure(r)
 	return fenceError(r)
 }

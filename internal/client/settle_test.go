@@ -65,7 +65,7 @@ func TestProbe(t *testing.T) {
 				s.later(time.Second, func() { answer(s, m) })
 			}
 		}, 5 * time.Second, ErrUnanswered, false, 1, 1}, // the fence, and twice the grace
-		{"mute", mute, DefaultTimeout + 100*time.Millisecond, ErrUnanswered, true, 1, 2},
+		{"mute", mute, 3*time.Second + 100*time.Millisecond, ErrUnanswered, true, 1, 1},
 		{"ended before the fence was answered", func(s *scripted, m *wire.Message) {
 			if m.Method == "ping" {
 				s.later(time.Second, s.end)

@@ -20,17 +20,30 @@ const (
 	inFlight      = "stdio.responses-before-exit"
 )
 
-// exitTime is how long a server may take to exit. The specification says
-// "reasonable" or "promptly"; clients kill much sooner.
-var exitTime = 5 * time.Second
+// leastExit is how long any server may take to exit.
+var leastExit = 3 * time.Second
+
+// exitTime is how long a server may take to exit: eight times as long as it
+// took to say its first word, at least leastExit, at most 10 s, so that a slow
+// server or a busy machine has more. The specification says "reasonable" or
+// "promptly"; clients kill much sooner.
+func exitTime(c *client.Conversation) time.Duration {
+	for _, e := range c.Record.From(0) {
+		if e.Kind == transcript.Received {
+			return min(max(8*e.At, leastExit), 10*time.Second).Round(time.Second)
+		}
+	}
+	return 10 * time.Second
+}
 
 func closedStdin() suite.Case {
 	return suite.Case{
 		ID:           "stdio.closed-stdin",
 		Title:        "Closes stdin of an idle server, and of one with requests in flight, and waits for the exit",
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
+		Waits:        true,
 		Run: func(ctx context.Context, t *suite.T) {
-			idle := t.Conversation(ctx)
+			idle := t.Start(ctx, client.Options{Capabilities: nothing})
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails where the server is gone, as it should be
 			if judgeExit(ctx, t, idle, "The server does not exit when its stdin is closed.") {
@@ -43,9 +56,13 @@ func closedStdin() suite.Case {
 	}
 }
 
+// nothing are the capabilities of a client that a server can't ask anything:
+// many servers wait for the answer to a request of their own before they exit.
+var nothing = map[string]any{}
+
 // busy closes stdin right behind requests.
 func busy(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, client.Options{})
+	c := t.Start(ctx, client.Options{Capabilities: nothing})
 	var requests [][]byte
 	ids := map[wire.ID]bool{}
 	for range 8 {
@@ -99,7 +116,7 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 			Requirement: requirement,
 			Summary:     summary,
 			Permitted:   "the exit of the process, promptly",
-			Seen:        fmt.Sprintf("the process was alive %v later", exitTime),
+			Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
 			At:          last(c, transcript.InputClosed),
 		})
 	}
@@ -126,7 +143,7 @@ func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 			Requirement: exitOnTerm,
 			Summary:     summary,
 			Permitted:   "the exit of the process, within a reasonable time",
-			Seen:        fmt.Sprintf("the process was alive %v later", exitTime),
+			Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
 			At:          last(c, transcript.Signalled),
 		})
 	}
@@ -137,6 +154,7 @@ func signals() suite.Case {
 		ID:           "stdio.signals",
 		Title:        "Sends SIGTERM to an idle server, and SIGINT to another, and waits for the exit",
 		Requirements: []string{exitOnTerm},
+		Waits:        true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			t.Fence(ctx, c)
@@ -163,7 +181,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 		Requirement: exitOnTerm,
 		Summary:     "The server does not exit on SIGINT.",
 		Permitted:   "anything; people who press ^C expect the exit",
-		Seen:        fmt.Sprintf("the process was alive %v later", exitTime),
+		Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
 		At:          last(c, transcript.Signalled),
 		Weight:      verdict.OnlyNote,
 	})
@@ -171,7 +189,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 
 // awaitExit tells whether the server exits within its time.
 func awaitExit(ctx context.Context, c *client.Conversation) bool {
-	ctx, cancel := context.WithTimeout(ctx, exitTime)
+	ctx, cancel := context.WithTimeout(ctx, exitTime(c))
 	defer cancel()
 	resume := c.Idle()
 	defer resume()
