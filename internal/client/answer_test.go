@@ -87,11 +87,27 @@ func TestAServerThatAsksBack(t *testing.T) {
 		return nil, true
 	})
 	r := c.Ask(t.Context(), "x", nil)
-	if !r.Succeeded() || string(r.Sent.Messages()[0].Method) != "x" {
+	if !r.Succeeded() || r.Sent.Messages()[0].Method != "x" {
 		t.Errorf("the reply is %+v", r)
 	}
 	c.Close()
 	if err := c.Send(t.Context(), []byte("x")); err == nil || errors.Is(err, ErrUnanswered) {
 		t.Errorf("sending after the end: %v", err)
 	}
+}
+
+func TestHeldReplies(t *testing.T) {
+	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
+		release := c.HoldReplies()
+		s.say([]byte(`{"id":1,"method":"ping"}`))
+		synctest.Wait()
+		if n := c.Record.Len(); n != 2 {
+			t.Errorf("%d events: it was answered in spite of being held back", n)
+		}
+		release()
+		synctest.Wait()
+		if n := c.Record.Len(); n != 3 {
+			t.Errorf("%d events: it was not answered", n)
+		}
+	})
 }

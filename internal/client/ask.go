@@ -3,10 +3,12 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -46,6 +48,18 @@ func (c *Conversation) AskRaw(ctx context.Context, id wire.ID, frame []byte) *Re
 	r := c.exchange(ctx, c.opts.Timeout, id, frame)
 	c.gaveUp(r)
 	c.measure(r)
+	return r
+}
+
+// Try asks for something that runs code of the server's author, which may take
+// as long as it likes: a request without an answer within the timeout is
+// cancelled, as a client should, and held against nobody.
+func (c *Conversation) Try(ctx context.Context, method string, params map[string]any) *Reply {
+	id := c.NewID()
+	r := c.exchange(ctx, c.opts.Timeout, id, c.Request(id, method, params))
+	if errors.Is(r.Err, ErrUnanswered) {
+		_ = c.Notify(ctx, spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": "no answer in time"})
+	}
 	return r
 }
 
@@ -184,9 +198,10 @@ func (c *Conversation) sent(from int, frame []byte) *transcript.Event {
 }
 
 // gaveUp records that an answer was not waited for any longer, where that is
-// the server's doing and not the caller's.
+// the server's doing and not the caller's: a server without a fence was given
+// less time than an answer is owed.
 func (c *Conversation) gaveUp(r *Reply) {
-	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) {
+	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
 	}
 }

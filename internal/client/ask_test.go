@@ -174,9 +174,10 @@ func TestTheRightRequestIsGivenUp(t *testing.T) {
 
 func TestAskTogether(t *testing.T) {
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
-		if m.Method == "a" {
+		switch m.Method {
+		case "a":
 			s.later(3*time.Second, func() { s.say(wire.NewResult(m.ID, "a")) })
-		} else if m.Method == "b" {
+		case "b":
 			s.say(wire.NewResult(m.ID, "b"))
 		}
 	}, func(t *testing.T, c *Conversation, s *scripted) {

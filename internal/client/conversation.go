@@ -16,18 +16,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ErrEnded: the server closed the connection, or its process ended.
+// ErrEnded says that the server closed the connection, or that its process
+// ended.
 var ErrEnded = errors.New("the server ended the connection")
 
-// ErrUnanswered: no answer came within the time, or a later request was
-// answered and this one was not.
+// ErrUnanswered says that no answer came within the time, or that a later
+// request was answered and this one was not.
 var ErrUnanswered = errors.New("the request was not answered")
 
-// ErrNoFence: nor was the fence behind it, so that nothing is known of whether
-// the server has read the request.
+// ErrNoFence says that the fence behind a request was not answered either, so
+// that nothing is known of whether the server has read the request.
 var ErrNoFence = errors.New("the fence behind it was not answered")
 
-// ErrCut: an answer came, and was too long to be kept.
+// ErrCut says that an answer came, and was too long to be kept.
 var ErrCut = errors.New("the answer was too long to be kept")
 
 // Conversation is one client's dealings with a server. Its methods may be

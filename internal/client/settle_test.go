@@ -65,7 +65,7 @@ func TestProbe(t *testing.T) {
 				s.later(time.Second, func() { answer(s, m) })
 			}
 		}, 5 * time.Second, ErrUnanswered, false, 1, 1}, // the fence, and twice the grace
-		{"mute", mute, 3*time.Second + 100*time.Millisecond, ErrUnanswered, true, 1, 1},
+		{"mute", mute, 3*time.Second + 100*time.Millisecond, ErrUnanswered, true, 1, 0},
 		{"ended before the fence was answered", func(s *scripted, m *wire.Message) {
 			if m.Method == "ping" {
 				s.later(time.Second, s.end)
@@ -175,6 +175,20 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
+func TestFenceTime(t *testing.T) {
+	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+		for _, x := range []struct{ slowest, want time.Duration }{
+			{0, 3 * time.Second}, {100 * time.Millisecond, 3 * time.Second}, {200 * time.Millisecond, 4 * time.Second}, {time.Minute, DefaultTimeout},
+		} {
+			c.took(x.slowest)
+			began := time.Now()
+			if err := c.Fence(t.Context()); !errors.Is(err, ErrUnanswered) || time.Since(began) != x.want || len(gaveUpOn(c)) > 0 {
+				t.Errorf("after an answer in %v a fence is given up after %v: %v", x.slowest, time.Since(began), err)
+			}
+		}
+	})
+}
+
 func TestQuietThatCannotBeHad(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
 		if err := c.Quiet(t.Context()); !errors.Is(err, ErrUnanswered) {
@@ -202,4 +216,18 @@ func TestQuietThatCannotBeHad(t *testing.T) {
 			t.Errorf("of one that is cut off: %v", err)
 		}
 	})
+}
+
+func TestSetIdle(t *testing.T) {
+	var before, after idle
+	inBubble(t, Options{Idle: before.wait}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+		c.SetIdle(after.wait)
+		if err := c.Quiet(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Idle()()
+	})
+	if before.begun != 0 || after.begun != 2 || after.resumed != 2 {
+		t.Errorf("the first was idle %d times, the second %+v", before.begun, after)
+	}
 }
