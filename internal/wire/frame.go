@@ -158,10 +158,10 @@ func Parse(raw []byte) *Frame {
 		return f
 	}
 	text := raw[start:]
-	v, strictErr := next(reader(text))
+	v, strictErr := reader(text).ReadValue()
 	if strictErr != nil {
 		var err error
-		if v, err = next(decoder(text)); err != nil {
+		if v, err = decoder(text).ReadValue(); err != nil {
 			f.note(problem(NotJSON, err, start))
 			if at := invalidAt(text); at >= 0 {
 				f.note(Problem{Fault: InvalidUTF8, Offset: int64(start + at), Detail: "bytes that are not UTF-8"})
@@ -186,10 +186,10 @@ func (f *Frame) note(p ...Problem) { f.Problems = append(f.Problems, p...) }
 // reading takes, and that begins at byte start.
 func strictProblems(v jsontext.Value, start int) []Problem {
 	var out []Problem
-	if _, err := next(reader(v, jsontext.AllowInvalidUTF8(true))); err != nil {
+	if _, err := reader(v, jsontext.AllowInvalidUTF8(true)).ReadValue(); err != nil {
 		out = append(out, problem(DuplicateKey, err, start))
 	}
-	if _, err := next(reader(v, jsontext.AllowDuplicateNames(true))); err != nil {
+	if _, err := reader(v, jsontext.AllowDuplicateNames(true)).ReadValue(); err != nil {
 		out = append(out, problem(InvalidUTF8, err, start))
 	}
 	return out

@@ -13,7 +13,8 @@ import (
 // copies: none of them may be altered. They read leniently, and stop in
 // silence where a value is no JSON.
 
-// reader returns a decoder that reads v in place.
+// reader returns a decoder that reads v in place: the values that it returns
+// are parts of v, and no append to one reaches what stands behind it.
 func reader(v []byte, opts ...jsontext.Options) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(v), opts...)
 }
@@ -21,13 +22,6 @@ func reader(v []byte, opts ...jsontext.Options) *jsontext.Decoder {
 // decoder returns a lenient one.
 func decoder(v []byte) *jsontext.Decoder {
 	return reader(v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
-// next reads a value; its bytes are those that dec reads from, and no append
-// can reach the ones behind it.
-func next(dec *jsontext.Decoder) (jsontext.Value, error) {
-	v, err := dec.ReadValue()
-	return v[:len(v):len(v)], err
 }
 
 // members ranges over the members of object v in the order of the wire.
@@ -43,7 +37,7 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 				return
 			}
 			name := token.String() // before the next read takes its bytes
-			value, err := next(dec)
+			value, err := dec.ReadValue()
 			if err != nil || !yield(name, value) {
 				return
 			}
@@ -59,7 +53,7 @@ func elements(v jsontext.Value) iter.Seq[jsontext.Value] {
 			return
 		}
 		for dec.PeekKind() != ']' {
-			value, err := next(dec)
+			value, err := dec.ReadValue()
 			if err != nil || !yield(value) {
 				return
 			}
