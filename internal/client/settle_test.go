@@ -231,3 +231,14 @@ func TestSetIdle(t *testing.T) {
 		t.Errorf("the first was idle %d times, the second %+v", before.begun, after)
 	}
 }
+
+// A server that knows our next id in advance has not read what we sent.
+func TestAFenceIsNotAnsweredInAdvance(t *testing.T) {
+	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
+		s.say(wire.NewResult(wire.IntID(1), nil))
+		_, err := c.SettleFor(t.Context(), 0, func(*transcript.Event) bool { return false })
+		if !errors.Is(err, ErrNoFence) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
