@@ -172,6 +172,23 @@ func TestTheRightRequestIsGivenUp(t *testing.T) {
 	})
 }
 
+func TestTheRightRequestIsNamed(t *testing.T) {
+	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, s *scripted) {
+		s.before = func() { s.rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte("of another goroutine")}) }
+		id := c.NewID()
+		for what, r := range map[string]*Reply{
+			"ask":        c.Ask(t.Context(), "ping", nil),
+			"probe":      c.Probe(t.Context(), id, c.Request(id, "ping", nil)),
+			"together":   c.AskTogether(t.Context(), c.Request(c.NewID(), "ping", nil))[0],
+			"initialize": c.Initialize(t.Context()),
+		} {
+			if !r.Answered() || r.Sent == nil || len(r.Sent.Messages()) != 1 || r.Sent.Messages()[0].ID != r.Message.ID {
+				t.Errorf("%s: %+v", what, r)
+			}
+		}
+	})
+}
+
 func TestAskTogether(t *testing.T) {
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
 		switch m.Method {

@@ -20,7 +20,8 @@ import (
 // scripted is a server without process and pipes, so that the clock of a
 // synctest bubble stands still while it works. It answers while it is sent to.
 type scripted struct {
-	on func(s *scripted, m *wire.Message) // what it does on each message
+	on     func(s *scripted, m *wire.Message) // what it does on each message
+	before func()                             // done before a frame is sent, nil for nothing
 
 	rec       *transcript.Transcript
 	ended     chan struct{}
@@ -44,6 +45,9 @@ func (s *scripted) Send(ctx context.Context, frames ...[]byte) error {
 	case <-s.ended:
 		return stdio.ErrInputClosed
 	default:
+	}
+	if s.before != nil {
+		s.before()
 	}
 	for _, f := range frames {
 		s.rec.Add(transcript.Event{Kind: transcript.Sent, Raw: f})
