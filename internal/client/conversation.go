@@ -41,6 +41,9 @@ type Conversation struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
 	pumped chan struct{} // closed when the pump has returned
+	// heard ends once all that can come from the server is recorded.
+	heard context.Context
+	mute  context.CancelCauseFunc
 	closed sync.Once
 
 	replies sync.Mutex // held while an answer to the server is written
@@ -78,6 +81,7 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	}
 	c.link, c.lend = link, c.opts.Idle
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	c.heard, c.mute = context.WithCancelCause(c.ctx)
 	go c.pump()
 	return c, nil
 }
@@ -129,6 +133,9 @@ func (c *Conversation) pump() {
 		}
 		for _, e := range events {
 			pos = e.Seq + 1
+			if e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded {
+				c.mute(ErrEnded)
+			}
 			if e.Kind != transcript.Received {
 				continue
 			}
@@ -186,6 +193,10 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 // is true. It ends with ErrEnded when the server's output ended before that,
 // and with the context's cause.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+	// The end may lie before from, for a server that hung up can still read.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.heard, func() { cancel(context.Cause(c.heard)) })()
 	for pos := from; ; {
 		events, err := c.Record.Wait(ctx, pos)
 		if err != nil {

@@ -234,7 +234,8 @@ const (
 )
 
 // evidence quotes the events at the given positions; the last is the
-// offending one.
+// offending one. The end of a server is explained by what was sent last and
+// by the end of its stderr.
 func evidence(record *transcript.Transcript, at []int) []verdict.Evidence {
 	if record == nil || len(at) == 0 {
 		return nil
@@ -242,33 +243,63 @@ func evidence(record *transcript.Transcript, at []int) []verdict.Evidence {
 	events := record.From(0)
 	offending := at[len(at)-1]
 	at = slices.Clone(at)
+	if offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed {
+		at = append(at, before(events, offending)...)
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
 	if len(at) > maxEvidence {
 		at = at[len(at)-maxEvidence:]
 	}
-	slices.Sort(at)
 	var out []verdict.Evidence
-	for _, i := range slices.Compact(at) {
-		if i < 0 || i >= len(events) {
-			continue
+	for _, i := range at {
+		if i >= 0 && i < len(events) {
+			out = append(out, quote(events[i], i == offending))
 		}
-		e := events[i]
-		v := verdict.Evidence{Direction: "!", Position: e.Seq, Text: e.Detail, Size: e.Size, Offending: i == offending}
-		switch e.Kind {
-		case transcript.Sent, transcript.Received, transcript.Stderr:
-			v.Text = string(e.Raw[:min(len(e.Raw), maxQuoted)])
-			if e.Kind == transcript.Sent {
-				v.Direction = ">"
-			} else if e.Kind == transcript.Received {
-				v.Direction = "<"
-			}
-		default:
-			v.Text = string(e.Kind)
-			if e.Detail != "" {
-				v.Text += ": " + e.Detail
-			}
-			v.Size = int64(len(v.Text))
-		}
-		out = append(out, v)
 	}
 	return out
+}
+
+// sentBefore is how many of the last frames sent explain the end of a server.
+const sentBefore = 2
+
+// before returns the positions of what was sent last before the server ended,
+// and of what it said last on stderr.
+func before(events []*transcript.Event, end int) []int {
+	var out []int
+	for i := end - 1; i >= 0 && len(out) < sentBefore; i-- {
+		if events[i].Kind == transcript.Sent {
+			out = append(out, i)
+		}
+	}
+	for i := len(events) - 1; i >= 0; i-- { // stderr is read beside stdout, so its end may stand later
+		if events[i].Kind == transcript.Stderr {
+			return append(out, i)
+		}
+	}
+	return out
+}
+
+func quote(e *transcript.Event, offending bool) verdict.Evidence {
+	v := verdict.Evidence{Direction: "!", Position: e.Seq, Size: e.Size, Offending: offending}
+	switch e.Kind {
+	case transcript.Sent, transcript.Received, transcript.Stderr:
+		v.Text = string(e.Raw[:min(len(e.Raw), maxQuoted)])
+		switch e.Kind {
+		case transcript.Sent:
+			v.Direction = ">"
+		case transcript.Received:
+			v.Direction = "<"
+		default:
+			v.Text = "stderr: " + v.Text
+			v.Size = int64(len(v.Text))
+		}
+	default:
+		v.Text = string(e.Kind)
+		if e.Detail != "" {
+			v.Text += ": " + e.Detail
+		}
+		v.Size = int64(len(v.Text))
+	}
+	return v
 }

@@ -25,11 +25,11 @@ type run struct {
 	gate    *gate
 
 	// Of the probe.
-	revisions      []spec.Revision
-	notSpoken      []verdict.NotSpoken
-	stock          map[spec.Revision]*inventory.Inventory
-	shared         map[spec.Revision]*sharedConversation
-	probePass      *pass // held while the probe's conversations go on
+	revisions []spec.Revision
+	notSpoken []verdict.NotSpoken
+	stock     map[spec.Revision]*inventory.Inventory
+	shared    map[spec.Revision]*sharedConversation
+	probePass *pass // held while the probe's conversations go on
 	// handshakeFails says why no handshake came about in any revision; the
 	// rules then judge the attempt, and every case is blocked.
 	handshakeFails string

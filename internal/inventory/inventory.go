@@ -47,6 +47,8 @@ type Inventory struct {
 	Resources []string // URIs
 	Templates []string // URI templates
 	Prompts   []string // names
+	// BarePrompts are the names of the prompts that need no argument.
+	BarePrompts []string
 	// Incomplete says, a list method each, why a list could not be walked to its end.
 	Incomplete map[string]string
 	policy     Policy
@@ -98,7 +100,15 @@ func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory
 		v.walk(ctx, c, spec.MethodResourcesTemplates, "resourceTemplates", collect(&v.Templates, "/uriTemplate"))
 	}
 	if v.Declares("prompts") {
-		v.walk(ctx, c, spec.MethodPromptsList, "prompts", collect(&v.Prompts, "/name"))
+		v.walk(ctx, c, spec.MethodPromptsList, "prompts", func(item jsontext.Value) {
+			collect(&v.Prompts, "/name")(item)
+			for _, a := range wire.Elements(wire.At(item, "/arguments")) {
+				if string(wire.At(a, "/required")) == "true" {
+					return
+				}
+			}
+			collect(&v.BarePrompts, "/name")(item)
+		})
 	}
 	return v
 }

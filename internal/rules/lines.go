@@ -201,7 +201,7 @@ func readLine(e *transcript.Event) *reading {
 	got.batch = f.Batch
 	got.messages = messagesIn(f)
 	switch {
-	case e.Cut() || f.Has(wire.TooDeep):
+	case e.Cut() || f.Has(wire.TooDeep) || f.Has(wire.TooMany):
 		got.shape = unread
 	case f.Has(wire.Empty):
 		got.shape = blank

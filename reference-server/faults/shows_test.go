@@ -34,10 +34,13 @@ func TestEveryFaultShows(t *testing.T) {
 			right[r] = append(right[r], sync.OnceValue(func() string { return c.hold(refserver.Seams{}, 20*time.Second) }))
 		}
 	}
+	// A busy machine gets more time before a fault is said not to show.
 	shows := func(f faults.Fault, r spec.Revision) bool {
-		for i, c := range conversations(r) {
-			if c.hold(f.Seams(), 400*time.Millisecond) != right[r][i]() {
-				return true
+		for _, limit := range []time.Duration{400 * time.Millisecond, 2 * time.Second, 10 * time.Second} {
+			for i, c := range conversations(r) {
+				if c.hold(f.Seams(), limit) != right[r][i]() {
+					return true
+				}
 			}
 		}
 		return false

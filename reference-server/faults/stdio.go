@@ -59,7 +59,7 @@ func stdioFaults() []Fault {
 		})),
 		breaks("stdio.stdout-only-messages/nul", "a NUL byte follows each answer", Outgoing(Answers(), func(o *refserver.Out) { o.End = "\x00\n" })),
 
-		breaks("stdio.one-message-per-line/array", "answers are arrays of one", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })),
+		breaks("base.batch-not-emitted/every-answer", "answers are arrays of one", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })),
 
 		breaks("stdio.exit-on-stdin-close-2024-11-05/stays", "the server stays when its input ends, until it is told to go", ends(func(_ *refserver.Process, why refserver.Ending) (int, bool) {
 			return 0, why != refserver.InputClosed

@@ -56,6 +56,9 @@ func (p *probe) fault() string {
 		}
 		return kind + " is not answered."
 	}
+	if p.invented && p.id.Present() {
+		return "" // that the id changed, a rule sees
+	}
 	if p.invented {
 		return kind + " is answered with an id that nobody sent."
 	}

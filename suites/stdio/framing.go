@@ -29,7 +29,7 @@ func framing() suite.Case {
 		ID:    "stdio.framing",
 		Title: "Sends many requests in one write, requests byte by byte, and one with a carriage return before its newline",
 		Requirements: []string{
-			delimited, interleaving, partialUTF8, "stdio.one-message-per-line", "stdio.stdout-only-messages",
+			delimited, interleaving, partialUTF8, "stdio.stdout-only-messages",
 		},
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)

@@ -15,6 +15,8 @@ const (
 	latestVersion    = "versioning.initialize-latest-version"
 	unsupportedError = "versioning.initialize-unsupported-error"
 	errorsPrepared   = "lifecycle.error-cases-prepared"
+	respectedSince24 = "versioning.negotiated-version-respected-2024-11-05"
+	respectedSince25 = "versioning.negotiated-version-respected-2025-06-18"
 )
 
 // Cases returns the cases of this area.
@@ -27,7 +29,7 @@ func Cases() []suite.Case {
 			"versioning.initialize-known-version", // judged by a rule
 		},
 		Run: unknownVersion,
-	}}
+	}, prompts()}
 }
 
 // newest returns the newest of the revisions spoken, or "".

@@ -1,0 +1,32 @@
+package versioning
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// maxPrompts bounds the prompts that are got.
+const maxPrompts = 20
+
+// prompts gets what a server offers without arguments, so that the rules see
+// whether its content is of the negotiated revision.
+func prompts() suite.Case {
+	return suite.Case{
+		ID:           "versioning.prompts",
+		Title:        "gets the prompts that need no argument, for what is newer than the revision",
+		Requirements: []string{respectedSince24, respectedSince25},
+		Needs:        []string{"prompts"},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			for i, name := range t.Inventory.BarePrompts {
+				if i == maxPrompts || ctx.Err() != nil {
+					break
+				}
+				c := t.Conversation(ctx)
+				c.Try(ctx, spec.MethodPromptsGet, map[string]any{"name": name})
+			}
+		},
+	}
+}
