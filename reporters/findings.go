@@ -87,7 +87,7 @@ var looks = map[verdict.Outcome]struct {
 // command may be longer than the width, for they are there to be copied.
 func (c *Console) entryLines(e *entry) []string {
 	look := looks[e.Outcome]
-	where := fmt.Sprintf("%s · %s · %s", e.Level, joinRevisions(e.revisions), e.Transport)
+	where := fmt.Sprintf("%s · %s · %s", level(e.Level, e.Basis), joinRevisions(e.revisions), e.Transport)
 	if e.Outcome == verdict.Flaky {
 		where += fmt.Sprintf(" · came back in %d of %d tries", e.Reproduced, e.Tries)
 	}
@@ -176,4 +176,13 @@ func again(f *verdict.Finding) string {
 		return "again: the command is too long to be shown; the JSON report has it"
 	}
 	return "again: " + Visible(line)
+}
+
+// level says what a requirement rests on where that is less than a keyword:
+// it explains why a MUST only warns.
+func level(l spec.Level, b spec.Basis) string {
+	if b == spec.Keyword || b == "" {
+		return string(l)
+	}
+	return string(l) + " (" + string(b) + ")"
 }

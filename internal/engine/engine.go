@@ -78,7 +78,7 @@ type NothingJudgedError struct{ Reason string }
 
 func (e *NothingJudgedError) Error() string { return "nothing could be judged: " + e.Reason }
 
-// ErrStatelessOnly: the server speaks only the stateless era.
+// ErrStatelessOnly says that the server speaks only the stateless era.
 var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28, which is not judged yet (it answered server/discover and refused initialize)"}
 
 // Run judges the server. An error means that no report could be made: a
@@ -148,9 +148,14 @@ func (o *Options) clientOptions(r spec.Revision) client.Options {
 
 type noProgress struct{}
 
+// Begin implements Progress.
 func (noProgress) Begin(string, spec.Transport, []spec.Revision, int) {}
-func (noProgress) Area(string, int, int, int)                         {}
-func (noProgress) Notice(string)                                      {}
+
+// Area implements Progress.
+func (noProgress) Area(string, int, int, int) {}
+
+// Notice implements Progress.
+func (noProgress) Notice(string) {}
 
 // interrupted returns why the run has to end before its time, or "".
 func interrupted(ctx context.Context) string {

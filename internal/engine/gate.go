@@ -66,5 +66,5 @@ func (p *pass) leave() {
 // drain waits until no server lives.
 func (g *gate) drain() {
 	g.alone.Lock()
-	defer g.alone.Unlock() //nolint:staticcheck // taken only to wait for all others
+	defer g.alone.Unlock()
 }

@@ -15,6 +15,7 @@ import (
 // tolerantT is all that Ginkgo asks of a testing.T.
 type tolerantT struct{}
 
+// Fail implements ginkgo.GinkgoTestingT; our own verdicts say what failed.
 func (tolerantT) Fail() {}
 
 // Ginkgo runs the plan as a Ginkgo suite: a container an area, a spec a case

@@ -128,6 +128,7 @@ type opener struct {
 	convs []*client.Conversation
 }
 
+// Open implements suite.Opener.
 func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversation, error) {
 	base := o.r.o.clientOptions(co.Revision)
 	if co.Timeout == 0 {
@@ -157,6 +158,8 @@ func (o *opener) all() []*client.Conversation {
 	return append([]*client.Conversation(nil), o.convs...)
 }
 
+// Shared implements suite.Opener: it opens a new conversation where the
+// server of the last one is gone.
 func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if o.shared == nil {
 		o.shared = &sharedConversation{}

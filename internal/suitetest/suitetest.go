@@ -26,7 +26,6 @@ import (
 // Run runs the cases as one Ginkgo suite: a spec a case and revision, started
 // when it is reached, so that ginkgo -p runs each in one process only.
 func Run(t *testing.T, name string, cases []suite.Case) {
-	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.Describe(name, func() {
 		for _, c := range cases {
 			for _, rev := range spec.HandshakeRevisions() {
@@ -44,15 +43,16 @@ func Run(t *testing.T, name string, cases []suite.Case) {
 }
 
 func judge(ctx context.Context, c suite.Case, rev spec.Revision) {
+	expect := gomega.NewGomega(ginkgo.Fail).Expect
 	report, err := engine.Run(ctx, engine.Options{
 		Dialer: dialer(), Cases: []suite.Case{c}, Rules: rules.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
 	})
-	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	expect(err).NotTo(gomega.HaveOccurred())
 	for _, f := range report.Findings {
-		gomega.Expect(f.Outcome).To(gomega.BeNumerically("<=", verdict.Note), "%s: %s\npermitted: %s\nseen: %s", f.Requirement, f.Summary, f.Permitted, f.Seen)
+		expect(f.Outcome).To(gomega.BeNumerically("<=", verdict.Note), "%s: %s\npermitted: %s\nseen: %s", f.Requirement, f.Summary, f.Permitted, f.Seen)
 	}
 	for _, v := range report.Verdicts {
-		gomega.Expect(v.Outcome).NotTo(gomega.Equal(verdict.HarnessError), "%s: %s", v.Requirement, v.Reason)
+		expect(v.Outcome).NotTo(gomega.Equal(verdict.HarnessError), "%s: %s", v.Requirement, v.Reason)
 	}
 }
 
