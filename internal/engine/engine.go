@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -110,7 +111,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		r.closeShared()
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", r.revisionNames(), o.Dialer.Transport())}
 	}
-	o.Progress.Begin(o.Target, o.Dialer.Transport(), r.revisions, r.tally.total())
+	o.Progress.Begin(r.named(), o.Dialer.Transport(), r.revisions, r.tally.total())
 	var tree sync.WaitGroup
 	if o.Tree != nil {
 		plan := r.treePlan()
@@ -124,6 +125,17 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		r.gate.drain()
 	}
 	return r.report(ctx), nil
+}
+
+// named is the server's name for people: what it calls itself, where it does,
+// and the target.
+func (r *run) named() string {
+	for _, rev := range r.revisions {
+		if s := r.stock[rev].Server; s.Name != "" {
+			return fmt.Sprintf("%s (%s)", strings.TrimSpace(s.Name+" "+s.Version), r.o.Target)
+		}
+	}
+	return r.o.Target
 }
 
 func (o Options) withDefaults() Options {

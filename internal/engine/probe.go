@@ -192,13 +192,20 @@ func (p *probed) why() string {
 	}
 }
 
+// discoverTime bounds the wait for the answer to server/discover, which is
+// asked only where initialize came to nothing: a mute server must not cost
+// the time of its start twice.
+const discoverTime = 1500 * time.Millisecond
+
 // stateless tells whether the server answers server/discover.
 func (r *run) stateless(ctx context.Context) bool {
-	conv, err := r.dial(ctx, r.o.clientOptions(spec.V20260728))
+	o := r.o.clientOptions(spec.V20260728)
+	o.StartTimeout = discoverTime
+	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return false
 	}
-	defer r.end(conv)
+	defer conv.Shutdown(impatient)
 	return conv.Handshake(ctx) == nil
 }
 
@@ -221,8 +228,11 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 	if reason := interrupted(ctx); reason != "" {
 		return &NothingJudgedError{reason + " while waiting for the answer to initialize"}
 	}
-	p.conv.Close()
-	if r.stateless(ctx) {
+	if errors.Is(p.reply.Err, client.ErrEnded) {
+		awaitExit(ctx, p.conv.Record)
+	}
+	p.conv.Shutdown(impatient)
+	if !flooded(p.conv.Record) && r.stateless(ctx) {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
@@ -230,10 +240,29 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 	return e
 }
 
+// awaitExit gives a server that hung up the time to show whether it ended, so
+// that this is not mistaken for the exit that our shutdown brings about.
+func awaitExit(ctx context.Context, record *transcript.Transcript) {
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	for pos := 0; ; {
+		events, err := record.Wait(ctx, pos)
+		pos += len(events)
+		if err != nil || slices.ContainsFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Exited }) {
+			return
+		}
+	}
+}
+
+// flooded tells whether the server sent more than can be taken in.
+func flooded(record *transcript.Transcript) bool {
+	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Flooded })
+}
+
 // explainSilence says from a transcript why initialize was not answered.
 func explainSilence(events []*transcript.Event, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited *transcript.Event
-	answered := 0
+	answered, asked := 0, false // to end, by us
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Received:
@@ -242,8 +271,12 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 			}
 		case transcript.Flooded:
 			flooded = e
+		case transcript.InputClosed, transcript.Signalled:
+			asked = true
 		case transcript.Exited:
-			exited = e
+			if !asked {
+				exited = e
+			}
 		}
 	}
 	before := ""
@@ -261,7 +294,7 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 	case ended && exited != nil:
 		return "the server ended before it answered initialize: " + exited.Detail + before, "run the command by hand: it has to keep running and read MCP messages from stdin"
 	case ended:
-		return "the server closed stdout before it answered initialize" + before, "keep stdout open until stdin is closed"
+		return "the server closed its stdout before it answered initialize, and lived on" + before, "keep stdout open until stdin is closed"
 	case junk != nil:
 		return fmt.Sprintf("the server did not answer initialize within %v%s", waited, before), toStderr
 	case answered > 0:

@@ -44,6 +44,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if r.handshakeFails != "" && reason == "" {
 		p.Incomplete = r.handshakeFails
 	}
+	if p.Incomplete == "" {
+		p.Incomplete = r.floodedBy
+	}
 	p.Findings = r.findings()
 	p.Verdicts = r.verdicts(p.Findings)
 	p.NotJudged = r.o.notJudged()

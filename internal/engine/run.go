@@ -43,6 +43,7 @@ type run struct {
 
 	starts, messages atomic.Int64
 	lingers          atomic.Bool // a server did not exit when its stdin was closed
+	floodedBy        string      // what could not be taken in from the server, by mu
 
 	mu      sync.Mutex
 	tried   map[string]*candidate // by key: those that are, or were, tried again
@@ -102,6 +103,10 @@ func (r *run) end(c *client.Conversation) {
 		switch e.Kind {
 		case transcript.Sent, transcript.Received:
 			r.messages.Add(1)
+		case transcript.Flooded:
+			if r.floodedBy == "" {
+				r.floodedBy = fmt.Sprintf("the server flooded stdout with %s, which began with %q; what was to follow there was not judged", e.Detail, suite.Excerpt(string(e.Raw), 80))
+			}
 		case transcript.InputClosed:
 			closed = true
 		case transcript.Signalled:
@@ -210,7 +215,18 @@ func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env) []suite
 	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
-	return complete(c, t.Observations(), stop)
+	return complete(c, drowned(t.Observations()), stop)
+}
+
+// drowned takes back what a case says of a conversation in which the server
+// sent more than could be taken in: an answer may have been in it.
+func drowned(said []suite.Observation) []suite.Observation {
+	for i := range said {
+		if s := &said[i]; s.Deviation != nil && s.Record != nil && flooded(s.Record) {
+			said[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: "the server sent more than can be taken in"}
+		}
+	}
+	return said
 }
 
 // complete adds, for each requirement of which the case said nothing, why.

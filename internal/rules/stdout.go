@@ -53,6 +53,11 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 		if e.Frame.Readable() && !e.Frame.Has(wire.TrailingText) || len(got.events) > 1 {
 			d.Summary = "Stdout carries JSON that is no MCP message."
 		}
+		for _, p := range e.Frame.Problems {
+			if p.Fault == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
+				d.Summary, d.Seen = "Stdout carries more than the message in a line.", "behind a message: "+excerpt(e.Raw[p.Offset:])
+			}
+		}
 		out.Found(d)
 	case truncated:
 		if s.InputClosed || s.Signalled {

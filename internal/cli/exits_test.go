@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// most is the memory, in MiB, that a run may take, whatever the server does.
+const most = 256
+
+// exits runs a command, as in
+//
+//	exits [-within 10s] [-interrupt TEXT] CODE COMMAND ARGUMENT...
+//
+// and fails unless it ends in time with that exit code, took no more memory
+// than it may, and left no process behind, not even one that went into
+// another process group. With -interrupt it sends the command an interrupt
+// when TEXT has come on stdout or stderr; given twice, for both.
+func exits(args []string) int {
+	flags := flag.NewFlagSet("exits", flag.ContinueOnError)
+	within := flags.Duration("within", time.Minute, "")
+	var cues []string
+	flags.Func("interrupt", "", func(text string) error { cues = append(cues, text); return nil })
+	if err := flags.Parse(args); err != nil || flags.NArg() < 2 {
+		fmt.Fprintln(os.Stderr, "exits [-within 10s] [-interrupt TEXT] CODE COMMAND ARGUMENT...")
+		return 120
+	}
+	adopt()
+	cmd := exec.Command(flags.Arg(1), flags.Args()[2:]...)
+	cmd.Stdin = os.Stdin
+	signals := make(chan struct{}, len(cues))
+	done := make(chan struct{})
+	watch := &cueWriter{cues: cues, cue: func() { signals <- struct{}{} }}
+	outcome := make(chan ending, 1)
+	started := time.Now()
+	pipe, far, err := os.Pipe()
+	if err == nil {
+		cmd.Stdout, cmd.Stderr = far, far
+		if len(cues) == 0 {
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		}
+		err = cmd.Start()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "exits:", err)
+		return 121
+	}
+	_ = far.Close()
+	go func() { defer close(done); _, _ = io.Copy(io.MultiWriter(os.Stdout, watch), pipe) }()
+	go func() { outcome <- await(cmd) }()
+	timeout := time.After(*within)
+	for {
+		select {
+		case <-signals:
+			_ = cmd.Process.Signal(os.Interrupt)
+			continue
+		case <-timeout:
+			_ = cmd.Process.Kill()
+			<-outcome
+			fmt.Fprintf(os.Stderr, "exits: it has not ended within %v\n", *within)
+			return 122
+		case end := <-outcome:
+			<-done
+			return end.judge(flags.Arg(0), time.Since(started))
+		}
+	}
+}
+
+// ending is how a command ended, as far as the system tells.
+type ending struct {
+	code     int
+	memory   int64    // most that it, or a process for which it waited, took at once, in MiB; 0 if unknown
+	orphans  []string // descendants that outlived it
+	survived error    // why that can't be told
+}
+
+func (e ending) judge(want string, took time.Duration) int {
+	fmt.Fprintf(os.Stderr, "exits: code %d, %v, %d MiB\n", e.code, took.Round(time.Millisecond), e.memory)
+	switch {
+	case fmt.Sprint(e.code) != want:
+		fmt.Fprintf(os.Stderr, "exits: the exit code is not %s\n", want)
+	case e.memory > most:
+		fmt.Fprintf(os.Stderr, "exits: that is more memory than %d MiB\n", most)
+	case len(e.orphans) > 0:
+		fmt.Fprintf(os.Stderr, "exits: left behind: %s\n", strings.Join(e.orphans, "; "))
+	case e.survived != nil:
+		fmt.Fprintf(os.Stderr, "exits: looking for processes left behind: %v\n", e.survived)
+	default:
+		return 0
+	}
+	return 1
+}
+
+// cueWriter calls cue for each of its texts, in order, once it was written.
+type cueWriter struct {
+	cues []string
+	cue  func()
+	seen []byte
+}
+
+func (w *cueWriter) Write(p []byte) (int, error) {
+	w.seen = append(w.seen, p...)
+	for len(w.cues) > 0 {
+		_, rest, found := bytes.Cut(w.seen, []byte(w.cues[0]))
+		if !found {
+			break
+		}
+		w.seen, w.cues = rest, w.cues[1:]
+		w.cue()
+	}
+	return len(p), nil
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock takes the lock on a file; it is free again when the process ends.
+func lock(path string) (release func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = f.Close() }, unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+}

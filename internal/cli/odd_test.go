@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+// hundredMB is the size of a line that nobody should have to keep.
+const hundredMB = 100_000_000
+
+// oddServers misbehave; each returns the exit code of its process. Those of
+// them that serve are the reference server but for one thing.
+var oddServers = map[string]func(args []string) int{
+	"dies": func([]string) int {
+		fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set\x1b[2J")
+		return 3
+	},
+	"mute": func([]string) int {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	},
+	"banner": func([]string) int {
+		fmt.Println("Welcome to odd-server v1.0!\x1b[2J")
+		return serveOdd(refserver.Seams{})
+	},
+	"floods": func([]string) int {
+		chunk := bytes.Repeat([]byte("flood "), 10_000)
+		for {
+			if _, err := os.Stdout.Write(chunk); err != nil {
+				return 0
+			}
+		}
+	},
+	"lines": func([]string) int {
+		chunk := bytes.Repeat([]byte("tick\n"), 10_000)
+		for {
+			if _, err := os.Stdout.Write(chunk); err != nil {
+				return 0
+			}
+		}
+	},
+	// huge METHOD answers requests of the method with 100 MB in one line.
+	"huge": func(args []string) int {
+		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.Verdict {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"padding":"`, m.ID.Raw())
+			for chunk, left := bytes.Repeat([]byte("x"), 50_000), hundredMB; left > 0; left -= len(chunk) {
+				_, _ = os.Stdout.Write(chunk)
+			}
+			fmt.Println(`"}}`)
+			return refserver.Swallow()
+		}))
+	},
+	// hangs-up METHOD closes stdout instead of answering, and lives on.
+	"hangs-up": func(args []string) int {
+		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.Verdict {
+			_ = os.Stdout.Close()
+			return refserver.Swallow()
+		}))
+	},
+	"latin-1": func([]string) int {
+		return serveOdd(faults.AlterBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"description":"`), []byte("\"description\":\"d\xe9j\xe0 vu, "), 1)
+		}))
+	},
+	"nul": func([]string) int {
+		return serveOdd(faults.AlterBytes(faults.Answers(), func(b []byte) []byte { return append(b, 0) }))
+	},
+	"stays": func([]string) int {
+		return serveOdd(refserver.Seams{End: func(*refserver.Process, refserver.Ending) (int, bool) { return 0, false }})
+	},
+	"dies-on-second": func([]string) int {
+		var requests atomic.Int32
+		return serveOdd(onRequest("", func(m *wire.Message) refserver.Verdict {
+			if requests.Add(1) == 2 {
+				fmt.Fprintln(os.Stderr, "panic: index out of range [1] with length 1")
+				return refserver.Die(7)
+			}
+			return refserver.Pass(m.Raw)
+		}))
+	},
+	// slow DURATION takes its time for every answer but those of the handshake.
+	"slow": func(args []string) int {
+		pause, err := time.ParseDuration(args[0])
+		if err != nil {
+			panic(err)
+		}
+		return serveOdd(refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			if c.Method != spec.MethodInitialize {
+				<-time.After(pause)
+			}
+			return next(c)
+		}})
+	},
+	// tells TEXT gives TEXT as its version, with variables of the
+	// environment, and cwd as the name of the folder in which it was started.
+	"tells": func(args []string) int {
+		text := os.Expand(args[0], func(name string) string {
+			if value, ok := os.LookupEnv(name); ok {
+				return value
+			}
+			if dir, err := os.Getwd(); err == nil && name == "cwd" {
+				return filepath.Base(dir)
+			}
+			return "unset"
+		})
+		return serveOdd(faults.AlterBytes(faults.Results(spec.MethodInitialize), func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"version":"1.0.0"`), []byte(`"version":"`+text+`"`), 1)
+		}))
+	},
+	// single FILE refuses to run where another holds the lock.
+	"single": func(args []string) int {
+		release, err := lock(args[0])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "another odd-server is running:", err)
+			return 1
+		}
+		defer release()
+		return serveOdd(refserver.Seams{})
+	},
+}
+
+func odd(args []string) int {
+	serve, ok := oddServers[strings.Join(args[:min(1, len(args))], "")]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "there is no odd server %q\n", args)
+		return 120
+	}
+	return serve(args[1:])
+}
+
+// serveOdd is the reference server with the seams, as a process.
+func serveOdd(s refserver.Seams) int {
+	raw, names := make(chan os.Signal, 1), make(chan string)
+	signal.Notify(raw, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		for s := range raw {
+			names <- map[os.Signal]string{os.Interrupt: "INT", syscall.SIGTERM: "TERM"}[s]
+		}
+	}()
+	return refserver.ServeStdio(context.Background(), os.Stdin, os.Stdout, os.Stderr, names, refserver.Options{Seams: s})
+}
+
+// onRequest has do decide about requests of the method, or about all.
+func onRequest(method string, do func(m *wire.Message) refserver.Verdict) refserver.Seams {
+	return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		if frame := wire.Parse(raw); len(frame.Messages) == 1 {
+			m := &frame.Messages[0]
+			if m.Kind == wire.Request && (method == "" || m.Method == method) {
+				return do(m)
+			}
+		}
+		return refserver.Pass(raw)
+	}}
+}
