@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/target"
@@ -36,6 +37,8 @@ type World struct {
 	Environ  []string
 	// Color and Live: the screen shows colour, and can be rewritten.
 	Color, Live bool
+	// Columns is the width of the screen; 0 when the output goes elsewhere.
+	Columns int
 	// Executable is the program's own path, for the reference server.
 	Executable func() (string, error)
 	// Signals delivers interrupts; nil for none.
@@ -48,6 +51,7 @@ func System() World {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
 		Color:      reporters.ColorWanted(os.Stdout, os.Getenv),
 		Live:       reporters.IsTerminal(os.Stdout) && os.Getenv("CI") == "",
+		Columns:    columns(os.Stdout),
 		Executable: os.Executable,
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
@@ -55,6 +59,15 @@ func System() World {
 			return c, func() { signal.Stop(c) }
 		},
 	}
+}
+
+// columns returns the width of a terminal, and 0 for anything else.
+func columns(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // memoryLimit makes the garbage collector work harder well before a hostile
@@ -90,8 +103,9 @@ type app struct {
 // errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
-// watch ends the context at the first signal, and all servers at the second.
-// The function it returns ends the watch.
+// watch ends the context at the first signal, and all servers at the second;
+// a third ends the program, as it does without us. The function it returns
+// ends the watch.
 func (a *app) watch() func() {
 	if a.Signals == nil {
 		return func() {}
@@ -106,8 +120,10 @@ func (a *app) watch() func() {
 				return
 			case <-signals:
 				if n == 0 {
+					fmt.Fprintln(a.Err, "\nmcp-conform: interrupted: ending the servers; once more kills them")
 					a.cancel(errInterrupted)
 				} else {
+					stop()
 					stdio.KillAll()
 				}
 			}
@@ -119,9 +135,15 @@ func (a *app) watch() func() {
 const longHelp = `mcp-conform tells whether an MCP (Model Context Protocol) server keeps the
 protocol, and what exactly it breaks.
 
-  mcp-conform run ./my-server              a command, started over stdio
-  mcp-conform run -- npx -y some-server    a command with arguments
-  mcp-conform run --reference              the server bundled with the tool
+Judge a server:
+  mcp-conform run ./my-server                          a command, started over stdio
+  mcp-conform run -- npx -y some-server                a command with arguments
+  mcp-conform run --config .mcp.json --server NAME     as a client would start it
+  mcp-conform run --reference                          the server bundled with the tool
+
+Understand a finding:
+  mcp-conform explain base.response-id-echo            a requirement, a case or a rule
+  mcp-conform list requirements --area lifecycle       what there is
 
 Exit codes:
   0  no requirement is broken
@@ -137,8 +159,18 @@ func (a *app) root() *cobra.Command {
 		Long:          longHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			advice := "mcp-conform --help lists the commands; to judge a server: mcp-conform run ./my-server"
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				advice = "did you mean mcp-conform " + near[0] + "?"
+			}
+			return usagef(advice, "there is no command %q", args[0])
+		},
+		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+		SuggestionsMinimumDistance: 2,
 	}
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -149,6 +181,11 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.runCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.versionCommand())
 	return root
 }
+
+// harnessError is a failure that neither the user nor the server has made.
+type harnessError struct{ error }
+
+func (e harnessError) Unwrap() error { return e.error }
 
 // fail prints an error for people and returns the exit code it stands for.
 func (a *app) fail(err error) int {
@@ -165,7 +202,7 @@ func (a *app) fail(err error) int {
 		if unreachable.Stderr != "" {
 			defer func() { a.quoteStderr(unreachable.Stderr) }()
 		}
-	case errors.As(err, &nothing):
+	case errors.As(err, &nothing), errors.As(err, new(harnessError)):
 		code = ExitNotJudged
 	}
 	fmt.Fprintf(a.Err, "mcp-conform: %s\n", reporters.Visible(text))

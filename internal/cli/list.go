@@ -2,10 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +33,7 @@ func (a *app) listCommand() *cobra.Command {
 					return usagef("", "--revision: %v", err)
 				}
 			}
-			l := &listing{w: tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0), text: args[1], area: area, revision: spec.Revision(revision)}
+			l := &listing{text: args[1], area: area, revision: spec.Revision(revision)}
 			switch {
 			case coverage && kind != "requirements":
 				return usagef("mcp-conform list --coverage", "--coverage is about requirements, not %s", kind)
@@ -48,16 +46,14 @@ func (a *app) listCommand() *cobra.Command {
 			case kind == "rules":
 				l.rules()
 			case kind == "faults":
-				return a.listFaults()
+				l.faults()
 			default:
 				return usagef("requirements, cases, rules or faults can be listed", "there is no list of %q", kind)
 			}
-			if err := l.w.Flush(); err != nil {
-				return err
+			if len(l.rows) == 0 {
+				return usagef("mcp-conform list "+kind+" shows all", "nothing matches")
 			}
-			if l.lines == 0 {
-				return usagef("mcp-conform list shows all", "nothing matches")
-			}
+			printRows(a.Out, a.Columns, l.rows)
 			return nil
 		},
 	}
@@ -67,21 +63,18 @@ func (a *app) listCommand() *cobra.Command {
 	return c
 }
 
-// listing prints the lines that pass its filters.
+// listing collects the rows that pass its filters.
 type listing struct {
-	w        *tabwriter.Writer
 	text     string
 	area     string
 	revision spec.Revision
-	lines    int
+	rows     []row
 }
 
-func (l *listing) line(area, id, title string, columns ...string) {
-	if l.area != "" && area != l.area || !strings.Contains(id+" "+title, l.text) {
-		return
+func (l *listing) row(area string, r row) {
+	if (l.area == "" || area == l.area) && strings.Contains(r.id+" "+r.title, l.text) {
+		l.rows = append(l.rows, r)
 	}
-	l.lines++
-	fmt.Fprintln(l.w, strings.Join(append([]string{id}, append(columns, title)...), "\t"))
 }
 
 // of returns the requirements of the listing's revision, or all.
@@ -97,21 +90,32 @@ func (l *listing) of() []*spec.Requirement {
 
 func (l *listing) requirements() {
 	for _, q := range l.of() {
-		l.line(q.Area, q.ID, q.Statement, string(q.Level), strings.Join(q.Revisions, " "))
+		l.row(q.Area, row{id: q.ID, short: string(q.Level), long: strings.Join(q.Revisions, " "), title: q.Statement})
 	}
 }
 
 func (l *listing) cases() {
 	for _, c := range suites.Cases() {
 		if l.revision == "" || slices.ContainsFunc(spec.Transports(), func(t spec.Transport) bool { return c.AppliesTo(l.revision, t) }) {
-			l.line(c.Area(), c.ID, c.Title, strings.Join(c.Requirements, " "))
+			l.row(c.Area(), row{id: c.ID, long: strings.Join(c.Requirements, " "), title: c.Title})
 		}
 	}
 }
 
 func (l *listing) rules() {
 	for _, r := range rules.All() {
-		l.line("rules", r.ID, r.Title, strings.Join(r.Requirements, " "))
+		l.row("rules", row{id: r.ID, long: strings.Join(r.Requirements, " "), title: r.Title})
+	}
+}
+
+func (l *listing) faults() {
+	for _, f := range faults.All() {
+		area, _, _ := strings.Cut(f.ID, ".")
+		kind := "breaks " + f.Requirement
+		if f.Legal {
+			area, kind = "legal", "legal variation"
+		}
+		l.row(area, row{id: f.ID, long: kind, title: f.Title})
 	}
 }
 
@@ -125,7 +129,11 @@ func (l *listing) coverage() {
 		}
 	}
 	for _, q := range l.of() {
-		l.line(q.Area, q.ID, "", string(q.Level), standing(q, judges[q.ID]), strings.Join(proofs[q.ID], " "))
+		title := standing(q, judges[q.ID])
+		if len(proofs[q.ID]) > 0 {
+			title += " · proven by " + strings.Join(proofs[q.ID], " ")
+		}
+		l.row(q.Area, row{id: q.ID, short: string(q.Level), title: title})
 	}
 }
 

@@ -2,11 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,19 +22,19 @@ import (
 
 // runFlags are the flags of mcp-conform run.
 type runFlags struct {
-	reference              bool
-	target                 target.Options
-	revisions              []string
-	labels                 string
-	focus                  []string
-	jobs                   int
-	timeout, start, max    time.Duration
-	seed                   uint64
-	failOn                 string
-	reports                []string
-	out                    string
-	callTools              string
-	verbose, quiet, noTree bool
+	reference           bool
+	target              target.Options
+	revisions           []string
+	labels              string
+	focus               []string
+	jobs                int
+	timeout, start, max time.Duration
+	seed                uint64
+	failOn              string
+	reports             []string
+	out                 string
+	callTools           string
+	verbose, quiet      bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -76,8 +72,8 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
-	fs.StringArrayVar(&f.reports, "report", nil, "write a report: "+strings.Join(reporters.Names(), "=FILE, ")+"=FILE (repeatable)")
-	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for anything else that is written")
+	fs.StringArrayVar(&f.reports, "report", nil, "write a report: "+strings.Join(reporters.Names(), "=FILE, ")+"=FILE (repeatable); without =FILE into the folder --out")
+	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
 	c.MarkFlagsMutuallyExclusive("verbose", "quiet")
@@ -90,17 +86,25 @@ const examples = `  mcp-conform run ./my-server
   mcp-conform run --reference
 `
 
+// widest is as wide as text is still easy to read.
+const widest = 120
+
 // run judges a server and writes the reports.
 func (a *app) run(f *runFlags) error {
-	files, err := parseReports(f.reports)
+	files, err := parseReports(f.reports, f.out)
 	if err != nil {
 		return err
 	}
-	o, err := a.options(f)
+	o, notices, err := a.options(f)
 	if err != nil {
 		return err
 	}
-	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{Color: a.Color, Live: a.Live, Quiet: f.quiet, Verbose: f.verbose})
+	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{
+		Color: a.Color, Live: a.Live, Width: min(a.Columns, widest), Quiet: f.quiet, Verbose: f.verbose,
+	})
+	for _, n := range notices {
+		console.Notice(n)
+	}
 	o.Progress = console
 	defer a.watch()()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
@@ -110,6 +114,7 @@ func (a *app) run(f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	report.Notices = append(notices, report.Notices...)
 	console.End(report)
 	a.code = exitCode(report, f.failOn)
 	return writeReports(files, report)
@@ -130,33 +135,34 @@ func exitCode(p *verdict.Report, failOn string) int {
 	}
 }
 
-// options turns the flags into what the engine takes.
-func (a *app) options(f *runFlags) (engine.Options, error) {
-	o := engine.Options{
+// options turns the flags into what the engine takes, and what the user should
+// know of how the target was understood.
+func (a *app) options(f *runFlags) (o engine.Options, notices []string, err error) {
+	o = engine.Options{
 		Cases: suites.Cases(), Rules: rules.All(),
 		Jobs: f.jobs, Timeout: f.timeout, StartTimeout: f.start, Seed: f.seed,
 		Selection: engine.Selection{Labels: f.labels, Focus: f.focus},
 		Policy:    inventory.Policy(f.callTools), Version: version(),
 	}
 	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, o.Policy) {
-		return o, usagef("give safe, all or none", "--call-tools is %q", f.callTools)
+		return o, nil, usagef("give safe, all or none", "--call-tools is %q", f.callTools)
 	}
 	if f.failOn != "must" && f.failOn != "should" {
-		return o, usagef("give must or should", "--fail-on is %q", f.failOn)
+		return o, nil, usagef("give must or should", "--fail-on is %q", f.failOn)
 	}
 	if f.jobs < 0 || f.timeout <= 0 || f.start <= 0 || f.max <= 0 {
-		return o, usagef("give positive values", "--jobs, --timeout, --start-timeout or --max-time is not positive")
+		return o, nil, usagef("give positive values", "--jobs, --timeout, --start-timeout or --max-time is not positive")
 	}
 	for _, text := range f.revisions {
 		rev, err := spec.ParseRevision(text)
 		if err != nil {
-			return o, usagef("", "--revision: %v", err)
+			return o, nil, usagef("", "--revision: %v", err)
 		}
 		o.Revisions = append(o.Revisions, rev)
 	}
 	t, err := a.resolve(f)
 	if err != nil {
-		return o, err
+		return o, nil, err
 	}
 	o.Target = t.Display()
 	o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
@@ -174,7 +180,7 @@ func (a *app) options(f *runFlags) (engine.Options, error) {
 		}
 		return append(argv, words...)
 	}
-	return o, nil
+	return o, t.Notices, nil
 }
 
 // resolve returns the server to judge.
@@ -185,7 +191,7 @@ func (a *app) resolve(f *runFlags) (target.Target, error) {
 		}
 		self, err := a.Executable()
 		if err != nil {
-			return target.Target{}, fmt.Errorf("finding this program to start its reference server: %w", err)
+			return target.Target{}, harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
 		}
 		return target.Target{Argv: []string{self, "serve"}, Env: a.Environ, Name: "reference"}, nil
 	}
@@ -197,57 +203,9 @@ func (a *app) resolve(f *runFlags) (target.Target, error) {
 	if t.URL != "" {
 		return t, usagef("give the command that starts the server over stdio", "%s is a URL; servers over HTTP can't be judged yet", t.URL)
 	}
-	for _, notice := range t.Notices {
-		fmt.Fprintln(a.Err, "mcp-conform:", reporters.Visible(notice))
-	}
 	return t, nil
 }
 
 func usagef(advice, format string, args ...any) error {
 	return &target.UsageError{What: fmt.Sprintf(format, args...), Advice: advice}
-}
-
-// reportFile is one --report.
-type reportFile struct {
-	path  string
-	write reporters.Writer
-}
-
-func parseReports(flags []string) ([]reportFile, error) {
-	var out []reportFile
-	for _, flag := range flags {
-		name, path, ok := strings.Cut(flag, "=")
-		writer, known := reporters.ByName(name)
-		if !known {
-			return nil, usagef("known reports: "+strings.Join(reporters.Names(), ", "), "--report %q: there is no report %q", flag, name)
-		}
-		if !ok || path == "" {
-			return nil, usagef("write --report "+name+"=FILE", "--report %q names no file", flag)
-		}
-		out = append(out, reportFile{path, writer})
-	}
-	return out, nil
-}
-
-// writeReports writes all reports that can be written, and says of each that
-// can't why.
-func writeReports(files []reportFile, p *verdict.Report) error {
-	var errs []error
-	for _, f := range files {
-		if err := writeFile(f.path, func(w io.Writer) error { return f.write(w, p) }); err != nil {
-			errs = append(errs, usagef("name a file in a folder that can be written", "the report can't be written: %v", err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

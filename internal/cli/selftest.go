@@ -32,6 +32,11 @@ within the law and faultless (no finding may come). Exit code 1 otherwise.`,
 			if err != nil {
 				return err
 			}
+			if file != "" {
+				if err := writable(file); err != nil {
+					return usagef("name a file in a folder that can be written", "--json: %v", err)
+				}
+			}
 			return a.selftest(chosen, len(ids) == 0 && area == "", full, verbose, file)
 		},
 	}
@@ -69,7 +74,7 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 func (a *app) selftest(chosen []faults.Fault, faultless, full, verbose bool, file string) error {
 	self, err := a.Executable()
 	if err != nil {
-		return fmt.Errorf("finding this program to start its reference server: %w", err)
+		return harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
 	}
 	defer a.watch()()
 	started := time.Now()
@@ -88,8 +93,7 @@ func (a *app) selftest(chosen []faults.Fault, faultless, full, verbose bool, fil
 		fmt.Fprintf(a.Out, "\r%-80s\r", "")
 	}
 	if a.ctx.Err() != nil {
-		a.code = ExitNotJudged
-		return fmt.Errorf("the self-test was interrupted after %d rows", n)
+		return harnessError{fmt.Errorf("the self-test was interrupted after %d rows", n)}
 	}
 	bad := a.printMatrix(results, verbose)
 	fmt.Fprintf(a.Out, "%d rows in %v\n", len(results), time.Since(started).Round(100*time.Millisecond))

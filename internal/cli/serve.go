@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -32,15 +30,10 @@ func (a *app) serveCommand() *cobra.Command {
 }
 
 func (a *app) listFaults() error {
-	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
-	for _, f := range faults.All() {
-		kind := "breaks " + f.Requirement
-		if f.Legal {
-			kind = "legal variation"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", f.ID, kind, f.Title)
-	}
-	return w.Flush()
+	l := &listing{}
+	l.faults()
+	printRows(a.Out, a.Columns, l.rows)
+	return nil
 }
 
 func (a *app) serve(id string) error {

@@ -195,7 +195,7 @@ func (p *probed) why() string {
 // discoverTime bounds the wait for the answer to server/discover, which is
 // asked only where initialize came to nothing: a mute server must not cost
 // the time of its start twice.
-const discoverTime = 1500 * time.Millisecond
+const discoverTime = time.Second
 
 // stateless tells whether the server answers server/discover.
 func (r *run) stateless(ctx context.Context) bool {
