@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -182,6 +183,14 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
+// noArgs refuses arguments.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("see "+c.CommandPath()+" --help", "%s takes no arguments, and %q is one", c.CommandPath(), args[0])
+	}
+	return nil
+}
+
 // harnessError is a failure that neither the user nor the server has made.
 type harnessError struct{ error }
 
@@ -196,7 +205,9 @@ func (a *app) fail(err error) int {
 	code, advice := ExitUsage, ""
 	text := err.Error()
 	switch {
-	case errors.As(err, &usage), errors.As(err, &selection):
+	case errors.As(err, &usage):
+		text, advice, _ = strings.Cut(text, "\n")
+	case errors.As(err, &selection):
 	case errors.As(err, &unreachable):
 		code, advice = ExitUnreachable, unreachable.Advice
 		if unreachable.Stderr != "" {
@@ -207,7 +218,9 @@ func (a *app) fail(err error) int {
 	}
 	fmt.Fprintf(a.Err, "mcp-conform: %s\n", reporters.Visible(text))
 	if advice != "" {
-		fmt.Fprintf(a.Err, "  %s\n", reporters.Visible(advice))
+		for line := range strings.SplitSeq(advice, "\n") {
+			fmt.Fprintf(a.Err, "  %s\n", reporters.Visible(line))
+		}
 	}
 	return code
 }

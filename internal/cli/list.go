@@ -21,8 +21,10 @@ func (a *app) listCommand() *cobra.Command {
 		Short:     "List requirements, cases, rules or faults",
 		Long:      "List what there is; TEXT keeps the lines whose id or title contains it.",
 		ValidArgs: []string{"requirements", "cases", "rules", "faults"},
-		Args:      cobra.MaximumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return usagef("put it into quotes where it has spaces", "list takes one TEXT")
+			}
 			args = append(args, "", "")
 			kind := args[0]
 			if coverage {

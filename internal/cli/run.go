@@ -76,7 +76,6 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
-	c.MarkFlagsMutuallyExclusive("verbose", "quiet")
 	return c
 }
 
@@ -146,6 +145,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	}
 	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, o.Policy) {
 		return o, nil, usagef("give safe, all or none", "--call-tools is %q", f.callTools)
+	}
+	if f.quiet && f.verbose {
+		return o, nil, usagef("give one of them", "--quiet and --verbose contradict each other")
 	}
 	if f.failOn != "must" && f.failOn != "should" {
 		return o, nil, usagef("give must or should", "--fail-on is %q", f.failOn)

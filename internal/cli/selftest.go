@@ -26,7 +26,7 @@ func (a *app) selftestCommand() *cobra.Command {
 		Long: `Run the checks against the reference server: wrong in every way that the table
 of faults names (each must be caught on the requirement that it breaks), varied
 within the law and faultless (no finding may come). Exit code 1 otherwise.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			chosen, err := chooseFaults(ids, area)
 			if err != nil {

@@ -17,7 +17,7 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [--fault ID | --fault list]",
 		Short: "Be the reference server on stdio, right or wrong on demand",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if fault == "list" {
 				return a.listFaults()

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/onsi/ginkgo/v2/types"
 
@@ -33,7 +35,7 @@ func (e *SelectionError) Error() string { return e.Reason }
 func (s *Selection) Compile() error {
 	var err error
 	if s.labels, err = types.ParseLabelFilter(s.Labels); err != nil {
-		return &SelectionError{fmt.Sprintf("the label filter %q can't be read; write labels joined by &&, || and !, as in 'lifecycle && MUST': %v", s.Labels, firstLine(err.Error()))}
+		return &SelectionError{fmt.Sprintf("the label filter %q can't be read; write labels joined by &&, || and !, as in 'lifecycle && MUST': %s", s.Labels, plainly(err))}
 	}
 	s.exact, s.focus = nil, nil
 	for _, f := range s.Focus {
@@ -72,13 +74,14 @@ func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Tra
 	return labels
 }
 
-func firstLine(s string) string {
-	for i := range s {
-		if s[i] == '\n' {
-			return s[:i]
-		}
+// plainly returns what an error of Ginkgo says: its last line, below a picture
+// in colours of where it is.
+func plainly(err error) string {
+	var g types.GinkgoError
+	if errors.As(err, &g) {
+		return g.Message[strings.LastIndexByte(g.Message, '\n')+1:]
 	}
-	return s
+	return err.Error()
 }
 
 // someSelected fails early where nothing can be selected in any revision.
