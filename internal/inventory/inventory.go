@@ -5,6 +5,8 @@ package inventory
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -52,6 +54,7 @@ type Inventory struct {
 	// Incomplete says, a list method each, why a list could not be walked to its end.
 	Incomplete map[string]string
 	policy     Policy
+	silent     bool // a list had no answer
 }
 
 // Declares tells whether the server declared the capability, as
@@ -121,15 +124,27 @@ func collect(into *[]string, pointer string) func(jsontext.Value) {
 	}
 }
 
+// silentTime is what the other lists get where one had no answer: a server
+// whose answers are all lost must not cost the whole timeout for each.
+const silentTime = 2 * time.Second
+
+var errSilent = errors.New("another list had no answer, so this one was not waited for any longer")
+
 // walk goes through a list page by page. It does not follow an empty cursor, by
 // which many servers mean the end and then begin anew, nor one that came
 // before.
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, each func(jsontext.Value)) {
+	if v.silent {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, silentTime, errSilent)
+		defer cancel()
+	}
 	var params map[string]any
 	seen := map[string]bool{}
 	for items, page := 0, 1; ; page++ {
 		r := c.Ask(ctx, method, params)
 		if !r.Succeeded() {
+			v.silent = v.silent || errors.Is(r.Err, client.ErrUnanswered)
 			v.Incomplete[method] = "the list was not answered with a result"
 			return
 		}
