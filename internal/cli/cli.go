@@ -141,6 +141,7 @@ Judge a server:
   mcp-conform run -- npx -y some-server                a command with arguments
   mcp-conform run --config .mcp.json --server NAME     as a client would start it
   mcp-conform run --reference                          the server bundled with the tool
+  mcp-conform judge session.jsonl                      what a client and a server once said
 
 Understand a finding:
   mcp-conform explain base.response-id-echo            a requirement, a case or a rule
@@ -179,7 +180,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &target.UsageError{What: err.Error(), Advice: "see " + c.CommandPath() + " --help; arguments of the server go after --"}
 	})
-	root.AddCommand(a.runCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.judgeCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.versionCommand())
 	return root
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,8 @@ type runFlags struct {
 	failOn              string
 	reports             []string
 	out                 string
+	transcript          string
+	recorder            *recorder // nil without --transcript
 	callTools           string
 	verbose, quiet      bool
 }
@@ -74,6 +77,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, "write a report: "+strings.Join(reporters.Names(), "=FILE, ")+"=FILE (repeatable); without =FILE into the folder --out")
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
+	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
 	return c
@@ -116,7 +120,7 @@ func (a *app) run(f *runFlags) error {
 	report.Notices = append(notices, report.Notices...)
 	console.End(report)
 	a.code = exitCode(report, f.failOn)
-	return writeReports(files, report)
+	return errors.Join(writeReports(files, report), f.recorder.failed())
 }
 
 // exitCode says by the exit code how the run ended.
@@ -166,6 +170,13 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if err != nil {
 		return o, nil, err
 	}
+	if f.transcript != "" {
+		if f.recorder, err = newRecorder(f.transcript, t.Secrets(), string(spec.Stdio)); err != nil {
+			return o, nil, err
+		}
+		o.Record = f.recorder.record
+		notices = append(notices, f.recorder.stale()...)
+	}
 	o.Target = t.Display()
 	o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	words := t.Args()
@@ -182,7 +193,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		}
 		return append(argv, words...)
 	}
-	return o, t.Notices, nil
+	return o, append(notices, t.Notices...), nil
 }
 
 // resolve returns the server to judge.

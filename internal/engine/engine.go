@@ -49,6 +49,9 @@ type Options struct {
 	// Unconfirmed skips the second look at findings: for the self-test,
 	// whose server is known to be wrong.
 	Unconfirmed bool
+	// Record, when set, is given every conversation when it has ended, before
+	// Run returns; several goroutines may call it at once.
+	Record func(Recorded)
 	// Tree, when set, is called once the plan stands, with every selected
 	// case and rule, beside the run; see Ginkgo.
 	Tree func(*Plan)

@@ -168,7 +168,7 @@ func (r *run) stockAlone(ctx context.Context) {
 			if conv.Handshake(ctx) == nil {
 				stock = inventory.Take(ctx, conv, r.o.Policy)
 			}
-			r.end(conv)
+			r.end(conv, probing)
 		}
 		r.stock[rev] = stock
 		r.shared[rev] = &sharedConversation{}
@@ -205,7 +205,10 @@ func (r *run) stateless(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	defer conv.Shutdown(impatient)
+	defer func() {
+		conv.Shutdown(impatient)
+		r.record(conv, probing)
+	}()
 	return conv.Handshake(ctx) == nil
 }
 
@@ -213,7 +216,7 @@ func (r *run) closeAll(results []*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
 		if p.conv != nil {
-			wg.Go(func() { r.end(p.conv) })
+			wg.Go(func() { r.end(p.conv, probing) })
 		}
 	}
 	wg.Wait()

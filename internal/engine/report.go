@@ -236,14 +236,20 @@ const (
 	maxQuoted   = 2 << 10
 )
 
-// evidence quotes the events at the given positions; the last is the
-// offending one. The end of a server is explained by what was sent last and
-// by the end of its stderr.
 func evidence(record *transcript.Transcript, at []int) []verdict.Evidence {
-	if record == nil || len(at) == 0 {
+	if record == nil {
 		return nil
 	}
-	events := record.From(0)
+	return Evidence(record.From(0), at)
+}
+
+// Evidence quotes the events at the given positions; the last is the
+// offending one. The end of a server is explained by what was sent last and
+// by the end of its stderr.
+func Evidence(events []*transcript.Event, at []int) []verdict.Evidence {
+	if len(at) == 0 {
+		return nil
+	}
 	offending := at[len(at)-1]
 	at = slices.Clone(at)
 	if offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed {

@@ -49,8 +49,10 @@ type run struct {
 	tried   map[string]*candidate // by key: those that are, or were, tried again
 	notices []string
 	spent   map[*client.Conversation]bool // already shut down and counted
-	settled chan struct{}                 // closed when all verdicts stand
-	final   map[instance]verdict.Outcome  // for the spec tree
+	// recorded counts the conversations handed out, by name.
+	recorded map[string]int
+	settled  chan struct{}                // closed when all verdicts stand
+	final    map[instance]verdict.Outcome // for the spec tree
 }
 
 // instance is one case or rule in one revision.
@@ -82,17 +84,25 @@ func (r *run) dial(ctx context.Context, o client.Options) (*client.Conversation,
 // impatient is for servers that were seen to linger: waiting again shows nothing new.
 var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
-// end shuts a conversation down and counts it, once.
-func (r *run) end(c *client.Conversation) {
+// end shuts a conversation down, counts it and hands it out, once.
+func (r *run) end(c *client.Conversation, occasion string) {
 	if r.lingers.Load() {
 		c.Shutdown(impatient)
 	} else {
 		c.Close()
 	}
+	if r.count(c) {
+		r.record(c, occasion)
+	}
+}
+
+// count counts a conversation that has ended; it reports false where that was
+// done before.
+func (r *run) count(c *client.Conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.spent[c] {
-		return
+		return false
 	}
 	if r.spent == nil {
 		r.spent = map[*client.Conversation]bool{}
@@ -115,6 +125,7 @@ func (r *run) end(c *client.Conversation) {
 			}
 		}
 	}
+	return true
 }
 
 // sharedConversation is the one that the asking cases of a revision share.

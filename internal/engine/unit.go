@@ -19,6 +19,9 @@ type unit struct {
 	cases    []*suite.Case
 	shares   bool // begins with the shared conversation, even without cases
 	alone    bool // no other server lives meanwhile
+	repeats  bool // it tries findings again
+	// again is the case in which they were seen, nil for none.
+	again *suite.Case
 
 	said  []said
 	ruled []ruled
@@ -72,7 +75,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		defer after()
 		defer pass.leave()
 		for _, conv := range o.all() {
-			r.end(conv)
+			r.end(conv, u.occasion())
 		}
 		u.judge(r, o.all())
 	})

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// recorder writes the conversations of a run into a folder, a file each.
+type recorder struct {
+	dir       string
+	redactor  *transcript.Redactor
+	transport string
+
+	mu   sync.Mutex
+	errs []error
+}
+
+// newRecorder makes the folder; that it can't be written to is an error now,
+// not after the run.
+func newRecorder(dir string, secrets []string, transport string) (*recorder, error) {
+	if err := writable(filepath.Join(dir, "new.jsonl")); err != nil {
+		return nil, usagef("name a folder that can be written", "--transcript %q: %v", dir, err)
+	}
+	return &recorder{dir: dir, redactor: transcript.NewRedactor(secrets), transport: transport}, nil
+}
+
+// stale says that the folder holds transcripts of another run.
+func (r *recorder) stale() []string {
+	files, err := filepath.Glob(filepath.Join(r.dir, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s held transcripts before this run: %d; those of the same name are replaced, the others stay", r.dir, len(files))}
+}
+
+// record writes one conversation. It may be called from any goroutine.
+func (r *recorder) record(c engine.Recorded) {
+	file := filepath.Join(r.dir, c.Name+".jsonl")
+	err := writeFile(file, func(w io.Writer) error {
+		return transcript.WriteRecording(w, &transcript.Recording{
+			Transport: r.transport, Revision: string(c.Revision), Tool: "mcp-conform " + version(), Case: c.Occasion,
+			Events: r.redactor.Events(c.Events),
+		})
+	})
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, fmt.Errorf("the transcript can't be written: %w", err))
+	}
+}
+
+// failed returns what went wrong, or nil.
+func (r *recorder) failed() error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.errs) == 0 {
+		return nil
+	}
+	return harnessError{errors.Join(r.errs[0], more(len(r.errs)-1))}
+}
+
+// more says how many errors are left out.
+func more(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("and %d more like it", n)
+}
+
+// recordings reads the conversations of files; "-" is the standard input.
+func (a *app) recordings(names []string) ([]*recorded, error) {
+	var out []*recorded
+	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
+		return nil, usagef("name it once", "- (the standard input) is named twice")
+	}
+	for _, name := range names {
+		found, err := a.recordingsOf(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			out = append(out, &recorded{Recording: r, file: name})
+		}
+	}
+	return out, nil
+}
+
+func (a *app) recordingsOf(name string) ([]*transcript.Recording, error) {
+	shown, from := name, a.In
+	if name == "-" {
+		shown = "standard input"
+	} else {
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			return nil, usagef("name the files in it: "+filepath.Join(name, "*.jsonl"), "%s is a folder", name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usagef("name a file with a recorded session, or - for the standard input", "the session can't be read: %v", err)
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		from = f
+	}
+	found, err := transcript.ReadRecordings(shown, from)
+	if err != nil {
+		return nil, usagef("docs/transcripts.md describes what can be judged", "%v", err)
+	}
+	return found, nil
+}

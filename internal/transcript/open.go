@@ -1,0 +1,148 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxFile bounds, in bytes, a file that ReadRecordings takes.
+const maxFile = 512 << 20
+
+// formatsHelp says what ReadRecordings takes.
+const formatsHelp = `expected a transcript of mcp-conform, a log of messages with their directions such as {"direction":"client-to-server","message":{…}}, or a script of lines such as > {…} and < {…}`
+
+// ReadRecordings reads the conversations of a file: a transcript of our own, a
+// script, or a log of messages that something else recorded;
+// docs/transcripts.md describes them. An error begins with the name and, where
+// it is about one, the number of the line.
+func ReadRecordings(name string, from io.Reader) ([]*Recording, error) {
+	data, err := io.ReadAll(io.LimitReader(from, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: it can't be read: %w", name, err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("%s: it is longer than %d MiB; split it", name, maxFile>>20)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, fmt.Errorf("%s: it is empty; %s", name, formatsHelp)
+	}
+	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+		return nil, fmt.Errorf("%s:%d: it is no text in UTF-8; %s", name, lineOfBinary(data), formatsHelp)
+	}
+	f := &file{name: name, whole: data[len(data)-1] == '\n'}
+	for i, text := range bytes.Split(data, []byte("\n")) {
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			f.lines = append(f.lines, numbered{i + 1, text})
+		}
+	}
+	recordings, err := f.read(string(data))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range recordings {
+		r.Notices = append(f.notices, r.Notices...)
+		f.notices = nil // once
+	}
+	return recordings, nil
+}
+
+// lineOfBinary returns the line of the first byte that no text has.
+func lineOfBinary(data []byte) int {
+	for at := 0; at < len(data); {
+		c, n := utf8.DecodeRune(data[at:])
+		if c == 0 || c == utf8.RuneError && n == 1 {
+			return bytes.Count(data[:at], []byte("\n")) + 1
+		}
+		at += n
+	}
+	return 1
+}
+
+// file is a file that is being read.
+type file struct {
+	name    string
+	whole   bool // the last line ends with a newline
+	lines   []numbered
+	notices []string
+}
+
+// numbered is a line that is not blank.
+type numbered struct {
+	number int
+	text   []byte
+}
+
+func (f *file) errorf(line int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", f.name, line, fmt.Errorf(format, args...))
+}
+
+// truncated tells whether i is the last line, and it ended before its time.
+func (f *file) truncated(i int) bool { return i == len(f.lines)-1 && !f.whole }
+
+func (f *file) read(text string) ([]*Recording, error) {
+	first := f.lines[0].text
+	_, format := ours(first)
+	switch {
+	case format != nil:
+		return f.transcript(*format, f.lines[1:])
+	case bare(first):
+		return f.transcript(Format, f.lines)
+	case first[0] == '[' || first[0] == '{':
+		return f.messageLog()
+	case f.isTextLog():
+		return f.textLog()
+	case looksLikeScript(first):
+		r, err := ParseScript(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%w", f.name, err)
+		}
+		if len(r.Events) == 1 {
+			return nil, fmt.Errorf("%s: the script has no messages", f.name)
+		}
+		return []*Recording{r}, nil
+	default:
+		return nil, f.errorf(f.lines[0].number, "%q is no recorded message; %s", clip(string(first)), formatsHelp)
+	}
+}
+
+// looksLikeScript tells whether a script may begin with the line.
+func looksLikeScript(line []byte) bool {
+	if strings.ContainsRune("#<>!", rune(line[0])) {
+		return true
+	}
+	name, _, ok := strings.Cut(string(line), ":")
+	return ok && (name == "revision" || name == "transport" || name == "tool" || name == "case" || name == "expect")
+}
+
+// transcript reads our own format, behind its head.
+func (f *file) transcript(format int, lines []numbered) ([]*Recording, error) {
+	if format != Format {
+		return nil, f.errorf(1, "the transcript has the format %d, and this version reads %d; a newer mcp-conform may read it", format, Format)
+	}
+	r := &Recording{}
+	if head, given := ours(f.lines[0].text); given != nil {
+		r.Transport, r.Revision, r.Tool, r.Case = head.Transport, head.Revision, head.Tool, head.Case
+	}
+	for i, l := range lines {
+		e, err := parseLine(l.text, i)
+		if err != nil && f.truncated(len(f.lines)-len(lines)+i) && len(r.Events) > 0 && !isJSON(l.text) {
+			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is cut short; what stands before it is judged", f.name, l.number))
+			break
+		}
+		if err != nil {
+			return nil, f.errorf(l.number, "%w", err)
+		}
+		r.Events = append(r.Events, e)
+	}
+	if len(r.Events) == 0 {
+		return nil, fmt.Errorf("%s: the transcript has no events", f.name)
+	}
+	return []*Recording{r}, nil
+}
+
+var errNoMessages = errors.New("no message was recorded in it; " + formatsHelp)

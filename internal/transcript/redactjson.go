@@ -1,0 +1,211 @@
+package transcript
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Frame returns a frame without secrets. JSON keeps its structure and, but for
+// the secrets, its bytes; what is no JSON is treated as text.
+func (r *Redactor) Frame(raw []byte) []byte {
+	if f := wire.Parse(raw); !f.Readable() {
+		return r.text(raw)
+	}
+	// What stands behind the value is text: a comma, another message.
+	start := len(raw) - len(bytes.TrimLeft(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")), " \t\r\n"))
+	w := &walk{r: r, raw: raw, base: int64(start), done: start}
+	w.dec = jsontext.NewDecoder(bytes.NewBuffer(raw[start:]), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if !w.value(place{}) {
+		return r.text(raw)
+	}
+	end := int(w.base + w.dec.InputOffset())
+	out := slices.Concat(raw[:start], w.out, raw[w.done:end])
+	if rest := raw[end:]; len(bytes.TrimSpace(rest)) > 0 {
+		return append(out, r.text(rest)...)
+	}
+	return append(out, raw[end:]...)
+}
+
+// place says what is known of where a value stands.
+type place struct {
+	name   string // of the member that it is the value of, "" in arrays and at the top
+	secret bool   // its strings and numbers are secrets
+	schema bool   // it is the schema of something secret
+	names  bool   // it maps names to schemas, as the properties of a JSON Schema
+	number bool   // a number here is no secret
+}
+
+// isID tells whether the value ties messages together.
+func (at place) isID() bool {
+	return at.name == "id" || at.name == "requestId" || at.name == "progressToken"
+}
+
+// walk copies a JSON value and replaces what is secret in it.
+type walk struct {
+	r    *Redactor
+	raw  []byte
+	dec  *jsontext.Decoder
+	base int64 // where in raw the decoder began
+	done int   // raw is copied up to here
+	out  []byte
+}
+
+// token reads a token and returns where in raw it stands.
+func (w *walk) token() (tok jsontext.Token, from, to int, ok bool) {
+	tok, err := w.dec.ReadToken()
+	if err != nil {
+		return tok, 0, 0, false
+	}
+	tok = tok.Clone()
+	to = int(w.base + w.dec.InputOffset())
+	from = to
+	switch tok.Kind() {
+	case '"', '0':
+		// The separators before the token are no part of it.
+		from = w.done + bytes.IndexAny(w.raw[w.done:to], `"-0123456789`)
+	}
+	return tok, from, to, true
+}
+
+// pass copies up to position to, the last bytes from position from on
+// replaced.
+func (w *walk) pass(from, to int, replaced []byte) {
+	w.out = append(append(w.out, w.raw[w.done:from]...), replaced...)
+	w.done = to
+}
+
+// value copies one value; it reports false when it can't be read.
+func (w *walk) value(at place) bool {
+	w.skip()
+	switch w.dec.PeekKind() {
+	case '{':
+		return w.object(at)
+	case '[':
+		if _, _, _, ok := w.token(); !ok {
+			return false
+		}
+		w.skip()
+		at.name = ""
+		for w.dec.PeekKind() != ']' {
+			if !w.value(at) {
+				return false
+			}
+		}
+		_, _, _, ok := w.token()
+		w.skip()
+		return ok
+	}
+	tok, from, to, ok := w.token()
+	if !ok {
+		return false
+	}
+	switch tok.Kind() {
+	case '"':
+		w.pass(from, to, w.r.literal(w.raw[from:to], tok.String(), at))
+	case '0':
+		w.pass(from, to, w.r.numeral(w.raw[from:to], at))
+	}
+	w.skip()
+	return true
+}
+
+// skip copies what was read up to now.
+func (w *walk) skip() {
+	to := int(w.base + w.dec.InputOffset())
+	if to > w.done {
+		w.pass(to, to, nil)
+	}
+}
+
+func (w *walk) object(at place) bool {
+	if _, _, _, ok := w.token(); !ok {
+		return false
+	}
+	w.skip()
+	// Of {"name":"token","value":"…"} it is the value that is secret.
+	announced := false
+	for w.dec.PeekKind() != '}' {
+		tok, from, to, ok := w.token()
+		if !ok {
+			return false
+		}
+		name := tok.String()
+		w.pass(from, to, w.r.literal(w.raw[from:to], name, place{}))
+		inner := at.member(name)
+		inner.secret = inner.secret || announced && name == "value"
+		if name == "name" || name == "key" || name == "header" {
+			w.skip()
+			if w.dec.PeekKind() == '"' {
+				value, from, to, ok := w.token()
+				if !ok {
+					return false
+				}
+				announced = announced || secretName(value.String())
+				w.pass(from, to, w.r.literal(w.raw[from:to], value.String(), inner))
+				continue
+			}
+		}
+		if !w.value(inner) {
+			return false
+		}
+	}
+	_, _, _, ok := w.token()
+	w.skip()
+	return ok
+}
+
+// member returns the place of the member with this name.
+func (at place) member(name string) place {
+	inner := place{name: name, secret: at.secret}
+	switch {
+	case at.names:
+		inner.schema = secretName(name)
+		inner.secret = false
+	case at.schema:
+		inner.secret = slices.Contains([]string{"default", "const", "examples"}, name)
+	case secretName(name):
+		inner.secret = true
+		inner.number = strings.HasSuffix(strings.ToLower(name), "tokens") // a count
+	case slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}, name):
+		inner.names = true
+	}
+	return inner
+}
+
+// literal returns a JSON string without what is secret in it. Where it has
+// nothing to hide, and in all other parts of it, its bytes stay.
+func (r *Redactor) literal(raw []byte, text string, at place) []byte {
+	if (at.secret || at.schema) && text != "" {
+		return wire.Quote(Redacted)
+	}
+	inner := raw[1 : len(raw)-1]
+	if clean := r.replaceKnown(inner); !bytes.Equal(clean, inner) {
+		raw = slices.Concat([]byte{'"'}, clean, []byte{'"'})
+		var err error
+		if inner, err = jsontext.AppendUnquote[[]byte](nil, raw); err == nil || len(inner) > 0 {
+			text = string(inner)
+		}
+	}
+	clean := r.replaceKnown([]byte(text))
+	if !at.isID() { // two ids must not become one
+		clean = r.text(clean)
+	}
+	if string(clean) != text {
+		return wire.Quote(string(clean))
+	}
+	return raw
+}
+
+// numeral returns a JSON number, or 0 in place of a secret one. Ids stay.
+func (r *Redactor) numeral(raw []byte, at place) []byte {
+	known := slices.ContainsFunc(r.known, func(s []byte) bool { return bytes.Contains(raw, s) })
+	if (at.secret || at.schema) && !at.number || known && !at.isID() {
+		return []byte("0")
+	}
+	return raw
+}

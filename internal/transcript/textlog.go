@@ -1,0 +1,93 @@
+package transcript
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+var (
+	// hostLine is a line in the log that a desktop client keeps of its
+	// servers; several servers may share a file.
+	hostLine = regexp.MustCompile(`^(?:(\S+Z) )?(?:\[(.*?)\] )?\[\w+\] (Message from client|Message from server|Initializing server|Server transport closed|Client transport closed)(?::\s*|\b.*$)(\{.*)?$`)
+	// sdkLine is a line of the logging transport of the Go SDK.
+	sdkLine = regexp.MustCompile(`^(read|write): (.*)$`)
+)
+
+// isTextLog tells whether a message stands behind words in some line.
+func (f *file) isTextLog() bool {
+	for _, l := range f.lines {
+		if m := hostLine.FindSubmatch(l.text); m != nil && len(m[4]) > 0 {
+			return true
+		}
+		if m := sdkLine.FindSubmatch(l.text); m != nil && bytes.HasPrefix(m[2], []byte("{")) {
+			return true
+		}
+	}
+	return false
+}
+
+// textLog reads lines in which a message stands behind words.
+func (f *file) textLog() ([]*Recording, error) {
+	var log []logged
+	passed, cut := 0, 0
+	for _, l := range f.lines {
+		entry, ok := textLine(l.text)
+		if !ok {
+			passed++
+			continue
+		}
+		if entry.cut {
+			cut++
+		}
+		entry.line = l.number
+		log = append(log, entry)
+	}
+	f.notePassed(passed)
+	if cut > 0 {
+		f.notices = append(f.notices, fmt.Sprintf("%s: messages of which the log has only the beginning: %d", f.name, cut))
+	}
+	out := conversations(log, true)
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: %w", f.name, errNoMessages)
+	}
+	return out, nil
+}
+
+func textLine(text []byte) (logged, bool) {
+	if m := sdkLine.FindSubmatch(text); m != nil && bytes.HasPrefix(m[2], []byte("{")) {
+		return withMessage(logged{side: sideOf(string(m[1]))}, m[2]), true
+	}
+	m := hostLine.FindSubmatch(text)
+	if m == nil {
+		return logged{}, false
+	}
+	l := logged{session: string(m[2])}
+	l.at, _ = time.Parse(time.RFC3339Nano, string(m[1]))
+	switch string(m[3]) {
+	case "Message from client":
+		l.side = toServer
+	case "Message from server":
+		l.side = toClient
+	default:
+		l.begins = true
+		return l, true
+	}
+	return withMessage(l, m[4]), len(m[4]) > 0
+}
+
+// withMessage takes the message at the beginning of text; the client may have
+// written more behind it, or have cut it short.
+func withMessage(l logged, text []byte) logged {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	v, err := dec.ReadValue()
+	if err != nil {
+		l.raw, l.cut = text, true
+		return l
+	}
+	l.raw = bytes.Clone(v)
+	return l
+}
