@@ -1,0 +1,156 @@
+package schema
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// extra is a check that stands beside the schema, of a value that has the
+// right JSON type.
+type extra func(c *checker, v []byte)
+
+// written makes an extra of a text.
+func written(k Kind, permitted string, fits func(text []byte) bool) extra {
+	return func(c *checker, v []byte) {
+		if !fits(inner(v)) {
+			c.found(k, Beside, permitted, excerpt(v))
+		}
+	}
+}
+
+var (
+	base64Data  = written(NotBase64, "base64 of RFC 4648 section 4, without data: before it", isBase64)
+	mediaType   = written(NotMIME, "a MIME type such as text/plain", isMIME)
+	imageType   = written(OtherMIME, "the MIME type of an image", mayBe("image"))
+	audioType   = written(OtherMIME, "the MIME type of audio", mayBe("audio", "video"))
+	absoluteURI = written(NotURI, "an absolute URI of RFC 3986", isURI)
+	uriTemplate = written(NotTemplate, "a URI template of RFC 6570", isTemplate)
+	isoDate     = written(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
+	iconSize    = written(IconSize, `a size such as "48x48", or "any"`, size.Match)
+)
+
+var size = regexp.MustCompile(`^(any|[0-9]+x[0-9]+)$`)
+
+// textOrBlob wants one of the two; that one at least is there is asserted by
+// the schema.
+func textOrBlob(c *checker, v []byte) {
+	if valueOf(v, "text") != nil && valueOf(v, "blob") != nil {
+		c.found(TextAndBlob, Beside, "either text or blob", "both")
+	}
+}
+
+// asksSomething wants a result that requires input to say which, or to hand
+// out a state to come back with.
+func asksSomething(c *checker, v []byte) {
+	if valueOf(v, "inputRequests") == nil && valueOf(v, "requestState") == nil {
+		c.found(NoInputRequired, Beside, "inputRequests, requestState or both", "neither")
+	}
+}
+
+// iconSource wants an icon's source to be of a scheme that icons may have.
+func iconSource(c *checker, v []byte) {
+	src := inner(v)
+	colon := bytes.IndexByte(src, ':')
+	if colon < 0 {
+		return // no URI, which is told apart
+	}
+	switch scheme := string(bytes.ToLower(src[:min(colon, 8)])); scheme {
+	case "http", "https":
+	case "data":
+		if !isImageData(src[colon+1:]) {
+			c.found(IconData, Beside, "a data: URI with base64 image data", excerpt(v))
+		}
+	default:
+		c.found(IconScheme, Beside, "an http, https or data URI", excerpt(v))
+	}
+}
+
+// isImageData tells whether what follows data: is base64 data that does not
+// say to be something else than an image.
+func isImageData(rest []byte) bool {
+	head, data, ok := bytes.Cut(rest, []byte(","))
+	if !ok {
+		return false
+	}
+	media, isBase := bytes.CutSuffix(bytes.ToLower(bytes.ReplaceAll(head, []byte(" "), nil)), []byte(";base64"))
+	if !isBase || !mayBe("image")(media) {
+		return false
+	}
+	if bytes.IndexByte(data, '%') >= 0 {
+		data = unescaped(data)
+	}
+	return isBase64(data)
+}
+
+// isBase64 allows that the padding is left out and that lines are broken.
+func isBase64(s []byte) bool {
+	digits, padding := 0, 0
+	for _, b := range s {
+		switch {
+		case base64Digit[b]:
+			if padding > 0 {
+				return false
+			}
+			digits++
+		case b == '=':
+			padding++
+		case b == '\r' || b == '\n':
+		default:
+			return false
+		}
+	}
+	return digits%4 != 1 && (padding == 0 || (digits+padding)%4 == 0 && padding <= 2)
+}
+
+var base64Digit = func() (t [256]bool) {
+	for _, b := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/" {
+		t[b] = true
+	}
+	return t
+}()
+
+// isMIME wants type/subtype, and is not particular about parameters.
+func isMIME(s []byte) bool {
+	essence, _, _ := bytes.Cut(s, []byte(";"))
+	top, sub, ok := bytes.Cut(bytes.TrimRight(essence, " \t"), []byte("/"))
+	return ok && isToken(top) && isToken(sub)
+}
+
+func isToken(s []byte) bool {
+	for _, b := range s {
+		if b <= ' ' || b >= 0x7f || bytes.IndexByte([]byte(`()<>@,;:\"/[]?={}`), b) >= 0 {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// mayBe tells whether a MIME type can be of one of the top-level types: it
+// says so, is of a general one, or is none at all, which is told apart.
+func mayBe(tops ...string) func(s []byte) bool {
+	return func(s []byte) bool {
+		top, _, _ := bytes.Cut(bytes.ToLower(s), []byte("/"))
+		for _, t := range tops {
+			if string(top) == t {
+				return true
+			}
+		}
+		switch string(top) {
+		case "text", "audio", "video", "image", "font", "model", "message", "multipart":
+			return false
+		default:
+			return true
+		}
+	}
+}
+
+// isDate allows all of ISO 8601 that is used as a point in time, a space for
+// the T, and small letters.
+func isDate(s []byte) bool { return len(s) <= 64 && isoTimestamp.Match(s) }
+
+var isoTimestamp = regexp.MustCompile(`^[+-]?\d{4,6}(` +
+	`|-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])` + // month, day
+	`|-?[Ww](0[1-9]|[1-4]\d|5[0-3])(-?[1-7])?` + // week
+	`|-?([0-2]\d\d|3[0-5]\d|36[0-6])` + // day of the year
+	`)([Tt ]([01]\d|2[0-4])(:?[0-5]\d(:?([0-5]\d|60))?)?([.,]\d+)?` +
+	` ?([Zz]|[+-](0\d|1\d|2[0-3])(:?[0-5]\d)?)?)?$`)

@@ -1,0 +1,301 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// maxMembers is how many members of its own an object type may have.
+const maxMembers = 24
+
+// checker walks over one value and gathers what is wrong with it.
+type checker struct {
+	v    *Validator
+	base string // pointer of the value that the walk began at
+	path []step
+	in   string // the innermost named type
+	out  []Violation
+}
+
+// step is the name of a member that the type has, one as it stands on the
+// wire, or an index.
+type step struct {
+	name  string
+	raw   []byte
+	index int
+}
+
+// full tells whether nothing more is to be gathered.
+func (c *checker) full() bool { return len(c.out) >= MaxViolations }
+
+// pointer returns where the walk is.
+func (c *checker) pointer() string {
+	b := []byte(c.base)
+	for _, s := range c.path {
+		b = append(b, '/')
+		name := s.name
+		switch {
+		case s.raw != nil:
+			name = strings.ToValidUTF8(excerpt(plainText(s.raw)), "\uFFFD")
+		case name == "":
+			name = strconv.Itoa(s.index)
+		}
+		b = append(b, strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")...)
+	}
+	return string(b)
+}
+
+// found notes a violation at the place where the walk is.
+func (c *checker) found(k Kind, basis Basis, permitted, seen string) {
+	if !c.full() {
+		c.out = append(c.out, Violation{Pointer: c.pointer(), Kind: k, Basis: basis, Type: c.in, Permitted: permitted, Seen: seen})
+	}
+}
+
+// asserted notes what the official schema refuses, too.
+func (c *checker) asserted(k Kind, permitted, seen string) { c.found(k, Schema, permitted, seen) }
+
+// at checks a value that is one step further.
+func (c *checker) at(s step, v []byte, t *typ) {
+	c.path = append(c.path, s)
+	c.check(v, t)
+	c.path = c.path[:len(c.path)-1]
+}
+
+// check checks v, which has no space around it.
+func (c *checker) check(v []byte, t *typ) {
+	if c.full() {
+		return
+	}
+	kind := kindOf(v)
+	if !t.takes(kind) {
+		c.asserted(WrongType, t.permitted(), excerpt(v))
+		return
+	}
+	switch t.form {
+	case isObject:
+		in := c.in
+		if t.name != "" {
+			c.in = t.name
+		}
+		c.checkObject(v, t)
+		c.also(v, t)
+		c.in = in
+		return
+	case isList:
+		c.checkList(v, t)
+	case isText:
+		if t.words != nil {
+			c.checkWord(v, t)
+		}
+	case isNumber, isInteger:
+		c.checkNumber(v, t)
+	case oneOfForms:
+		for _, a := range t.alternatives {
+			if a.takes(kind) {
+				c.check(v, a)
+				break
+			}
+		}
+	case oneOfTags:
+		c.checkTagged(v, t)
+	}
+	c.also(v, t)
+}
+
+// also makes the checks that stand beside the schema.
+func (c *checker) also(v []byte, t *typ) {
+	for _, e := range t.extras {
+		e(c, v)
+	}
+}
+
+func (c *checker) checkObject(v []byte, t *typ) {
+	if len(t.members) == 0 && t.rest == nil && t.shapes == nil {
+		return
+	}
+	// Of a name that occurs twice the last value counts, as everywhere here.
+	var values [maxMembers][]byte
+	for cur := inside(v); ; {
+		name, value, ok := cur.member()
+		if !ok {
+			break
+		}
+		if i, known := t.lookup(name); known {
+			values[i] = value
+		} else if t.rest != nil {
+			c.at(step{raw: name}, value, t.rest)
+		}
+	}
+	for i := range t.members {
+		m := &t.members[i]
+		switch {
+		case values[i] != nil:
+			c.at(step{name: m.name}, values[i], m.typ)
+		case m.required:
+			c.missing(m)
+		}
+	}
+	if t.shapes != nil {
+		c.checkShapes(v, t.shapes)
+	}
+}
+
+// lookup returns the index of the member with a name as it stands on the wire.
+func (t *typ) lookup(name []byte) (int, bool) {
+	if i, ok := t.index[string(name)]; ok {
+		return i, true
+	}
+	if bytes.IndexByte(name, '\\') < 0 {
+		return 0, false
+	}
+	i, ok := t.index[string(plainText(name))]
+	return i, ok
+}
+
+// missing notes that a required member is not there; the pointer names it.
+func (c *checker) missing(m *member) {
+	c.path = append(c.path, step{name: m.name})
+	c.asserted(Missing, m.typ.permitted(), "no such member")
+	c.path = c.path[:len(c.path)-1]
+}
+
+// checkShapes takes the first shape that the object has.
+func (c *checker) checkShapes(v []byte, shapes []member) {
+	before := len(c.out)
+	for _, s := range shapes {
+		c.check(v, s.typ)
+		if !slices.ContainsFunc(c.out[before:], func(f Violation) bool { return f.Basis == Schema }) {
+			return
+		}
+		c.out = c.out[:before]
+	}
+	for _, s := range shapes {
+		if s.typ.hasRequired(v) {
+			c.check(v, s.typ)
+			return
+		}
+	}
+	var all []string
+	for _, s := range shapes {
+		for _, m := range s.typ.members {
+			if m.required {
+				all = append(all, m.name)
+			}
+		}
+	}
+	c.asserted(Missing, "an object with "+strings.Join(all, " or "), excerpt(v))
+}
+
+// hasRequired tells whether the required members of t are there, right or wrong.
+func (t *typ) hasRequired(v []byte) bool {
+	for _, m := range t.members {
+		if m.required && valueOf(v, m.name) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// valueOf returns the value of a member of object v, the last one where the
+// name occurs twice, or nil.
+func valueOf(v []byte, wanted string) []byte {
+	if kindOf(v) != '{' {
+		return nil
+	}
+	var found []byte
+	for cur := inside(v); ; {
+		name, value, ok := cur.member()
+		if !ok {
+			return found
+		}
+		if string(name) == wanted || bytes.IndexByte(name, '\\') >= 0 && string(plainText(name)) == wanted {
+			found = value
+		}
+	}
+}
+
+func (c *checker) checkList(v []byte, t *typ) {
+	n := 0
+	for cur := inside(v); ; n++ {
+		e, ok := cur.element()
+		if !ok {
+			break
+		}
+		if c.full() {
+			continue
+		}
+		c.at(step{index: n}, e, t.elem)
+	}
+	if t.most != nil && n > t.most.count {
+		basis := Schema
+		if t.most.beside {
+			basis = Beside
+		}
+		c.found(TooMany, basis, fmt.Sprintf("at most %d elements", t.most.count), fmt.Sprintf("%d", n))
+	}
+}
+
+func (c *checker) checkWord(v []byte, t *typ) {
+	word := inner(v)
+	for _, w := range t.words {
+		if string(word) == w {
+			return
+		}
+	}
+	c.asserted(WrongWord, t.permitted(), excerpt(v))
+}
+
+func (c *checker) checkNumber(v []byte, t *typ) {
+	if t.form == isInteger && !isWhole(v) {
+		c.asserted(WrongType, t.permitted(), excerpt(v))
+		return
+	}
+	if t.min == nil && t.max == nil {
+		return
+	}
+	// What is beyond a float64 becomes infinite, and is compared as such.
+	f, _ := strconv.ParseFloat(string(v), 64)
+	if t.min != nil && f < *t.min || t.max != nil && f > *t.max {
+		c.asserted(OutOfRange, t.permitted(), excerpt(v))
+	}
+}
+
+// isWhole tells whether a number has an integer value, however it is spelled.
+func isWhole(v []byte) bool {
+	for _, b := range v {
+		if b == '.' || b == 'e' || b == 'E' {
+			return wire.RawID(string(v)).IsInteger()
+		}
+	}
+	return true
+}
+
+func (c *checker) checkTagged(v []byte, t *typ) {
+	tag := valueOf(v, t.tag)
+	if tag == nil && t.untagged != nil {
+		c.check(v, t.untagged)
+		return
+	}
+	if tag != nil && kindOf(tag) == '"' {
+		word := inner(tag)
+		for i := range t.cases {
+			if t.cases[i].name == string(word) {
+				c.check(v, t.cases[i].typ)
+				return
+			}
+		}
+	}
+	c.path = append(c.path, step{name: t.tag})
+	if tag == nil {
+		c.asserted(Missing, oneOf(t.caseNames()), "no such member")
+	} else {
+		c.asserted(WrongWord, oneOf(t.caseNames()), excerpt(tag))
+	}
+	c.path = c.path[:len(c.path)-1]
+}

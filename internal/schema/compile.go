@@ -1,0 +1,56 @@
+package schema
+
+import (
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// compile makes the validator of a published revision.
+func compile(r spec.Revision) *Validator {
+	done := map[*typ]*typ{}
+	v := &Validator{
+		revision: r,
+		results:  map[string][]choice{},
+		errors:   map[int64]*typ{},
+	}
+	for _, w := range results {
+		if w.span.has(r) {
+			v.results[w.method] = append(v.results[w.method], choice{w.typ.compile(r, done), w.when})
+		}
+	}
+	for _, e := range errorData {
+		if e.span.has(r) {
+			v.errors[int64(e.code)] = e.typ.compile(r, done)
+		}
+	}
+	v.notifications, v.requests = byMethod(notifications, r, done), byMethod(requests, r, done)
+	v.plain = plainTypes{
+		result:       anyResult.compile(r, done),
+		err:          anyError.compile(r, done),
+		notification: byMethod(otherNotification, r, done)[""],
+		request:      byMethod(otherRequest, r, done)[""],
+	}
+	for _, t := range done {
+		if len(t.members) > maxMembers {
+			panic(fmt.Sprintf("schema: %s has %d members in %s; raise maxMembers", t.name, len(t.members), r))
+		}
+	}
+	return v
+}
+
+// choice is a type that a result may have, and when it has.
+type choice struct {
+	typ  *typ
+	when func(result []byte) bool // nil: always
+}
+
+func byMethod(rows []row, r spec.Revision, done map[*typ]*typ) map[string]*typ {
+	types := map[string]*typ{}
+	for _, w := range rows {
+		if w.span.has(r) {
+			types[w.method] = w.typ.compile(r, done)
+		}
+	}
+	return types
+}

@@ -1,0 +1,266 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// A tool's schemas come from the server, so they are handled with care: they
+// load nothing, and what is large, deep, costly to judge or unknown to this
+// package is not judged at all.
+
+// maxSchema is the size in bytes beyond which schemas, and values that are
+// judged by one, are not looked into.
+const maxSchema = 256 << 10
+
+// dialects are the known values of $schema, without scheme and empty fragment.
+var dialects = map[string]*jsonschema.Draft{
+	"json-schema.org/draft-04/schema":      jsonschema.Draft4,
+	"json-schema.org/draft-06/schema":      jsonschema.Draft6,
+	"json-schema.org/draft-07/schema":      jsonschema.Draft7,
+	"json-schema.org/draft/2019-09/schema": jsonschema.Draft2019,
+	"json-schema.org/draft/2020-12/schema": jsonschema.Draft2020,
+}
+
+// metaschema returns the schema of a dialect's schemas.
+var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
+	once := map[*jsonschema.Draft]func() *jsonschema.Schema{}
+	for url, d := range dialects {
+		once[d] = sync.OnceValue(func() *jsonschema.Schema {
+			scheme := "http://"
+			if strings.Contains(url, "/20") {
+				scheme = "https://"
+			}
+			return newCompiler(d, new(bool)).MustCompile(scheme + url)
+		})
+	}
+	return func(d *jsonschema.Draft) *jsonschema.Schema { return once[d]() }
+}()
+
+// draftsFor returns the dialects that a schema may be of: the one that it
+// names; none where it is unknown. One that names none is of 2020-12 from
+// 2025-11-25 on; earlier revisions do not say.
+func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
+	if named := valueOf(schema, "$schema"); named != nil {
+		url := strings.TrimSuffix(string(inner(named)), "#")
+		url = strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "https://")
+		if d := dialects[url]; d != nil {
+			return []*jsonschema.Draft{d}
+		}
+		return nil
+	}
+	if r.AtLeast(spec.V20251125) {
+		return []*jsonschema.Draft{jsonschema.Draft2020}
+	}
+	return []*jsonschema.Draft{jsonschema.Draft7, jsonschema.Draft2020}
+}
+
+// schemaCache keeps what was found out about schemas: servers list the same
+// ones over and over.
+type schemaCache struct {
+	mutex    sync.Mutex
+	problems map[uint64]string
+	compiled map[uint64][]*jsonschema.Schema
+}
+
+const maxCached = 1024
+
+var seed = maphash.MakeSeed()
+
+// remember returns what is kept under the bytes, or makes it; two callers may
+// make it at once.
+func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, make_ func() T) T {
+	sum := maphash.Bytes(seed, key)
+	mutex.Lock()
+	had, ok := (*kept)[sum]
+	mutex.Unlock()
+	if ok {
+		return had
+	}
+	made := make_()
+	mutex.Lock()
+	defer mutex.Unlock()
+	if *kept == nil || len(*kept) >= maxCached {
+		*kept = map[uint64]T{}
+	}
+	(*kept)[sum] = made
+	return made
+}
+
+// jsonSchema wants a valid JSON Schema of its dialect.
+func jsonSchema(c *checker, v []byte) {
+	cache := &c.v.schemas
+	problem := remember(&cache.mutex, &cache.problems, v, func() string { return schemaProblem(v, c.v.revision) })
+	if problem != "" {
+		c.found(NotDialect, Beside, "a valid JSON Schema of its dialect", problem)
+	}
+}
+
+// schemaProblem says what is wrong with a schema; nothing if it is valid in
+// one of the dialects that it may be of, or can't be judged.
+func schemaProblem(v []byte, r spec.Revision) string {
+	value, ok := decoded(v)
+	if !ok {
+		return ""
+	}
+	problem := ""
+	for _, d := range draftsFor(v, r) {
+		err, judged := guarded(func() error { return metaschema(d).Validate(value) })
+		if problem = describe(err); problem == "" || !judged {
+			return ""
+		}
+	}
+	return problem
+}
+
+// Structured judges a tool's structuredContent by the tool's outputSchema.
+// Pointers begin at the structuredContent. Schemas that are invalid, refer to
+// other documents or can't be judged at small cost give no violation.
+func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) []Violation {
+	outputSchema, structuredContent = trimmed(outputSchema), trimmed(structuredContent)
+	value, ok := decoded(structuredContent)
+	if !ok {
+		return nil
+	}
+	schemas := remember(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() []*jsonschema.Schema {
+		return compileSchema(outputSchema, v.revision)
+	})
+	var first []Violation
+	for _, s := range schemas {
+		root, ok := decoded(outputSchema)
+		if !ok || !affordable(root, value) {
+			return nil
+		}
+		err, judged := guarded(func() error { return s.Validate(value) })
+		problem := describe(err)
+		if problem == "" || !judged {
+			return nil
+		}
+		if first == nil {
+			first = []Violation{{
+				Kind: NotStructured, Basis: Beside, Type: "CallToolResult",
+				Permitted: "what the tool's outputSchema describes", Seen: problem,
+			}}
+		}
+	}
+	return first
+}
+
+// compileSchema returns a server's schema in the dialects that it may be of;
+// none if one of them can't be compiled, or has regular expressions that are
+// not understood here.
+func compileSchema(v []byte, r spec.Revision) []*jsonschema.Schema {
+	value, ok := decoded(v)
+	if !ok {
+		return nil
+	}
+	var out []*jsonschema.Schema
+	for _, d := range draftsFor(v, r) {
+		var s *jsonschema.Schema
+		foreign := false
+		err, judged := guarded(func() error {
+			const here = "schema:tool"
+			c := newCompiler(d, &foreign)
+			err := c.AddResource(here, value)
+			if err == nil {
+				s, err = c.Compile(here)
+			}
+			return err
+		})
+		if err != nil || !judged || foreign {
+			return nil
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// newCompiler returns a compiler that loads nothing, and takes all regular
+// expressions: ECMA-262 has some that Go has not, which it reports as foreign.
+func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(d)
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(func(s string) (jsonschema.Regexp, error) {
+		re, err := regexp.Compile(s)
+		if err != nil {
+			*foreign = true
+			return regexp.MustCompile(""), nil
+		}
+		return re, nil
+	})
+	return c
+}
+
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is not loaded: schemas from a server stand alone", url)
+}
+
+// guarded calls f, and reports false where it panicked: what a server sends
+// must not end the program, whatever the library makes of it.
+func guarded(f func() error) (err error, judged bool) { //nolint:revive,staticcheck // the error is a verdict, not a failure
+	defer func() {
+		if recover() != nil {
+			err, judged = nil, false
+		}
+	}()
+	return f(), true
+}
+
+// describe says where and why a value was refused; nothing if it was not, or
+// for its formats only, which are not asserted.
+func describe(err error) string {
+	var refused *jsonschema.ValidationError
+	if !errors.As(err, &refused) {
+		return ""
+	}
+	leaf := deepest(refused)
+	if leaf == nil {
+		return ""
+	}
+	where := "at the root"
+	if len(leaf.InstanceLocation) > 0 {
+		where = "at /" + strings.Join(leaf.InstanceLocation, "/")
+	}
+	return excerpt([]byte(where)) + ": " + excerpt([]byte(leaf.BasicOutput().Error.String()))
+}
+
+// deepest returns the first of the causes that lie deepest in the value.
+func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		if _, format := e.ErrorKind.(*kind.Format); format {
+			return nil
+		}
+		return e
+	}
+	var best *jsonschema.ValidationError
+	for _, cause := range e.Causes {
+		if leaf := deepest(cause); leaf != nil && (best == nil || len(leaf.InstanceLocation) > len(best.InstanceLocation)) {
+			best = leaf
+		}
+	}
+	return best
+}
+
+// decoded returns the value for the library; it reports false for what is not
+// to be looked into.
+func decoded(v []byte) (any, bool) {
+	if len(v) == 0 || len(v) > maxSchema {
+		return nil, false
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(v))
+	return value, err == nil && isTame(value, 0)
+}

@@ -1,0 +1,159 @@
+package schema
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// maxNesting is how deep schemas and values may nest that are handed to the
+// library, which recurses.
+const maxNesting = 200
+
+// maxEffort is how many times a schema may be applied to a value in all.
+const maxEffort = 100_000
+
+// isTame tells whether a value is flat, and its numbers are short.
+func isTame(v any, depth int) bool {
+	switch v := v.(type) {
+	case json.Number:
+		_, exponent, _ := strings.Cut(strings.ToLower(v.String()), "e")
+		return len(v) <= 400 && len(exponent) <= 4
+	case []any:
+		for _, e := range v {
+			if !isTame(e, depth+1) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, e := range v {
+			if !isTame(e, depth+1) {
+				return false
+			}
+		}
+	}
+	return depth <= maxNesting
+}
+
+// affordable tells whether judging a value by a schema ends soon: schemas that
+// refer to each other can ask for exponential work. It walks as a judge
+// would, without judging, and overrates the work.
+func affordable(schema, value any) bool {
+	e := effort{root: schema, left: maxEffort}
+	e.apply(schema, value, 0)
+	return e.left > 0
+}
+
+type effort struct {
+	root any
+	left int
+}
+
+// spent ends the walk.
+func (e *effort) spent() { e.left = 0 }
+
+func (e *effort) apply(schema, value any, depth int) {
+	s, ok := schema.(map[string]any)
+	if e.left--; !ok || e.left <= 0 {
+		return
+	}
+	if depth > 2*maxNesting {
+		e.spent()
+		return
+	}
+	for keyword, sub := range s {
+		switch keyword {
+		case "$ref":
+			target, ok := e.resolve(sub)
+			if !ok {
+				e.spent()
+				return
+			}
+			e.apply(target, value, depth+1)
+		case "$dynamicRef", "$recursiveRef":
+			e.spent()
+			return
+		case "allOf", "anyOf", "oneOf":
+			for _, one := range elementsOf(sub) {
+				e.apply(one, value, depth+1)
+			}
+		case "not", "if", "then", "else":
+			e.apply(sub, value, depth+1)
+		case "dependentSchemas", "dependencies":
+			for _, one := range membersOf(sub) {
+				e.apply(one, value, depth+1)
+			}
+		}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			e.applyToMember(s, name, member, depth)
+		}
+	case []any:
+		for i, element := range value {
+			e.applyToElement(s, i, element, depth)
+		}
+	}
+}
+
+func (e *effort) applyToMember(s map[string]any, name string, member any, depth int) {
+	if sub, ok := membersOf(s["properties"])[name]; ok {
+		e.apply(sub, member, depth+1)
+	}
+	for _, sub := range membersOf(s["patternProperties"]) {
+		e.apply(sub, member, depth+1)
+	}
+	for _, keyword := range []string{"additionalProperties", "unevaluatedProperties"} {
+		e.apply(s[keyword], member, depth+1)
+	}
+	e.apply(s["propertyNames"], name, depth+1)
+}
+
+func (e *effort) applyToElement(s map[string]any, i int, element any, depth int) {
+	for _, keyword := range []string{"items", "prefixItems"} {
+		if one := elementsOf(s[keyword]); i < len(one) {
+			e.apply(one[i], element, depth+1)
+		}
+	}
+	for _, keyword := range []string{"items", "additionalItems", "unevaluatedItems", "contains"} {
+		e.apply(s[keyword], element, depth+1)
+	}
+}
+
+// resolve follows a reference inside the schema's own document.
+func (e *effort) resolve(ref any) (any, bool) {
+	path, ok := ref.(string)
+	if !ok || path != "#" && !strings.HasPrefix(path, "#/") {
+		return nil, false
+	}
+	at := e.root
+	for _, part := range strings.Split(path, "/")[1:] {
+		part = strings.ReplaceAll(strings.ReplaceAll(string(unescaped([]byte(part))), "~1", "/"), "~0", "~")
+		switch v := at.(type) {
+		case map[string]any:
+			at, ok = v[part]
+		case []any:
+			i, err := strconv.Atoi(part)
+			if ok = err == nil && i >= 0 && i < len(v); ok {
+				at = v[i]
+			}
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+func elementsOf(v any) []any {
+	list, _ := v.([]any)
+	return list
+}
+
+func membersOf(v any) map[string]any {
+	object, _ := v.(map[string]any)
+	return object
+}

@@ -1,0 +1,215 @@
+// Package schema says what a message of the Model Context Protocol must look
+// like in each revision. It holds its own source of the types, written by
+// hand in types_*.go: one definition a type, with marks for the revisions
+// that have it. A test holds it against the official schemas.
+//
+// Beside the types it checks what the official schemas do not assert: base64,
+// URIs and the like. Those violations are told apart by their Basis. They are
+// judged generously: what a standard can be read to allow is no violation.
+package schema
+
+import (
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// MaxViolations is how many violations of one message are gathered.
+const MaxViolations = 20
+
+// Basis says what stands behind a violation.
+type Basis string
+
+// The bases.
+const (
+	// Schema violations are refused by the official schema, too.
+	Schema Basis = "schema"
+	// Beside violations are accepted by the official schema; what is amiss
+	// stands in its comments, in the pages or in a standard that they name.
+	Beside Basis = "beside"
+)
+
+// Kind names what is wrong.
+type Kind string
+
+// The kinds that the official schemas assert.
+const (
+	WrongType  Kind = "wrong-type"
+	Missing    Kind = "missing"      // a required member; the pointer names it
+	WrongWord  Kind = "wrong-word"   // a string that is none of those permitted
+	OutOfRange Kind = "out-of-range" // a number
+)
+
+// The kinds that stand beside the schemas; TooMany is asserted by the newest.
+const (
+	TooMany         Kind = "too-many" // elements of a list
+	NotBase64       Kind = "not-base64"
+	NotMIME         Kind = "not-mime"     // no type/subtype
+	OtherMIME       Kind = "other-mime"   // an image that says it is text
+	NotURI          Kind = "not-uri"      // no absolute URI
+	NotTemplate     Kind = "not-template" // no URI template by RFC 6570
+	NotDate         Kind = "not-date"     // no ISO 8601 date or time
+	TextAndBlob     Kind = "text-and-blob"
+	IconScheme      Kind = "icon-scheme"    // neither http, https nor data
+	IconData        Kind = "icon-data"      // no data: URI with base64 image data
+	IconSize        Kind = "icon-size"      // neither 48x48 nor any
+	NotDialect      Kind = "not-dialect"    // no valid JSON Schema of its dialect
+	NotStructured   Kind = "not-structured" // does not fit the output schema
+	NoInputRequired Kind = "no-input-required"
+)
+
+// Violation is one thing that is wrong with a message.
+type Violation struct {
+	Pointer   string // JSON pointer (RFC 6901) of the place
+	Kind      Kind
+	Basis     Basis
+	Type      string // the type that the place belongs to, such as ImageContent; may be empty
+	Permitted string // what may stand there, in words
+	Seen      string // what stands there, shortened, unescaped server output
+}
+
+func (f Violation) String() string {
+	where := f.Pointer
+	if where == "" {
+		where = "the value"
+	}
+	if f.Type != "" {
+		where += " (" + f.Type + ")"
+	}
+	return where + ": permitted: " + f.Permitted + "; seen: " + f.Seen
+}
+
+// Validator judges the messages of one revision. It may be used by several
+// goroutines at once.
+//
+// The values that it judges must be JSON, as package wire reads it; of
+// anything else the verdict is of no use. Where a name occurs twice in an
+// object, the last value counts.
+type Validator struct {
+	revision      spec.Revision
+	results       map[string][]choice
+	errors        map[int64]*typ
+	notifications map[string]*typ
+	requests      map[string]*typ
+	plain         plainTypes
+	schemas       schemaCache
+}
+
+// plainTypes are the types of what has no entry of its own.
+type plainTypes struct{ result, err, notification, request *typ }
+
+var validators sync.Map // of revision to func() *Validator
+
+// For returns the validator of a revision; of one that is not published, that
+// of the last published one before it, or of the first one.
+func For(r spec.Revision) *Validator {
+	known := spec.Revisions()[0]
+	for _, p := range spec.Revisions() {
+		if r.AtLeast(p) {
+			known = p
+		}
+	}
+	once, _ := validators.LoadOrStore(known, sync.OnceValue(func() *Validator { return compile(known) }))
+	return once.(func() *Validator)()
+}
+
+// Revision returns the revision that v judges by.
+func (v *Validator) Revision() spec.Revision { return v.revision }
+
+// Result judges the result member of the answer to a request for the method;
+// pointers begin at the result. The client's answers to a server are judged,
+// too. Of a method that the revision does not have, only what all results
+// have in common is judged.
+func (v *Validator) Result(method string, result jsontext.Value) []Violation {
+	return v.judge("", result, v.resultType(method, result))
+}
+
+// Error judges the error member of a response; pointers begin at the error.
+func (v *Validator) Error(e jsontext.Value) []Violation {
+	return v.judge("", e, v.errorType(e))
+}
+
+// Notification judges the params of a notification from the server, absent
+// ones included; pointers begin at the message. Of a method that the
+// revision does not have, only what all notifications have in common is judged.
+func (v *Validator) Notification(m *wire.Message) []Violation {
+	return v.params(m, v.notifications, v.plain.notification)
+}
+
+// Request judges the params of a request from the server, as Notification does.
+func (v *Validator) Request(m *wire.Message) []Violation {
+	return v.params(m, v.requests, v.plain.request)
+}
+
+// Message judges what a server sent: the params, the result or the error of
+// the message, by its kind. A result is judged by the method that was asked.
+// Pointers begin at the message. The envelope (jsonrpc, id, which members
+// stand together) is no matter of the schemas here.
+func (v *Validator) Message(m *wire.Message, asked string) []Violation {
+	switch m.Kind {
+	case wire.Request:
+		return v.Request(m)
+	case wire.Notification:
+		return v.Notification(m)
+	case wire.Response:
+		var out []Violation
+		if m.Has("result") {
+			result := m.Result()
+			out = v.judge("/result", result, v.resultType(asked, result))
+		}
+		if e := m.Member("error"); e != nil {
+			out = append(out, v.judge("/error", e, v.errorType(e))...)
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+func (v *Validator) judge(base string, value jsontext.Value, t *typ) []Violation {
+	var room [8]step
+	c := checker{v: v, base: base, path: room[:0]}
+	c.check(trimmed(value), t)
+	return c.out
+}
+
+// params judges the params as a member of the message, so that absent ones
+// are missed where they are required.
+func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) []Violation {
+	t, ok := types[m.Method]
+	if !ok {
+		t = other
+	}
+	params, present := m.Members["params"]
+	c := checker{v: v}
+	switch p := &t.members[0]; {
+	case present:
+		c.base = "/params"
+		c.check(trimmed(params), p.typ)
+	case p.required:
+		c.missing(p)
+	}
+	return c.out
+}
+
+// resultType returns the first type that a result of the method chooses.
+func (v *Validator) resultType(method string, result jsontext.Value) *typ {
+	for _, c := range v.results[method] {
+		if c.when == nil || c.when(result) {
+			return c.typ
+		}
+	}
+	return v.plain.result
+}
+
+func (v *Validator) errorType(e jsontext.Value) *typ {
+	if code, ok := wire.Integer(valueOf(trimmed(e), "code")); ok {
+		if t := v.errors[code]; t != nil {
+			return t
+		}
+	}
+	return v.plain.err
+}

@@ -1,0 +1,200 @@
+package schema
+
+import "github.com/mcp-conform/mcp-conform/internal/spec"
+
+// What stands inside results: identities, content, and what a server offers.
+
+var (
+	// id is a request's id or a progress token.
+	id       = either(text, integer)
+	role     = words("user", "assistant")
+	level    = words("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+	uri      = text.also(absoluteURI)
+	mimeType = text.also(mediaType)
+	isoTime  = text.also(isoDate)
+	encoded  = text.also(base64Data)
+	fraction = number.within(0, 1)
+)
+
+// meta is the _meta member of types that have had one since 2025-06-18.
+var meta = opt("_meta", record).since(spec.V20250618)
+
+var icon = object("Icon",
+	req("src", text.also(absoluteURI, iconSource)),
+	opt("mimeType", mimeType),
+	opt("sizes", list(text.also(iconSize))),
+	opt("theme", words("light", "dark")),
+)
+
+// named is what has a name for programs and a title for people.
+var named = with(
+	req("name", text),
+	opt("title", text).since(spec.V20250618),
+)
+
+var icons = opt("icons", list(icon)).since(spec.V20251125)
+
+var implementation = object("Implementation",
+	named, icons,
+	req("version", text),
+	opt("description", text).since(spec.V20251125),
+	opt("websiteUrl", uri).since(spec.V20251125),
+)
+
+var annotations = opt("annotations", object("Annotations",
+	opt("audience", list(role)),
+	opt("priority", fraction),
+	opt("lastModified", isoTime).since(spec.V20250618),
+))
+
+// resourceContents is what is read of a resource: text or a blob.
+var resourceContents = object("ResourceContents",
+	req("uri", uri),
+	opt("mimeType", mimeType),
+	meta,
+).shaped(
+	shape("TextResourceContents", req("text", text)),
+	shape("BlobResourceContents", req("blob", encoded)),
+).also(textOrBlob)
+
+var resourceMembers = with(
+	named, icons,
+	req("uri", uri),
+	opt("description", text),
+	opt("mimeType", mimeType),
+	opt("size", integer),
+	annotations, meta,
+)
+
+var resource = object("Resource", resourceMembers)
+
+var resourceTemplate = object("ResourceTemplate",
+	named, icons,
+	req("uriTemplate", text.also(uriTemplate)),
+	opt("description", text),
+	opt("mimeType", mimeType),
+	annotations, meta,
+)
+
+// The blocks that content is made of.
+var (
+	textContent  = object("TextContent", req("text", text), annotations, meta)
+	imageContent = object("ImageContent",
+		req("data", encoded),
+		req("mimeType", text.also(mediaType, imageType)),
+		annotations, meta,
+	)
+	audioContent = object("AudioContent",
+		req("data", encoded),
+		req("mimeType", text.also(mediaType, audioType)),
+		annotations, meta,
+	)
+	resourceLink     = object("ResourceLink", resourceMembers)
+	embeddedResource = object("EmbeddedResource", req("resource", resourceContents), annotations, meta)
+)
+
+var media = with(
+	when("text", textContent),
+	when("image", imageContent),
+	when("audio", audioContent).since(spec.V20250326),
+)
+
+var contentBlock = tagged("type", media,
+	when("resource_link", resourceLink).since(spec.V20250618),
+	when("resource", embeddedResource),
+)
+
+// structured is a tool's result for programs.
+var structured = with(
+	opt("structuredContent", record).since(spec.V20250618).until(spec.V20251125),
+	opt("structuredContent", whatever).since(spec.V20260728),
+)
+
+// toolResult is what a tool answers; in sampling it is a content block, too.
+var toolResult = with(
+	req("content", list(contentBlock)),
+	structured,
+	opt("isError", boolean),
+)
+
+var samplingBlock = tagged("type", media,
+	when("tool_use", object("ToolUseContent",
+		req("id", text), req("name", text), req("input", record), meta,
+	)).since(spec.V20251125),
+	when("tool_result", object("ToolResultContent",
+		req("toolUseId", text), toolResult, meta,
+	)).since(spec.V20251125),
+)
+
+var samplingMembers = with(
+	req("role", role),
+	req("content", samplingBlock).until(spec.V20250618),
+	req("content", either(samplingBlock, list(samplingBlock))).since(spec.V20251125),
+	meta.since(spec.V20251125),
+)
+
+// argumentSchema is the JSON Schema of a tool's arguments or structured
+// result as far as the types go.
+var argumentSchema = with(
+	opt("$schema", text).since(spec.V20251125),
+	opt("properties", table(record)).until(spec.V20251125),
+	opt("required", list(text)).until(spec.V20251125),
+)
+
+var objectSchema = object("", req("type", words("object")), argumentSchema).also(jsonSchema)
+
+var tool = object("Tool",
+	named, icons,
+	opt("description", text),
+	req("inputSchema", objectSchema),
+	opt("outputSchema", objectSchema).since(spec.V20250618).until(spec.V20251125),
+	opt("outputSchema", object("", argumentSchema).also(jsonSchema)).since(spec.V20260728),
+	opt("annotations", object("ToolAnnotations",
+		opt("title", text),
+		opt("readOnlyHint", boolean),
+		opt("destructiveHint", boolean),
+		opt("idempotentHint", boolean),
+		opt("openWorldHint", boolean),
+	)).since(spec.V20250326),
+	opt("execution", object("ToolExecution",
+		opt("taskSupport", words("forbidden", "optional", "required")),
+	)).only(spec.V20251125),
+	meta,
+)
+
+var prompt = object("Prompt",
+	named, icons,
+	opt("description", text),
+	opt("arguments", list(object("PromptArgument",
+		named,
+		opt("description", text),
+		opt("required", boolean),
+	))),
+	meta,
+)
+
+var listChanged = opt("listChanged", boolean)
+
+var serverCapabilities = object("ServerCapabilities",
+	opt("experimental", table(record)),
+	opt("logging", record),
+	opt("completions", record).since(spec.V20250326),
+	opt("prompts", object("", listChanged)),
+	opt("resources", object("", opt("subscribe", boolean), listChanged)),
+	opt("tools", object("", listChanged)),
+	opt("tasks", object("",
+		opt("list", record),
+		opt("cancel", record),
+		opt("requests", object("", opt("tools", object("", opt("call", record))))),
+	)).only(spec.V20251125),
+	opt("extensions", table(record)).since(spec.V20260728),
+)
+
+// clientCapabilities stand in errors of 2026-07-28 only, so they are theirs.
+var clientCapabilities = object("ClientCapabilities",
+	opt("experimental", table(record)),
+	opt("roots", record),
+	opt("sampling", object("", opt("context", record), opt("tools", record))),
+	opt("elicitation", object("", opt("form", record), opt("url", record))),
+	opt("extensions", table(record)),
+)

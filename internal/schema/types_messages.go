@@ -1,0 +1,253 @@
+package schema
+
+import "github.com/mcp-conform/mcp-conform/internal/spec"
+
+// Messages: which type the params, the result or the error of one has.
+
+// row gives a method the type of its params or result, in some revisions.
+type row struct {
+	method string
+	typ    *typ
+	span   span
+	when   func(result []byte) bool // of results: which ones; nil: all others
+}
+
+func (r row) since(first spec.Revision) row      { r.span.first = first; return r }
+func (r row) until(last spec.Revision) row       { r.span.last = last; return r }
+func (r row) only(one spec.Revision) row         { r.span = span{one, one}; return r }
+func (r row) where(when func(v []byte) bool) row { r.when = when; return r }
+
+// The _meta members of requests, notifications and results.
+var (
+	requestMeta      = opt("_meta", object("", opt("progressToken", id))).until(spec.V20251125)
+	notificationMeta = with(
+		opt("_meta", record).until(spec.V20251125),
+		opt("_meta", object("",
+			opt("io.modelcontextprotocol/subscriptionId", id),
+		)).since(spec.V20260728),
+	)
+	resultMeta = with(
+		opt("_meta", record).until(spec.V20251125),
+		opt("_meta", object("", serverInfoMeta)).since(spec.V20260728),
+	)
+	serverInfoMeta = opt("io.modelcontextprotocol/serverInfo", implementation)
+)
+
+// result is what all results have in common.
+var result = with(
+	resultMeta,
+	req("resultType", text).since(spec.V20260728),
+)
+
+var anyResult = object("Result", result)
+
+// cached is how long a result may be kept.
+var cached = group{
+	req("ttlMs", integer.atLeast(0)),
+	req("cacheScope", words("public", "private")),
+}.since(spec.V20260728)
+
+// page is one page of a list.
+var page = with(result, cached, opt("nextCursor", text))
+
+var task = with(
+	req("taskId", text),
+	req("status", words("working", "input_required", "completed", "failed", "cancelled")),
+	opt("statusMessage", text),
+	req("createdAt", isoTime),
+	req("lastUpdatedAt", isoTime),
+	req("ttl", either(integer, null)),
+	opt("pollInterval", integer),
+)
+
+var inputRequired = object("InputRequiredResult",
+	result,
+	opt("inputRequests", table(tagged("method",
+		when(spec.MethodSampling, object("", req("params", samplingParams))),
+		when(spec.MethodRootsList, object("", opt("params", object("", opt("_meta", record))))),
+		when(spec.MethodElicit, object("", req("params", elicitParams))),
+	))),
+	opt("requestState", text),
+).also(asksSomething)
+
+// results holds the server's results, and the client's below.
+var results = []row{
+	{method: spec.MethodInitialize, typ: object("InitializeResult", result,
+		req("protocolVersion", text),
+		req("capabilities", serverCapabilities),
+		req("serverInfo", implementation),
+		opt("instructions", text),
+	)},
+	{method: spec.MethodDiscover, typ: object("DiscoverResult", result, cached,
+		req("supportedVersions", list(text)),
+		req("capabilities", serverCapabilities),
+		opt("instructions", text),
+	)},
+	{method: spec.MethodToolsList, typ: object("ListToolsResult", page, req("tools", list(tool)))},
+	{method: spec.MethodResourcesList, typ: object("ListResourcesResult", page, req("resources", list(resource)))},
+	{method: spec.MethodResourcesTemplates, typ: object("ListResourceTemplatesResult", page,
+		req("resourceTemplates", list(resourceTemplate)),
+	)},
+	{method: spec.MethodPromptsList, typ: object("ListPromptsResult", page, req("prompts", list(prompt)))},
+
+	row{method: spec.MethodToolsCall, typ: object("CreateTaskResult", result, req("task", object("Task", task)))}.
+		only(spec.V20251125).where(isTask),
+	row{method: spec.MethodToolsCall, typ: inputRequired}.since(spec.V20260728).where(wantsInput),
+	row{method: spec.MethodToolsCall, typ: anyResult}.since(spec.V20260728).where(isExtension),
+	{method: spec.MethodToolsCall, typ: object("CallToolResult", result, toolResult)},
+	row{method: spec.MethodResourcesRead, typ: inputRequired}.since(spec.V20260728).where(wantsInput),
+	row{method: spec.MethodResourcesRead, typ: anyResult}.since(spec.V20260728).where(isExtension),
+	{method: spec.MethodResourcesRead, typ: object("ReadResourceResult", result, cached,
+		req("contents", list(resourceContents)),
+	)},
+	row{method: spec.MethodPromptsGet, typ: inputRequired}.since(spec.V20260728).where(wantsInput),
+	row{method: spec.MethodPromptsGet, typ: anyResult}.since(spec.V20260728).where(isExtension),
+	{method: spec.MethodPromptsGet, typ: object("GetPromptResult", result,
+		opt("description", text),
+		req("messages", list(object("PromptMessage", req("role", role), req("content", contentBlock)))),
+	)},
+	{method: spec.MethodComplete, typ: object("CompleteResult", result,
+		req("completion", object("Completion",
+			req("values", list(text).atMost(100, spec.V20260728)),
+			opt("total", integer),
+			opt("hasMore", boolean),
+		)),
+	)},
+	row{method: methodListen, typ: object("SubscriptionsListenResult",
+		req("resultType", text),
+		req("_meta", object("", serverInfoMeta, req("io.modelcontextprotocol/subscriptionId", id))),
+	)}.since(spec.V20260728),
+
+	row{method: spec.MethodTasksGet, typ: object("GetTaskResult", result, task)}.only(spec.V20251125),
+	row{method: spec.MethodTasksCancel, typ: object("CancelTaskResult", result, task)}.only(spec.V20251125),
+	row{method: spec.MethodTasksList, typ: object("ListTasksResult", page,
+		req("tasks", list(object("Task", task))),
+	)}.only(spec.V20251125),
+
+	{method: spec.MethodSampling, typ: object("CreateMessageResult",
+		opt("_meta", record), samplingMembers,
+		req("model", text),
+		opt("stopReason", text),
+	)},
+	{method: spec.MethodRootsList, typ: object("ListRootsResult",
+		opt("_meta", record).until(spec.V20251125),
+		req("roots", list(object("Root", req("uri", uri), opt("name", text), meta))),
+	)},
+	{method: spec.MethodElicit, typ: object("ElicitResult",
+		opt("_meta", record).until(spec.V20251125),
+		req("action", words("accept", "decline", "cancel")),
+		opt("content", table(either(text, number, boolean))).until(spec.V20250618),
+		opt("content", table(either(text, number, boolean, list(text)))).since(spec.V20251125),
+	)},
+}
+
+// isTask tells a task that will have the result later from the result.
+func isTask(v []byte) bool { return valueOf(v, "task") != nil && valueOf(v, "content") == nil }
+
+// wantsInput tells a result that asks for more from the result.
+func wantsInput(v []byte) bool { return string(inner(valueOf(v, "resultType"))) == "input_required" }
+
+// isExtension tells a result of a type that the revision does not know.
+func isExtension(v []byte) bool {
+	t := valueOf(v, "resultType")
+	return kindOf(t) == '"' && string(inner(t)) != "complete"
+}
+
+const (
+	methodListen       = "subscriptions/listen"
+	methodAcknowledged = "notifications/subscriptions/acknowledged"
+)
+
+// params makes the params of a message that needs them, and perhapsParams
+// those of one that does not.
+func params(name string, parts ...part) *typ {
+	return object("", req("params", object(name, parts...)))
+}
+func perhapsParams(parts ...part) *typ { return object("", opt("params", object("", parts...))) }
+
+// notifications holds those that a server may send.
+var notifications = []row{
+	{method: spec.MethodCancelled, typ: params("CancelledNotification", notificationMeta,
+		req("requestId", id).until(spec.V20250618),
+		opt("requestId", id).only(spec.V20251125),
+		req("requestId", id).since(spec.V20260728),
+		opt("reason", text),
+	)},
+	{method: spec.MethodProgress, typ: params("ProgressNotification", notificationMeta,
+		req("progressToken", id),
+		req("progress", number),
+		opt("total", number),
+		opt("message", text).since(spec.V20250326),
+	)},
+	{method: spec.MethodMessage, typ: params("LoggingMessageNotification", notificationMeta,
+		req("level", level),
+		opt("logger", text),
+		req("data", whatever),
+	)},
+	{method: spec.MethodResourcesUpdated, typ: params("ResourceUpdatedNotification", notificationMeta, req("uri", uri))},
+	{method: spec.MethodResourcesChanged, typ: perhapsParams(notificationMeta)},
+	{method: spec.MethodToolsChanged, typ: perhapsParams(notificationMeta)},
+	{method: spec.MethodPromptsChanged, typ: perhapsParams(notificationMeta)},
+	row{method: spec.MethodElicitDone, typ: params("ElicitationCompleteNotification", req("elicitationId", text))}.
+		only(spec.V20251125),
+	row{method: spec.MethodTasksStatus, typ: params("TaskStatusNotification", notificationMeta, task)}.
+		only(spec.V20251125),
+	row{method: methodAcknowledged, typ: params("SubscriptionsAcknowledgedNotification", notificationMeta,
+		req("notifications", object("SubscriptionFilter",
+			opt("toolsListChanged", boolean),
+			opt("promptsListChanged", boolean),
+			opt("resourcesListChanged", boolean),
+			opt("resourceSubscriptions", list(text)),
+		)),
+	)}.since(spec.V20260728),
+}
+
+// requests holds those that a server may send; from 2026-07-28 on there are none.
+var requests = []row{
+	row{method: spec.MethodPing, typ: perhapsParams(requestMeta)}.until(spec.V20251125),
+	row{method: spec.MethodRootsList, typ: perhapsParams(requestMeta)}.until(spec.V20251125),
+	row{method: spec.MethodSampling, typ: object("", req("params", samplingParams))}.until(spec.V20251125),
+	row{method: spec.MethodElicit, typ: object("", req("params", formParams))}.only(spec.V20250618),
+	row{method: spec.MethodElicit, typ: object("", req("params", elicitParams))}.only(spec.V20251125),
+	row{method: spec.MethodTasksGet, typ: taskParams}.only(spec.V20251125),
+	row{method: spec.MethodTasksResult, typ: taskParams}.only(spec.V20251125),
+	row{method: spec.MethodTasksCancel, typ: taskParams}.only(spec.V20251125),
+	row{method: spec.MethodTasksList, typ: perhapsParams(requestMeta, opt("cursor", text))}.
+		only(spec.V20251125),
+}
+
+var taskParams = params("", req("taskId", text))
+
+// rpcError is what all errors have in common.
+var rpcError = with(req("code", integer), req("message", text))
+
+var anyError = object("Error", rpcError)
+
+// errorData gives the errors of some codes the type of their data.
+var errorData = []struct {
+	code spec.Code
+	typ  *typ
+	span span
+}{
+	{spec.CodeURLElicitation, object("URLElicitationRequiredError", rpcError,
+		req("data", object("", req("elicitations", list(elicitURLParams)))),
+	), span{spec.V20251125, spec.V20251125}},
+	{spec.CodeMissingClientCap, object("MissingRequiredClientCapabilityError", rpcError,
+		req("data", object("", req("requiredCapabilities", clientCapabilities))),
+	), span{first: spec.V20260728}},
+	{spec.CodeUnsupported, object("UnsupportedProtocolVersionError", rpcError,
+		req("data", object("", req("supported", list(text)), req("requested", text))),
+	), span{first: spec.V20260728}},
+}
+
+// The types of what has no row: extensions, or another revision's methods.
+var (
+	otherNotification = []row{
+		row{typ: perhapsParams(opt("_meta", record))}.until(spec.V20250618),
+		row{typ: object("", opt("params", record))}.since(spec.V20251125),
+	}
+	otherRequest = []row{
+		row{typ: perhapsParams(requestMeta)}.until(spec.V20250618),
+		row{typ: object("", opt("params", record))}.since(spec.V20251125),
+	}
+)

@@ -1,0 +1,124 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/hex"
+	"unicode/utf8"
+)
+
+// isURI wants a scheme and no character that URIs must not have. Characters
+// beyond ASCII are let pass, as they are in IRIs.
+func isURI(s []byte) bool {
+	colon := bytes.IndexByte(s, ':')
+	if colon < 1 || !isLetter(s[0]) {
+		return false
+	}
+	for _, b := range s[:colon] {
+		if !isLetter(b) && !isDigit(b) && b != '+' && b != '-' && b != '.' {
+			return false
+		}
+	}
+	return isLiteral(s[colon+1:], `"<>\^`+"`{|}")
+}
+
+// isLiteral tells whether s has no control, no space, none of the other
+// characters, and a percent sign before two hex digits only.
+func isLiteral(s []byte, without string) bool {
+	for i, b := range s {
+		switch {
+		case b <= ' ' || b == 0x7f || b < utf8.RuneSelf && bytes.IndexByte([]byte(without), b) >= 0:
+			return false
+		case b == '%' && !isPercent(s[i:]):
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+func isDigit(b byte) bool  { return '0' <= b && b <= '9' }
+func isHex(b byte) bool    { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
+
+func isPercent(s []byte) bool { return len(s) >= 3 && isHex(s[1]) && isHex(s[2]) }
+
+// unescaped resolves percent escapes; wrong ones stay.
+func unescaped(s []byte) []byte {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && isPercent(s[i:]) {
+			out, _ = hex.AppendDecode(out, s[i+1:i+3])
+			i += 2
+			continue
+		}
+		out = append(out, s[i])
+	}
+	return out
+}
+
+// isTemplate wants literals and expressions of RFC 6570, of all levels. The
+// apostrophe is let pass, as an erratum has it.
+func isTemplate(s []byte) bool {
+	for len(s) > 0 {
+		open := bytes.IndexByte(s, '{')
+		if open < 0 {
+			open = len(s)
+		}
+		if !isLiteral(s[:open], `"<>\^`+"`|}") {
+			return false
+		}
+		if open == len(s) {
+			return true
+		}
+		end := bytes.IndexByte(s, '}')
+		if end < open || !isExpression(s[open+1:end]) {
+			return false
+		}
+		s = s[end+1:]
+	}
+	return true
+}
+
+// isExpression judges what stands between the braces: an operator, and
+// variables with their modifiers.
+func isExpression(e []byte) bool {
+	if len(e) > 0 && bytes.IndexByte([]byte("+#./;?&"), e[0]) >= 0 {
+		e = e[1:]
+	}
+	for variable := range bytes.SplitSeq(e, []byte(",")) {
+		name, prefix, hasPrefix := bytes.Cut(variable, []byte(":"))
+		if hasPrefix {
+			if len(prefix) == 0 || len(prefix) > 4 || prefix[0] == '0' || !allDigits(prefix) {
+				return false
+			}
+		} else {
+			name = bytes.TrimSuffix(name, []byte("*"))
+		}
+		if !isVariable(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func allDigits(s []byte) bool {
+	for _, b := range s {
+		if !isDigit(b) {
+			return false
+		}
+	}
+	return true
+}
+
+func isVariable(name []byte) bool {
+	for i := 0; i < len(name); i++ {
+		switch b := name[i]; {
+		case isLetter(b) || isDigit(b) || b == '_':
+		case b == '.' && i > 0 && i < len(name)-1 && name[i-1] != '.':
+		case b == '%' && isPercent(name[i:]):
+			i += 2
+		default:
+			return false
+		}
+	}
+	return len(name) > 0
+}

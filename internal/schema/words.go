@@ -1,0 +1,39 @@
+package schema
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxExcerpt is how many bytes of a value a finding shows.
+const maxExcerpt = 80
+
+// excerpt shows the beginning of a value.
+func excerpt(v []byte) string {
+	s := string(v[:min(len(v), maxExcerpt+utf8.UTFMax)])
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(v) <= maxExcerpt {
+		return s
+	}
+	cut := min(maxExcerpt, len(s))
+	for cut > 0 && cut < len(s) && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "… (" + strconv.Itoa(len(v)) + " bytes)"
+}
+
+// oneOf lists words as a reader expects them.
+func oneOf(words []string) string {
+	quoted := make([]string, 0, len(words))
+	for _, w := range words {
+		quoted = append(quoted, strconv.Quote(w))
+	}
+	if len(quoted) == 1 {
+		return quoted[0]
+	}
+	return "one of " + strings.Join(quoted, ", ")
+}
+
+// plain writes a bound without exponent.
+func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
