@@ -70,6 +70,11 @@ func (s server) command(t *testing.T) stdio.Command {
 		}
 		c.Argv = append(c.Argv, word)
 	}
+	if s.argv[0] == "node" {
+		if _, err := os.Stat(filepath.Join(root, "node_modules")); err != nil {
+			missing(t, "its packages are not installed; fixtures/servers/install.sh does that")
+		}
+	}
 	if _, err := exec.LookPath(c.Argv[0]); err != nil {
 		missing(t, err.Error())
 	}

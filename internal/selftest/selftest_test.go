@@ -1,0 +1,56 @@
+package selftest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+// fault returns a row of the table, altered.
+func fault(t *testing.T, id string, alter func(*faults.Fault)) faults.Fault {
+	t.Helper()
+	f, ok := faults.Lookup(id)
+	if !ok {
+		t.Fatalf("there is no fault %s", id)
+	}
+	f.Revisions = []spec.Revision{spec.V20250618}
+	alter(&f)
+	return f
+}
+
+// TestOutcomes: the self-test has to notice a check that fails to find, one
+// that finds elsewhere, and one that cries wolf.
+func TestOutcomes(t *testing.T) {
+	const id = "base.response-id-echo/integer-as-string"
+	for _, c := range []struct {
+		want  selftest.Outcome
+		fault faults.Fault
+	}{
+		{selftest.Killed, fault(t, id, func(*faults.Fault) {})},
+		{selftest.Survived, fault(t, id, func(f *faults.Fault) { f.Seams = func() refserver.Seams { return refserver.Seams{} } })},
+		{selftest.MisAttributed, fault(t, id, func(f *faults.Fault) { f.Requirement = "ping.not-excessive" })},
+		{selftest.FalseAlarm, fault(t, id, func(f *faults.Fault) { f.Legal = true })},
+		{selftest.Silent, fault(t, id, func(f *faults.Fault) {
+			f.Legal, f.Seams = true, func() refserver.Seams { return refserver.Seams{} }
+		})},
+		{selftest.NotYet, fault(t, id, func(f *faults.Fault) { f.Requirement = "base.json-schema-valid"; f.Revisions = nil })},
+	} {
+		t.Run(string(c.want), func(t *testing.T) {
+			rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{c.fault}})
+			if len(rows) == 0 {
+				t.Fatal("the fault was not tried")
+			}
+			if diff := cmp.Diff(c.want, rows[0].Outcome); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s\n%v", diff, rows[0].By)
+			}
+			if good := c.want == selftest.Killed || c.want == selftest.Silent || c.want == selftest.NotYet; rows[0].Outcome.Good() != good {
+				t.Errorf("%s counts as good: %v", rows[0].Outcome, !good)
+			}
+		})
+	}
+}
