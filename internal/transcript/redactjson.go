@@ -26,7 +26,10 @@ func (r *Redactor) Frame(raw []byte) []byte {
 	end := int(w.base + w.dec.InputOffset())
 	out := slices.Concat(raw[:start], w.out, raw[w.done:end])
 	if rest := raw[end:]; len(bytes.TrimSpace(rest)) > 0 {
-		return append(out, r.text(rest)...)
+		if out = append(out, r.text(rest)...); !bytes.Equal(r.replaceKnown(out), out) {
+			return r.text(raw) // a secret lies across the end of the value
+		}
+		return out
 	}
 	return append(out, raw[end:]...)
 }
@@ -183,15 +186,12 @@ func (r *Redactor) literal(raw []byte, text string, at place) []byte {
 	if (at.secret || at.schema) && text != "" {
 		return wire.Quote(Redacted)
 	}
-	inner := raw[1 : len(raw)-1]
-	if clean := r.replaceKnown(inner); !bytes.Equal(clean, inner) {
-		raw = slices.Concat([]byte{'"'}, clean, []byte{'"'})
-		var err error
-		if inner, err = jsontext.AppendUnquote[[]byte](nil, raw); err == nil || len(inner) > 0 {
-			text = string(inner)
-		}
-	}
 	clean := r.replaceKnown([]byte(text))
+	// Bytes that say no more than the text, such as a wrong encoding, stay.
+	inner := slices.Concat([]byte{'"'}, r.replaceKnown(raw[1:len(raw)-1]), []byte{'"'})
+	if same, ok := wire.Text(inner); ok && same == string(clean) {
+		raw, text = inner, same
+	}
 	if !at.isID() { // two ids must not become one
 		clean = r.text(clean)
 	}

@@ -167,6 +167,7 @@ func (s *script) other(what, arg string) error {
 		s.happens(Event{Kind: Kind(what), Detail: arg})
 		return nil
 	case GaveUp:
+		s.opened()
 		of, err := s.request(arg)
 		if err == nil {
 			s.happens(Event{Kind: GaveUp, Of: of})
