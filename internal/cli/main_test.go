@@ -3,6 +3,8 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,7 +30,32 @@ func TestScripts(t *testing.T) {
 			if testing.Short() && filepath.Base(dir) != "usage" {
 				t.Skip("starts servers")
 			}
-			testscript.Run(t, testscript.Params{Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true})
+			testscript.Run(t, testscript.Params{
+				Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){"again": again},
+			})
 		})
+	}
+}
+
+// finding matches the first line of a finding on the console, and the command
+// that shows it again.
+var finding = regexp.MustCompile(`(?m)^\S ((?:BROKEN|WARNING)  \S+)(?s:.*?)^  again: (.*)$`)
+
+// again runs the commands that the findings on stdout name; each must show
+// its finding.
+func again(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: again")
+	}
+	found := finding.FindAllStringSubmatch(ts.ReadFile("stdout"), -1)
+	if len(found) == 0 {
+		ts.Fatalf("stdout shows no finding")
+	}
+	for _, f := range found {
+		_ = ts.Exec("sh", "-c", f[2]) // the exit code is a matter of the finding
+		if out := ts.ReadFile("stdout"); !strings.Contains(out, f[1]) {
+			ts.Fatalf("%s\ndoes not show %q again, but\n%s%s", f[2], f[1], out, ts.ReadFile("stderr"))
+		}
 	}
 }
