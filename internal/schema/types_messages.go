@@ -72,17 +72,17 @@ var inputRequired = object("InputRequiredResult",
 
 // results holds the server's results, and the client's below.
 var results = []row{
-	{method: spec.MethodInitialize, typ: object("InitializeResult", result,
+	row{method: spec.MethodInitialize, typ: object("InitializeResult", result,
 		req("protocolVersion", text),
 		req("capabilities", serverCapabilities),
 		req("serverInfo", implementation),
 		opt("instructions", text),
-	)},
-	{method: spec.MethodDiscover, typ: object("DiscoverResult", result, cached,
+	)}.until(spec.V20251125),
+	row{method: spec.MethodDiscover, typ: object("DiscoverResult", result, cached,
 		req("supportedVersions", list(text)),
 		req("capabilities", serverCapabilities),
 		opt("instructions", text),
-	)},
+	)}.since(spec.V20260728),
 	{method: spec.MethodToolsList, typ: object("ListToolsResult", page, req("tools", list(tool)))},
 	{method: spec.MethodResourcesList, typ: object("ListResourcesResult", page, req("resources", list(resource)))},
 	{method: spec.MethodResourcesTemplates, typ: object("ListResourceTemplatesResult", page,
@@ -133,12 +133,12 @@ var results = []row{
 		opt("_meta", record).until(spec.V20251125),
 		req("roots", list(object("Root", req("uri", uri), opt("name", text), meta))),
 	)},
-	{method: spec.MethodElicit, typ: object("ElicitResult",
+	row{method: spec.MethodElicit, typ: object("ElicitResult",
 		opt("_meta", record).until(spec.V20251125),
 		req("action", words("accept", "decline", "cancel")),
 		opt("content", table(either(text, number, boolean))).until(spec.V20250618),
 		opt("content", table(either(text, number, boolean, list(text)))).since(spec.V20251125),
-	)},
+	)}.since(spec.V20250618),
 }
 
 // isTask tells a task that will have the result later from the result.
