@@ -16,25 +16,27 @@ const most = 256
 
 // exits runs a command, as in
 //
-//	exits [-within 10s] [-interrupt TEXT] CODE COMMAND ARGUMENT...
+//	exits [-within 10s] [-interrupt TEXT] [-interrupt-at FILE] CODE COMMAND ARGUMENT...
 //
 // and fails unless it ends in time with that exit code, took no more memory
 // than it may, and left no process behind, not even one that went into
 // another process group. With -interrupt it sends the command an interrupt
-// when TEXT has come on stdout or stderr; given twice, for both.
+// when TEXT has come on stdout or stderr; given twice, for both. With
+// -interrupt-at it does so once FILE exists.
 func exits(args []string) int {
 	flags := flag.NewFlagSet("exits", flag.ContinueOnError)
 	within := flags.Duration("within", time.Minute, "")
 	var cues []string
+	mark := flags.String("interrupt-at", "", "")
 	flags.Func("interrupt", "", func(text string) error { cues = append(cues, text); return nil })
 	if err := flags.Parse(args); err != nil || flags.NArg() < 2 {
-		fmt.Fprintln(os.Stderr, "exits [-within 10s] [-interrupt TEXT] CODE COMMAND ARGUMENT...")
+		fmt.Fprintln(os.Stderr, "exits [-within 10s] [-interrupt TEXT] [-interrupt-at FILE] CODE COMMAND ARGUMENT...")
 		return 120
 	}
 	adopt()
 	cmd := exec.Command(flags.Arg(1), flags.Args()[2:]...)
 	cmd.Stdin = os.Stdin
-	signals := make(chan struct{}, len(cues))
+	signals := make(chan struct{}, len(cues)+1)
 	done := make(chan struct{})
 	watch := &cueWriter{cues: cues, cue: func() { signals <- struct{}{} }}
 	outcome := make(chan ending, 1)
@@ -42,7 +44,7 @@ func exits(args []string) int {
 	pipe, far, err := os.Pipe()
 	if err == nil {
 		cmd.Stdout, cmd.Stderr = far, far
-		if len(cues) == 0 {
+		if len(cues) == 0 && *mark == "" {
 			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		}
 		err = cmd.Start()
@@ -54,6 +56,17 @@ func exits(args []string) int {
 	_ = far.Close()
 	go func() { defer close(done); _, _ = io.Copy(io.MultiWriter(os.Stdout, watch), pipe) }()
 	go func() { outcome <- await(cmd) }()
+	if *mark != "" {
+		go func() {
+			for {
+				if _, err := os.Stat(*mark); err == nil {
+					signals <- struct{}{}
+					return
+				}
+				<-time.After(5 * time.Millisecond)
+			}
+		}()
+	}
 	timeout := time.After(*within)
 	for {
 		select {

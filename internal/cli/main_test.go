@@ -27,6 +27,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, dir := range groups {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
 			if testing.Short() && filepath.Base(dir) != "usage" {
 				t.Skip("starts servers")
 			}
