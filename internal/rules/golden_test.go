@@ -1,0 +1,136 @@
+package rules_test
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/fixtures"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// golden is a conversation below fixtures/transcripts.
+type golden struct {
+	file string
+	*transcript.Recording
+}
+
+func goldens(t *testing.T, folder string) []golden {
+	t.Helper()
+	names, err := fs.Glob(fixtures.Transcripts, "transcripts/"+folder+"/*")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no transcripts in %s: %v", folder, err)
+	}
+	var out []golden
+	for _, name := range names {
+		data, err := fixtures.Transcripts.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := transcript.ReadRecordings(name, bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) != 1 || !spec.Revision(found[0].Revision).Published() || len(found[0].Notices) > 0 {
+			t.Fatalf("%s: %d conversations, revision %q, %q", name, len(found), found[0].Revision, found[0].Notices)
+		}
+		out = append(out, golden{path.Base(name), found[0]})
+	}
+	return out
+}
+
+func (g golden) judge(events []*transcript.Event) []rules.Result {
+	return rules.Judge(rules.All(), events, spec.Revision(g.Revision), spec.Transport(g.Transport))
+}
+
+// told returns the findings in the form in which scripts announce them.
+func told(results []rules.Result) []transcript.Expectation {
+	var out []transcript.Expectation
+	for _, r := range results {
+		for _, d := range r.Deviations {
+			e := transcript.Expectation{Requirement: r.Requirement, Outcome: d.Outcome(spec.Requirements().Lookup(r.Requirement), r.Revision).String(), Summary: d.Summary}
+			if !slices.Contains(out, e) {
+				out = append(out, e)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b transcript.Expectation) int {
+		return bytes.Compare(fmt.Append(nil, a), fmt.Append(nil, b))
+	})
+	return out
+}
+
+// A broken transcript shows what it announces, and nothing else. Every rule
+// has one for each requirement that it judges.
+func TestBrokenTranscripts(t *testing.T) {
+	shown := map[string]bool{}
+	for _, g := range goldens(t, "broken") {
+		t.Run(g.file, func(t *testing.T) {
+			results := g.judge(g.Events)
+			want := slices.Clone(g.Expect)
+			slices.SortFunc(want, func(a, b transcript.Expectation) int {
+				return bytes.Compare(fmt.Append(nil, a), fmt.Append(nil, b))
+			})
+			if diff := cmp.Diff(want, told(results)); diff != "" || len(want) == 0 {
+				t.Errorf("findings (-announced +seen):\n%s", diff)
+			}
+			for _, r := range results {
+				if len(r.Deviations) > 0 {
+					shown[r.Rule+" "+r.Requirement] = true
+				}
+			}
+		})
+	}
+	for _, r := range rules.All() {
+		for _, id := range r.Requirements {
+			if !shown[r.ID+" "+id] {
+				t.Errorf("no transcript in fixtures/transcripts/broken shows that %s finds %s", r.ID, id)
+			}
+		}
+	}
+}
+
+// What is legal, or was recorded with a real server and checked, shows no
+// finding but notes.
+func TestKeptTranscripts(t *testing.T) {
+	for _, folder := range []string{"kept", "recorded"} {
+		for _, g := range goldens(t, folder) {
+			t.Run(folder+"/"+g.file, func(t *testing.T) {
+				for _, e := range told(g.judge(g.Events)) {
+					if e.Outcome != verdict.Note.String() {
+						t.Errorf("%s %s: %s", e.Outcome, e.Requirement, e.Summary)
+					}
+				}
+			})
+		}
+	}
+}
+
+// That secrets are taken out of a transcript changes nothing of what is found
+// in it.
+func TestRedactionChangesNoVerdict(t *testing.T) {
+	redactor := transcript.NewRedactor([]string{"Method not found", "Parse error"})
+	for _, folder := range []string{"broken", "kept", "recorded"} {
+		for _, g := range goldens(t, folder) {
+			before, after := g.judge(g.Events), g.judge(redactor.Events(g.Events))
+			for _, results := range [][]rules.Result{before, after} {
+				for i := range results {
+					for j := range results[i].Deviations {
+						results[i].Deviations[j].Seen = "" // quotes what was redacted
+					}
+				}
+			}
+			if diff := cmp.Diff(before, after, cmp.AllowUnexported(rules.Result{})); diff != "" {
+				t.Errorf("%s/%s is judged otherwise (-before +after):\n%s", folder, g.file, diff)
+			}
+		}
+	}
+}
