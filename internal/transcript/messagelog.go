@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -183,12 +184,16 @@ func (f *file) array() ([]numbered, error) {
 	for dec.PeekKind() != ']' {
 		v, err := dec.ReadValue()
 		if err != nil {
-			return nil, f.errorf(at(), "the array of messages is no JSON: %w", err)
+			offset := dec.InputOffset()
+			if syntax := new(jsontext.SyntacticError); errors.As(err, &syntax) {
+				offset = syntax.ByteOffset
+			}
+			return nil, f.errorf(at(offset), "the array of messages is no JSON: %w", err)
 		}
 		if v.Kind() != '{' {
-			return nil, f.errorf(at(), "%q is no JSON object; %s", clip(string(v)), formatsHelp)
+			return nil, f.errorf(at(dec.InputOffset()), "%q is no JSON object; %s", clip(string(v)), formatsHelp)
 		}
-		out = append(out, numbered{at(), bytes.Clone(v)})
+		out = append(out, numbered{at(dec.InputOffset()), bytes.Clone(v)})
 	}
 	return out, nil
 }

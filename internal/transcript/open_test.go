@@ -1,0 +1,225 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+const (
+	asks     = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`
+	answers  = `{"jsonrpc":"2.0","id":0,"result":{}}`
+	pings    = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	standard = "> " + asks + "\n< " + answers + "\n"
+)
+
+// line writes the messages of a recording, and what else happened.
+func lines(r *Recording) string {
+	var b strings.Builder
+	for _, e := range r.Events[1:] {
+		switch e.Kind {
+		case Sent:
+			b.WriteString("> ")
+		case Received:
+			b.WriteString("< ")
+		default:
+			fmt.Fprintf(&b, "%s ", e.Kind)
+		}
+		fmt.Fprintf(&b, "%s", e.Raw)
+		if e.Cut() {
+			b.WriteString("…")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func quoted(s string) string { return strings.ReplaceAll(s, `"`, `\"`) }
+
+func TestReadRecordings(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		want       []string // the conversations
+		notice     string
+		values     bool
+	}{
+		{name: "ours", file: `{"mcp-conform-transcript":1,"transport":"stdio","revision":"2025-06-18","tool":"t"}
+{"seq":0,"at":1,"kind":"opened"}
+{"seq":1,"at":2,"kind":"sent","raw":"` + quoted(asks) + `"}
+`, want: []string{"> " + asks + "\n"}},
+		{name: "ours, cut short", file: `{"mcp-conform-transcript":1}
+{"seq":0,"at":1,"kind":"opened"}
+{"seq":1,"at":2,"kind":"sent","raw":"{}"}
+{"seq":2,"at":3,"kind":"rece`, want: []string{"> {}\n"}, notice: "f:4: the last line is cut short"},
+		{name: "ours, without a head", file: `{"seq":0,"at":1,"kind":"opened"}` + "\n" + `{"seq":1,"at":1,"kind":"received","raw":"x"}`, want: []string{"< x\n"}},
+		{name: "a script", file: "revision: 2025-06-18\n" + standard, want: []string{standard}},
+		{name: "directions and messages", file: `{"direction":"client-to-server","message":` + asks + "}\r\n" + `{"direction":"server_to_client","message":` + answers + "}\r\n",
+			want: []string{standard}, values: true},
+		{name: "trace events", file: `{"seq":0,"direction":"client-to-server","transport":"stdio","kind":"lifecycle","event":"transport-open"}
+{"seq":1,"direction":"client-to-server","transport":"stdio","kind":"message","payload":` + asks + `}
+{"seq":2,"direction":"server-to-client","transport":"stdio","kind":"message","payload":` + answers + `}`,
+			want: []string{standard}, values: true, notice: "f: lines without a message were passed over: 1"},
+		{name: "frames of a cassette", file: `{"type":"header","cassetteVersion":2,"transport":"stdio"}
+{"type":"frame","t":12,"dir":"c2s","frame":` + asks + `}
+{"type":"frame","t":38,"dir":"s2c","frame":` + answers + `}`, want: []string{standard}, values: true, notice: "passed over: 1"},
+		{name: "bodies", file: `{"format":"mcp-trace/1","run_id":"1"}
+{"dir":"c2s","elapsed_ms":3,"body":"` + quoted(asks) + `"}
+{"dir":"s2c","elapsed_ms":9,"body":"` + quoted(answers) + `\n"}`, want: []string{standard}, notice: "passed over: 1"},
+		{name: "raw bytes that are no message", file: `{"dir":">","raw":"` + quoted(asks) + `"}` + "\n" + `{"dir":"<","raw":"banner"}` + "\n" + `{"dir":"stderr","raw":"oh"}`,
+			want: []string{"> " + asks + "\n< banner\nstderr oh\n"}},
+		{name: "seen from the client", file: `{"dir":"out","message":` + asks + `}` + "\n" + `{"dir":"in","message":` + answers + `}`, want: []string{standard}, values: true},
+		{name: "seen from the server", file: `{"dir":"in","message":` + asks + `}` + "\n" + `{"dir":"out","message":` + answers + `}`, want: []string{standard}, values: true},
+		{name: "an array", file: "[\n  {\"direction\": \"send\", \"message\": {\n    \"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\" }}\n]", want: []string{"> " + pings + "\n"}, values: true},
+		{name: "the direction in the message", file: `{"jsonrpc":"2.0","method":"x","direction":"c2s"}`, want: []string{`> {"jsonrpc":"2.0","method":"x","direction":"c2s"}` + "\n"}, values: true},
+		{name: "several sessions at once", file: `{"session":"a","dir":"c2s","msg":` + asks + `}
+{"session":"b","dir":"c2s","msg":` + asks + `}
+{"session":"a","dir":"s2c","msg":` + answers + `}
+{"session":"b","dir":"s2c","msg":` + answers + `}`, want: []string{standard, standard}, values: true},
+		{name: "one session after the other", file: strings.Repeat(`{"dir":"c2s","msg":`+asks+`}
+{"dir":"s2c","msg":`+answers+`}
+`, 2), want: []string{standard, standard}, values: true},
+		{name: "logs between the messages", file: `{"level":"info","message":"started"}
+{"dir":"c2s","msg":` + asks + `}
+{"level":"info","data":null}
+`, want: []string{"> " + asks + "\n"}, values: true, notice: "passed over: 2"},
+		{name: "a log that ends in a line", file: `{"dir":"c2s","msg":` + asks + `}` + "\n" + `{"dir":"s2c","msg":{"jsonr`, want: []string{"> " + asks + "\n"}, values: true, notice: "f:2: the last line is cut short"},
+		{name: "the log of a desktop client", file: `2026-06-03T20:49:56.931Z [demo] [info] Initializing server...
+2026-06-03T20:49:56.962Z [demo] [info] Message from client: ` + asks + ` { metadata: undefined }
+Traceback (most recent call last):
+2026-06-03T20:49:57.000Z [other one] [info] Message from client: ` + pings + `
+2026-06-03T20:49:57.962Z [demo] [info] Message from server: ` + answers + ` { metadata: undefined }
+2026-06-03T20:49:58.000Z [demo] [info] Message from server: {"jsonrpc":"2.0","id":5,"result":{"tools":[...
+2026-06-03T20:50:56.931Z [demo] [info] Server transport closed
+2026-06-03T20:51:56.931Z [demo] [info] Initializing server...
+2026-06-03T20:51:56.962Z [demo] [info] Message from client: ` + asks + `
+`, want: []string{standard + `< {"jsonrpc":"2.0","id":5,"result":{"tools":[...…` + "\n", "> " + pings + "\n", "> " + asks + "\n"}, values: true, notice: "f: messages of which the log has only the beginning: 1"},
+		{name: "the log of the Go SDK, on the server's side", file: "read: " + asks + "\nwrite: " + answers + "\nread error: EOF\n", want: []string{standard}, values: true, notice: "passed over: 1"},
+		{name: "the log of the Go SDK, on the client's side", file: "write: " + asks + "\nread: " + answers + "\n", want: []string{standard}, values: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found, err := ReadRecordings("f", strings.NewReader(c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			notices := ""
+			for _, r := range found {
+				got = append(got, lines(r))
+				notices += strings.Join(r.Notices, "\n")
+				if r.Values != c.values || r.Events[0].Kind != Opened {
+					t.Errorf("values: %v; the first event: %s", r.Values, r.Events[0].Kind)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("conversations (-want +got):\n%s", diff)
+			}
+			if !strings.Contains(notices, c.notice) || c.notice == "" && notices != "" {
+				t.Errorf("notices are %q, not %q", notices, c.notice)
+			}
+		})
+	}
+}
+
+func TestReadRecordingsKnowsWhatTheFileTells(t *testing.T) {
+	found, err := ReadRecordings("f", strings.NewReader(`{"mcp-conform-transcript":1,"transport":"sse","revision":"2025-06-18","tool":"t 1","case":"c"}`+"\n"+`{"seq":0,"at":1,"kind":"opened"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := found[0]; r.Transport != "sse" || r.Revision != "2025-06-18" || r.Tool != "t 1" || r.Case != "c" || r.Untimed {
+		t.Errorf("read: %+v", r)
+	}
+	found, err = ReadRecordings("f", strings.NewReader(`{"timestamp":"2026-01-01T00:00:00Z","transport":"streamable-http","dir":"c2s","msg":`+asks+`}
+{"timestamp":"2026-01-01T00:00:02.5Z","dir":"s2c","msg":`+answers+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := found[0]; r.Transport != "streamable-http" || r.Untimed || r.Events[2].At != 2500*time.Millisecond {
+		t.Errorf("read: %+v, the answer at %v", r, r.Events[2].At)
+	}
+}
+
+func TestReadRecordingsErrors(t *testing.T) {
+	for _, c := range []struct{ name, file, want string }{
+		{"empty", " \n\n", "f: it is empty; expected a transcript of mcp-conform"},
+		{"binary", "> {}\n\x7fELF\x00\x01", "f:2: it is no text in UTF-8"},
+		{"not UTF-8", "> {}\n\n< \xff", "f:3: it is no text in UTF-8"},
+		{"another version", `{"mcp-conform-transcript":2}`, "f:1: the transcript has the format 2, and this version reads 1"},
+		{"nothing behind the head", `{"mcp-conform-transcript":1}`, "f: the transcript has no events"},
+		{"a bad event", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\n\n" + `{"seq":2,"at":1,"kind":"sent","raw":""}`, "f:4: seq is 2 and must be 1"},
+		{"a bad event in the midst", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\nx\n", "f:3: it is no event"},
+		{"prose", "Dear all,\nit works.", `f:1: "Dear all," is no recorded message; expected`},
+		{"a script without messages", "revision: 2025-06-18\n# nothing\n", "f: the script has no messages"},
+		{"a bad script", standard + "~", `f:3: "~" is no line of a script`},
+		{"no direction", `{"message":` + asks + `}`, `f:1: the message has no direction; add a member such as "direction":"client-to-server"`},
+		{"bare messages", asks + "\n" + answers, "f:1: the message has no direction"},
+		{"an unknown direction", "\n" + `{"direction":"sideways","message":` + asks + `}`, `f:2: the direction "sideways" is not known; known are client-to-server`},
+		{"no messages", `{"a":1}` + "\n" + `{"b":2}` + "\n", "f: no message was recorded in it"},
+		{"a line that is no JSON", `{"dir":"c2s","msg":` + asks + `}` + "\nx\n", `f:2: "x" is no JSON object`},
+		{"an array that breaks off", `[{"dir":"c2s","msg":` + asks + "}\n,{", "f:2: the array of messages is no JSON"},
+		{"an array of something else", `[1,2]`, `f:1: "1" is no JSON object`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := ReadRecordings("f", strings.NewReader(c.file)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("the error is %v, not %q", err, c.want)
+			}
+		})
+	}
+	broken := errors.New("broken")
+	if _, err := ReadRecordings("f", iotest.ErrReader(broken)); !errors.Is(err, broken) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// Whatever is in a file, reading it ends with recordings, or with an error
+// that names the file.
+func TestReadRecordingsIsTotal(t *testing.T) {
+	pieces := rapid.SampledFrom([]string{
+		`{"mcp-conform-transcript":1}`, `{"seq":0,"at":1,"kind":"opened"}`, `{"dir":"c2s","msg":`, asks, "}", "[", "]", ",", "\n", "> ", "< ", "! exit 1", "! at 1s",
+		"read: ", "write: {", `[x] [info] Message from client: `, "revision: 2025-06-18", "expect: ", `"`, "{", " ", "\xff", "\x00", "! gave-up 0", "#", "<q ",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(pieces, 0, 12).Draw(t, "pieces"), "")
+		found, err := ReadRecordings("f", strings.NewReader(text))
+		if err != nil && !strings.HasPrefix(err.Error(), "f:") || err == nil && len(found) == 0 {
+			t.Fatalf("%d recordings of %q, and the error %v", len(found), text, err)
+		}
+		for _, r := range found {
+			for i, e := range r.Events {
+				if e.Seq != i || e.Size < int64(len(e.Raw)) {
+					t.Fatalf("event %d of %q: %+v", i, text, e)
+				}
+			}
+		}
+	})
+}
+
+func TestRecordingsAreRead(t *testing.T) {
+	var b bytes.Buffer
+	r := &Recording{Transport: "stdio", Revision: "2025-06-18", Tool: "mcp-conform 1", Case: "shared"}
+	r.add(Event{Kind: Opened})
+	r.add(Event{Kind: Sent, Raw: []byte(asks)})
+	if err := WriteRecording(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	if head, _, _ := strings.Cut(b.String(), "\n"); head != `{"mcp-conform-transcript":1,"transport":"stdio","revision":"2025-06-18","tool":"mcp-conform 1","case":"shared"}` {
+		t.Errorf("the head is %s", head)
+	}
+	found, err := ReadRecordings("f", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]*Recording{r}, found, sameEvents); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	full := errors.New("disk full")
+	if err := WriteRecording(writerFunc(func([]byte) (int, error) { return 0, full }), r); !errors.Is(err, full) {
+		t.Errorf("the error is %v", err)
+	}
+}
