@@ -177,8 +177,8 @@ func (f *file) array() ([]numbered, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, f.errorf(f.lines[0].number, "it is no JSON: %w", err)
 	}
-	at := func() int {
-		return f.lines[min(bytes.Count(whole[:dec.InputOffset()], []byte("\n")), len(f.lines)-1)].number
+	at := func(offset int64) int {
+		return f.lines[min(bytes.Count(whole[:offset], []byte("\n")), len(f.lines)-1)].number
 	}
 	var out []numbered
 	for dec.PeekKind() != ']' {
