@@ -98,7 +98,11 @@ func (c *checker) check(v []byte, t *typ) {
 	case oneOfForms:
 		for _, a := range t.alternatives {
 			if a.takes(kind) {
-				c.check(v, a)
+				if a.form == isInteger && !isWhole(v) {
+					c.asserted(WrongType, t.permitted(), excerpt(v))
+				} else {
+					c.check(v, a)
+				}
 				break
 			}
 		}

@@ -235,7 +235,7 @@ func describe(err error) string {
 	if len(leaf.InstanceLocation) > 0 {
 		where = "at /" + strings.Join(leaf.InstanceLocation, "/")
 	}
-	return excerpt([]byte(where)) + ": " + excerpt([]byte(leaf.BasicOutput().Error.String()))
+	return excerpt([]byte(where)) + ": " + clip([]byte(leaf.BasicOutput().Error.String()), 2*maxExcerpt)
 }
 
 // deepest returns the first of the causes that lie deepest in the value.

@@ -183,6 +183,9 @@ func change(rt *rapid.T, v any, known []string) any {
 			}
 			return append(slices.Clone(l), rapid.SampledFrom(oddValues).Draw(rt, "value"))
 		}
+		if _, ok := v.(json.Number); ok {
+			return json.Number(rapid.SampledFrom([]string{"-1", "-0.5", "1.5", "2", "1e3"}).Draw(rt, "number"))
+		}
 	}
 	return rapid.SampledFrom(oddValues).Draw(rt, "value")
 }

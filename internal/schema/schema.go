@@ -124,6 +124,7 @@ func (v *Validator) Revision() spec.Revision { return v.revision }
 // too. Of a method that the revision does not have, only what all results
 // have in common is judged.
 func (v *Validator) Result(method string, result jsontext.Value) []Violation {
+	result = trimmed(result)
 	return v.judge("", result, v.resultType(method, result))
 }
 
@@ -157,7 +158,7 @@ func (v *Validator) Message(m *wire.Message, asked string) []Violation {
 	case wire.Response:
 		var out []Violation
 		if m.Has("result") {
-			result := m.Result()
+			result := trimmed(m.Result())
 			out = v.judge("/result", result, v.resultType(asked, result))
 		}
 		if e := m.Member("error"); e != nil {
@@ -170,8 +171,7 @@ func (v *Validator) Message(m *wire.Message, asked string) []Violation {
 }
 
 func (v *Validator) judge(base string, value jsontext.Value, t *typ) []Violation {
-	var room [8]step
-	c := checker{v: v, base: base, path: room[:0]}
+	c := checker{v: v, base: base, path: make([]step, 0, 16)}
 	c.check(trimmed(value), t)
 	return c.out
 }

@@ -15,10 +15,7 @@ var titledWords = list(object("", req("const", text), req("title", text)))
 // field is one field of a form: a JSON Schema of few words.
 var field = tagged("type",
 	when("string", object("StringSchema", titled, defaults(text)).shaped(
-		shape("EnumSchema",
-			req("enum", list(text)),
-			opt("enumNames", list(text)).until(spec.V20250618),
-		),
+		shape("EnumSchema", req("enum", list(text))),
 		shape("TitledSingleSelectEnumSchema", req("oneOf", titledWords)).since(spec.V20251125),
 		shape("StringSchema",
 			opt("minLength", integer),

@@ -10,13 +10,16 @@ import (
 const maxExcerpt = 80
 
 // excerpt shows the beginning of a value.
-func excerpt(v []byte) string {
-	s := string(v[:min(len(v), maxExcerpt+utf8.UTFMax)])
+func excerpt(v []byte) string { return clip(v, maxExcerpt) }
+
+// clip shows the beginning of v, some length of bytes.
+func clip(v []byte, length int) string {
+	s := string(v[:min(len(v), length+utf8.UTFMax)])
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(v) <= maxExcerpt {
+	if len(v) <= length {
 		return s
 	}
-	cut := min(maxExcerpt, len(s))
+	cut := min(length, len(s))
 	for cut > 0 && cut < len(s) && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
