@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
@@ -36,6 +35,7 @@ func (a *app) explainCommand() *cobra.Command {
 func (a *app) explain(id string) error {
 	if q := spec.Requirements().Lookup(id); q != nil {
 		a.explainRequirement(q)
+		a.example(q)
 		return nil
 	}
 	for _, c := range suites.Cases() {
@@ -67,36 +67,59 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	for _, line := range wrap(q.Statement, 76) {
 		fmt.Fprintf(a.Out, "  %s\n", line)
 	}
-	field := func(name, text string) {
-		for i, line := range wrap(text, 62) {
-			if i > 0 {
-				name = ""
-			}
-			fmt.Fprintf(a.Out, "  %-12s %s\n", name, line)
-		}
+	a.field("level", string(q.Level))
+	a.field("revisions", strings.Join(q.Revisions, ", "))
+	for _, text := range grades(q) {
+		a.field("rests on", text)
 	}
-	field("level", string(q.Level))
-	for _, r := range q.Revisions {
-		rev := spec.Revision(r)
-		field("in "+r, fmt.Sprintf("%s, so a deviation is at most: %s", q.Basis(rev), q.Grade(rev)))
-	}
-	transports := "any"
+	transports := "any transport"
 	if len(q.Transports) > 0 {
-		transports = fmt.Sprint(q.Transports)
-	}
-	field("transports", transports)
-	if len(q.Needs) > 0 {
-		field("needs", strings.Join(q.Needs, ", "))
-	}
-	field("page", q.Page(spec.Revision(q.Revisions[len(q.Revisions)-1])))
-	field("observed", q.Observe)
-	field("judged by", standing(q, judgesByRequirement()[q.ID]))
-	for _, f := range faults.All() {
-		if f.Requirement == q.ID {
-			field("fault", f.ID+": "+f.Title)
+		var names []string
+		for _, t := range q.Transports {
+			names = append(names, fmt.Sprint(t))
 		}
+		transports = strings.Join(names, ", ")
+	}
+	a.field("over", transports)
+	if len(q.Needs) > 0 {
+		a.field("needs", strings.Join(q.Needs, ", "))
+	}
+	a.field("page", q.Page(spec.Revision(q.Revisions[len(q.Revisions)-1])))
+	a.field("observed", q.Observe)
+	a.field("judged by", standing(q, judgesByRequirement()[q.ID]))
+}
+
+// field prints a name and, beside it, a text.
+func (a *app) field(name, text string) {
+	for _, line := range wrap(text, 66) {
+		fmt.Fprintf(a.Out, "  %-10s %s\n", name, line)
+		name = ""
 	}
 }
+
+// grades says what the requirement rests on, and what a deviation is called
+// therefore; once where that is the same in all revisions.
+func grades(q *spec.Requirement) []string {
+	var out []string
+	at := map[string][]string{}
+	for _, r := range q.Revisions {
+		rev := spec.Revision(r)
+		text := fmt.Sprintf("%s, so a deviation is called %s", q.Basis(rev), called[q.Grade(rev)])
+		if at[text] == nil {
+			out = append(out, text)
+		}
+		at[text] = append(at[text], r)
+	}
+	if len(out) > 1 {
+		for i, text := range out {
+			out[i] = text + " (" + strings.Join(at[text], ", ") + ")"
+		}
+	}
+	return out
+}
+
+// called is what a deviation is called by its grade.
+var called = map[spec.Grade]string{spec.GradeBroken: "broken", spec.GradeWarning: "a warning", spec.GradeNote: "a note"}
 
 // nearest suggests ids that share the most words with id.
 func nearest(id string) string {

@@ -158,11 +158,15 @@ func (o *Options) try(ctx context.Context, j job) (res Result) {
 }
 
 func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (*verdict.Report, error) {
-	return engine.Run(ctx, engine.Options{
+	return engine.Run(ctx, o.options(j, s))
+}
+
+func (o *Options) options(j job, s engine.Selection) engine.Options {
+	return engine.Options{
 		Dialer: o.dialer(j.fault), Cases: suites.Cases(), Rules: rules.All(), Revisions: []spec.Revision{j.revision},
 		Selection: s, Unconfirmed: !j.fault.Legal, Target: j.fault.ID,
 		StartTimeout: 3 * time.Second, Timeout: 2 * time.Second,
-	})
+	}
 }
 
 func (o *Options) dialer(f faults.Fault) transport.Dialer {

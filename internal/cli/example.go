@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+const (
+	// exampleTime bounds the making of an example.
+	exampleTime = 900 * time.Millisecond
+	// mostTried bounds the faults that are tried for one.
+	mostTried = 4
+	// mostSeen bounds the quotation of what was seen, in characters.
+	mostSeen = 180
+)
+
+// example shows how the requirement is broken, by the reference server with
+// a fault, and what would be permitted instead.
+func (a *app) example(q *spec.Requirement) {
+	var candidates []faults.Fault
+	for _, f := range faults.All() {
+		if f.Requirement == q.ID {
+			candidates = append(candidates, f)
+		}
+	}
+	if len(candidates) == 0 {
+		return
+	}
+	if f, x := a.show(candidates[:min(mostTried, len(candidates))]); x != nil {
+		a.field("permitted", reporters.Visible(x.Permitted))
+		a.field("wrong", fmt.Sprintf("for example, in %s: %s", x.Revision, f.Title))
+		a.field("seen", cut(reporters.Visible(x.Seen), mostSeen))
+		for _, line := range reporters.Exchange(x.Evidence, max(a.Columns-2, 78)) {
+			fmt.Fprintf(a.Out, "  %s\n", line)
+		}
+	}
+	if len(candidates) == 1 {
+		a.field("fault", candidates[0].ID)
+		return
+	}
+	a.field("faults", fmt.Sprintf("%d ways to break it: mcp-conform list faults %s", len(candidates), q.ID))
+}
+
+// show returns the first of the faults whose finding can be had in time.
+func (a *app) show(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
+	ctx, cancel := context.WithTimeout(a.ctx, exampleTime)
+	defer cancel()
+	found := make([]chan *verdict.Finding, len(candidates))
+	for i, f := range candidates {
+		found[i] = make(chan *verdict.Finding, 1)
+		go func() {
+			revisions := selftest.Revisions(f)
+			if len(revisions) == 0 {
+				found[i] <- nil
+				return
+			}
+			found[i] <- selftest.Show(ctx, f, revisions[len(revisions)-1])
+		}()
+	}
+	var first faults.Fault
+	var finding *verdict.Finding
+	for i, f := range candidates {
+		// All are waited for; the first in the table's order is shown.
+		if x := <-found[i]; x != nil && finding == nil {
+			first, finding = f, x
+			cancel()
+		}
+	}
+	return first, finding
+}

@@ -1,0 +1,15 @@
+package reporters
+
+import (
+	"io"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Exchange renders the events of a finding as the console does, without
+// colours: a line each with an arrow, the offending one marked, cut to a
+// number of columns. Where there are many, the last line says how many are
+// left out.
+func Exchange(events []verdict.Evidence, columns int) []string {
+	return NewConsole(io.Discard, ConsoleOptions{Width: columns}).excerptLines(events, excerptMax)
+}
