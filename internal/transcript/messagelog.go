@@ -30,8 +30,6 @@ func bare(text []byte) bool {
 	return json.Unmarshal(text, &l) == nil && l.Seq == 0 && slices.Contains(kinds, l.Kind)
 }
 
-func isJSON(text []byte) bool { return jsontext.Value(text).IsValid() }
-
 // The members of a log's lines, by what they mean. The first that is there
 // counts.
 var (
@@ -154,11 +152,11 @@ func (f *file) entries() ([]numbered, error) {
 		return f.array()
 	}
 	var out []numbered
-	for i, l := range f.lines {
+	for _, l := range f.lines {
 		switch v := jsontext.Value(l.text); {
 		case v.IsValid(jsontext.AllowDuplicateNames(true)) && v.Kind() == '{':
 			out = append(out, l)
-		case f.truncated(i) && len(out) > 0:
+		case f.truncated(l) && len(out) > 0:
 			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is cut short; what stands before it is judged", f.name, l.number))
 		default:
 			return nil, f.errorf(l.number, "%q is no JSON object; %s", clip(string(l.text)), formatsHelp)

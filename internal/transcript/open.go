@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxFile bounds, in bytes, a file that ReadRecordings takes.
@@ -34,7 +36,7 @@ func ReadRecordings(name string, from io.Reader) ([]*Recording, error) {
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
 		return nil, fmt.Errorf("%s:%d: it is no text in UTF-8; %s", name, lineOfBinary(data), formatsHelp)
 	}
-	f := &file{name: name, whole: data[len(data)-1] == '\n'}
+	f := &file{name: name}
 	for i, text := range bytes.Split(data, []byte("\n")) {
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			f.lines = append(f.lines, numbered{i + 1, text})
@@ -66,7 +68,6 @@ func lineOfBinary(data []byte) int {
 // file is a file that is being read.
 type file struct {
 	name    string
-	whole   bool // the last line ends with a newline
 	lines   []numbered
 	notices []string
 }
@@ -81,8 +82,14 @@ func (f *file) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", f.name, line, fmt.Errorf(format, args...))
 }
 
-// truncated tells whether i is the last line, and it ended before its time.
-func (f *file) truncated(i int) bool { return i == len(f.lines)-1 && !f.whole }
+// truncated tells whether l is the last line, and ends inside a JSON text.
+func (f *file) truncated(l numbered) bool {
+	if l.number != f.lines[len(f.lines)-1].number {
+		return false
+	}
+	_, err := jsontext.NewDecoder(bytes.NewReader(l.text), jsontext.AllowDuplicateNames(true)).ReadValue()
+	return errors.Is(err, io.ErrUnexpectedEOF)
+}
 
 func (f *file) read(text string) ([]*Recording, error) {
 	first := f.lines[0].text
@@ -130,7 +137,7 @@ func (f *file) transcript(format int, lines []numbered) ([]*Recording, error) {
 	}
 	for i, l := range lines {
 		e, err := parseLine(l.text, i)
-		if err != nil && f.truncated(len(f.lines)-len(lines)+i) && len(r.Events) > 0 && !isJSON(l.text) {
+		if err != nil && f.truncated(l) && len(r.Events) > 0 {
 			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is cut short; what stands before it is judged", f.name, l.number))
 			break
 		}
