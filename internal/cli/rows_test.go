@@ -22,7 +22,7 @@ func TestRowsFitTheScreen(t *testing.T) {
 			long + "  SHOULD  2025-11-25             Short.",
 		}},
 		{80, []string{
-			"area.short" + strings.Repeat(" ", widestID-len("area.short")) + "  MUST    A sentence that is too…",
+			"area.short" + strings.Repeat(" ", widestID-len("area.short")) + "  MUST    A sentence that is too …",
 			long + "  SHOULD  Short.",
 		}},
 		{20, []string{"area.short         …", "area.an-id-that-is-…"}},
