@@ -169,21 +169,27 @@ func (c *checker) missing(m *member) {
 	c.path = c.path[:len(c.path)-1]
 }
 
-// checkShapes takes the first shape that the object has.
+// checkShapes takes the first shape that the object has. Shapes whose required
+// members are not there need no trying.
 func (c *checker) checkShapes(v []byte, shapes []member) {
 	before := len(c.out)
+	var nearest *typ
 	for _, s := range shapes {
+		if !s.typ.hasRequired(v) {
+			continue
+		}
 		c.check(v, s.typ)
 		if !slices.ContainsFunc(c.out[before:], func(f Violation) bool { return f.Basis == Schema }) {
 			return
 		}
 		c.out = c.out[:before]
-	}
-	for _, s := range shapes {
-		if s.typ.hasRequired(v) {
-			c.check(v, s.typ)
-			return
+		if nearest == nil {
+			nearest = s.typ
 		}
+	}
+	if nearest != nil {
+		c.check(v, nearest)
+		return
 	}
 	var all []string
 	for _, s := range shapes {

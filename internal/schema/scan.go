@@ -71,8 +71,23 @@ func valueEnd(v []byte, i int) int {
 	return len(v)
 }
 
+// shortString is up to how many bytes a loop is faster than a search.
+const shortString = 32
+
 func stringEnd(v []byte, i int) int {
-	for i++; ; {
+	i++
+	short := v[:min(len(v), i+shortString)]
+	for i < len(short) {
+		b := short[i]
+		if b == '"' {
+			return i + 1
+		}
+		i++
+		if b == '\\' {
+			i++
+		}
+	}
+	for i < len(v) {
 		n := bytes.IndexByte(v[i:], '"')
 		if n < 0 {
 			return len(v)
@@ -81,19 +96,16 @@ func stringEnd(v []byte, i int) int {
 		if escape < 0 {
 			return i + n + 1
 		}
-		if i += escape + 2; i >= len(v) {
-			return len(v)
-		}
+		i += escape + 2
 	}
+	return len(v)
 }
 
 func compoundEnd(v []byte, i int) int {
-	depth := 0
-	for i < len(v) {
+	for depth := 0; i < len(v); i++ {
 		switch v[i] {
 		case '"':
-			i = stringEnd(v, i)
-			continue
+			i = stringEnd(v, i) - 1
 		case '{', '[':
 			depth++
 		case '}', ']':
@@ -101,7 +113,6 @@ func compoundEnd(v []byte, i int) int {
 				return i + 1
 			}
 		}
-		i++
 	}
 	return len(v)
 }

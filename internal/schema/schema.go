@@ -170,10 +170,26 @@ func (v *Validator) Message(m *wire.Message, asked string) []Violation {
 	}
 }
 
+// checkers are used again, for they are most of what judging a sound message
+// would take of the heap.
+var checkers = sync.Pool{New: func() any { return new(checker) }}
+
+// walk returns what do finds with a checker that begins at base.
+func (v *Validator) walk(base string, do func(*checker)) []Violation {
+	c := checkers.Get().(*checker)
+	*c = checker{v: v, base: base, path: c.path[:0]}
+	do(c)
+	out := c.out
+	clear(c.path[:cap(c.path)]) // it refers to the message
+	checkers.Put(c)
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
 func (v *Validator) judge(base string, value jsontext.Value, t *typ) []Violation {
-	c := checker{v: v, base: base, path: make([]step, 0, 16)}
-	c.check(trimmed(value), t)
-	return c.out
+	return v.walk(base, func(c *checker) { c.check(trimmed(value), t) })
 }
 
 // params judges the params as a member of the message, so that absent ones
@@ -183,16 +199,15 @@ func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) [
 	if !ok {
 		t = other
 	}
-	params, present := m.Members["params"]
-	c := checker{v: v}
-	switch p := &t.members[0]; {
+	p := &t.members[0]
+	switch params, present := m.Members["params"]; {
 	case present:
-		c.base = "/params"
-		c.check(trimmed(params), p.typ)
+		return v.judge("/params", params, p.typ)
 	case p.required:
-		c.missing(p)
+		return v.walk("", func(c *checker) { c.missing(p) })
+	default:
+		return nil
 	}
-	return c.out
 }
 
 // resultType returns the first type that a result of the method chooses.
