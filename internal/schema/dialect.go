@@ -78,9 +78,9 @@ const maxCached = 1024
 
 var seed = maphash.MakeSeed()
 
-// remember returns what is kept under the bytes, or makes it; two callers may
-// make it at once.
-func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, make_ func() T) T {
+// remember returns what is kept under the bytes, or what find finds; two callers may
+// look for it at once.
+func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, find func() T) T {
 	sum := maphash.Bytes(seed, key)
 	mutex.Lock()
 	had, ok := (*kept)[sum]
@@ -88,14 +88,14 @@ func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, make_ fu
 	if ok {
 		return had
 	}
-	made := make_()
+	found := find()
 	mutex.Lock()
 	defer mutex.Unlock()
 	if *kept == nil || len(*kept) >= maxCached {
 		*kept = map[uint64]T{}
 	}
-	(*kept)[sum] = made
-	return made
+	(*kept)[sum] = found
+	return found
 }
 
 // jsonSchema wants a valid JSON Schema of its dialect.
@@ -116,7 +116,7 @@ func schemaProblem(v []byte, r spec.Revision) string {
 	}
 	problem := ""
 	for _, d := range draftsFor(v, r) {
-		err, judged := guarded(func() error { return metaschema(d).Validate(value) })
+		judged, err := guarded(func() error { return metaschema(d).Validate(value) })
 		if problem = describe(err); problem == "" || !judged {
 			return ""
 		}
@@ -142,7 +142,7 @@ func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) [
 		if !ok || !affordable(root, value) {
 			return nil
 		}
-		err, judged := guarded(func() error { return s.Validate(value) })
+		judged, err := guarded(func() error { return s.Validate(value) })
 		problem := describe(err)
 		if problem == "" || !judged {
 			return nil
@@ -169,7 +169,7 @@ func compileSchema(v []byte, r spec.Revision) []*jsonschema.Schema {
 	for _, d := range draftsFor(v, r) {
 		var s *jsonschema.Schema
 		foreign := false
-		err, judged := guarded(func() error {
+		judged, err := guarded(func() error {
 			const here = "schema:tool"
 			c := newCompiler(d, &foreign)
 			err := c.AddResource(here, value)
@@ -205,19 +205,20 @@ func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
 
 type noLoader struct{}
 
+// Load refuses.
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not loaded: schemas from a server stand alone", url)
 }
 
 // guarded calls f, and reports false where it panicked: what a server sends
 // must not end the program, whatever the library makes of it.
-func guarded(f func() error) (err error, judged bool) { //nolint:revive,staticcheck // the error is a verdict, not a failure
+func guarded(f func() error) (judged bool, verdict error) {
 	defer func() {
 		if recover() != nil {
-			err, judged = nil, false
+			judged, verdict = false, nil
 		}
 	}()
-	return f(), true
+	return true, f()
 }
 
 // describe says where and why a value was refused; nothing if it was not, or

@@ -27,7 +27,7 @@ import (
 const comparisonsWanted = 20_000
 
 // mutationsEach is how many mutations of an instance are compared.
-const mutationsEach = 9
+const mutationsEach = 15
 
 // exemptions are the disagreements that stand, all of them values that the
 // official schema refuses and that are let pass here.
@@ -65,26 +65,31 @@ func TestAgreesWithTheOfficialSchemas(t *testing.T) {
 		t.Skip("MCP_SPEC_SCHEMAS does not name the folder of the official schemas, so nothing is compared with them")
 	}
 	exempt := make([]int, len(exemptions))
+	whole := map[spec.Revision]bool{} // revisions of which -run left nothing out
 	for _, r := range spec.Revisions() {
 		t.Run(string(r), func(t *testing.T) {
 			o := readOfficial(t, folder, r)
 			subjects := o.subjects(t, For(r))
-			n := 0
+			n, ran := 0, 0
 			for _, s := range subjects {
-				t.Run(s.name, func(t *testing.T) { o.compare(t, s, &n, exempt) })
+				t.Run(s.name, func(t *testing.T) { ran++; o.compare(t, s, &n, exempt) })
 			}
-			if n < comparisonsWanted && !testing.Short() {
-				t.Errorf("%d comparisons of %d types; %d are wanted", n, len(subjects), comparisonsWanted)
+			t.Logf("%d comparisons of %d types", n, ran)
+			if whole[r] = ran == len(subjects); !whole[r] {
+				return
 			}
-			t.Logf("%d comparisons of %d types", n, len(subjects))
+			if n < comparisonsWanted {
+				t.Errorf("%d comparisons; %d are wanted", n, comparisonsWanted)
+			}
 			o.allCompared(t)
 		})
 	}
-	for i, n := range exempt {
-		if n == 0 {
-			t.Errorf("never needed: %s", exemptions[i].reason)
+	for i, x := range exemptions {
+		t.Logf("%d comparisons were exempt: %s", exempt[i], x.reason)
+		skipped := slices.ContainsFunc(x.revisions, func(r spec.Revision) bool { return !whole[r] })
+		if exempt[i] == 0 && !skipped {
+			t.Errorf("never needed: %s", x.reason)
 		}
-		t.Logf("%d comparisons were exempt: %s", n, exemptions[i].reason)
 	}
 }
 
@@ -325,6 +330,11 @@ func (o *official) parts() []subject {
 	}
 	add(contentBlock, "PromptMessage/properties/content", "")
 	add(contentBlock, "ContentBlock", spec.V20250618)
+	if o.revision == spec.V20241105 {
+		add(annotations.typ, "Annotated/properties/annotations", "")
+	} else {
+		add(annotations.typ, "Annotations", "")
+	}
 	add(serverCapabilities, "ServerCapabilities", "")
 	add(implementation, "Implementation", "")
 	add(tool, "Tool", "")

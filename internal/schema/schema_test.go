@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,9 +129,29 @@ func TestForAnyRevision(t *testing.T) {
 			t.Errorf("For(%q) judges by %s, want %s", asked, got, want)
 		}
 	}
-	if For(spec.V20250618) != For(spec.V20250618) {
+	if first, second := For(spec.V20250618), For(spec.V20250618); first != second {
 		t.Error("a validator is made twice")
 	}
+}
+
+func TestSeveralGoroutines(t *testing.T) {
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for _, c := range typicalMessages() {
+				for _, m := range wire.Parse([]byte(c.message)).Messages {
+					v := For(spec.Revisions()[i%4])
+					if got := v.Message(&m, c.asked); len(got) > 0 != (c.name == "broken") {
+						t.Errorf("%s: %v", c.name, got)
+					}
+					if got := v.Structured([]byte(`{"type":"null"}`), []byte(`1`)); len(got) != 1 {
+						t.Errorf("structured: %v", got)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestManyViolationsAreBounded(t *testing.T) {
@@ -167,6 +188,22 @@ func TestAnyBytesAreJudged(t *testing.T) {
 		v.Result(rapid.SampledFrom(asked).Draw(rt, "method"), raw)
 		v.Error(raw)
 		v.Structured(raw, raw)
+	})
+}
+
+func TestWhatIsDrawnOfATypeIsOfIt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		v := For(rapid.SampledFrom(spec.Revisions()).Draw(rt, "revision"))
+		for _, types := range []map[string]*typ{v.notifications, v.requests} {
+			t := types[rapid.SampledFrom(append(sorted(types), "")).Draw(rt, "method")]
+			if t == nil {
+				t = v.plain.notification
+			}
+			raw := wire.JSON(instance(rt, t))
+			if got := asserted(v.judge("", raw, t)); len(got) > 0 {
+				rt.Fatalf("%s: %v", raw, got)
+			}
+		}
 	})
 }
 

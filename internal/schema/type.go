@@ -111,8 +111,8 @@ func opt(name string, t *typ) member { return member{name: name, typ: t} }
 func (m member) since(r spec.Revision) member { m.span.first = r; return m }
 func (m member) until(r spec.Revision) member { m.span.last = r; return m }
 
-// only says that r alone has the member or case.
-func (m member) only(r spec.Revision) member { m.span = span{r, r}; return m }
+// ofTasks says that the revision that tried out tasks alone has the member.
+func (m member) ofTasks() member { m.span = span{spec.V20251125, spec.V20251125}; return m }
 
 // since marks all members of the group that have no later mark.
 func (g group) since(r spec.Revision) group {

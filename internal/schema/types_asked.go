@@ -44,7 +44,7 @@ var numberField = object("NumberSchema", titled,
 )
 
 // taskMember asks for an answer by way of a task.
-var taskMember = opt("task", object("TaskMetadata", opt("ttl", integer))).only(spec.V20251125)
+var taskMember = opt("task", object("TaskMetadata", opt("ttl", integer))).ofTasks()
 
 var elicitParams = tagged("mode",
 	when("form", formParams),

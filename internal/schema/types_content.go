@@ -158,7 +158,7 @@ var tool = object("Tool",
 	)).since(spec.V20250326),
 	opt("execution", object("ToolExecution",
 		opt("taskSupport", words("forbidden", "optional", "required")),
-	)).only(spec.V20251125),
+	)).ofTasks(),
 	meta,
 )
 
@@ -186,7 +186,7 @@ var serverCapabilities = object("ServerCapabilities",
 		opt("list", record),
 		opt("cancel", record),
 		opt("requests", object("", opt("tools", object("", opt("call", record))))),
-	)).only(spec.V20251125),
+	)).ofTasks(),
 	opt("extensions", table(record)).since(spec.V20260728),
 )
 

@@ -169,7 +169,7 @@ func perhapsParams(parts ...part) *typ { return object("", opt("params", object(
 var notifications = []row{
 	{method: spec.MethodCancelled, typ: params("CancelledNotification", notificationMeta,
 		req("requestId", id).until(spec.V20250618),
-		opt("requestId", id).only(spec.V20251125),
+		opt("requestId", id).ofTasks(),
 		req("requestId", id).since(spec.V20260728),
 		opt("reason", text),
 	)},
