@@ -12,7 +12,7 @@ import (
 )
 
 // most is the memory, in MiB, that a run may take, whatever the server does.
-const most = 256
+const most = 256 * memoryFactor
 
 // exits runs a command, as in
 //
