@@ -101,7 +101,14 @@ type Validator struct {
 // plainTypes are the types of what has no entry of its own.
 type plainTypes struct{ result, err, notification, request *typ }
 
-var validators sync.Map // of revision to func() *Validator
+// validators are made when they are first asked for.
+var validators = func() map[spec.Revision]func() *Validator {
+	m := map[spec.Revision]func() *Validator{}
+	for _, r := range spec.Revisions() {
+		m[r] = sync.OnceValue(func() *Validator { return compile(r) })
+	}
+	return m
+}()
 
 // For returns the validator of a revision; of one that is not published, that
 // of the last published one before it, or of the first one.
@@ -112,8 +119,7 @@ func For(r spec.Revision) *Validator {
 			known = p
 		}
 	}
-	once, _ := validators.LoadOrStore(known, sync.OnceValue(func() *Validator { return compile(known) }))
-	return once.(func() *Validator)()
+	return validators[known]()
 }
 
 // Revision returns the revision that v judges by.
