@@ -33,6 +33,8 @@ type run struct {
 	// handshakeFails says why no handshake came about in any revision; the
 	// rules then judge the attempt, and every case is blocked.
 	handshakeFails string
+	// paces are those of the revisions; what is tried again has its own.
+	paces map[spec.Revision]*client.Pace
 
 	// Of the plan.
 	units     []*unit
@@ -114,8 +116,9 @@ func (r *run) count(c *client.Conversation) bool {
 		case transcript.Sent, transcript.Received:
 			r.messages.Add(1)
 		case transcript.Flooded:
-			if r.floodedBy == "" {
-				r.floodedBy = fmt.Sprintf("the server flooded stdout with %s, which began with %q; what was to follow there was not judged", e.Detail, suite.Excerpt(string(e.Raw), 80))
+			what := fmt.Sprintf("the server flooded stdout with %s, which began with %q; what was to follow there was not judged", e.Detail, suite.Excerpt(string(e.Raw), 80))
+			if r.floodedBy == "" || what < r.floodedBy { // of several the same in every run
+				r.floodedBy = what
 			}
 		case transcript.InputClosed:
 			closed = true
@@ -139,6 +142,7 @@ type opener struct {
 	revision spec.Revision
 	pass     *pass
 	shared   *sharedConversation
+	pace     *client.Pace
 
 	mu    sync.Mutex
 	convs []*client.Conversation
@@ -154,6 +158,9 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 		co.StartTimeout = base.StartTimeout
 	}
 	co.Idle = o.pass.idle
+	if co.Pace == nil {
+		co.Pace = o.pace
+	}
 	conv, err := o.r.dial(ctx, co)
 	if err != nil {
 		return nil, fmt.Errorf("the server could not be started: %w", err)
