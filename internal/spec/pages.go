@@ -7,8 +7,9 @@ import (
 
 // Where the pages of the specification are published.
 const (
-	site   = "https://modelcontextprotocol.io/"
-	source = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/"
+	site    = "https://modelcontextprotocol.io/"
+	source  = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/"
+	jsonRPC = "https://www.jsonrpc.org/specification"
 )
 
 // practices is how the catalogue calls the security best practices, which
@@ -17,10 +18,14 @@ const practices = "security_best_practices (docs/docs/<revision>/tutorials/secur
 
 // Page returns the public address of the page, and where it has one of the
 // heading, that q rests on in revision r; for a revision that q does not name
-// it is that of the newest one it does.
+// it is that of the newest one it does. What MCP only inherits has the address
+// of JSON-RPC 2.0.
 func (q *Requirement) Page(r Revision) string {
 	if !slices.Contains(q.Revisions, string(r)) {
 		r = Revision(slices.Max(q.Revisions))
+	}
+	if heading := inherited[q.Section]; heading != "" && q.Basis(r) == JSONRPC && !r.AtLeast(V20260728) {
+		return jsonRPC + "#" + heading
 	}
 	page, heading, _ := strings.Cut(sectionIn(q.Section, r), "#")
 	address := site + "specification/" + string(r)
@@ -38,6 +43,18 @@ func (q *Requirement) Page(r Revision) string {
 		address += "#" + heading
 	}
 	return address
+}
+
+// inherited maps a section of the catalogue to the heading of JSON-RPC 2.0 that
+// has the sentence which MCP's own pages lack. From 2026-07-28 on the schema
+// page describes these errors itself.
+var inherited = map[string]string{
+	"basic/index#batching":       "batch",
+	"basic/index#responses":      "error_object",
+	"schema#internalerror":       "error_object",
+	"schema#invalidrequesterror": "error_object",
+	"schema#methodnotfounderror": "error_object",
+	"schema#parseerror":          "error_object",
 }
 
 // sectionIn returns the page and heading in revision r of what the catalogue
