@@ -22,8 +22,8 @@ type ConsoleOptions struct {
 
 // Console shows a run to a person: what is judged, a line an area while it
 // runs, then the findings, worst first, and the verdicts. Its methods may be
-// called from any goroutine. Errors of out are dropped, for a terminal that
-// went away must not change a verdict.
+// called from any goroutine. An error of out changes no verdict and stops
+// nothing; Err returns it.
 type Console struct {
 	out io.Writer
 	o   ConsoleOptions
@@ -33,6 +33,7 @@ type Console struct {
 	status  string          // the status line as it stands on the terminal
 	begun   bool            // a line was written
 	noticed map[string]bool
+	err     error // the first of out
 }
 
 type areaProgress struct {
@@ -186,7 +187,19 @@ func (c *Console) eraser() string {
 	return "\r" + strings.Repeat(" ", width(c.status)) + "\r"
 }
 
-func (c *Console) write(s string) { _, _ = io.WriteString(c.out, s) }
+func (c *Console) write(s string) {
+	if _, err := io.WriteString(c.out, s); c.err == nil {
+		c.err = err
+	}
+}
+
+// Err returns the first error of what the console writes to, nil when
+// everything that was to be shown so far was written.
+func (c *Console) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
 
 // defuser breaks the marks by which CI systems recognise commands anywhere
 // in a line of a log.

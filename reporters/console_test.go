@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -223,5 +224,17 @@ func TestAPipeIsNoTerminal(t *testing.T) {
 	defer w.Close()
 	if IsTerminal(w) || ColorWanted(w, func(string) string { return "" }) {
 		t.Error("a pipe is taken for a terminal")
+	}
+}
+
+func TestConsoleKeepsTheFirstErrorOfItsStream(t *testing.T) {
+	full := errors.New("no space left")
+	c := NewConsole(failing{full}, ConsoleOptions{})
+	if err := c.Err(); err != nil {
+		t.Errorf("before anything was written: %v", err)
+	}
+	c.End(every())
+	if err := c.Err(); !errors.Is(err, full) {
+		t.Errorf("got %v; want %v", err, full)
 	}
 }
