@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -60,6 +61,8 @@ var oddServers = map[string]func(args []string) int{
 	// huge METHOD answers requests of the method with 100 MB in one line.
 	"huge": func(args []string) int {
 		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.Verdict {
+			oddOut.Lock()
+			defer oddOut.Unlock()
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"padding":"`, m.ID.Raw())
 			for chunk, left := bytes.Repeat([]byte("x"), 50_000), hundredMB; left > 0; left -= len(chunk) {
 				_, _ = os.Stdout.Write(chunk)
@@ -146,6 +149,17 @@ func odd(args []string) int {
 	return serve(args[1:])
 }
 
+// oddOut is stdout; who writes a line in pieces holds it.
+var oddOut lockedStdout
+
+type lockedStdout struct{ sync.Mutex }
+
+func (l *lockedStdout) Write(p []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return os.Stdout.Write(p)
+}
+
 // serveOdd is the reference server with the seams, as a process.
 func serveOdd(s refserver.Seams) int {
 	raw, names := make(chan os.Signal, 1), make(chan string)
@@ -155,7 +169,7 @@ func serveOdd(s refserver.Seams) int {
 			names <- map[os.Signal]string{os.Interrupt: "INT", syscall.SIGTERM: "TERM"}[s]
 		}
 	}()
-	return refserver.ServeStdio(context.Background(), os.Stdin, os.Stdout, os.Stderr, names, refserver.Options{Seams: s})
+	return refserver.ServeStdio(context.Background(), os.Stdin, &oddOut, os.Stderr, names, refserver.Options{Seams: s})
 }
 
 // onRequest has do decide about requests of the method, or about all.
