@@ -88,6 +88,14 @@ func deviant() []scene {
 			"< Content-Length: 36\r\n< \r\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}Content-Length: 47\r\n< \r\n" +
 			"<| {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}", want: []string{"stdio.newline-delimited warning"}},
 
+		{name: "a notification answered with id null after a batch that was served", revision: spec.V20250326, script: `
+			= hello
+			> [{"jsonrpc":"2.0","id":2,"method":"ping"}]
+			< [{"jsonrpc":"2.0","id":2,"result":{}}]
+			> {"jsonrpc":"2.0","method":"notifications/x"}
+			< {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}
+			= fence 4`, want: []string{"base.notification-no-response broken"}},
+
 		// Envelopes.
 		{name: "no jsonrpc", script: `
 			= hello

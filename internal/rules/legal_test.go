@@ -147,6 +147,18 @@ func legal() []scene {
 			> {"jsonrpc":
 			> {"jsonrpc":"2.0","id":1,"method":"ping"}
 			! exit 1`},
+		{name: "a batch refused with id null", revision: spec.V20250326, script: `
+			= hello
+			> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+			= fence 1
+			> [{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]
+			< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}
+			= fence 4`},
+		{name: "a batch refused without an id", revision: spec.V20250326, script: `
+			= hello
+			> [{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]
+			< {"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}
+			= fence 4`},
 		{name: "batches where they exist", revision: spec.V20250326, script: `
 			= hello
 			> [{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]

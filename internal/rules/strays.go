@@ -87,7 +87,7 @@ func (s *Session) attribute(r *stray) {
 func (s *Session) attributeIDless(r *stray) {
 	isError := r.message.IsError()
 	switch {
-	case isError && s.refusable(r.event):
+	case isError && (s.refusable(r.event) || s.missesBatch(r.event)):
 		r.class = excused
 		return
 	case !r.message.Has("result") && !isError:
@@ -135,6 +135,15 @@ func (s *Session) attributeExtras() {
 // without knowing whose id to give back.
 func (s *Session) refusable(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
+}
+
+// missesBatch tells whether a batch that the client sent before e was never
+// answered in full. One that is legal may be refused as a whole: that it should
+// have been served is said by the cases that send it.
+func (s *Session) missesBatch(e *transcript.Event) bool {
+	return slices.ContainsFunc(s.order, func(a *Asked) bool {
+		return a.batched && a.Event.Seq < e.Seq && len(a.Answers) == 0
+	})
 }
 
 // unanswered returns the requests sent before e that were never answered and
