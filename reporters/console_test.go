@@ -238,3 +238,18 @@ func TestConsoleKeepsTheFirstErrorOfItsStream(t *testing.T) {
 		t.Errorf("got %v; want %v", err, full)
 	}
 }
+
+func TestWhatWasNotTriedAgainIsNotSaidToBeGone(t *testing.T) {
+	r := every()
+	for i := range r.Findings {
+		r.Findings[i].Tries, r.Findings[i].Reproduced = 0, 0
+	}
+	const want = "not tried again: the run ended before"
+	for name, text := range map[string]string{
+		"console": play(r, ConsoleOptions{Width: 80}), "JUnit": string(write(t, JUnit, r)),
+	} {
+		if strings.Contains(text, "of 0 tries") || strings.Count(text, want) == 0 {
+			t.Errorf("the %s does not say %q of a flaky finding:\n%s", name, want, text)
+		}
+	}
+}

@@ -89,7 +89,7 @@ func (c *Console) entryLines(e *entry) []string {
 	look := looks[e.Outcome]
 	where := fmt.Sprintf("%s · %s · %s", level(e.Level, e.Basis), joinRevisions(e.revisions), e.Transport)
 	if e.Outcome == verdict.Flaky {
-		where += fmt.Sprintf(" · came back in %d of %d tries", e.Reproduced, e.Tries)
+		where += " · " + tries(&e.Finding)
 	}
 	if n := len(e.others); n > 0 {
 		where = fmt.Sprintf("and %d more · %s", n, where)
@@ -176,6 +176,17 @@ func again(f *verdict.Finding) string {
 		return "again: the command is too long to be shown; the JSON report has it"
 	}
 	return "again: " + Visible(line)
+}
+
+// tries says how often a finding was tried again, and what came of it.
+func tries(f *verdict.Finding) string {
+	switch {
+	case f.Tries > 0:
+		return fmt.Sprintf("came back in %d of %d tries", f.Reproduced, f.Tries)
+	case f.Outcome == verdict.Flaky:
+		return "not tried again: the run ended before"
+	}
+	return "not tried again"
 }
 
 // level says what a requirement rests on where that is less than a keyword:

@@ -215,7 +215,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 		}
 		line("page: ", f.Page)
 		line("", again(f))
-		line("", fmt.Sprintf("judged by %s, came back in %d of %d tries", f.Judge, f.Reproduced, f.Tries))
+		line("", "judged by "+f.Judge+", "+tries(f))
 	}
 	return b.String()
 }
