@@ -127,8 +127,13 @@ func (c *Console) End(r *verdict.Report) {
 	for _, n := range r.Notices {
 		c.notice(n)
 	}
-	for _, e := range entries(r, c.o.Verbose) {
+	es := entries(r, c.o.Verbose)
+	for i, e := range es {
 		c.gap()
+		if i == listed {
+			c.line(fmt.Sprintf("and %s, see the reports", count(len(es)-i, "more finding")))
+			break
+		}
 		for _, line := range c.entryLines(&e) {
 			c.line(line)
 		}

@@ -253,3 +253,21 @@ func TestWhatWasNotTriedAgainIsNotSaidToBeGone(t *testing.T) {
 		}
 	}
 }
+
+func TestConsoleListsABoundedNumberOfFindings(t *testing.T) {
+	for n, want := range map[int]string{listed: "", listed + 1: "and 1 more finding, see the reports", listed + 60: "and 60 more findings, see the reports"} {
+		r := clean()
+		for i := range n {
+			r.Findings = append(r.Findings, verdict.Finding{
+				Requirement: fmt.Sprint("ping.number-", i), Outcome: verdict.Warning, Summary: "It is late.", Revision: spec.V20251125,
+			})
+		}
+		out := play(r, ConsoleOptions{Width: 80})
+		if got := strings.Count(out, "WARNING"); got != listed {
+			t.Errorf("of %d findings %d are listed", n, got)
+		}
+		if !strings.Contains(out, want) || want == "" && strings.Contains(out, "see the reports") {
+			t.Errorf("of %d findings it is not said that %q:\n%s", n, want, out)
+		}
+	}
+}

@@ -65,8 +65,9 @@ func entries(r *verdict.Report, notes bool) []entry {
 	return out
 }
 
-// What a finding takes on the console, in lines.
+// What findings take on the console, in lines where nothing else is said.
 const (
+	listed     = 40 // findings; more hide the heaviest, which come first
 	entryMax   = 12
 	excerptMax = 4
 	replayMax  = 4096 // bytes; a longer command is of no use on a screen
