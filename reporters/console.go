@@ -145,7 +145,7 @@ func (c *Console) End(r *verdict.Report) {
 		}
 	}
 	text, paint := conclusion(r)
-	c.line(c.paint(paint, text) + " · " + effort(&r.Stats))
+	c.line(c.paint(paint, text) + " · " + effort(r))
 }
 
 // line takes the status line away and writes s as a line of its own.

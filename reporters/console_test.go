@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -160,10 +161,22 @@ func TestLastLine(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]*verdict.Report{
-		"odd-server 1.2.3 keeps the protocol: no requirement broken in 4 revisions": clean(),
-		"odd-server 1.2.3: nothing could be judged":                                 report(all(verdict.NotObserved)),
-		"odd-server 1.2.3 breaks 3 requirements":                                    report(all(verdict.Broken)),
-		"odd-server 1.2.3: no verdict, the harness failed on 3 requirements":        report(all(verdict.HarnessError)),
+		"odd-server 1.2.3: no requirement broken in 4 revisions, of 3 that were judged": clean(),
+		"odd-server 1.2.3: no requirement broken in 4 revisions, of 2 that were judged, 1 flaky": report(func(r *verdict.Report) {
+			r.Verdicts = r.Verdicts[:3]
+			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Flaky, verdict.NotObserved
+		}),
+		"judged 1 message of a recording: no requirement broken in 4 revisions, of 3 that were judged": report(func(r *verdict.Report) {
+			r.Stats = verdict.Stats{Messages: 1}
+		}),
+		"judged 9 messages of a recording: broken in it: 3 requirements": report(func(r *verdict.Report) {
+			all(verdict.Broken)(r)
+			r.Stats = verdict.Stats{Messages: 9}
+		}),
+		"judged 0 messages of a recording: nothing could be judged":          {Transport: spec.Stdio},
+		"odd-server 1.2.3: nothing could be judged":                          report(all(verdict.NotObserved)),
+		"odd-server 1.2.3 breaks 3 requirements":                             report(all(verdict.Broken)),
+		"odd-server 1.2.3: no verdict, the harness failed on 3 requirements": report(all(verdict.HarnessError)),
 		"odd-server 1.2.3 breaks 1 requirement; the harness failed on 1 more, 1 with a warning, 1 flaky": report(func(r *verdict.Report) {
 			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Broken, verdict.HarnessError
 			r.Verdicts[2].Outcome, r.Verdicts[3].Outcome = verdict.Warning, verdict.Flaky
@@ -172,7 +185,7 @@ func TestLastLine(t *testing.T) {
 			r.Incomplete = "time is up"
 		}),
 		"npx -y odd-server: nothing could be judged": {Target: "npx -y odd-server"},
-		"odd-server 1.2.3 keeps the protocol: no requirement broken in 2025-11-25": report(func(r *verdict.Report) {
+		"odd-server 1.2.3: no requirement broken in 2025-11-25, of 3 that were judged": report(func(r *verdict.Report) {
 			r.Revisions = []spec.Revision{spec.V20251125}
 		}),
 	} {
@@ -269,5 +282,14 @@ func TestConsoleListsABoundedNumberOfFindings(t *testing.T) {
 		if !strings.Contains(out, want) || want == "" && strings.Contains(out, "see the reports") {
 			t.Errorf("of %d findings it is not said that %q:\n%s", n, want, out)
 		}
+	}
+}
+
+func TestARecordingStartsNoServer(t *testing.T) {
+	r := clean()
+	r.Stats = verdict.Stats{Messages: 12, Took: 40 * time.Millisecond}
+	out := play(r, ConsoleOptions{Quiet: true})
+	if want := "judged 12 messages of a recording: no requirement broken in 4 revisions, of 3 that were judged · 0.0 s\n"; out != want {
+		t.Errorf("got %q; want %q", out, want)
 	}
 }

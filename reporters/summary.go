@@ -3,6 +3,7 @@ package reporters
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,19 +68,27 @@ func judged(r *verdict.Report) string {
 	return clip(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
 }
 
-// conclusion says in plain words what the run amounts to.
+// ofRecording tells whether the report is on a recording: there was a
+// transport, and neither a server nor a case.
+func ofRecording(r *verdict.Report) bool {
+	return r.Transport != "" && r.Stats.Servers == 0 && r.Stats.Cases == 0 && r.Incomplete == ""
+}
+
+// conclusion says in plain words what the run amounts to, and no more than
+// was judged.
 func conclusion(r *verdict.Report) (string, color) {
-	broken, failed := requirements(r, verdict.Broken), requirements(r, verdict.HarnessError)
-	revisions := "in " + joinRevisions(r.Revisions)
-	if len(r.Revisions) > 1 {
-		revisions = "in " + count(len(r.Revisions), "revision")
+	subject, breaks := cmp.Or(judged(r), "the server"), " breaks "
+	if ofRecording(r) {
+		subject, breaks = "judged "+count(r.Stats.Messages, "message")+" of a recording", ": broken in it: "
 	}
+	broken, failed := requirements(r, verdict.Broken), requirements(r, verdict.HarnessError)
+	flaky := requirements(r, verdict.Flaky)
 	text, paint := "", red
 	switch _, any := r.Worst(); {
 	case !any:
 		text = ": nothing could be judged"
 	case broken > 0:
-		text = " breaks " + count(broken, "requirement")
+		text = breaks + count(broken, "requirement")
 		if failed > 0 {
 			text += fmt.Sprintf("; the harness failed on %d more", failed)
 		}
@@ -88,37 +97,53 @@ func conclusion(r *verdict.Report) (string, color) {
 	case r.Incomplete != "":
 		text, paint = ": no requirement broken as far as the run came", yellow
 	default:
-		text, paint = " keeps the protocol: no requirement broken "+revisions, green
-	}
-	for _, also := range []struct {
-		outcome verdict.Outcome
-		label   string
-	}{{verdict.Warning, "with a warning"}, {verdict.Flaky, "flaky"}} {
-		if n := requirements(r, also.outcome); n > 0 {
-			text += fmt.Sprintf(", %d %s", n, also.label)
+		text, paint = ": no requirement broken "+extent(r), green
+		if flaky > 0 {
+			paint = yellow
 		}
+	}
+	if n := requirements(r, verdict.Warning); n > 0 {
+		text += fmt.Sprintf(", %d with a warning", n)
+	}
+	if flaky > 0 {
+		text += fmt.Sprintf(", %d flaky", flaky)
 	}
 	if r.Incomplete != "" {
 		text += " (the run ended early: " + clip(r.Incomplete, 200) + ")"
 	}
-	return cmp.Or(judged(r), "the server") + text, paint
+	return subject + text, paint
 }
 
-// requirements counts those that have outcome o in any revision.
-func requirements(r *verdict.Report, o verdict.Outcome) int {
+// extent says in what and of how many requirements nothing broken was found.
+func extent(r *verdict.Report) string {
+	in := joinRevisions(r.Revisions)
+	if len(r.Revisions) > 1 {
+		in = count(len(r.Revisions), "revision")
+	}
+	n := requirements(r, verdict.Kept, verdict.Note, verdict.Warning, verdict.Flaky)
+	return fmt.Sprintf("in %s, of %d that were judged", in, n)
+}
+
+// requirements counts those that have one of the outcomes in any revision.
+func requirements(r *verdict.Report, outcomes ...verdict.Outcome) int {
 	ids := map[string]bool{}
 	for i := range r.Verdicts {
-		if r.Verdicts[i].Outcome == o {
+		if slices.Contains(outcomes, r.Verdicts[i].Outcome) {
 			ids[r.Verdicts[i].Requirement] = true
 		}
 	}
 	return len(ids)
 }
 
-func effort(s *verdict.Stats) string {
+// effort says what the verdicts took.
+func effort(r *verdict.Report) string {
+	s := &r.Stats
 	took := fmt.Sprintf("%.1f s", s.Took.Seconds())
 	if s.Took >= time.Minute {
 		took = s.Took.Round(time.Second).String()
+	}
+	if ofRecording(r) {
+		return took // its messages are the subject of the line
 	}
 	return fmt.Sprintf("%s · %s started · %s", took, count(s.Servers, "server"), count(s.Messages, "message"))
 }
