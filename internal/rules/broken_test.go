@@ -3,6 +3,7 @@ package rules_test
 import (
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
@@ -86,7 +87,7 @@ func deviant() []scene {
 		{name: "headers", script: "= hello\n" +
 			"> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n" +
 			"< Content-Length: 36\r\n< \r\n< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}Content-Length: 47\r\n< \r\n" +
-			"<| {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}", want: []string{"stdio.newline-delimited warning"}},
+			"<| {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}", want: []string{"stdio.stdout-only-messages broken"}},
 
 		{name: "a notification answered with id null after a batch that was served", revision: spec.V20250326, script: `
 			= hello
@@ -441,5 +442,23 @@ func deviant() []scene {
 			< {"jsonrpc":"2.0","id":3,"method":"ping"}
 			@ 2.5s
 			< {"jsonrpc":"2.0","id":4,"method":"ping"}`, want: []string{"ping.not-excessive warning"}},
+	}
+}
+
+// A fault in the framing has one finding, and keeps neither of the
+// requirements that it offends.
+func TestFramingKeepsNothing(t *testing.T) {
+	const answer = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	for _, c := range []struct{ name, lines, kept, found string }{
+		{"headers", "< Content-Length: 36\r\n< \r\n< " + answer, "stdio.newline-delimited", "stdio.stdout-only-messages"},
+		{"joined", "< " + answer + `{"jsonrpc":"2.0","method":"notifications/x"}`, "stdio.stdout-only-messages", "stdio.newline-delimited"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events := play(t, spec.V20251125, "= hello\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"+c.lines+"\n= fence 2")
+			came := subjects(rules.Judge(rules.All(), events, spec.V20251125, spec.Stdio))
+			if came[c.kept] > 0 || came[c.found] == 0 {
+				t.Errorf("%s came up %d times, %s %d times", c.kept, came[c.kept], c.found, came[c.found])
+			}
+		})
 	}
 }

@@ -68,6 +68,12 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 	case blank:
 		d.Summary, d.Seen, d.Weight = "Stdout carries blank lines.", "a line without a message", verdict.AtMostWarning
 		out.Found(d)
+	case headed:
+		d.Summary, d.Seen = "Messages are framed by headers.", excerpt(e.Raw)
+		d.Permitted = "each message on a line of its own, and nothing else"
+		out.Found(d)
+	case joined: // as a line it is no message; line-framing has the better words
+		out.Elsewhere(onlyMessages)
 	case unread:
 	case plain:
 		if got.batch && len(got.messages) == 0 { // an empty batch is judged as a batch, where those are not known or were asked for
@@ -104,16 +110,20 @@ func framing(s *Session, e *transcript.Event, out *Out) {
 		return
 	}
 	got := s.reading(e)
-	if got == nil || len(got.messages) == 0 && got.shape != headed {
+	if got == nil {
+		return
+	}
+	if got.shape == headed { // the headers are text on stdout before all else
+		out.Elsewhere(newlineDelimited)
+		return
+	}
+	if len(got.messages) == 0 {
 		return
 	}
 	d := verdict.Deviation{Requirement: newlineDelimited, At: got.positions(), Seen: excerpt(e.Raw)}
 	switch got.shape {
 	case joined:
 		d.Summary, d.Permitted = "Several messages stand on one line.", "a newline behind each message"
-		out.Found(d)
-	case headed:
-		d.Summary, d.Permitted = "Messages are framed by headers.", "each message on a line of its own, without headers"
 		out.Found(d)
 	case spread:
 		d.Requirement = noEmbeddedNewlines
