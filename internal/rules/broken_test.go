@@ -20,6 +20,11 @@ func deviant() []scene {
 		{name: "a JSON log record", script: `
 			= hello
 			< {"level":30,"time":1,"method":"GET","error":"none","msg":"served"}`, want: []string{"stdio.stdout-only-messages broken"}},
+		{name: "a JSON log record of a request", script: `
+			= hello
+			< {"level":"info","msg":"called","method":"roots/list","params":{}}
+			< {"level":"info","msg":"sent","method":"notifications/message"}
+			= fence 1`, want: []string{"stdio.stdout-only-messages broken"}},
 		{name: "a JSON log record over several lines", script: "= hello\n< {\n<   \"level\": 30,\n<   \"tags\": [\n<     \"a\"\n<   ]\n< }\n= fence 1",
 			want: []string{"stdio.stdout-only-messages broken"}},
 		{name: "a scalar", script: `

@@ -3,6 +3,7 @@ package rules
 import (
 	"bytes"
 	"regexp"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -294,12 +295,17 @@ func isMessage(m *wire.Message) bool {
 	case m.ID.Present() && (m.Has("result") || m.Has("error") || m.Has("method")):
 		return true
 	case m.Has("method"):
-		return m.Has("params") || spec.IsNotification(m.Method) || isServerRequest(m.Method)
+		return onlyMembers(m, "method", "params") && (m.Has("params") || spec.IsNotification(m.Method) || isServerRequest(m.Method))
 	case m.Has("error"):
 		e, ok := m.Error()
 		return ok && e.Code != nil && e.Message != nil
 	}
 	return false
+}
+
+// onlyMembers tells whether m has no member but those named.
+func onlyMembers(m *wire.Message, names ...string) bool {
+	return !slices.ContainsFunc(m.Names, func(name string) bool { return !slices.Contains(names, name) })
 }
 
 // isServerRequest tells whether method is one that a server may ask of its
