@@ -28,6 +28,8 @@ func TestJudgingIsBounded(t *testing.T) {
 		"open strings": `{"a`,
 		"braces":       strings.Repeat("{", 300),
 		"deep":         `{"jsonrpc":"2.0","method":"x","params":` + strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 301),
+		"too deep":     `{"jsonrpc":"2.0","x":` + strings.Repeat("[", 9_100),
+		"brackets":     strings.Repeat("[", 1_001),
 	} {
 		t.Run(name, func(t *testing.T) {
 			script := ask.String() + strings.Repeat("< "+line+"\n", lines) + "? gave-up 7\n? gave-up 8\n! exit 1"

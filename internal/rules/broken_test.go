@@ -1,10 +1,12 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Each scene has one root cause, and so one finding, of all rules together.
@@ -68,6 +70,12 @@ func deviant() []scene {
 		{name: "a flood", script: `
 			= hello
 			! flood aaaaaaaaa`, want: []string{"stdio.stdout-only-messages broken"}},
+		{name: "brackets", script: "= hello\n< " + strings.Repeat("[", 1001) + "\n= fence 1\n< [[[[[ debug",
+			want: []string{"stdio.stdout-only-messages broken"}},
+		{name: "brackets without end", script: "= hello\n< " + strings.Repeat("[", wire.MaxDepth+1) + "\n= fence 1",
+			want: []string{"stdio.stdout-only-messages broken"}},
+		{name: "a message lost in brackets", script: "= hello\n< {\"jsonrpc\":\"2.0\",\"method\":" + strings.Repeat("[", wire.MaxDepth+1) + "\n= fence 1",
+			want: []string{"stdio.stdout-only-messages broken"}},
 		{name: "an end inside a message", script: `
 			= hello
 			> {"jsonrpc":"2.0","id":1,"method":"tools/list"}

@@ -1,9 +1,11 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // What is legal, however odd, is passed over in silence.
@@ -159,6 +161,13 @@ func legal() []scene {
 			> [{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]
 			< {"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}
 			= fence 4`},
+		{name: "deep values", script: "= hello\n> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n" +
+			"< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[],\"structuredContent\":" + nested(1200) + "}}\n" +
+			"> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n" +
+			"< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"content\":[],\"structuredContent\":" + nested(wire.MaxDepth-2) + "}}\n" +
+			"> {\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n" +
+			"< {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"content\":[],\"structuredContent\":" + nested(wire.MaxDepth+1) + "}}\n" +
+			"? gave-up 3"},
 		{name: "batches where they exist", revision: spec.V20250326, script: `
 			= hello
 			> [{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"}]
@@ -284,4 +293,9 @@ func notable() []scene {
 			< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\ud800"}}`,
 			want: []string{"base.message-utf8 note"}},
 	}
+}
+
+// nested returns objects within each other, that many levels deep.
+func nested(levels int) string {
+	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
 }

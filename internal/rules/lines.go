@@ -202,6 +202,8 @@ func readLine(e *transcript.Event) *reading {
 	got.batch = f.Batch
 	got.messages = messagesIn(f)
 	switch {
+	case f.Has(wire.TooDeep) && !e.Cut() && !mayBeMessage(e.Raw):
+		got.shape = foreign
 	case e.Cut() || f.Has(wire.TooDeep) || f.Has(wire.TooMany):
 		got.shape = unread
 	case f.Has(wire.Empty):
@@ -219,6 +221,38 @@ func readLine(e *transcript.Event) *reading {
 		got.trailing(f)
 	}
 	return got
+}
+
+// mayBeMessage tells whether a line that nests too deep to be read may hold a
+// message: it begins and names itself as one, and all its brackets match.
+func mayBeMessage(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	first := bytes.TrimLeft(bytes.TrimPrefix(line, []byte("[")), " \t\r")
+	return bytes.HasPrefix(first, []byte("{")) && bytes.Contains(line, []byte(`"jsonrpc"`)) && balanced(line)
+}
+
+// balanced tells whether each bracket outside of strings is closed by its own
+// kind, and no string is left open.
+func balanced(text []byte) bool {
+	var open []byte
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			open = append(open, c+2) // what closes it
+		case c == '}' || c == ']':
+			if len(open) == 0 || open[len(open)-1] != c {
+				return false
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return len(open) == 0 && !inString
 }
 
 // trailing says what to make of a line that goes on behind its message.

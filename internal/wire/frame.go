@@ -17,8 +17,9 @@ import (
 // Bounds of a frame that is read at all; others are reported as unreadable,
 // so that hostile input costs no more memory than its own bytes.
 const (
-	// MaxDepth is how deep arrays and objects may nest.
-	MaxDepth = 1000
+	// MaxDepth is how deep arrays and objects may nest; jsontext itself reads
+	// no more than 10,000 levels.
+	MaxDepth = 9000
 	// MaxMembers is how many messages a batch and how many members a message
 	// may have. It does not bound what stands deeper, such as in a result.
 	MaxMembers = 10_000

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,11 +106,11 @@ func TestParseFaults(t *testing.T) {
 		{"as deep as can be", deep + strings.Repeat("]", MaxDepth), read{
 			Batch: true, Messages: one("invalid message", "(no id)", "", deep[1:]+strings.Repeat("]", MaxDepth-1)),
 		}},
-		{"deeper", " " + deep + "[" + strings.Repeat("]", MaxDepth+1), read{Problems: []string{"too-deep@1001"}}},
-		{"deeper, with a brace at the end", deep + "{}" + strings.Repeat("]", MaxDepth), read{Problems: []string{"too-deep@1000"}}},
+		{"deeper", " " + deep + "[" + strings.Repeat("]", MaxDepth+1), read{Problems: []string{fmt.Sprintf("too-deep@%d", MaxDepth+1)}}},
+		{"deeper, with a brace at the end", deep + "{}" + strings.Repeat("]", MaxDepth), read{Problems: []string{fmt.Sprintf("too-deep@%d", MaxDepth)}}},
 		{"brackets in a string are not deep", `"` + deep + deep + `\""`, read{Messages: one("invalid message", "(no id)", "", `"`+deep+deep+`\""`)}},
 		{"brackets behind the message are not deep", ping + deep + deep, read{Problems: []string{"trailing-text@40"}, Messages: request}},
-		{"closing brackets without end", strings.Repeat("]", 5000), read{Problems: []string{"not-json@0"}}},
+		{"closing brackets without end", strings.Repeat("]", 5*MaxDepth), read{Problems: []string{"not-json@0"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := Parse([]byte(c.in))
