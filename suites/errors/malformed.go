@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -89,7 +88,7 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 		if unsure && i == 0 || i == len(lines)-1 {
 			fence = w.c.Quiet
 		}
-		err := w.within(ctx, fence)
+		err := fence(ctx)
 		p.until = w.c.Record.Len()
 		if err == nil && w.c.Alive() {
 			continue
@@ -108,18 +107,6 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 		return lines[i+1:], false
 	}
 	return nil, false
-}
-
-// deafAfter is how long a server that answered before has for the fence: many
-// servers that can't go on after a line are deaf, and the whole timeout for
-// each is long.
-const deafAfter = 3 * time.Second
-
-func (w *walk) within(ctx context.Context, fence func(context.Context) error) error {
-	limit := max(deafAfter, 5*w.c.Grace())
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, client.ErrUnanswered)
-	defer cancel()
-	return fence(ctx)
 }
 
 // await sorts the answers to the lines, those that came and those that are
