@@ -124,6 +124,14 @@ func TestMalformed(t *testing.T) {
 			Name: "fraction cut off", Seams: rewrite(`.5,`, `,`), // a rule's business
 		},
 		{
+			Name: "fraction served", Seams: serveID(".5"),
+			Want: []string{"base.invalid-request: A request whose id is a number with a fraction is served. (note)"},
+		},
+		{
+			Name: "object served", Seams: serveID("{}"),
+			Want: []string{"base.invalid-request: A request whose id is neither a string nor an integer is served. (warning)"},
+		},
+		{
 			Name: "refused without the id", Seams: func() refserver.Seams {
 				return refserver.Seams{Outgoing: func(o *refserver.Out) {
 					for i, f := range o.Frames {
@@ -136,7 +144,7 @@ func TestMalformed(t *testing.T) {
 			Want: []string{invalid + "is refused without its id, which could be read. (warning)"},
 		},
 		{
-			Name: "null taken for an id", Seams: null,
+			Name: "null taken for an id", Seams: serveID("null"),
 			Want: []string{"base.request-null-id-rejected: A request whose id is null is served. (warning)"},
 		},
 		{
@@ -153,18 +161,28 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// null serves requests whose id is null.
-func null() refserver.Seams {
-	const stand = `"stands for null"`
-	return refserver.Seams{
-		Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
-			return refserver.Pass(bytes.Replace(raw, []byte(`"id":null`), []byte(`"id":`+stand), 1))
-		},
-		Outgoing: func(o *refserver.Out) {
-			for i, f := range o.Frames {
-				o.Frames[i] = bytes.Replace(f, []byte(stand), []byte("null"), 1)
-			}
-		},
+// serveID serves requests whose illegal id ends in end, and gives it back.
+func serveID(end string) func() refserver.Seams {
+	const stand = `"stands for it"`
+	return func() refserver.Seams {
+		var raw []byte // set once, before that request is handled
+		return refserver.Seams{
+			Incoming: func(_ *refserver.Session, frame []byte) refserver.Verdict {
+				f := wire.Parse(frame)
+				if len(f.Problems) > 0 || f.Batch || !strings.HasSuffix(f.Messages[0].ID.Raw(), end) {
+					return refserver.Pass(frame)
+				}
+				raw = []byte(`"id":` + f.Messages[0].ID.Raw())
+				return refserver.Pass(bytes.Replace(frame, raw, []byte(`"id":`+stand), 1))
+			},
+			Outgoing: func(o *refserver.Out) {
+				for i, f := range o.Frames {
+					if bytes.Contains(f, []byte(stand)) {
+						o.Frames[i] = bytes.Replace(f, []byte(`"id":`+stand), raw, 1)
+					}
+				}
+			},
+		}
 	}
 }
 

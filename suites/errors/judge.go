@@ -36,6 +36,9 @@ func (w *walk) judge(t *suite.T, p *probe) {
 		return
 	}
 	d.Summary = p.fault()
+	if d.Summary == p.served {
+		d.Weight = p.weight
+	}
 	if d.Summary == "" {
 		if p.reply != nil && !p.silence || p.requirement == nullID || p.requirement == refusedBatch {
 			t.Kept(p.requirement)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -36,6 +37,8 @@ type line struct {
 	silence bool
 	// served is the finding where a result comes; empty: a result is permitted.
 	served string
+	// weight is that of the finding served.
+	weight verdict.Weight
 	// applies tells whether the line is one that must not be sent in a
 	// revision; nil: in all.
 	applies func(spec.Revision) bool
@@ -83,7 +86,8 @@ var lines = []line{
 	{
 		what: "an id with a fraction", frame: `{"jsonrpc":"2.0","id":ID.5,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
-		served: `A request whose id is neither a string nor an integer is served.`,
+		// JSON-RPC advises senders against fractions, and has them be numbers.
+		served: `A request whose id is a number with a fraction is served.`, weight: verdict.OnlyNote,
 	},
 	{
 		what: "an id that is an object", frame: `{"jsonrpc":"2.0","id":{},"method":"METHOD"}`,
