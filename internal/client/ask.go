@@ -45,8 +45,11 @@ func (c *Conversation) AskID(ctx context.Context, id wire.ID, method string, par
 
 // AskRaw sends a frame as it is and waits for the answer with the given id.
 func (c *Conversation) AskRaw(ctx context.Context, id wire.ID, frame []byte) *Reply {
-	r := c.exchange(ctx, c.opts.Timeout, id, frame)
-	c.gaveUp(r)
+	limit := c.opts.Pace.limit(c.opts.Timeout)
+	r := c.exchange(ctx, limit, id, frame)
+	if limit == c.opts.Timeout { // else it got less than it is owed
+		c.gaveUp(r)
+	}
 	c.measure(r)
 	return r
 }
@@ -56,7 +59,7 @@ func (c *Conversation) AskRaw(ctx context.Context, id wire.ID, frame []byte) *Re
 // cancelled, as a client should, and held against nobody.
 func (c *Conversation) Try(ctx context.Context, method string, params map[string]any) *Reply {
 	id := c.NewID()
-	r := c.exchange(ctx, c.opts.Timeout, id, c.Request(id, method, params))
+	r := c.exchange(ctx, c.opts.Pace.limit(c.opts.Timeout), id, c.Request(id, method, params))
 	if errors.Is(r.Err, ErrUnanswered) {
 		_ = c.Notify(ctx, spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": "no answer in time"})
 	}
@@ -72,9 +75,65 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 	if err := c.link.Send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(err)}
 	}
-	r := c.AwaitReply(ctx, from, id)
+	r := replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
+		return c.awaitOwed(ctx, from, match)
+	})
 	r.Sent = c.sent(from, frame)
 	return r
+}
+
+// awaitOwed is Await for an answer that is owed. A response with an id that
+// nobody sent is most likely that answer, come back with another id, when no
+// other is waited for: then the right one has only the grace left to come.
+func (c *Conversation) awaitOwed(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	c.waiting.Add(1)
+	defer c.waiting.Add(-1)
+	var grace *time.Timer
+	defer func() {
+		if grace != nil {
+			grace.Stop()
+		}
+	}()
+	return c.Await(ctx, from, func(e *transcript.Event) bool {
+		if match(e) {
+			return true
+		}
+		if grace == nil && c.waiting.Load() == 1 && c.stray(e) {
+			grace = time.AfterFunc(c.Grace(), func() { giveUp(ErrUnanswered) })
+		}
+		return false
+	})
+}
+
+// stray tells whether the event holds a response with an id that nobody sent.
+func (c *Conversation) stray(e *transcript.Event) bool {
+	if e.Kind != transcript.Received {
+		return false
+	}
+	for i := range e.Messages() {
+		m := &e.Frame.Messages[i]
+		if m.Kind == wire.Response && m.ID.Present() && !m.ID.IsNull() && !c.knows(m.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// knows tells whether a request with the id was sent.
+func (c *Conversation) knows(id wire.ID) bool {
+	for _, e := range c.Record.From(0) {
+		if e.Kind != transcript.Sent {
+			continue
+		}
+		for i := range e.Frame.Messages {
+			if e.Frame.Messages[i].ID.Same(id) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Probe sends a frame to which a server may well stay silent, and settles for
@@ -141,8 +200,11 @@ func (c *Conversation) Fence(ctx context.Context) error {
 // fenceTime bounds the wait for a fence: twenty times the slowest answer of
 // this server so far, at least 3 s, and no more than the timeout. It is less
 // than a request is owed, so that a deaf server does not cost the whole
-// timeout each time; an unanswered fence is no deviation by itself.
+// timeout each time; who wants to be sure is thorough.
 func (c *Conversation) fenceTime() time.Duration {
+	if c.opts.Thorough {
+		return c.opts.Pace.limit(c.opts.Timeout)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return min(max(3*time.Second, 20*c.slowest), c.opts.Timeout)
@@ -203,6 +265,7 @@ func (c *Conversation) sent(from int, frame []byte) *transcript.Event {
 func (c *Conversation) gaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
+		c.opts.Pace.miss()
 	}
 }
 
@@ -211,3 +274,13 @@ func (c *Conversation) measure(r *Reply) {
 		c.took(r.Event.At - r.Sent.At)
 	}
 }
+
+// Burst returns how many requests at once this server can be expected to
+// answer in a few seconds, at most the given number and at least four.
+func (c *Conversation) Burst(most int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return min(most, max(4, int(burstTime/max(c.slowest, time.Millisecond))))
+}
+
+const burstTime = 4 * time.Second

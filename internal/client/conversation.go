@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,9 +43,11 @@ type Conversation struct {
 	cancel context.CancelCauseFunc
 	pumped chan struct{} // closed when the pump has returned
 	// heard ends once all that can come from the server is recorded.
-	heard context.Context
-	mute  context.CancelCauseFunc
+	heard  context.Context
+	mute   context.CancelCauseFunc
 	closed sync.Once
+
+	waiting atomic.Int32 // requests that are waited for at this moment
 
 	replies sync.Mutex // held while an answer to the server is written
 
@@ -247,16 +250,22 @@ func (c *Conversation) took(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slowest = max(c.slowest, d)
+	c.opts.Pace.took(d)
 }
 
 // Grace is how long the absence of something must last before it is believed:
 // three times the slowest answer of this server to a single request so far,
-// within 100 ms and 2 s. The answers to initialize, and to the server/discover
-// that opens a conversation, do not count, for they include the server's start.
+// within 100 ms (a second, when thorough) and 2 s. The answers to initialize,
+// and to the server/discover that opens a conversation, do not count, for they
+// include the server's start.
 func (c *Conversation) Grace() time.Duration {
+	least := 100 * time.Millisecond
+	if c.opts.Thorough {
+		least = time.Second
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return min(max(100*time.Millisecond, 3*c.slowest), 2*time.Second)
+	return min(max(least, 3*c.slowest), 2*time.Second)
 }
 
 // Stderr returns the last bytes that the server wrote to stderr, at most n.

@@ -26,6 +26,12 @@ type Options struct {
 	// StartTimeout bounds the wait for the answer to initialize, the
 	// server's start included; default 8 s.
 	StartTimeout time.Duration
+	// Thorough waits longer for what may come late: for who tries again what
+	// was seen once.
+	Thorough bool
+	// Pace is shared with other conversations with the same server; nil for
+	// one of its own.
+	Pace *Pace
 	// Patience bounds the steps of the shutdown; default 2 s for the exit after
 	// its input was closed, and 1 s after SIGTERM.
 	Patience transport.Patience
@@ -59,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Patience == (transport.Patience{}) {
 		o.Patience = transport.Patience{AfterClose: 2 * time.Second, AfterTerm: time.Second}
+	}
+	if o.Pace == nil {
+		o.Pace = &Pace{}
 	}
 	if o.Idle == nil {
 		o.Idle = func() func() { return func() {} }

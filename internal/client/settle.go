@@ -63,7 +63,7 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	}
 	stopped := false
 	r := replyTo(id, func(answers func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.Await(ctx, from, func(e *transcript.Event) bool {
+		return c.awaitOwed(ctx, from, func(e *transcript.Event) bool {
 			stopped = stop(e)
 			return stopped || e.Seq >= behind && answers(e)
 		})
@@ -73,6 +73,9 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	}
 	r.Sent = c.sent(behind, frame)
 	c.measure(r)
+	if c.opts.Thorough && errors.Is(r.Err, ErrUnanswered) {
+		c.opts.Pace.miss()
+	}
 	return fenceError(r)
 }
 

@@ -24,14 +24,18 @@ func (c *Conversation) Request(id wire.ID, method string, params map[string]any)
 }
 
 // AskTogether sends requests in one write where the transport has such a
-// thing, and waits for all answers, as long as the conversation's timeout
-// allows for them together. The replies are in the order of the requests. A
-// frame that is no request is a defect of the caller, so it panics.
+// thing, and waits for all answers. Each has the conversation's timeout from
+// the moment on that those before it were answered, as a server may serve one
+// after the other; when one was waited for in vain, those behind it have only
+// the grace left. The replies are in the order of the requests. A frame that
+// is no request is a defect of the caller, so it panics.
 func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*Reply {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, ErrUnanswered)
-	defer cancel()
+	owed := c.opts.Pace.limit(c.opts.Timeout)
+	limit := owed
 	from := c.Record.Len()
-	sendErr := c.link.Send(ctx, requests...)
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+	sendErr := c.link.Send(bounded, requests...)
+	cancel()
 	replies := make([]*Reply, 0, len(requests))
 	for _, frame := range requests {
 		if sendErr != nil {
@@ -39,9 +43,16 @@ func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*R
 			continue
 		}
 		id := wire.Parse(frame).Messages[0].ID
-		r := c.AwaitReply(ctx, from, id)
+		bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+		r := c.AwaitReply(bounded, from, id)
+		cancel()
 		r.Sent = c.sentWith(from, id)
-		c.gaveUp(r)
+		if !r.Answered() {
+			limit = c.Grace()
+		}
+		if owed == c.opts.Timeout {
+			c.gaveUp(r)
+		}
 		replies = append(replies, r)
 	}
 	return replies

@@ -161,7 +161,7 @@ func (a *attempt) unit(last bool) *unit {
 	case !origin.shares:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}}
 	case a.during == nil || last:
-		return &unit{revision: a.revision, cases: origin.cases, shares: true}
+		return &unit{revision: a.revision, cases: origin.cases, shares: true, stocks: true}
 	default:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, shares: true}
 	}

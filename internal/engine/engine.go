@@ -105,6 +105,10 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	}
 	r := &run{o: o, started: time.Now()}
 	r.gate = newGate(o.Jobs)
+	r.paces = map[spec.Revision]*client.Pace{}
+	for _, rev := range spec.HandshakeRevisions() {
+		r.paces[rev] = &client.Pace{}
+	}
 	defer r.gate.drain()
 	if err := r.probe(ctx); err != nil {
 		return nil, err

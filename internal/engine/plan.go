@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // plan makes units of the selected cases that apply.
@@ -29,7 +30,7 @@ func (r *run) plan() {
 		}
 		for i := range r.o.Cases {
 			c := &r.o.Cases[i]
-			if !wanted[i] || r.handshakeFails != "" || r.missing(c, rev) != "" {
+			if !wanted[i] || r.blocked(rev) != "" || r.missing(c, rev) != "" {
 				continue
 			}
 			r.tally.add(c.Area())
@@ -49,6 +50,14 @@ func (r *run) plan() {
 		}
 	}
 	r.units = slices.Concat(r.units, waiting, own, exclusive)
+}
+
+// blocked returns why no case can be run in the revision, or "".
+func (r *run) blocked(rev spec.Revision) string {
+	if r.handshakeFails != "" {
+		return r.handshakeFails
+	}
+	return r.deaf[rev]
 }
 
 // missing returns why the case does not apply to what the server offers.
@@ -153,7 +162,7 @@ func (r *run) closeShared() {
 func (u *unit) deviations(c *suite.Case) int {
 	n := 0
 	for _, s := range u.said {
-		if s.by == c && s.Deviation != nil {
+		if s.by == c && s.Deviation != nil && s.Deviation.Outcome(spec.Requirements().Lookup(s.Requirement), u.revision) > verdict.Note {
 			n++
 		}
 	}

@@ -61,7 +61,9 @@ func (r *run) ask(ctx context.Context, revisions []spec.Revision) []*probed {
 
 func (r *run) askOne(ctx context.Context, rev spec.Revision) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
-	p.conv, p.err = r.dial(ctx, r.o.clientOptions(rev))
+	co := r.o.clientOptions(rev)
+	co.Pace = r.paces[rev]
+	p.conv, p.err = r.dial(ctx, co)
 	if p.err != nil {
 		return p
 	}
@@ -129,6 +131,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 	}
 	r.stock = map[spec.Revision]*inventory.Inventory{}
 	r.shared = map[spec.Revision]*sharedConversation{}
+	r.deaf = map[spec.Revision]string{}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, p := range results {
@@ -136,9 +139,16 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 			continue
 		}
 		wg.Go(func() {
-			stock := inventory.Take(ctx, p.conv, r.o.Policy)
+			why := deaf(ctx, p.conv)
+			stock := inventory.Empty()
+			if why == "" {
+				stock = inventory.Take(ctx, p.conv, r.o.Policy)
+			}
 			mu.Lock()
 			defer mu.Unlock()
+			if why != "" {
+				r.deaf[p.revision] = why
+			}
 			r.stock[p.revision] = stock
 			r.shared[p.revision] = &sharedConversation{conv: p.conv}
 		})
@@ -165,7 +175,7 @@ func (r *run) stockAlone(ctx context.Context) {
 		pass := r.gate.enter(true)
 		stock := inventory.Empty()
 		if conv, err := r.dial(ctx, r.o.clientOptions(rev)); err == nil {
-			if conv.Handshake(ctx) == nil {
+			if conv.Handshake(ctx) == nil && deaf(ctx, conv) == "" {
 				stock = inventory.Take(ctx, conv, r.o.Policy)
 			}
 			r.end(conv, probing)

@@ -174,8 +174,8 @@ func (r *run) opinions() map[string]opinion {
 	}
 	for _, p := range r.casePairs {
 		key := p.judge + " " + p.requirement.ID + " " + string(p.revision)
-		if r.handshakeFails != "" {
-			out[key] = opinion{verdict.Blocked, r.handshakeFails}
+		if reason := r.blocked(p.revision); reason != "" {
+			out[key] = opinion{verdict.Blocked, reason}
 		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out[key] = opinion{verdict.NotApplicable, reason}
 		} else {

@@ -33,6 +33,9 @@ type run struct {
 	// handshakeFails says why no handshake came about in any revision; the
 	// rules then judge the attempt, and every case is blocked.
 	handshakeFails string
+	// deaf says of revisions why nothing can be asked after the handshake;
+	// the rules then judge the attempt, and every case is blocked.
+	deaf map[spec.Revision]string
 	// paces are those of the revisions; what is tried again has its own.
 	paces map[spec.Revision]*client.Pace
 
@@ -143,6 +146,7 @@ type opener struct {
 	pass     *pass
 	shared   *sharedConversation
 	pace     *client.Pace
+	thorough bool
 
 	mu    sync.Mutex
 	convs []*client.Conversation
@@ -161,6 +165,7 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	if co.Pace == nil {
 		co.Pace = o.pace
 	}
+	co.Thorough = o.thorough
 	conv, err := o.r.dial(ctx, co)
 	if err != nil {
 		return nil, fmt.Errorf("the server could not be started: %w", err)
@@ -199,7 +204,18 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if err := conv.Handshake(ctx); err != nil {
 		return nil, err
 	}
+	if why := deaf(ctx, conv); why != "" {
+		return nil, errors.New(why)
+	}
 	return conv, nil
+}
+
+// deaf returns why nothing can be asked of a server after the handshake, or "".
+func deaf(ctx context.Context, conv *client.Conversation) string {
+	if r := conv.Ask(ctx, conv.Harmless(), nil); r.Err != nil && !errors.Is(r.Err, client.ErrCut) {
+		return "the first request after the handshake, a " + conv.Harmless() + ", did not get its answer: " + r.Err.Error()
+	}
+	return ""
 }
 
 // caseTime bounds a case: far more than any needs whose server answers.

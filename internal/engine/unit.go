@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -19,7 +20,8 @@ type unit struct {
 	cases    []*suite.Case
 	shares   bool // begins with the shared conversation, even without cases
 	alone    bool // no other server lives meanwhile
-	repeats  bool // it tries findings again
+	repeats  bool // it tries findings again, and so owes every request its full time
+	stocks   bool // it takes stock first, as the probe did in the conversation that cases share
 	// again is the case in which they were seen, nil for none.
 	again *suite.Case
 
@@ -48,13 +50,20 @@ const caseMark = "case "
 // all its servers are gone and the rules have judged.
 func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each func(*suite.Case), after func()) {
 	pass := r.gate.enter(u.alone)
-	o := &opener{r: r, revision: u.revision, pass: pass, shared: shared}
+	pace := &client.Pace{}
+	if !u.repeats {
+		pace = r.paces[u.revision]
+	}
+	o := &opener{r: r, revision: u.revision, pass: pass, shared: shared, pace: pace, thorough: u.repeats}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
 		shared.conv.SetIdle(pass.idle)
 	}
 	if u.shares {
-		_, _ = o.Shared(ctx) // what goes wrong here, the rules and the cases see
+		conv, err := o.Shared(ctx) // what goes wrong here, the rules and the cases see
+		if err == nil && u.stocks {
+			inventory.Take(ctx, conv, r.o.Policy)
+		}
 	}
 	env := suite.Env{Revision: u.revision, Transport: r.o.Dialer.Transport(), Spoken: r.revisions, Inventory: r.stock[u.revision], Opener: o}
 	for _, c := range u.cases {

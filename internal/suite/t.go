@@ -117,6 +117,10 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	if err != nil {
 		panic(Stop{verdict.Blocked, err.Error()})
 	}
+	// What a case before this one did to the server is not this one's finding.
+	if r := c.Ask(ctx, c.Harmless(), nil); r.Err != nil {
+		t.GiveUp("the server that the case shares with others answers nothing any more: " + r.Err.Error())
+	}
 	return c
 }
 
@@ -125,6 +129,9 @@ func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	c := t.Open(ctx, o)
 	if err := c.Handshake(ctx); err != nil {
 		panic(Stop{verdict.Blocked, err.Error()})
+	}
+	if err := c.Fence(ctx); err != nil {
+		panic(Stop{verdict.Blocked, "after the handshake the server answers nothing: " + err.Error()})
 	}
 	return c
 }

@@ -59,6 +59,18 @@ func TestMisbehaviour(t *testing.T) {
 			}),
 			Want: []string{"base.meta-foreign-keys-accepted: A request is refused for the metadata attached to it. (note)"},
 		},
+		{Name: "long request answered", Case: "messages.long", Kept: []string{"base.request-answered"}},
+		{
+			Name: "long request dropped", Case: "messages.long", Seams: incoming(onLong(swallow)),
+			Want: []string{"base.request-answered: A long request is not answered. (warning)"},
+		},
+		{Name: "long request deadly", Case: "messages.long", Seams: incoming(onLong(die))}, // a rule's business
+		{Name: "long request refused", Case: "messages.long", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+			if len(c.Params) > 64<<10 {
+				return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "too long"}
+			}
+			return next(c)
+		}), Kept: []string{"base.request-answered"}},
 	} {
 		m.Try(t, messages.Cases())
 	}
@@ -216,6 +228,16 @@ func onDamaged(f func([]byte) refserver.Verdict) arrival {
 		}
 		return refserver.Pass(raw)
 	})
+}
+
+// onLong takes lines of more than 64 KiB.
+func onLong(f func([]byte) refserver.Verdict) arrival {
+	return func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		if len(raw) > 64<<10 {
+			return f(raw)
+		}
+		return refserver.Pass(raw)
+	}
 }
 
 func swallow([]byte) refserver.Verdict    { return refserver.Swallow() }

@@ -14,7 +14,7 @@ const burstSize = 20
 
 func burst(ctx context.Context, t *suite.T) {
 	c := listening(ctx, t)
-	pings := make([][]byte, burstSize)
+	pings := make([][]byte, c.Burst(burstSize))
 	for i := range pings {
 		pings[i] = c.Request(c.NewID(), spec.MethodPing, nil)
 	}

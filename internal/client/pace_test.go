@@ -1,0 +1,72 @@
+package client
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// TestPace: a deaf server costs the whole timeout once, and only what was
+// waited for that long is given up on.
+func TestPace(t *testing.T) {
+	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+		for i, want := range []time.Duration{DefaultTimeout, leastWait, leastWait} {
+			began := time.Now()
+			if r := c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) {
+				t.Errorf("the reply is %+v", r)
+			}
+			if took := time.Since(began); took != want {
+				t.Errorf("request %d was waited for %v, not %v", i, took, want)
+			}
+		}
+		if of := gaveUpOn(c); len(of) != 1 {
+			t.Errorf("given up on %v; want the first request alone", of)
+		}
+	})
+}
+
+// TestStrayEndsTheWait: an answer with another id is not waited for again,
+// unless it may be that of another request.
+func TestStrayEndsTheWait(t *testing.T) {
+	stray := func(s *scripted, m *wire.Message) {
+		s.say(wire.NewResult(wire.StringID("stray"), nil))
+		s.later(time.Second, func() { s.say(wire.NewResult(m.ID, nil)) })
+	}
+	inBubble(t, Options{}, stray, func(t *testing.T, c *Conversation, _ *scripted) {
+		began := time.Now()
+		if r := c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) || time.Since(began) != c.Grace() {
+			t.Errorf("after %v the reply is %+v", time.Since(began), r)
+		}
+	})
+	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
+		if m.ID.Same(wire.IntID(2)) { // both are waited for by now
+			s.say(wire.NewResult(wire.StringID("stray"), nil))
+		}
+		s.later(time.Second, func() { s.say(wire.NewResult(m.ID, nil)) })
+	}, func(t *testing.T, c *Conversation, _ *scripted) {
+		both := make(chan *Reply, 2)
+		for range 2 {
+			go func() { both <- c.Ask(t.Context(), "ping", nil) }()
+		}
+		for range 2 {
+			if r := <-both; !r.Succeeded() {
+				t.Errorf("the reply is %+v", r)
+			}
+		}
+	})
+}
+
+func TestBurst(t *testing.T) {
+	c := &Conversation{opts: Options{}.withDefaults()}
+	for _, b := range []struct {
+		slowest time.Duration
+		want    int
+	}{{0, 64}, {time.Millisecond, 64}, {200 * time.Millisecond, 20}, {3 * time.Second, 4}} {
+		c.slowest = b.slowest
+		if got := c.Burst(64); got != b.want {
+			t.Errorf("at %v a request: %d requests, not %d", b.slowest, got, b.want)
+		}
+	}
+}
