@@ -151,6 +151,8 @@ func answerFaults() []Fault {
 		breaks("base.request-answered/with-meta", "requests with _meta are not answered", unanswered("", func(c *refserver.Call) bool {
 			return c.Method != spec.MethodInitialize && wire.At(c.Params, "/_meta") != nil
 		})),
+		breaks("base.request-answered/long-dropped", "what is longer than 64 KiB is dropped",
+			incoming(func(_ *refserver.Session, f *wire.Frame) bool { return len(f.Raw) > 64<<10 }, swallows)),
 
 		breaks("base.response-once/twice", "every answer comes twice", Outgoing(Answers(), again)),
 		breaks("base.response-once/errors-twice", "every error comes twice", Outgoing(replies(), again)),

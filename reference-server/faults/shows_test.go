@@ -112,7 +112,7 @@ func conversations(r spec.Revision) []conversation {
 	ping := func(id string) string { return request(id, "ping", "") }
 	out := []conversation{
 		// ids, params, what is no request
-		{answers: 27, chunks: []string{
+		{answers: 28, chunks: []string{
 			open(all), ping("0") + ping(`""`) + ping(`"7"`), ping("4294967297") + ping(`"LongMixedCase"`) + ping("9007199254740993") + ping("1.0"),
 			ping("1.5"), ping("true"), ping("{}"), ping("null"),
 			request("2", "ping", "{}"), request("3", "ping", `{"_meta":{"x":1}}`), request("4", "com.example/none", ""), request("5", "shutdown", ""), request("6", "exit", ""),
@@ -120,6 +120,7 @@ func conversations(r spec.Revision) []conversation {
 			line(`{"jsonrpc":"2.0","method":"notifications/com.example.none"}`), line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}`),
 			line(`{"jsonrpc":"2.0","id":"unasked","result":{}}`),
 			initialize(string(r), "{}"), ping("11"), ping("12"), request("13", "tools/call", ""), request("14", "prompts/get", "{}"), request("15", "resources/read", "{}"), ping("16"),
+			request("17", "ping", `{"_meta":{"x":"`+strings.Repeat("x", 64<<10)+`"}}`),
 		}},
 		// the features
 		{answers: 16, chunks: []string{
