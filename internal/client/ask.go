@@ -71,6 +71,7 @@ func (c *Conversation) Try(ctx context.Context, method string, params map[string
 func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
 	defer cancel()
+	defer c.owe()()
 	from := c.Record.Len()
 	if err := c.link.Send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(err)}
@@ -82,14 +83,19 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 	return r
 }
 
+// owe counts a request that is about to be sent, and waited for, until the
+// function that it returns is called.
+func (c *Conversation) owe() (done func()) {
+	c.waiting.Add(1)
+	return func() { c.waiting.Add(-1) }
+}
+
 // awaitOwed is Await for an answer that is owed. A response with an id that
 // nobody sent is most likely that answer, come back with another id, when no
 // other is waited for: then the right one has only the grace left to come.
 func (c *Conversation) awaitOwed(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	c.waiting.Add(1)
-	defer c.waiting.Add(-1)
 	var grace *time.Timer
 	defer func() {
 		if grace != nil {

@@ -55,6 +55,7 @@ func (c *Conversation) SettleFor(ctx context.Context, from int, match func(*tran
 func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.fenceTime(), ErrUnanswered)
 	defer cancel()
+	defer c.owe()()
 	id := c.NewID()
 	frame := c.Request(id, c.Harmless(), nil)
 	behind := c.Record.Len()

@@ -118,8 +118,11 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 		panic(Stop{verdict.Blocked, err.Error()})
 	}
 	// What a case before this one did to the server is not this one's finding.
-	if r := c.Ask(ctx, c.Harmless(), nil); r.Err != nil {
-		t.GiveUp("the server that the case shares with others answers nothing any more: " + r.Err.Error())
+	// The cases on ping see for themselves.
+	if t.Case.Area() != "ping" {
+		if r := c.Ask(ctx, c.Harmless(), nil); r.Err != nil {
+			t.GiveUp("the server that the case shares with others answers nothing any more: " + r.Err.Error())
+		}
 	}
 	return c
 }
@@ -130,8 +133,10 @@ func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	if err := c.Handshake(ctx); err != nil {
 		panic(Stop{verdict.Blocked, err.Error()})
 	}
-	if err := c.Fence(ctx); err != nil {
-		panic(Stop{verdict.Blocked, "after the handshake the server answers nothing: " + err.Error()})
+	if c.Fence(ctx) != nil { // one request may get lost
+		if err := c.Fence(ctx); err != nil {
+			panic(Stop{verdict.Blocked, "after the handshake the server answers nothing: " + err.Error()})
+		}
 	}
 	return c
 }

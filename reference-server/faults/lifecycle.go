@@ -55,10 +55,10 @@ func lifecycleFaults() []Fault {
 			return next(c)
 		})),
 		breaks("lifecycle.serves-after-initialized/lists-silent", "the lists are never answered", unanswered("", func(c *refserver.Call) bool { return isList(c) && c.Revision != "" })),
-		breaksAfresh("lifecycle.serves-after-initialized/deaf", "after initialized nothing is answered any more", func() refserver.Seams {
+		breaksAfresh("ping.responds/deaf-after-initialized", "after initialized nothing is answered any more", func() refserver.Seams {
 			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
 		}),
-		breaks("lifecycle.serves-after-initialized/dies", "initialized ends the process", onceReady(func(s *refserver.Session) { s.Exit(1) })),
+		breaks("base.request-answered/first-request-ends", "the first request after initialized ends the process", dies("", func(c *refserver.Call) bool { return c.Revision != "" && c.Method != spec.MethodInitialize })),
 
 		breaks("lifecycle.no-requests-before-initialized/roots", "roots/list is asked right after initialize",
 			asksEarly(func(s *refserver.Session) (string, any) { return spec.MethodRootsList, nil })),
@@ -83,7 +83,7 @@ func lifecycleFaults() []Fault {
 			unanswered(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/capabilities") == nil })),
 		breaks("lifecycle.error-cases-prepared/dies-without-client-info", "initialize without clientInfo ends the process",
 			dies(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/clientInfo") == nil })),
-		breaksAfresh("lifecycle.error-cases-prepared/deaf-while-waiting", "while a request of its own is unanswered nothing is answered", func() refserver.Seams {
+		breaksAfresh("ping.responds/deaf-while-waiting", "while a request of its own is unanswered nothing is answered", func() refserver.Seams {
 			return refserver.Seams{
 				Patience: patient,
 				Notified: func(n *refserver.Note, next func(*refserver.Note)) {
