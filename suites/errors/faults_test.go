@@ -199,6 +199,9 @@ func onMalformed(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdic
 			m := frame.Messages[0]
 			version, _ := wire.Text(m.Member("jsonrpc"))
 			sound := m.Kind == wire.Notification || m.Kind == wire.Request && (m.ID.IsString() || m.ID.IsInteger())
+			if m.Kind == wire.Response { // the client answers what it was asked, which is no fault of its own
+				return refserver.Pass(raw)
+			}
 			if sound && m.Method != "" && version == "2.0" && m.Params().Kind() != '"' {
 				return refserver.Pass(raw)
 			}
