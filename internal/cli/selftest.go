@@ -133,5 +133,8 @@ func (a *app) printMatrix(results []selftest.Result, verbose bool) (bad int) {
 		}
 	}
 	fmt.Fprintln(a.Out)
+	if sums[selftest.NotYet] > 0 {
+		fmt.Fprintln(a.Out, "not yet: no check judges these requirements so far; mcp-conform list --coverage tells why")
+	}
 	return bad
 }

@@ -255,17 +255,13 @@ func (c *Conversation) took(d time.Duration) {
 
 // Grace is how long the absence of something must last before it is believed:
 // three times the slowest answer of this server to a single request so far,
-// within 100 ms (a second, when thorough) and 2 s. The answers to initialize,
-// and to the server/discover that opens a conversation, do not count, for they
-// include the server's start.
+// within Options.LeastGrace and 2 s. The answers to initialize, and to the
+// server/discover that opens a conversation, do not count, for they include
+// the server's start.
 func (c *Conversation) Grace() time.Duration {
-	least := 100 * time.Millisecond
-	if c.opts.Thorough {
-		least = time.Second
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return min(max(least, 3*c.slowest), 2*time.Second)
+	return min(max(c.opts.LeastGrace, 3*c.slowest), 2*time.Second)
 }
 
 // Stderr returns the last bytes that the server wrote to stderr, at most n.

@@ -26,9 +26,11 @@ type Options struct {
 	// StartTimeout bounds the wait for the answer to initialize, the
 	// server's start included; default 8 s.
 	StartTimeout time.Duration
-	// Thorough waits longer for what may come late: for who tries again what
-	// was seen once.
+	// Thorough waits for a fence as long as for any request: for who tries
+	// again what was seen once.
 	Thorough bool
+	// LeastGrace is the shortest grace, see Grace; default 100 ms.
+	LeastGrace time.Duration
 	// Pace is shared with other conversations with the same server; nil for
 	// one of its own.
 	Pace *Pace
@@ -65,6 +67,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Patience == (transport.Patience{}) {
 		o.Patience = transport.Patience{AfterClose: 2 * time.Second, AfterTerm: time.Second}
+	}
+	if o.LeastGrace <= 0 {
+		o.LeastGrace = 100 * time.Millisecond
 	}
 	if o.Pace == nil {
 		o.Pace = &Pace{}

@@ -128,7 +128,7 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 			break
 		}
 		u := a.unit(i == maxTries-1)
-		u.alone, u.repeats, u.again = alone, true, a.during
+		u.alone, u.repeats, u.again = alone, i+1, a.during
 		done := make(chan struct{})
 		u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
 		<-done

@@ -32,7 +32,7 @@ func (u *unit) occasion() string {
 	} else if !u.shares {
 		name = u.cases[0].ID
 	}
-	if u.repeats {
+	if u.repeats > 0 {
 		name += "-again"
 	}
 	return name

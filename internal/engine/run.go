@@ -146,7 +146,7 @@ type opener struct {
 	pass     *pass
 	shared   *sharedConversation
 	pace     *client.Pace
-	thorough bool
+	again    int // which try this is to see something again, from 1; 0 for none
 
 	mu    sync.Mutex
 	convs []*client.Conversation
@@ -165,7 +165,10 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	if co.Pace == nil {
 		co.Pace = o.pace
 	}
-	co.Thorough = o.thorough
+	co.Thorough, co.LeastGrace = o.again > 0, 0
+	if o.again > 1 { // what did not come back at once may come late
+		co.LeastGrace = time.Second
+	}
 	conv, err := o.r.dial(ctx, co)
 	if err != nil {
 		return nil, fmt.Errorf("the server could not be started: %w", err)

@@ -20,7 +20,7 @@ type unit struct {
 	cases    []*suite.Case
 	shares   bool // begins with the shared conversation, even without cases
 	alone    bool // no other server lives meanwhile
-	repeats  bool // it tries findings again, and so owes every request its full time
+	repeats  int  // which try to see findings again this is, from 1, and so owes every request its full time; 0 for none
 	stocks   bool // it takes stock first, as the probe did in the conversation that cases share
 	// again is the case in which they were seen, nil for none.
 	again *suite.Case
@@ -51,10 +51,10 @@ const caseMark = "case "
 func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each func(*suite.Case), after func()) {
 	pass := r.gate.enter(u.alone)
 	pace := &client.Pace{}
-	if !u.repeats {
+	if u.repeats == 0 {
 		pace = r.paces[u.revision]
 	}
-	o := &opener{r: r, revision: u.revision, pass: pass, shared: shared, pace: pace, thorough: u.repeats}
+	o := &opener{r: r, revision: u.revision, pass: pass, shared: shared, pace: pace, again: u.repeats}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
 		shared.conv.SetIdle(pass.idle)
