@@ -31,6 +31,9 @@ func TestScripts(t *testing.T) {
 			if testing.Short() && filepath.Base(dir) != "usage" {
 				t.Skip("starts servers")
 			}
+			if raceDetector && filepath.Base(dir) == "badinput" {
+				t.Skip("is about time and memory")
+			}
 			testscript.Run(t, testscript.Params{
 				Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){"again": again},

@@ -2,5 +2,4 @@
 
 package cli
 
-// memoryFactor is what the race detector takes on top.
-const memoryFactor = 4
+const raceDetector = true
