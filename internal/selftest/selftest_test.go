@@ -34,7 +34,7 @@ func TestOutcomes(t *testing.T) {
 		{selftest.Killed, fault(t, id, func(*faults.Fault) {})},
 		{selftest.Survived, fault(t, id, func(f *faults.Fault) { f.Seams = func() refserver.Seams { return refserver.Seams{} } })},
 		{selftest.MisAttributed, fault(t, id, func(f *faults.Fault) { f.Requirement = "ping.not-excessive" })},
-		{selftest.FalseAlarm, fault(t, id, func(f *faults.Fault) { f.Legal = true })},
+		{selftest.FalseAlarm, fault(t, id, func(f *faults.Fault) { f.Legal, f.Requirement = true, "" })},
 		{selftest.Silent, fault(t, id, func(f *faults.Fault) {
 			f.Legal, f.Seams = true, func() refserver.Seams { return refserver.Seams{} }
 		})},

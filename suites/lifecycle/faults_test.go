@@ -46,14 +46,6 @@ func TestFaults(t *testing.T) {
 
 		{"a declared list never answered", "lifecycle.serves", refuse(spec.MethodPromptsList, refserver.Unanswered),
 			[]string{"lifecycle.serves-after-initialized: A list of a declared capability is not answered after initialized. (warning)"}},
-		{"ended by initialized", "lifecycle.serves", func() refserver.Seams {
-			return refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
-				if n.Method == spec.MethodInitialized {
-					n.Session.Exit(1)
-				}
-				next(n)
-			}}
-		}, []string{"lifecycle.serves-after-initialized: The server ends after initialized. (warning)"}},
 
 		{"undeclared and unknown", "lifecycle.undeclared-capabilities", undeclaring(unknown), nil},
 		{"undeclared and refused otherwise", "lifecycle.undeclared-capabilities", undeclaring(no),
