@@ -24,7 +24,7 @@ type Options struct {
 	// Timeout bounds the wait for an answer; default 10 s.
 	Timeout time.Duration
 	// StartTimeout bounds the wait for the answer to initialize, the
-	// server's start included; default 8 s.
+	// server's start included; default 7 s.
 	StartTimeout time.Duration
 	// Thorough waits for a fence as long as for any request: for who tries
 	// again what was seen once.
@@ -49,7 +49,7 @@ type Options struct {
 // The defaults of Options.
 const (
 	DefaultTimeout      = 10 * time.Second
-	DefaultStartTimeout = 8 * time.Second
+	DefaultStartTimeout = 7 * time.Second
 )
 
 func (o Options) withDefaults() Options {
