@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -65,21 +66,28 @@ func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 
 func (m Misbehaviour) report(t *testing.T, cases []suite.Case) *verdict.Report {
 	t.Helper()
-	chosen := slices.DeleteFunc(slices.Clone(cases), func(c suite.Case) bool { return c.ID != m.Case })
-	if len(chosen) != 1 {
-		t.Fatalf("there is no case %s", m.Case)
-	}
 	rev := m.Revision
 	if rev == "" {
 		rev = spec.V20251125
 	}
+	return runCase(t, cases, m.Case, rev, nil, 2*time.Second, m.dialer())
+}
+
+// runCase runs the case with the given id in one revision.
+func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer) *verdict.Report {
+	t.Helper()
+	chosen := slices.DeleteFunc(slices.Clone(cases), func(c suite.Case) bool { return c.ID != id })
+	if len(chosen) != 1 {
+		t.Fatalf("there is no case %s", id)
+	}
 	report, err := engine.Run(t.Context(), engine.Options{
-		Dialer:       m.dialer(),
+		Dialer:       d,
 		Cases:        chosen,
+		Rules:        judges,
 		Revisions:    []spec.Revision{rev},
 		Policy:       inventory.CallAll,
 		Timeout:      time.Second,
-		StartTimeout: 2 * time.Second,
+		StartTimeout: start,
 		Unconfirmed:  true,
 	})
 	if err != nil {

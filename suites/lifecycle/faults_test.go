@@ -2,21 +2,11 @@ package lifecycle_test
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
@@ -32,7 +22,7 @@ func TestFaults(t *testing.T) {
 	no := &fail{Code: spec.CodeInvalidRequest, Message: "no"}
 	unknown := &fail{Code: spec.CodeMethodNotFound, Message: "no such method"}
 	refuse := func(method string, err *fail) func() refserver.Seams {
-		return handles(func(c *call, next chain) (any, *fail) {
+		return suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == method {
 				return nil, err
 			}
@@ -88,32 +78,32 @@ func TestFaults(t *testing.T) {
 			[]string{"lifecycle.error-cases-prepared: After a deficient initialize one that is sound is not answered. (warning)"}},
 
 		{"all is well: unregulated", "lifecycle.unregulated", nothing, nil},
-		{"ended by an early request", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+		{"ended by an early request", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				c.Session.Exit(1)
 				return nil, refserver.Unanswered
 			}
 			return next(c)
 		}), []string{"lifecycle.request-before-initialize: A request before initialize ends the server. (note)"}},
-		{"an early request served", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+		{"an early request served", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				return map[string]any{"tools": []any{}}, nil
 			}
 			return next(c)
 		}), nil},
-		{"an early request met with silence", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+		{"an early request met with silence", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				return nil, refserver.Unanswered
 			}
 			return next(c)
 		}), nil},
-		{"shutdown served", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+		{"shutdown served", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == "shutdown" {
 				return map[string]any{}, nil
 			}
 			return next(c)
 		}), []string{"lifecycle.no-shutdown-message: A request named shutdown or exit is served. (warning)"}},
-		{"exit ends the server", "lifecycle.unregulated", handles(func(c *call, next chain) (any, *fail) {
+		{"exit ends the server", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == "exit" {
 				c.Session.Exit(0)
 				return nil, refserver.Unanswered
@@ -166,7 +156,7 @@ func with(v any, pairs ...any) map[string]any {
 
 // undeclaring declares nothing, and answers lists with err unless it is nil.
 func undeclaring(err *fail) func() refserver.Seams {
-	return handles(func(c *call, next chain) (any, *fail) {
+	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
 		switch c.Method {
 		case spec.MethodInitialize:
 			result, failed := next(c)
@@ -181,7 +171,7 @@ func undeclaring(err *fail) func() refserver.Seams {
 }
 
 func onUnknownCapability(f func(*call, chain) (any, *fail)) func() refserver.Seams {
-	return handles(func(c *call, next chain) (any, *fail) {
+	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
 		if c.Method == spec.MethodInitialize && wire.At(c.Params, "/capabilities/x-unknown") != nil {
 			return f(c, next)
 		}
@@ -190,7 +180,7 @@ func onUnknownCapability(f func(*call, chain) (any, *fail)) func() refserver.Sea
 }
 
 func onDeficient(f func(*call, chain) (any, *fail)) func() refserver.Seams {
-	return handles(func(c *call, next chain) (any, *fail) {
+	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
 		if c.Method == spec.MethodInitialize && (wire.At(c.Params, "/capabilities") == nil || wire.At(c.Params, "/clientInfo") == nil) {
 			return f(c, next)
 		}
@@ -199,7 +189,7 @@ func onDeficient(f func(*call, chain) (any, *fail)) func() refserver.Seams {
 }
 
 func onSecond(f func(*call) (any, *fail)) func() refserver.Seams {
-	return handles(func(c *call, next chain) (any, *fail) {
+	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
 		if c.Method == spec.MethodInitialize && c.Revision != "" {
 			return f(c)
 		}
@@ -267,34 +257,6 @@ func deafAfterRefusals(n int) func() refserver.Seams {
 	}
 }
 
-// findings runs the case alone against a reference server with the fault.
-func findings(t *testing.T, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
-	t.Helper()
-	cases := slices.DeleteFunc(lifecycle.Cases(), func(c suite.Case) bool { return c.ID != id })
-	if len(cases) != 1 {
-		t.Fatalf("there is no case %s", id)
-	}
-	report, err := engine.Run(t.Context(), engine.Options{
-		Dialer:       suitetest.Reference(refserver.Options{Seams: seams}),
-		Cases:        cases,
-		Rules:        rules.All(),
-		Revisions:    []spec.Revision{rev},
-		Policy:       inventory.CallAll,
-		Timeout:      time.Second,
-		StartTimeout: time.Second,
-		Unconfirmed:  true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range report.Verdicts {
-		if v.Outcome == verdict.HarnessError {
-			t.Errorf("%s: %s", v.Requirement, v.Reason)
-		}
-	}
-	return report.Findings
-}
-
 // fault is a way to misbehave, and what is to be said of it: nothing where it
 // is permitted, and no more than that.
 type fault struct {
@@ -304,24 +266,5 @@ type fault struct {
 }
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
-	t.Run(f.name, func(t *testing.T) {
-		t.Parallel()
-		var got []string
-		for _, d := range findings(t, f.judge, rev, f.seams()) {
-			if area, _, _ := strings.Cut(d.Requirement, "."); f.want != nil && area == "base" {
-				continue // what goes wrong here may break the general rules, too
-			}
-			t.Logf("%s: seen %s", d.Requirement, d.Seen)
-			got = append(got, d.Requirement+": "+d.Summary+" ("+d.Outcome.String()+")")
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(f.want, got); diff != "" {
-			t.Errorf("findings (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// handles returns seams that wrap the handling of requests.
-func handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
-	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+	suitetest.TryRuled(t, lifecycle.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }

@@ -1,21 +1,11 @@
 package ping_test
 
 import (
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/suites/ping"
 )
@@ -32,34 +22,34 @@ func TestFaults(t *testing.T) {
 	)
 	no := &refserver.Error{Code: spec.CodeInternal, Message: "no"}
 	for _, f := range []fault{
-		{"all is well: shapes", "ping.shapes", handles(onPing(nil)), nil},
-		{"all is well: burst", "ping.burst", handles(onPing(nil)), nil},
-		{"all is well: busy", "ping.while-busy", handles(onPing(nil)), nil},
-		{"all is well: handshake", "ping.during-handshake", handles(onPing(nil)), nil},
-		{"a lone _meta is permitted", "ping.shapes", handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+		{"all is well: shapes", "ping.shapes", suitetest.Handles(onPing(nil)), nil},
+		{"all is well: burst", "ping.burst", suitetest.Handles(onPing(nil)), nil},
+		{"all is well: busy", "ping.while-busy", suitetest.Handles(onPing(nil)), nil},
+		{"all is well: handshake", "ping.during-handshake", suitetest.Handles(onPing(nil)), nil},
+		{"a lone _meta is permitted", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			return map[string]any{"_meta": map[string]any{"com.example/x": 1}}, nil
 		})), nil},
-		{"a result with members", "ping.shapes", handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+		{"a result with members", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			return map[string]any{"pong": true}, nil
 		})), []string{notEmpty}},
-		{"metadata refused", "ping.shapes", handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"metadata refused", "ping.shapes", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if len(c.Params) > len("{}") {
 				return nil, no
 			}
 			return map[string]any{}, nil
 		})), []string{refused}},
-		{"string ids refused", "ping.shapes", handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"string ids refused", "ping.shapes", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.ID.IsString() {
 				return nil, no
 			}
 			return map[string]any{}, nil
 		})), []string{refused}},
-		{"never answered", "ping.shapes", handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+		{"never answered", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			return nil, refserver.Unanswered
 		})), []string{silent}},
 		{"one of many is lost", "ping.burst", func() refserver.Seams {
 			var n atomic.Int32
-			return handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+			return suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 				if n.Add(1) == 7 {
 					return nil, refserver.Unanswered
 				}
@@ -78,19 +68,19 @@ func TestFaults(t *testing.T) {
 				return next(c)
 			}}
 		}, []string{refused}},
-		{"refused before initialize", "ping.during-handshake", handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"refused before initialize", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				return nil, no
 			}
 			return map[string]any{}, nil
 		})), []string{early}},
-		{"unanswered before initialize", "ping.during-handshake", handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"unanswered before initialize", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				return nil, refserver.Unanswered
 			}
 			return map[string]any{}, nil
 		})), []string{earlyMute}},
-		{"the end before initialize hides nothing", "ping.during-handshake", handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
+		{"the end before initialize hides nothing", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				c.Session.Exit(1)
 				return nil, refserver.Unanswered
@@ -111,34 +101,6 @@ func onPing(answer func(*refserver.Call) (any, *refserver.Error)) func(*refserve
 	}
 }
 
-// findings runs the case alone against a reference server with the fault.
-func findings(t *testing.T, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
-	t.Helper()
-	cases := slices.DeleteFunc(ping.Cases(), func(c suite.Case) bool { return c.ID != id })
-	if len(cases) != 1 {
-		t.Fatalf("there is no case %s", id)
-	}
-	report, err := engine.Run(t.Context(), engine.Options{
-		Dialer:       suitetest.Reference(refserver.Options{Seams: seams}),
-		Cases:        cases,
-		Rules:        rules.All(),
-		Revisions:    []spec.Revision{rev},
-		Policy:       inventory.CallAll,
-		Timeout:      time.Second,
-		StartTimeout: time.Second,
-		Unconfirmed:  true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range report.Verdicts {
-		if v.Outcome == verdict.HarnessError {
-			t.Errorf("%s: %s", v.Requirement, v.Reason)
-		}
-	}
-	return report.Findings
-}
-
 // fault is a way to misbehave, and what is to be said of it: nothing where it
 // is permitted, and no more than that.
 type fault struct {
@@ -148,24 +110,5 @@ type fault struct {
 }
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
-	t.Run(f.name, func(t *testing.T) {
-		t.Parallel()
-		var got []string
-		for _, d := range findings(t, f.judge, rev, f.seams()) {
-			if area, _, _ := strings.Cut(d.Requirement, "."); f.want != nil && area == "base" {
-				continue // what goes wrong here may break the general rules, too
-			}
-			t.Logf("%s: seen %s", d.Requirement, d.Seen)
-			got = append(got, d.Requirement+": "+d.Summary+" ("+d.Outcome.String()+")")
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(f.want, got); diff != "" {
-			t.Errorf("findings (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// handles returns seams that wrap the handling of requests.
-func handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
-	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+	suitetest.TryRuled(t, ping.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }

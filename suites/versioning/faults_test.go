@@ -2,17 +2,10 @@ package versioning_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -102,7 +95,7 @@ func TestOnceForAllRevisions(t *testing.T) {
 // onUnknown returns seams that answer initialize with a version that is no
 // handshake revision; f returns the version to offer.
 func onUnknown(f func(c *refserver.Call, asked string) (string, *refserver.Error)) func() refserver.Seams {
-	return handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+	return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)
 		asked, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
 		if f == nil || err != nil || c.Method != spec.MethodInitialize || slices.Contains(spec.HandshakeRevisions(), spec.Revision(asked)) {
@@ -118,34 +111,6 @@ func onUnknown(f func(c *refserver.Call, asked string) (string, *refserver.Error
 	})
 }
 
-// findings runs the case alone against a reference server with the fault.
-func findings(t *testing.T, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
-	t.Helper()
-	cases := slices.DeleteFunc(versioning.Cases(), func(c suite.Case) bool { return c.ID != id })
-	if len(cases) != 1 {
-		t.Fatalf("there is no case %s", id)
-	}
-	report, err := engine.Run(t.Context(), engine.Options{
-		Dialer:       suitetest.Reference(refserver.Options{Seams: seams}),
-		Cases:        cases,
-		Rules:        rules.All(),
-		Revisions:    []spec.Revision{rev},
-		Policy:       inventory.CallAll,
-		Timeout:      time.Second,
-		StartTimeout: time.Second,
-		Unconfirmed:  true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, v := range report.Verdicts {
-		if v.Outcome == verdict.HarnessError {
-			t.Errorf("%s: %s", v.Requirement, v.Reason)
-		}
-	}
-	return report.Findings
-}
-
 // fault is a way to misbehave, and what is to be said of it: nothing where it
 // is permitted, and no more than that.
 type fault struct {
@@ -155,24 +120,5 @@ type fault struct {
 }
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
-	t.Run(f.name, func(t *testing.T) {
-		t.Parallel()
-		var got []string
-		for _, d := range findings(t, f.judge, rev, f.seams()) {
-			if area, _, _ := strings.Cut(d.Requirement, "."); f.want != nil && area == "base" {
-				continue // what goes wrong here may break the general rules, too
-			}
-			t.Logf("%s: seen %s", d.Requirement, d.Seen)
-			got = append(got, d.Requirement+": "+d.Summary+" ("+d.Outcome.String()+")")
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(f.want, got); diff != "" {
-			t.Errorf("findings (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// handles returns seams that wrap the handling of requests.
-func handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
-	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+	suitetest.TryRuled(t, versioning.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }

@@ -1,0 +1,56 @@
+package suitetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// TryRuled runs one case, and all rules on its traffic, against a reference
+// server with the fault. Want lists the findings, each as
+// "requirement: summary (outcome)"; what goes wrong may break the general
+// rules, too, so findings on those count only where nothing is wanted.
+func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		var got []string
+		for _, d := range RuledFindings(t, cases, id, rev, seams()) {
+			if area, _, _ := strings.Cut(d.Requirement, "."); want != nil && area == "base" {
+				continue
+			}
+			t.Logf("%s: seen %s", d.Requirement, d.Seen)
+			got = append(got, d.Requirement+": "+d.Summary+" ("+d.Outcome.String()+")")
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("findings (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// RuledFindings runs one case, and all rules on its traffic, against a
+// reference server with the fault, and returns what was found.
+func RuledFindings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
+	t.Helper()
+	report := runCase(t, cases, id, rev, rules.All(), time.Second, Reference(refserver.Options{Seams: seams}))
+	for _, v := range report.Verdicts {
+		if v.Outcome == verdict.HarnessError {
+			t.Errorf("%s: %s", v.Requirement, v.Reason)
+		}
+	}
+	return report.Findings
+}
+
+// Handles returns seams that wrap the handling of requests.
+func Handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+}
