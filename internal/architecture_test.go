@@ -48,6 +48,11 @@ var layers = []struct {
 	}},
 	{"internal/rules", []string{"internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire"}},
 
+	{"internal/rules/*", []string{
+		"internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
+	}},
+	{"internal/judges", []string{"internal/rules", "internal/rules/*"}},
+
 	// The engine is handed its cases and never reaches for them.
 	{"internal/engine", []string{
 		"internal/client", "internal/inventory", "internal/rules", "internal/spec", "internal/suite", "internal/transcript",

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites"
@@ -24,7 +24,7 @@ func judged() map[string][]string {
 			out[id] = append(out[id], c.ID)
 		}
 	}
-	for _, r := range rules.All() {
+	for _, r := range judges.All() {
 		for _, id := range r.Requirements {
 			out[id] = append(out[id], r.ID)
 		}
@@ -46,7 +46,7 @@ func TestEveryIDExists(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, r := range rules.All() {
+	for _, r := range judges.All() {
 		claim(r.ID)
 	}
 	for id, judges := range judged() {

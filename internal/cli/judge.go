@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -82,7 +82,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 			return err
 		}
 	}
-	j := newJudgement(rules.All())
+	j := newJudgement(judges.All())
 	for _, r := range all {
 		j.take(r)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites"
@@ -105,7 +105,7 @@ func (l *listing) cases() {
 }
 
 func (l *listing) rules() {
-	for _, r := range rules.All() {
+	for _, r := range judges.All() {
 		l.row("rules", row{id: r.ID, long: strings.Join(r.Requirements, " "), title: r.Title})
 	}
 }
@@ -160,7 +160,7 @@ func judgesByRequirement() map[string][]string {
 			out[id] = append(out[id], c.ID)
 		}
 	}
-	for _, r := range rules.All() {
+	for _, r := range judges.All() {
 		for _, id := range r.Requirements {
 			out[id] = append(out[id], r.ID)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -143,7 +143,7 @@ func exitCode(p *verdict.Report, failOn string) int {
 // know of how the target was understood.
 func (a *app) options(f *runFlags) (o engine.Options, notices []string, err error) {
 	o = engine.Options{
-		Cases: suites.Cases(), Rules: rules.All(),
+		Cases: suites.Cases(), Rules: judges.All(),
 		Jobs: f.jobs, Timeout: f.timeout, StartTimeout: f.start, Seed: f.seed,
 		Selection: engine.Selection{Labels: f.labels, Focus: f.focus},
 		Policy:    inventory.Policy(f.callTools), Version: version(),

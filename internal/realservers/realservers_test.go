@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -98,7 +98,7 @@ func judge(t *testing.T, c stdio.Command) (*verdict.Report, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	return engine.Run(ctx, engine.Options{
-		Dialer: stdio.NewDialer(c), Cases: suites.Cases(), Rules: rules.All(), Target: "the server",
+		Dialer: stdio.NewDialer(c), Cases: suites.Cases(), Rules: judges.All(), Target: "the server",
 		StartTimeout: 60 * time.Second, Timeout: 30 * time.Second,
 	})
 }

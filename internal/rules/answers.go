@@ -25,13 +25,13 @@ func answerRules() []Rule {
 			ID:           "rule.request-answered",
 			Title:        "each request is answered",
 			Requirements: []string{requestAnswered},
-			Start:        stateless(Fold{End: unanswered}),
+			Start:        Stateless(Fold{End: unanswered}),
 		},
 		{
 			ID:           "rule.response-once",
 			Title:        "no request is answered twice",
 			Requirements: []string{responseOnce},
-			Start:        stateless(Fold{End: repeated}),
+			Start:        Stateless(Fold{End: repeated}),
 		},
 		{
 			ID:    "rule.response-ids",
@@ -39,7 +39,7 @@ func answerRules() []Rule {
 			Requirements: []string{
 				responseIDEcho, responseUnsolicited, errorResponseID, errorResponseIDAlways, notificationNoResponse,
 			},
-			Start: stateless(Fold{End: responseIDs}),
+			Start: Stateless(Fold{End: responseIDs}),
 		},
 	}
 }

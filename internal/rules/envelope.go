@@ -23,19 +23,19 @@ func envelopeRules() []Rule {
 			ID:           "rule.jsonrpc-version",
 			Title:        "each message is a request, a notification or a response of JSON-RPC 2.0",
 			Requirements: []string{jsonrpc20},
-			Start:        stateless(Fold{See: envelope}),
+			Start:        Stateless(Fold{See: envelope}),
 		},
 		{
 			ID:           "rule.message-utf8",
 			Title:        "messages are UTF-8",
 			Requirements: []string{messageUTF8, jsonrpc20},
-			Start:        stateless(Fold{See: encoding}),
+			Start:        Stateless(Fold{See: encoding}),
 		},
 		{
 			ID:           "rule.batch-not-emitted",
 			Title:        "no array where the revision has no batches",
 			Requirements: []string{batchNotEmitted},
-			Start:        stateless(Fold{See: arrays}),
+			Start:        Stateless(Fold{See: arrays}),
 		},
 	}
 }

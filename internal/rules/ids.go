@@ -29,7 +29,7 @@ func idRules() []Rule {
 			ID:           "rule.notification-no-id",
 			Title:        "notifications have no id",
 			Requirements: []string{notificationNoID},
-			Start:        stateless(onMessage(notificationID)),
+			Start:        Stateless(onMessage(notificationID)),
 		},
 	}
 }

@@ -20,19 +20,19 @@ func lifecycleRules() []Rule {
 			ID:           "rule.initialize-first",
 			Title:        "the server says nothing before initialize",
 			Requirements: []string{initializeFirst},
-			Start:        stateless(Fold{See: beforeInitialize}),
+			Start:        Stateless(Fold{See: beforeInitialize}),
 		},
 		{
 			ID:           "rule.initialize-result",
 			Title:        "the answer to initialize is whole and well formed",
 			Requirements: []string{initializeResponse, initializeSchema},
-			Start:        stateless(Fold{End: initializeResult}),
+			Start:        Stateless(Fold{End: initializeResult}),
 		},
 		{
 			ID:           "rule.no-requests-before-initialized",
 			Title:        "the server asks nothing but ping before initialized",
 			Requirements: []string{noEarlyRequests},
-			Start:        stateless(Fold{See: beforeInitialized}),
+			Start:        Stateless(Fold{See: beforeInitialized}),
 		},
 	}
 }

@@ -26,7 +26,7 @@ func metaRules() []Rule {
 		ID:           "rule.meta-keys",
 		Title:        "the keys of every _meta object",
 		Requirements: []string{metaPrefix, metaName, metaReverseDNS, metaReserved2506, metaReserved2511},
-		Start: stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
+		Start: Stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 			for _, part := range []string{"params", "result"} {
 				walkMeta(m.Member(part), metaDepth, func(key string) { metaKey(s, e, key, out) })
 			}

@@ -23,7 +23,7 @@ func pingRules() []Rule {
 			ID:           "rule.ping-answered",
 			Title:        "pings are answered with an empty result",
 			Requirements: []string{pingResponds, pingEmpty, pingEarly},
-			Start:        stateless(Fold{End: pingAnswers}),
+			Start:        Stateless(Fold{End: pingAnswers}),
 		},
 		{
 			ID:           "rule.ping-not-excessive",

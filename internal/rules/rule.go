@@ -1,7 +1,3 @@
-// Package rules holds the passive judges. A rule is a fold over a transcript,
-// without clock or I/O, so that it judges a live conversation, a fuzzed one
-// and a recorded one alike. It counts its subjects, so that "kept" and "never
-// came up" differ.
 package rules
 
 import (
@@ -23,8 +19,10 @@ type Rule struct {
 	Start func() Fold
 }
 
-// Fold is the state of one rule over one transcript. Both functions may be nil.
+// Fold is the state of one rule over one transcript. Each member may be nil.
 type Fold struct {
+	// Hear is called for messages by their topic. It is preferred to See.
+	Hear Hears
 	// See is called for each event, after the session took note of it.
 	See func(s *Session, e *transcript.Event, out *Out)
 	// End is called once after the last event.
@@ -115,16 +113,22 @@ func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 		out  *Out
 	}
 	runs := make([]run, 0, len(all))
+	listeners := audience{}
+	var watchers []run
 	for i := range all {
-		runs = append(runs, run{all[i].Start(), &Out{&all[i], s, map[string]*Result{}}})
+		r := run{all[i].Start(), &Out{&all[i], s, map[string]*Result{}}}
+		runs = append(runs, r)
+		listeners.add(r.fold, r.out)
+		if r.fold.See != nil {
+			watchers = append(watchers, r)
+		}
 	}
 	for _, e := range events {
 		s.note(e)
-		for _, r := range runs {
-			if r.fold.See != nil {
-				r.fold.See(s, e, r.out)
-			}
+		for _, r := range watchers {
+			r.fold.See(s, e, r.out)
 		}
+		listeners.hear(s, e)
 	}
 	var results []Result
 	for _, r := range runs {
@@ -175,5 +179,12 @@ func received(s *Session, e *transcript.Event) []*wire.Message {
 	return got.messages
 }
 
-// stateless wraps a fold that keeps no state of its own.
-func stateless(f Fold) func() Fold { return func() Fold { return f } }
+// Stateless wraps a fold that keeps no state of its own.
+func Stateless(f Fold) func() Fold { return func() Fold { return f } }
+
+// Excerpt returns the beginning of what the server said, for Deviation.Seen.
+func Excerpt[T ~string | ~[]byte](b T) string { return excerpt(b) }
+
+// At returns the positions of events for Deviation.At, in the order given,
+// without those that are nil or repeat the one before.
+func At(events ...*transcript.Event) []int { return at(events...) }

@@ -2,8 +2,8 @@ package rules
 
 import "slices"
 
-// All returns all rules, area by area.
-func All() []Rule {
+// Base returns the rules of messages, of the handshake, of stdio and of ping.
+func Base() []Rule {
 	return slices.Concat(
 		stdoutRules(),
 		envelopeRules(),

@@ -35,7 +35,7 @@ var passive = []string{
 func TestRulesAreWhole(t *testing.T) {
 	ids := map[string]bool{}
 	var judged []string
-	for _, r := range rules.All() {
+	for _, r := range rules.Base() {
 		if !strings.HasPrefix(r.ID, "rule.") || ids[r.ID] || r.Title == "" || r.Start == nil {
 			t.Errorf("rule %q is incomplete, or its id is taken", r.ID)
 		}
@@ -63,13 +63,13 @@ func TestRulesAreWhole(t *testing.T) {
 func TestEveryRuleWasSeenBothWays(t *testing.T) {
 	broken, kept := map[string]bool{}, map[string]bool{}
 	for _, s := range slices.Concat(legal(), notable(), deviant()) {
-		for _, r := range rules.Judge(rules.All(), play(t, s.rev(), s.script), s.rev(), spec.Stdio) {
+		for _, r := range rules.Judge(rules.Base(), play(t, s.rev(), s.script), s.rev(), spec.Stdio) {
 			key := r.Rule + " " + r.Requirement
 			broken[key] = broken[key] || len(r.Deviations) > 0
 			kept[key] = kept[key] || len(r.Deviations) == 0 && r.Subjects > 0
 		}
 	}
-	for _, r := range rules.All() {
+	for _, r := range rules.Base() {
 		for _, id := range r.Requirements {
 			key := r.ID + " " + id
 			if !broken[key] {
@@ -148,7 +148,7 @@ func TestSubjects(t *testing.T) {
 			< {"jsonrpc":"2.0","id":2,"method":"ping"}`, spec.V20251125, map[string]int{"ping.not-excessive": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := subjects(rules.Judge(rules.All(), play(t, c.revision, c.script), c.revision, spec.Stdio))
+			got := subjects(rules.Judge(rules.Base(), play(t, c.revision, c.script), c.revision, spec.Stdio))
 			if len(c.want) < 3 { // only those named
 				for id := range got {
 					if _, ok := c.want[id]; !ok && len(c.want) > 0 {
@@ -171,7 +171,7 @@ func TestSubjects(t *testing.T) {
 // A server that errs in every message errs once, in few words.
 func TestRepeatedDeviationsAreBounded(t *testing.T) {
 	script := "= hello\n" + strings.Repeat("< banner\n", 50)
-	for _, r := range rules.Judge(rules.All(), play(t, spec.V20251125, script), spec.V20251125, spec.Stdio) {
+	for _, r := range rules.Judge(rules.Base(), play(t, spec.V20251125, script), spec.V20251125, spec.Stdio) {
 		if len(r.Deviations) > 3 {
 			t.Errorf("%s keeps %d deviations", r.Rule, len(r.Deviations))
 		}
@@ -223,8 +223,8 @@ func TestJudgingIsTotalAndDeterministic(t *testing.T) {
 		}
 		r := rapid.SampledFrom(spec.Revisions()).Draw(t, "revision")
 		over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
-		first := rules.Judge(rules.All(), events, r, over)
-		if diff := cmp.Diff(first, rules.Judge(rules.All(), events, r, over), cmp.AllowUnexported(rules.Result{})); diff != "" {
+		first := rules.Judge(rules.Base(), events, r, over)
+		if diff := cmp.Diff(first, rules.Judge(rules.Base(), events, r, over), cmp.AllowUnexported(rules.Result{})); diff != "" {
 			t.Fatalf("two judgements differ:\n%s", diff)
 		}
 		for _, result := range first {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -41,6 +42,14 @@ type Session struct {
 	// beyondPing: the client sent something else than pings.
 	beyondPing bool
 
+	// posed are the server's requests.
+	posed   []*Posed
+	posedAs map[*wire.Message]*Posed
+	open    map[string][]*Posed // those without a reply, by the key of their id
+	replyTo map[*wire.Message]*Posed
+	askedAs map[*wire.Message]*Asked
+	sent    *wire.Frame // what the client sent last
+
 	// Initialize is the client's initialize request, nil before it; of
 	// several the first that was not refused.
 	Initialize *Asked
@@ -68,7 +77,10 @@ type told struct {
 
 // NewSession returns the state of a conversation in which nothing was said.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
-	return &Session{asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{}}
+	return &Session{
+		asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{},
+		posedAs: map[*wire.Message]*Posed{}, open: map[string][]*Posed{}, replyTo: map[*wire.Message]*Posed{}, askedAs: map[*wire.Message]*Asked{},
+	}
 }
 
 // Revision returns the negotiated revision, or the one asked for where there
@@ -132,6 +144,7 @@ func (s *Session) noteSent(e *transcript.Event) {
 	if f == nil {
 		f = wire.Parse(e.Raw)
 	}
+	s.sent = f
 	sound := len(f.Problems) == 0 && !e.Unterminated && !e.Cut()
 	if !sound || !f.Readable() {
 		s.garbled = append(s.garbled, e.Raw)
@@ -182,6 +195,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 		}
 		return ok
 	case wire.Response:
+		s.noteReply(e, m)
 		return true
 	default:
 		if m.ID.Present() {
@@ -220,6 +234,7 @@ func (s *Session) remember(a *Asked) {
 	key := a.Message.ID.Key()
 	s.requests[key] = append(s.requests[key], a)
 	s.order = append(s.order, a)
+	s.askedAs[a.Message] = a
 }
 
 func (s *Session) noteReading(e *transcript.Event, got *reading) {
@@ -228,6 +243,9 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 	}
 	for _, m := range got.messages {
 		if !isAnswer(m) {
+			if m.Kind == wire.Request {
+				s.notePosed(e, m)
+			}
 			continue
 		}
 		a := s.pending(m.ID)
@@ -334,9 +352,8 @@ func mentions(text []byte, id wire.ID) bool {
 	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
 }
 
-// ClientDeclared tells whether the client declared the capability.
-func (s *Session) ClientDeclared(capability string) bool {
-	_, members := wire.Members(s.ClientCapabilities)
-	_, ok := members[capability]
-	return ok
+// declared looks a capability up in those of one side.
+func declared(capabilities jsontext.Value, capability string) bool {
+	v := wire.At(capabilities, "/"+strings.ReplaceAll(capability, ".", "/"))
+	return v != nil && v.Kind() != 'f' && v.Kind() != 'n'
 }

@@ -23,13 +23,13 @@ func stdoutRules() []Rule {
 			ID:           "rule.stdout-purity",
 			Title:        "nothing but messages on stdout, from start to exit",
 			Requirements: []string{onlyMessages},
-			Start:        stateless(Fold{See: purity}),
+			Start:        Stateless(Fold{See: purity}),
 		},
 		{
 			ID:           "rule.line-framing",
 			Title:        "one message a line, no line in a message",
 			Requirements: []string{newlineDelimited, noEmbeddedNewlines},
-			Start:        stateless(Fold{See: framing}),
+			Start:        Stateless(Fold{See: framing}),
 		},
 	}
 }

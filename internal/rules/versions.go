@@ -24,13 +24,13 @@ func versionRules() []Rule {
 			ID:           "rule.known-version",
 			Title:        "the version in the answer to initialize is a revision",
 			Requirements: []string{knownVersion},
-			Start:        stateless(Fold{End: known}),
+			Start:        Stateless(Fold{End: known}),
 		},
 		{
 			ID:           "rule.negotiated-version-respected",
 			Title:        "nothing that the negotiated revision does not have yet",
 			Requirements: []string{respectedSince24, respectedSince25},
-			Start:        stateless(onMessage(respected)),
+			Start:        Stateless(onMessage(respected)),
 		},
 	}
 }

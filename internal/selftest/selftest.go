@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -163,7 +163,7 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (*verdic
 
 func (o *Options) options(j job, s engine.Selection) engine.Options {
 	return engine.Options{
-		Dialer: o.dialer(j.fault), Cases: suites.Cases(), Rules: rules.All(), Revisions: []spec.Revision{j.revision},
+		Dialer: o.dialer(j.fault), Cases: suites.Cases(), Rules: judges.All(), Revisions: []spec.Revision{j.revision},
 		Selection: s, Unconfirmed: !j.fault.Legal, Target: j.fault.ID,
 		StartTimeout: 3 * time.Second, Timeout: 2 * time.Second,
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -41,7 +41,7 @@ func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revisi
 // reference server with the fault, and returns what was found.
 func RuledFindings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
 	t.Helper()
-	report := runCase(t, cases, id, rev, rules.All(), time.Second, Reference(refserver.Options{Seams: seams}))
+	report := runCase(t, cases, id, rev, judges.All(), time.Second, Reference(refserver.Options{Seams: seams}))
 	for _, v := range report.Verdicts {
 		if v.Outcome == verdict.HarnessError {
 			t.Errorf("%s: %s", v.Requirement, v.Reason)

@@ -14,7 +14,7 @@ import (
 	"github.com/onsi/gomega"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -45,7 +45,7 @@ func Run(t *testing.T, name string, cases []suite.Case) {
 func judge(ctx context.Context, c suite.Case, rev spec.Revision) {
 	expect := gomega.NewGomega(ginkgo.Fail).Expect
 	report, err := engine.Run(ctx, engine.Options{
-		Dialer: dialer(), Cases: []suite.Case{c}, Rules: rules.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
+		Dialer: dialer(), Cases: []suite.Case{c}, Rules: judges.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
 	})
 	expect(err).NotTo(gomega.HaveOccurred())
 	for _, f := range report.Findings {

@@ -1,4 +1,4 @@
-package rules_test
+package judges_test
 
 import (
 	"bytes"
@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/fixtures"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -48,7 +50,7 @@ func goldens(t *testing.T, folder string) []golden {
 }
 
 func (g golden) judge(events []*transcript.Event) []rules.Result {
-	return rules.Judge(rules.All(), events, spec.Revision(g.Revision), spec.Transport(g.Transport))
+	return rules.Judge(judges.All(), events, spec.Revision(g.Revision), spec.Transport(g.Transport))
 }
 
 // told returns the findings in the form in which scripts announce them.
@@ -89,10 +91,50 @@ func TestBrokenTranscripts(t *testing.T) {
 			}
 		})
 	}
-	for _, r := range rules.All() {
+	for _, r := range judges.All() {
 		for _, id := range r.Requirements {
 			if !shown[r.ID+" "+id] {
 				t.Errorf("no transcript in fixtures/transcripts/broken shows that %s finds %s", r.ID, id)
+			}
+		}
+	}
+}
+
+// Every requirement of every rule of a feature comes up in a transcript in
+// which it is kept; for the base rules their own tests see to that.
+func TestEveryRuleWasSeenKept(t *testing.T) {
+	kept := map[string]bool{}
+	for _, folder := range []string{"kept", "recorded", "broken"} {
+		for _, g := range goldens(t, folder) {
+			for _, r := range g.judge(g.Events) {
+				kept[r.Rule+" "+r.Requirement] = kept[r.Rule+" "+r.Requirement] || len(r.Deviations) == 0
+			}
+		}
+	}
+	base := map[string]bool{}
+	for _, r := range rules.Base() {
+		base[r.ID] = true
+	}
+	for _, r := range judges.All() {
+		for _, id := range r.Requirements {
+			if !base[r.ID] && !kept[r.ID+" "+id] {
+				t.Errorf("in no transcript in fixtures/transcripts %s sees %s kept", r.ID, id)
+			}
+		}
+	}
+}
+
+// Rules are whole, and their ids are their own.
+func TestRulesAreWhole(t *testing.T) {
+	ids := map[string]bool{}
+	for _, r := range judges.All() {
+		if !strings.HasPrefix(r.ID, "rule.") || ids[r.ID] || r.Title == "" || r.Start == nil || len(r.Requirements) == 0 {
+			t.Errorf("rule %q is incomplete, or its id is taken", r.ID)
+		}
+		ids[r.ID] = true
+		for _, id := range r.Requirements {
+			if q := spec.Requirements().Lookup(id); q == nil || q.Testable == spec.No {
+				t.Errorf("%s judges %s, which does not exist or can't be judged", r.ID, id)
 			}
 		}
 	}

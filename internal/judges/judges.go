@@ -1,0 +1,23 @@
+// Package judges is the table of contents of the rules.
+package judges
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/rules/asking"
+	"github.com/mcp-conform/mcp-conform/internal/rules/offers"
+	"github.com/mcp-conform/mcp-conform/internal/rules/running"
+	"github.com/mcp-conform/mcp-conform/internal/rules/shapes"
+)
+
+// All returns all rules, area by area.
+func All() []rules.Rule {
+	return slices.Concat(
+		rules.Base(),
+		shapes.Rules(),
+		offers.Rules(),
+		running.Rules(),
+		asking.Rules(),
+	)
+}

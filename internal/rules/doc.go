@@ -1,0 +1,26 @@
+// Package rules holds the passive judges. A rule is a fold over a transcript,
+// without clock or I/O, so that it judges a live conversation, a fuzzed one
+// and a recorded one alike. It counts its subjects, so that "kept" and "never
+// came up" differ.
+//
+// A rule is written as a value. Its Start returns a fresh Fold, which either
+// hears messages by topic, or sees every event, or looks back at the end:
+//
+//	rules.Rule{
+//		ID:           "rule.tools-listed",
+//		Title:        "what is announced is listed",
+//		Requirements: []string{toolsListAnswered},
+//		Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+//			rules.ErrorTo(spec.MethodToolsList): func(s *rules.Session, h *rules.Heard, out *rules.Out) { … },
+//		}}),
+//	}
+//
+// Topics are preferred: a fold that hears costs nothing for what is not its
+// matter. What all rules need to know of the conversation (which requests are
+// pending, what was declared, which revision was negotiated) is kept by the
+// Session; what only one rule needs it keeps itself, in the closure of Start.
+//
+// This package has the rules of messages, handshake, stdio and ping, which
+// need to know the session from within. Those of the features are below it,
+// a package an area; package judges is the table of contents.
+package rules

@@ -1,0 +1,211 @@
+package rules
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Topic is a sort of message that a fold may want to hear.
+type Topic struct {
+	voice  voice
+	method string
+}
+
+type voice int
+
+const (
+	topicResult voice = iota
+	topicError
+	topicNotification
+	topicServerRequest
+	topicRequest
+	topicTold
+	topicReply
+)
+
+// Of the server's messages. An empty method stands for all methods.
+
+// ResultOf is a result for a request of the client with this method.
+func ResultOf(method string) Topic { return Topic{topicResult, method} }
+
+// ErrorTo is an error for a request of the client with this method.
+func ErrorTo(method string) Topic { return Topic{topicError, method} }
+
+// Notification is a notification of the server.
+func Notification(method string) Topic { return Topic{topicNotification, method} }
+
+// ServerRequest is a request of the server.
+func ServerRequest(method string) Topic { return Topic{topicServerRequest, method} }
+
+// Of the client's messages, as far as they are JSON-RPC.
+
+// ClientRequest is a request of the client.
+func ClientRequest(method string) Topic { return Topic{topicRequest, method} }
+
+// ClientNotification is a notification of the client.
+func ClientNotification(method string) Topic { return Topic{topicTold, method} }
+
+// ClientReply is the client's response, result or error, to a request of the
+// server with this method.
+func ClientReply(method string) Topic { return Topic{topicReply, method} }
+
+// Heard is one message and what it belongs to.
+type Heard struct {
+	Event   *transcript.Event
+	Message *wire.Message
+	// Asked is the client's request: that which the server answers here, or
+	// the one that is being sent. Nil for all else.
+	Asked *Asked
+	// Posed is the server's request: that which the client answers here, or
+	// the one that has come. Nil for all else.
+	Posed *Posed
+}
+
+// Hears says what is done with the messages of each topic. The session took
+// note of the message before.
+type Hears map[Topic]func(s *Session, h *Heard, out *Out)
+
+// listener is one function of one rule.
+type listener struct {
+	hear func(s *Session, h *Heard, out *Out)
+	out  *Out
+}
+
+// audience is who listens to what.
+type audience map[Topic][]listener
+
+func (a audience) add(f Fold, out *Out) {
+	for topic, hear := range f.Hear {
+		a[topic] = append(a[topic], listener{hear, out})
+	}
+}
+
+// hear hands the messages of an event to those who listen.
+func (a audience) hear(s *Session, e *transcript.Event) {
+	switch e.Kind {
+	case transcript.Received:
+		for _, m := range received(s, e) {
+			if topic, h, ok := s.heard(e, m); ok {
+				a.tell(s, topic, h)
+			}
+		}
+	case transcript.Sent:
+		if e.Unterminated || e.Cut() || s.sent == nil {
+			return
+		}
+		for i := range s.sent.Messages {
+			if topic, h, ok := s.overheard(e, &s.sent.Messages[i]); ok {
+				a.tell(s, topic, h)
+			}
+		}
+	}
+}
+
+func (a audience) tell(s *Session, topic Topic, h *Heard) {
+	for _, l := range a[topic] {
+		l.hear(s, h, l.out)
+	}
+	for _, l := range a[Topic{topic.voice, ""}] {
+		l.hear(s, h, l.out)
+	}
+}
+
+// heard says what a message of the server is. Answers that belong to no
+// request are no topic: what they are is known at the end only.
+func (s *Session) heard(e *transcript.Event, m *wire.Message) (Topic, *Heard, bool) {
+	h := &Heard{Event: e, Message: m}
+	switch {
+	case isAnswer(m):
+		h.Asked = s.Answered(m)
+		switch {
+		case h.Asked == nil || m.Kind != wire.Response:
+			return Topic{}, nil, false
+		case m.IsError():
+			return ErrorTo(h.Asked.Message.Method), h, true
+		default:
+			return ResultOf(h.Asked.Message.Method), h, m.Has("result")
+		}
+	case m.Kind == wire.Request:
+		h.Posed = s.posedAs[m]
+		return ServerRequest(m.Method), h, h.Posed != nil
+	case m.Kind == wire.Notification:
+		return Notification(m.Method), h, true
+	default:
+		return Topic{}, nil, false
+	}
+}
+
+// overheard says what a message of the client is.
+func (s *Session) overheard(e *transcript.Event, m *wire.Message) (Topic, *Heard, bool) {
+	h := &Heard{Event: e, Message: m}
+	switch m.Kind {
+	case wire.Request:
+		h.Asked = s.askedAs[m]
+		return ClientRequest(m.Method), h, h.Asked != nil
+	case wire.Notification:
+		return ClientNotification(m.Method), h, true
+	case wire.Response:
+		h.Posed = s.replyTo[m]
+		if h.Posed == nil {
+			return Topic{}, nil, false
+		}
+		return ClientReply(h.Posed.Message.Method), h, true
+	default:
+		return Topic{}, nil, false
+	}
+}
+
+// Posed is a request of the server.
+type Posed struct {
+	Event   *transcript.Event
+	Message *wire.Message
+	// Reply is the client's first response to it, and Replied the event in
+	// which it was sent; nil while there is none.
+	Reply   *wire.Message
+	Replied *transcript.Event
+}
+
+// Posed returns the server's requests in the order in which they came, those
+// with ids that the client can't answer included.
+func (s *Session) Posed() []*Posed { return s.posed }
+
+// notePosed takes note of a request of the server.
+func (s *Session) notePosed(e *transcript.Event, m *wire.Message) {
+	p := &Posed{Event: e, Message: m}
+	s.posed = append(s.posed, p)
+	s.posedAs[m] = p
+	s.open[m.ID.Key()] = append(s.open[m.ID.Key()], p)
+}
+
+// noteReply takes note of a response of the client: it belongs to the oldest
+// request of the server with its id that has none.
+func (s *Session) noteReply(e *transcript.Event, m *wire.Message) {
+	key := m.ID.Key()
+	if len(s.open[key]) == 0 {
+		return
+	}
+	p := s.open[key][0]
+	s.open[key] = s.open[key][1:]
+	p.Reply, p.Replied = m, e
+	s.replyTo[m] = p
+}
+
+// ServerDeclared tells whether the server declared the capability: that it is
+// there, and neither false nor null. A dot leads to a member, as in
+// resources.subscribe. Before the answer to initialize nothing is declared.
+func (s *Session) ServerDeclared(capability string) bool {
+	return declared(s.ServerCapabilities, capability)
+}
+
+// ClientDeclared tells the same of the client.
+func (s *Session) ClientDeclared(capability string) bool {
+	return declared(s.ClientCapabilities, capability)
+}
+
+// Began tells whether the handshake was seen: only then it is known what was
+// declared.
+func (s *Session) Began() bool { return s.Initialize != nil && s.ServerCapabilities != nil }
+
+// Era returns that of the session's revision.
+func (s *Session) Era() spec.Era { return s.Revision().Era() }
