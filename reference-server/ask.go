@@ -29,6 +29,9 @@ func (c *Call) Ask(method string, params any) (jsontext.Value, error) {
 	if !ready {
 		return nil, ErrNotReady
 	}
+	if c.task != nil {
+		return c.task.ask(c.ctx, method, params)
+	}
 	return c.Session.Ask(c.ctx, c.ID, method, params)
 }
 
@@ -36,9 +39,14 @@ func (c *Call) Ask(method string, params any) (jsontext.Value, error) {
 // A request that is not answered within the session's patience, or whose
 // context ends, is cancelled at the client.
 func (s *Session) Ask(ctx context.Context, related wire.ID, method string, params any) (jsontext.Value, error) {
+	return s.ask(ctx, related, "", method, params)
+}
+
+// ask asks as Ask does, and names the task that it asks for, if any.
+func (s *Session) ask(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
 	id, answer := s.expect()
 	defer s.forget(id)
-	o := s.out(OutRequest, method, id, wire.NewRequest(id, method, params))
+	o := s.out(OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
 	o.Related = related
 	s.send(o)
 
@@ -60,19 +68,19 @@ func (s *Session) Ask(ctx context.Context, related wire.ID, method string, param
 		}
 		return m.Result(), nil
 	case <-late:
-		s.cancelAsk(related, id, "no answer in time")
+		s.cancelAsk(related, task, id, "no answer in time")
 		return nil, ErrNoAnswer
 	case <-ctx.Done():
-		s.cancelAsk(related, id, "no longer needed")
+		s.cancelAsk(related, task, id, "no longer needed")
 		return nil, context.Cause(ctx)
 	case <-s.left:
 		return nil, ErrClientLeft
 	}
 }
 
-func (s *Session) cancelAsk(related, id wire.ID, reason string) {
+func (s *Session) cancelAsk(related wire.ID, task string, id wire.ID, reason string) {
 	if s.ctx.Err() == nil {
-		s.notify(related, spec.MethodCancelled, object{"requestId": jsontext.Value(id.Raw()), "reason": reason})
+		s.notify(related, spec.MethodCancelled, withTask(object{"requestId": jsontext.Value(id.Raw()), "reason": reason}, task))
 	}
 }
 

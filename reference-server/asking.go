@@ -37,8 +37,16 @@ func askingTools() []*tool {
 			run:   askSampling,
 		},
 		{
+			name: "ask-sampling-media", title: "Show a model everything", description: "Shows the client's model content of every type.", openWorld: true,
+			run: askSamplingMedia,
+		},
+		{
 			name: "ask-elicitation", title: "Ask the user", description: "Asks the user for a name and a colour.", openWorld: true,
 			since: spec.V20250618, run: askForm,
+		},
+		{
+			name: "ask-elicitation-fields", title: "Ask the user for much", description: "Asks the user to fill in a form with a field of every kind.", openWorld: true,
+			since: spec.V20250618, run: askFields,
 		},
 		{
 			name: "ask-elicitation-url", title: "Send the user to a page", description: "Asks the user to visit a page.", openWorld: true,
@@ -65,26 +73,34 @@ func askSampling(c *Call, a values) object {
 		"systemPrompt": "Be brief.",
 		"maxTokens":    100,
 	}
-	return asked(c, spec.MethodSampling, params, func(result jsontext.Value) string {
-		model, _ := wire.Text(wire.At(result, "/model"))
-		blocks := wire.Elements(wire.At(result, "/content")) // an array is possible since 2025-11-25
-		if blocks == nil {
-			blocks = []jsontext.Value{wire.At(result, "/content")}
-		}
-		said := ""
-		for _, b := range blocks {
-			text, _ := wire.Text(wire.At(b, "/text"))
-			said += text
-		}
-		return fmt.Sprintf("The model %q said: %s", model, said)
-	})
+	return asked(c, spec.MethodSampling, params, reply)
+}
+
+// reply describes what a model said.
+func reply(result jsontext.Value) string {
+	model, _ := wire.Text(wire.At(result, "/model"))
+	blocks := wire.Elements(wire.At(result, "/content")) // an array is possible since 2025-11-25
+	if blocks == nil {
+		blocks = []jsontext.Value{wire.At(result, "/content")}
+	}
+	said := ""
+	for _, b := range blocks {
+		text, _ := wire.Text(wire.At(b, "/text"))
+		said += text
+	}
+	return fmt.Sprintf("The model %q said: %s", model, said)
 }
 
 var colours = []string{"red", "green", "blue"}
 
+// takesForms tells whether the client can be asked by form. Naming no mode
+// means forms, the only kind there was at first.
+func (c *Call) takesForms() bool {
+	return c.Session.Declared("elicitation") && (!c.Session.Declared("elicitation", "url") || c.Session.Declared("elicitation", "form"))
+}
+
 func askForm(c *Call, _ values) object {
-	// Naming no mode means forms, the only kind there was at first.
-	if !c.Session.Declared("elicitation") || c.Session.Declared("elicitation", "url") && !c.Session.Declared("elicitation", "form") {
+	if !c.takesForms() {
 		return failed("This client has not declared elicitation by form.")
 	}
 	params := object{

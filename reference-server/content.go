@@ -34,16 +34,26 @@ func imageBlock() object {
 	return object{"type": "image", "data": dotPNG, "mimeType": "image/png"}
 }
 
+func audioBlock() object {
+	return object{"type": "audio", "data": tickWAV(), "mimeType": "audio/wav"}
+}
+
 func embedded(contents object) object { return object{"type": "resource", "resource": contents} }
+
+// annotations say for whom something is and how much it matters, as far as r
+// has the words for it.
+func annotations(r spec.Revision, priority float64) object {
+	o := object{"audience": []string{"user", "assistant"}, "priority": priority}
+	if r.AtLeast(spec.V20250618) {
+		o["lastModified"] = "2025-06-18T12:00:00Z"
+	}
+	return o
+}
 
 // everyBlock returns one content block of each type that r has.
 func everyBlock(r spec.Revision) []object {
 	text := textBlock("Text, with annotations.")
-	notes := object{"audience": []string{"user", "assistant"}, "priority": 0.5}
-	if r.AtLeast(spec.V20250618) {
-		notes["lastModified"] = "2025-06-18T12:00:00Z"
-	}
-	text["annotations"] = notes
+	text["annotations"] = annotations(r, 0.5)
 	blocks := []object{
 		text,
 		imageBlock(),
@@ -51,7 +61,7 @@ func everyBlock(r spec.Revision) []object {
 		embedded(dotResource.contents()),
 	}
 	if r.AtLeast(spec.V20250326) {
-		blocks = append(blocks, object{"type": "audio", "data": tickWAV(), "mimeType": "audio/wav"})
+		blocks = append(blocks, audioBlock())
 	}
 	if r.AtLeast(spec.V20250618) {
 		link := helloResource.entry(r)

@@ -2,6 +2,7 @@ package refserver
 
 import (
 	"context"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,6 +21,9 @@ type Call struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
+	then   func() // what follows when the answer is on its way, if anything
+	task   *task  // the task as which the call runs, if it does
+	raised *Error // what the call ends with instead of a tool's result
 }
 
 // Context ends when the client cancels the request or leaves.
@@ -27,7 +31,11 @@ func (c *Call) Context() context.Context { return c.ctx }
 
 // Notify sends a notification that belongs to the call.
 func (c *Call) Notify(method string, params any) {
-	if c.ctx.Err() == nil {
+	switch {
+	case c.ctx.Err() != nil:
+	case c.task != nil:
+		c.task.notify(method, params)
+	default:
 		c.Session.notify(c.ID, method, params)
 	}
 }
@@ -47,6 +55,15 @@ var handlers = map[string]func(*Call) (any, *Error){
 	spec.MethodPromptsGet:           (*Call).promptsGet,
 	spec.MethodComplete:             (*Call).complete,
 	spec.MethodSetLevel:             (*Call).setLevel,
+	spec.MethodTasksGet:             (*Call).tasksGet,
+	spec.MethodTasksResult:          (*Call).tasksResult,
+	spec.MethodTasksList:            (*Call).tasksList,
+	spec.MethodTasksCancel:          (*Call).tasksCancel,
+}
+
+// known tells whether the method exists in the call's revision.
+func (c *Call) known() bool {
+	return handlers[c.Method] != nil && (hasTasks(c.Revision) || !strings.HasPrefix(c.Method, "tasks/"))
 }
 
 // inOrder are the requests that change what later messages mean: they are
@@ -72,8 +89,8 @@ func (s *Session) request(m *wire.Message, a *answers) {
 		return
 	}
 	slots := s.quick
-	if c.Method == spec.MethodToolsCall {
-		// A tool may wait for the client, whose answer is only read if this
+	if c.Method == spec.MethodToolsCall || c.Method == spec.MethodTasksResult {
+		// A tool, or a task, may wait for the client, whose answer is only read if this
 		// function returns: so here nothing waits for a free place.
 		if slots = s.calls; len(slots) == cap(slots) {
 			s.finish(c)
@@ -91,6 +108,9 @@ func (s *Session) request(m *wire.Message, a *answers) {
 	started := s.spawn(&s.work, func() {
 		defer func() { <-slots }()
 		a.end(place, s.answer(c))
+		if c.then != nil {
+			c.then()
+		}
 	})
 	if !started {
 		s.finish(c)
@@ -149,14 +169,13 @@ func (s *Session) handle(c *Call) (any, *Error) {
 	case c.Revision == "" && c.Method != spec.MethodInitialize && c.Method != spec.MethodPing:
 		return nil, invalidRequest("the session must begin with initialize")
 	}
-	handler, known := handlers[c.Method]
-	if !known {
+	if !c.known() {
 		return nil, &Error{Code: spec.CodeMethodNotFound, Message: "Method not found"}
 	}
 	if err := checkParams(c.Params); err != nil {
 		return nil, err
 	}
-	return handler(c)
+	return handlers[c.Method](c)
 }
 
 // checkParams checks what is the same for the params of all methods.

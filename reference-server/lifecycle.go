@@ -57,6 +57,9 @@ func capabilities(r spec.Revision) object {
 	if r.AtLeast(spec.V20250326) { // 2024-11-05 completes without saying so
 		o["completions"] = object{}
 	}
+	if hasTasks(r) {
+		o["tasks"] = taskCapability()
+	}
 	return o
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -13,12 +15,9 @@ import (
 func (c *Call) page(member string, items []object) (any, *Error) {
 	from := 0
 	if raw, ok := c.fields()["cursor"]; ok {
-		cursor, isText := wire.Text(raw)
-		if !isText {
-			return nil, invalidParams("cursor must be a string")
-		}
-		if from, ok = c.readCursor(cursor); !ok {
-			return nil, invalidParams("the cursor is not one that %s gave out", c.Method)
+		var err *Error
+		if from, err = c.position(raw); err != nil {
+			return nil, err
 		}
 	}
 	// The list may have become shorter since the cursor was given out.
@@ -29,6 +28,19 @@ func (c *Call) page(member string, items []object) (any, *Error) {
 		result["nextCursor"] = c.cursor(to)
 	}
 	return result, nil
+}
+
+// position returns what a cursor of the request hides.
+func (c *Call) position(raw jsontext.Value) (int, *Error) {
+	cursor, isText := wire.Text(raw)
+	if !isText {
+		return 0, invalidParams("cursor must be a string")
+	}
+	at, ok := c.readCursor(cursor)
+	if !ok {
+		return 0, invalidParams("the cursor is not one that %s gave out", c.Method)
+	}
+	return at, nil
 }
 
 // cursor hides a position in the list of the call's method. It names the

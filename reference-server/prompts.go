@@ -2,7 +2,6 @@ package refserver
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -11,6 +10,7 @@ import (
 // prompt is a template for messages to a model.
 type prompt struct {
 	name, title, description string
+	since                    spec.Revision // older revisions do not have it
 	arguments                []promptArgument
 	messages                 func(c *Call, values map[string]string) []object
 }
@@ -63,15 +63,35 @@ var prompts = []*prompt{
 		name: "document", title: "Document", description: "A prompt with an embedded resource.",
 		messages: fixed(said("user", embedded(helloResource.contents())), said("user", textBlock("Sum it up."))),
 	},
+	{
+		name: "sound", title: "Sound", description: "A prompt with audio.", since: spec.V20250326,
+		messages: fixed(said("user", audioBlock())),
+	},
+	{
+		name: "everything", title: "Everything", description: "A prompt with one content block of every type.",
+		messages: func(c *Call, _ map[string]string) []object {
+			var out []object
+			for _, block := range everyBlock(c.Revision) {
+				out = append(out, said("user", block))
+			}
+			return out
+		},
+	},
 }
 
 func (s *Session) prompts() []*prompt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.extra["prompts"] {
-		return slices.Concat(prompts, []*prompt{extraPrompt})
+	var out []*prompt
+	for _, p := range prompts {
+		if s.revision.AtLeast(p.since) {
+			out = append(out, p)
+		}
 	}
-	return prompts
+	if s.extra["prompts"] {
+		out = append(out, extraPrompt)
+	}
+	return out
 }
 
 func (s *Session) prompt(name string) *prompt {

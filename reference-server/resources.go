@@ -14,6 +14,7 @@ import (
 type resource struct {
 	uri, name, title, mime string
 	text, blob             string
+	priority               float64 // in annotations; none where it is zero
 }
 
 // noteURI names the one resource whose content can change, rootsURI the one
@@ -24,7 +25,7 @@ const (
 )
 
 var (
-	helloResource = &resource{uri: "demo://text/hello", name: "hello", title: "A greeting", mime: "text/plain", text: "Hello, world."}
+	helloResource = &resource{uri: "demo://text/hello", name: "hello", title: "A greeting", mime: "text/plain", text: "Hello, world.", priority: 1}
 	dotResource   = &resource{uri: "demo://image/dot", name: "dot", title: "One pixel", mime: "image/png", blob: dotPNG}
 	extraResource = &resource{uri: "demo://text/extra", name: "extra", title: "Comes and goes", mime: "text/plain", text: "Listed now."}
 	resources     = []*resource{
@@ -47,6 +48,9 @@ func (r *resource) raw() []byte {
 func (r *resource) entry(rev spec.Revision) object {
 	o := object{"uri": r.uri, "name": r.name, "mimeType": r.mime, "description": r.title + ", for trying out resources.", "size": len(r.raw())}
 	decorate(o, rev, r.title)
+	if r.priority > 0 {
+		o["annotations"] = annotations(rev, r.priority)
+	}
 	return o
 }
 
@@ -160,6 +164,7 @@ type template struct {
 	uri, name, title, mime string
 	values                 map[string][]string // what the variables may be, for completion
 	read                   func(values map[string]string) (string, bool)
+	priority               float64 // in annotations; none where it is zero
 }
 
 // match returns the values of the variables for which t expands to uri.
@@ -191,6 +196,9 @@ func (c *Call) templatesList() (any, *Error) {
 	for _, t := range templates {
 		o := object{"uriTemplate": t.uri, "name": t.name, "mimeType": t.mime, "description": t.title + ", for trying out templates."}
 		decorate(o, c.Revision, t.title)
+		if t.priority > 0 {
+			o["annotations"] = annotations(c.Revision, t.priority)
+		}
 		items = append(items, o)
 	}
 	return c.page("resourceTemplates", items)

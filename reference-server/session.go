@@ -45,6 +45,8 @@ type Session struct {
 	extra    map[string]bool // lists that show their optional item
 	note     string          // text of the resource that can be updated
 	roots    rootsState
+
+	tasks taskTable
 }
 
 // NewSession returns a session that hands every message it sends to emit,

@@ -17,7 +17,7 @@ var (
 // completing their numbers has more than fits in an answer.
 var templates = []*template{
 	{
-		uri: "demo://items/{number}", name: "item", title: "An item by number", mime: "text/plain",
+		uri: "demo://items/{number}", name: "item", title: "An item by number", mime: "text/plain", priority: 0.25,
 		values: map[string][]string{"number": items},
 		read: func(v map[string]string) (string, bool) {
 			return "Item " + v["number"] + ".", slices.Contains(items, v["number"])

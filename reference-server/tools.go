@@ -13,6 +13,7 @@ type tool struct {
 	writes                   bool   // it changes something
 	idempotent               bool   // repeating it changes nothing more
 	openWorld                bool   // it deals with the world outside the server
+	tasks                    string // whether it can be called as a task; empty means forbidden
 	run                      func(c *Call, a values) object
 }
 
@@ -29,6 +30,9 @@ func (t *tool) entry(r spec.Revision) object {
 	}
 	if t.output != nil && r.AtLeast(spec.V20250618) {
 		o["outputSchema"] = t.output
+	}
+	if t.tasks != "" && hasTasks(r) {
+		o["execution"] = object{"taskSupport": t.tasks}
 	}
 	return o
 }
@@ -74,18 +78,37 @@ func (c *Call) toolsCall() (any, *Error) {
 		if t.name != name {
 			continue
 		}
-		a, problem := read(t.input, given)
-		switch {
-		case problem == "":
-			return t.run(c, a), nil
-		case c.Revision.AtLeast(spec.V20251125):
-			return failed("The arguments are not right: " + problem + "."), nil
+		run := func(c *Call) (any, *Error) { return t.call(c, given) }
+		switch asTask, err := c.asTask(t, f); {
+		case err != nil:
+			return nil, err
+		case asTask:
+			return c.startTask(f, run)
 		default:
-			return nil, invalidParams("%s", problem)
+			return run(c)
 		}
 	}
 	return nil, invalidParams("there is no such tool")
 }
+
+func (t *tool) call(c *Call, given fields) (any, *Error) {
+	a, problem := read(t.input, given)
+	switch {
+	case problem == "":
+		result := t.run(c, a)
+		if c.raised != nil {
+			return nil, c.raised
+		}
+		return result, nil
+	case c.Revision.AtLeast(spec.V20251125):
+		return failed("The arguments are not right: " + problem + "."), nil
+	default:
+		return nil, invalidParams("%s", problem)
+	}
+}
+
+// raise makes the call end with an error instead of the tool's result.
+func (c *Call) raise(err *Error) { c.raised = err }
 
 func answered(text string) object { return object{"content": []object{textBlock(text)}} }
 

@@ -1,0 +1,124 @@
+package refserver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// formField is one field of a form: its JSON Schema, and whether an answer fits it.
+type formField struct {
+	name   string
+	since  spec.Revision // older revisions do not have its kind
+	schema object
+	preset any // the default; beside booleans there is one since 2025-11-25
+	fits   func(v jsontext.Value) bool
+}
+
+var formFields = []formField{
+	{name: "name", schema: object{"type": "string", "title": "Name", "minLength": 1, "maxLength": 80}, preset: "Ada", fits: func(v jsontext.Value) bool {
+		name, ok := wire.Text(v)
+		return ok && name != "" && utf8.RuneCountInString(name) <= 80
+	}},
+	{name: "email", schema: object{"type": "string", "description": "Where to reach you", "format": "email"}, fits: hasText("@")},
+	{name: "homepage", schema: object{"type": "string", "format": "uri"}, fits: hasText(":")},
+	{name: "birthday", schema: object{"type": "string", "format": "date"}, fits: hasText("-")},
+	{name: "meeting", schema: object{"type": "string", "format": "date-time"}, fits: hasText("T")},
+	{name: "age", schema: object{"type": "integer", "minimum": 0, "maximum": 150}, preset: 36, fits: func(v jsontext.Value) bool {
+		n, ok := wire.Integer(v)
+		return ok && n >= 0 && n <= 150
+	}},
+	{name: "height", schema: object{"type": "number", "minimum": 0.5, "maximum": 2.5}, preset: 1.75, fits: func(v jsontext.Value) bool {
+		x, ok := number(v)
+		return ok && x >= 0.5 && x <= 2.5
+	}},
+	{name: "newsletter", schema: object{"type": "boolean", "default": false}, fits: func(v jsontext.Value) bool {
+		return v.Kind() == 't' || v.Kind() == 'f'
+	}},
+	{name: "colour", schema: object{"type": "string", "enum": colours}, preset: "green", fits: oneOf(colours)},
+	{name: "size", since: spec.V20251125, schema: object{"type": "string", "oneOf": titled("small", "large")}, preset: "small", fits: oneOf([]string{"small", "large"})},
+	{name: "days", since: spec.V20251125, schema: object{
+		"type": "array", "minItems": 1, "maxItems": 2, "items": object{"type": "string", "enum": []string{"Monday", "Tuesday"}},
+	}, preset: []string{"Monday"}, fits: someOf([]string{"Monday", "Tuesday"}, 1)},
+	{name: "toppings", since: spec.V20251125, schema: object{"type": "array", "items": object{"anyOf": titled("cheese", "olives")}},
+		preset: []string{}, fits: someOf([]string{"cheese", "olives"}, 0)},
+}
+
+func titled(words ...string) []object {
+	var out []object
+	for _, w := range words {
+		out = append(out, object{"const": w, "title": strings.ToUpper(w[:1]) + w[1:]})
+	}
+	return out
+}
+
+func hasText(part string) func(jsontext.Value) bool {
+	return func(v jsontext.Value) bool {
+		text, ok := wire.Text(v)
+		return ok && strings.Contains(text, part)
+	}
+}
+
+func oneOf(words []string) func(jsontext.Value) bool {
+	return func(v jsontext.Value) bool {
+		text, ok := wire.Text(v)
+		return ok && slices.Contains(words, text)
+	}
+}
+
+func someOf(words []string, least int) func(jsontext.Value) bool {
+	return func(v jsontext.Value) bool {
+		chosen := wire.Elements(v)
+		return v.Kind() == '[' && len(chosen) >= least && len(chosen) <= len(words) && !slices.ContainsFunc(chosen, func(e jsontext.Value) bool { return !oneOf(words)(e) })
+	}
+}
+
+// form returns the schema of the form as the revision has it.
+func form(r spec.Revision) object {
+	properties := object{}
+	for _, f := range formFields {
+		if !r.AtLeast(f.since) {
+			continue
+		}
+		field := object{}
+		for name, v := range f.schema {
+			field[name] = v
+		}
+		if f.preset != nil && r.AtLeast(spec.V20251125) {
+			field["default"] = f.preset
+		}
+		properties[f.name] = field
+	}
+	return object{"type": "object", "properties": properties, "required": []string{"name"}}
+}
+
+func askFields(c *Call, _ values) object {
+	if !c.takesForms() {
+		return failed("This client has not declared elicitation by form.")
+	}
+	params := object{
+		"message":         "The ask-elicitation-fields tool would like to see a form filled in, whatever you choose.",
+		"requestedSchema": form(c.Revision),
+	}
+	result, err := c.Ask(spec.MethodElicit, params)
+	if err != nil {
+		return failed("Asking the client failed: " + err.Error() + ".")
+	}
+	if action, _ := wire.Text(wire.At(result, "/action")); action != "accept" {
+		return answered("The user chose to " + action + ".")
+	}
+	_, given := wire.Members(wire.At(result, "/content"))
+	for _, f := range formFields {
+		v, ok := given[f.name]
+		if ok && !f.fits(v) || !ok && f.name == "name" {
+			return failed("The user's answer does not fit the form: " + f.name + ".")
+		}
+	}
+	return answered(fmt.Sprintf("The user filled in %d fields.", len(given)))
+}
