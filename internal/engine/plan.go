@@ -30,7 +30,7 @@ func (r *run) plan() {
 		}
 		for i := range r.o.Cases {
 			c := &r.o.Cases[i]
-			if !wanted[i] || r.blocked(rev) != "" || r.missing(c, rev) != "" {
+			if !wanted[i] && !r.o.provokes(c, rev) || r.blocked(rev) != "" || r.missing(c, rev) != "" {
 				continue
 			}
 			r.tally.add(c.Area())

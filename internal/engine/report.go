@@ -170,7 +170,11 @@ func blockedBy(findings []verdict.Finding, rev spec.Revision) string {
 func (r *run) opinions() map[string]opinion {
 	out := map[string]opinion{}
 	for _, p := range r.rulePairs {
-		out[p.judge+" "+p.requirement.ID+" "+string(p.revision)] = opinion{verdict.NotObserved, "it did not come up"}
+		o := opinion{verdict.NotObserved, "it did not come up"}
+		if need := r.undeclared(p.requirement, p.revision); need != "" {
+			o = opinion{verdict.NotApplicable, "the server does not declare " + need}
+		}
+		out[p.judge+" "+p.requirement.ID+" "+string(p.revision)] = o
 	}
 	for _, p := range r.casePairs {
 		key := p.judge + " " + p.requirement.ID + " " + string(p.revision)
@@ -204,6 +208,22 @@ func (r *run) opinions() map[string]opinion {
 		}
 	}
 	return out
+}
+
+// undeclared returns a server capability that the requirement is about and the
+// server does not declare, or "".
+func (r *run) undeclared(q *spec.Requirement, rev spec.Revision) string {
+	stock := r.stock[rev]
+	if stock == nil {
+		return ""
+	}
+	for _, need := range q.Needs {
+		capability, _, _ := strings.Cut(need, ".")
+		if slices.Contains(spec.ServerCapabilities(), capability) && !stock.Declares(need) {
+			return need
+		}
+	}
+	return ""
 }
 
 // notJudged counts the testable requirements of the judged era that neither

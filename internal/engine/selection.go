@@ -10,6 +10,7 @@ import (
 	"github.com/onsi/ginkgo/v2/types"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
 // Selection narrows what is judged. Compile it before use.
@@ -135,4 +136,12 @@ func (o *Options) pairs(r spec.Revision) []pair {
 		add(o.Rules[i].ID, "rules", o.Rules[i].Requirements, -1)
 	}
 	return out
+}
+
+// provokes tells whether the traffic of the case is wanted for a rule.
+func (o *Options) provokes(c *suite.Case, rev spec.Revision) bool {
+	over := o.Dialer.Transport()
+	return c.Provoked(rev, over, func(q *spec.Requirement) bool {
+		return o.Selection.Admits(c.ID, c.Area(), q, rev, over)
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
@@ -19,11 +20,15 @@ type Case struct {
 	Title string
 	// Requirements are the catalogue ids that the case judges.
 	Requirements []string
+	// Provokes are the requirements that rules judge in the traffic for which
+	// the case is made: ids, or beginnings of ids that end with a dot. Where
+	// one of them is selected, the case is run.
+	Provokes []string
 	// Needs lists the server capabilities without which the case does not
 	// apply, as tools or resources.subscribe.
 	Needs []string
 	// Revisions narrows the revisions to run in; by default all in which
-	// one of the requirements exists.
+	// one of the requirements exists that it judges or provokes.
 	Revisions []spec.Revision
 	// Asks: the case only asks, and leaves the conversation as it found it,
 	// so that it may share one with others.
@@ -47,29 +52,63 @@ func (c *Case) Area() string {
 	return c.ID
 }
 
-// AppliesTo tells whether the case has something to judge in revision r over
-// transport t.
+// AppliesTo tells whether the case has something to judge, or to provoke, in
+// revision r over transport t.
 func (c *Case) AppliesTo(r spec.Revision, t spec.Transport) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
 		return false
 	}
-	return slices.ContainsFunc(c.Requirements, func(id string) bool {
+	return c.Provoked(r, t, func(*spec.Requirement) bool { return true }) || slices.ContainsFunc(c.Requirements, func(id string) bool {
 		q := spec.Requirements().Lookup(id)
 		return q != nil && q.AppliesTo(r, t)
 	})
 }
 
+// Provoked tells whether the case provokes a requirement that exists in
+// revision r over transport t and is wanted.
+func (c *Case) Provoked(r spec.Revision, t spec.Transport, wanted func(*spec.Requirement) bool) bool {
+	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
+		return false
+	}
+	return slices.ContainsFunc(c.Provokes, func(id string) bool {
+		return slices.ContainsFunc(named(id), func(q *spec.Requirement) bool { return q.AppliesTo(r, t) && wanted(q) })
+	})
+}
+
+// named returns the requirement with this id, or those whose ids begin with it
+// where it ends with a dot.
+func named(id string) []*spec.Requirement {
+	if !strings.HasSuffix(id, ".") {
+		if q := spec.Requirements().Lookup(id); q != nil {
+			return []*spec.Requirement{q}
+		}
+		return nil
+	}
+	var out []*spec.Requirement
+	for _, q := range spec.Requirements().All() {
+		if strings.HasPrefix(q.ID, id) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
 // Check says what is wrong with the case as it is declared, or nil.
 func (c *Case) Check() error {
 	switch {
-	case c.ID == "" || c.Title == "" || c.Run == nil || len(c.Requirements) == 0:
-		return fmt.Errorf("case %q: id, title, requirements and run must be set", c.ID)
+	case c.ID == "" || c.Title == "" || c.Run == nil || len(c.Requirements)+len(c.Provokes) == 0:
+		return fmt.Errorf("case %q: id, title, run, and requirements that it judges or provokes must be set", c.ID)
 	case c.Asks && c.Exclusive:
 		return fmt.Errorf("case %s: a case that shares a conversation can't be exclusive", c.ID)
 	}
 	for _, id := range c.Requirements {
 		if spec.Requirements().Lookup(id) == nil {
 			return fmt.Errorf("case %s: the catalogue has no requirement %s", c.ID, id)
+		}
+	}
+	for _, id := range c.Provokes {
+		if len(named(id)) == 0 {
+			return fmt.Errorf("case %s provokes %s, which the catalogue does not have", c.ID, id)
 		}
 	}
 	return nil

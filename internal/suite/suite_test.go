@@ -213,10 +213,12 @@ func TestCheck(t *testing.T) {
 		want  string
 	}{
 		{"sound", func(*Case) {}, ""},
-		{"no id", func(c *Case) { c.ID = "" }, `case "": id, title, requirements and run must be set`},
+		{"no id", func(c *Case) { c.ID = "" }, `case "": id, title, run, and requirements that it judges or provokes must be set`},
 		{"no title", func(c *Case) { c.Title = "" }, `case "a.b": id, title`},
 		{"no run", func(c *Case) { c.Run = nil }, `case "a.b": id, title`},
 		{"no requirements", func(c *Case) { c.Requirements = nil }, `case "a.b": id, title`},
+		{"only provokes", func(c *Case) { c.Requirements, c.Provokes = nil, []string{everywhere, "tools."} }, ""},
+		{"provokes what is not there", func(c *Case) { c.Provokes = []string{"x."} }, "case a.b provokes x., which the catalogue does not have"},
 		{"unknown requirement", func(c *Case) { c.Requirements = append(c.Requirements, "x.y") }, "case a.b: the catalogue has no requirement x.y"},
 		{"shared and alone", func(c *Case) { c.Asks, c.Exclusive = true, true }, "case a.b: a case that shares a conversation can't be exclusive"},
 	} {
@@ -247,6 +249,8 @@ func TestAppliesTo(t *testing.T) {
 		{"where any exists", Case{Requirements: []string{batches, everywhere}}, spec.HandshakeRevisions()},
 		{"narrowed", Case{Requirements: []string{everywhere}, Revisions: []spec.Revision{spec.V20241105, spec.V20260728}}, []spec.Revision{spec.V20241105}},
 		{"unknown", Case{Requirements: []string{"x.y"}}, nil},
+		{"where what it provokes exists", Case{Provokes: []string{batches}}, []spec.Revision{spec.V20250326}},
+		{"where anything of an area exists", Case{Provokes: []string{"completion."}, Revisions: []spec.Revision{spec.V20241105}}, []spec.Revision{spec.V20241105}},
 	} {
 		if diff := cmp.Diff(x.want, applies(x.c)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", x.name, diff)

@@ -1,0 +1,131 @@
+package transcript
+
+import "github.com/mcp-conform/mcp-conform/internal/wire"
+
+// EventStream is the media type of a stream of server-sent events.
+const EventStream = "text/event-stream"
+
+// Exchange is one HTTP request and what came of it. What did not happen, or
+// was not recorded, is nil.
+type Exchange struct {
+	Number   int
+	Request  *Event   // Requested
+	Sent     *Event   // the body of the request
+	Response *Event   // Responded; of several the one that is no interim response
+	Body     []*Event // Received and Streamed, in their order
+	End      *Event   // Over
+}
+
+// Exchanges returns the HTTP exchanges of a transcript in the order in which
+// they began.
+func Exchanges(events []*Event) []*Exchange {
+	x := &exchanges{byNumber: map[int]*Exchange{}}
+	for _, e := range events {
+		x.note(e)
+	}
+	return x.order
+}
+
+type exchanges struct {
+	byNumber map[int]*Exchange
+	order    []*Exchange
+}
+
+func (x *exchanges) note(e *Event) {
+	if e.Exchange == 0 {
+		return
+	}
+	at := x.byNumber[e.Exchange]
+	if at == nil {
+		at = &Exchange{Number: e.Exchange}
+		x.byNumber[e.Exchange] = at
+		x.order = append(x.order, at)
+	}
+	switch e.Kind {
+	case Requested:
+		at.Request = first(at.Request, e)
+	case Sent:
+		at.Sent = first(at.Sent, e)
+	case Responded:
+		if at.Response == nil || at.Status() < 200 {
+			at.Response = e
+		}
+	case Received, Streamed:
+		at.Body = append(at.Body, e)
+	case Over:
+		at.End = first(at.End, e)
+	}
+}
+
+func first(have, e *Event) *Event {
+	if have != nil {
+		return have
+	}
+	return e
+}
+
+// Method returns the method of the request, "" where it is not known.
+func (x *Exchange) Method() string {
+	if x.Request == nil || x.Request.Head == nil {
+		return ""
+	}
+	return x.Request.Head.Method()
+}
+
+// Status returns the status of the response, 0 where none came.
+func (x *Exchange) Status() int {
+	if x.Response == nil || x.Response.Head == nil {
+		return 0
+	}
+	return x.Response.Head.Status()
+}
+
+// RequestHead returns the head of the request; it is never nil.
+func (x *Exchange) RequestHead() *Head { return headOf(x.Request) }
+
+// ResponseHead returns the head of the response; it is never nil.
+func (x *Exchange) ResponseHead() *Head { return headOf(x.Response) }
+
+func headOf(e *Event) *Head {
+	if e == nil || e.Head == nil {
+		return &Head{}
+	}
+	return e.Head
+}
+
+// Succeeded tells whether the response has a status of success.
+func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 300 }
+
+// Refused tells whether the response has a status of an error.
+func (x *Exchange) Refused() bool { return x.Status() >= 400 }
+
+// Streams tells whether the body of the response is an event stream.
+func (x *Exchange) Streams() bool {
+	if x.ResponseHead().MediaType() == EventStream {
+		return true
+	}
+	for _, e := range x.Body {
+		if e.Stream != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Ended returns how the exchange ended, "" while it is not over.
+func (x *Exchange) Ended() How {
+	if x.End == nil {
+		return ""
+	}
+	return x.End.How
+}
+
+// Messages returns the JSON-RPC messages that the body of the response
+// brought.
+func (x *Exchange) Messages() []wire.Message {
+	var out []wire.Message
+	for _, e := range x.Body {
+		out = append(out, e.Messages()...)
+	}
+	return out
+}
