@@ -42,7 +42,7 @@ func askingTools() []*tool {
 		},
 		{
 			name: "ask-elicitation", title: "Ask the user", description: "Asks the user for a name and a colour.", openWorld: true,
-			since: spec.V20250618, run: askForm,
+			since: spec.V20250618, tasks: taskOptional, run: askForm,
 		},
 		{
 			name: "ask-elicitation-fields", title: "Ask the user for much", description: "Asks the user to fill in a form with a field of every kind.", openWorld: true,

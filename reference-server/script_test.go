@@ -3,6 +3,7 @@ package refserver_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,8 @@ func (r *running) open(revision, capabilities string) {
 //
 // Expectations that follow each other are met in any order. An expected
 // object may leave members out, but for those of params, result and error
-// that it names as "absent"; "*" is any value. Everything that comes must
+// that it names as "absent"; "*" is any value, and "$A", with any capital, the
+// value that had this name before, or from now on. Everything that comes must
 // have been expected.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.script")
@@ -78,6 +80,7 @@ func script(t *testing.T, file string) (revisions, lines []string) {
 func (r *running) play(lines []string, revision string) {
 	var send []string
 	var want []any
+	named := names{}
 	flush := func() {
 		if len(send) > 0 {
 			r.send(send...)
@@ -89,9 +92,9 @@ func (r *running) play(lines []string, revision string) {
 			if err := json.Unmarshal([]byte(line), &got); err != nil {
 				r.t.Fatalf("%v in %s", err, line)
 			}
-			i := slices.IndexFunc(want, func(w any) bool { return fits(w, got) })
+			i := slices.IndexFunc(want, func(w any) bool { return named.fits(w, got) })
 			if i < 0 {
-				r.t.Fatalf("got  %s\nwant one of %s", line, show(want))
+				r.t.Fatalf("got  %s\nwant one of %s\nwith %s", line, show(want), show(named))
 			}
 			want = slices.Delete(want, i, i+1)
 		}
@@ -108,7 +111,7 @@ func (r *running) play(lines []string, revision string) {
 			if len(want) > 0 {
 				flush()
 			}
-			send = append(send, rest)
+			send = append(send, named.fill(rest))
 		case "<":
 			var w any
 			if err := json.Unmarshal([]byte(rest), &w); err != nil {
@@ -132,8 +135,36 @@ func show(v any) string {
 	return string(b)
 }
 
-// fits tells whether got is what a script wants.
-func fits(want, got any) bool {
+// names are the values that a script has given a name, such as $A.
+type names map[string]any
+
+func isName(v any) bool {
+	text, ok := v.(string)
+	return ok && len(text) == 2 && text[0] == '$' && 'A' <= text[1] && text[1] <= 'Z'
+}
+
+// fill puts texts in the place of their names.
+func (n names) fill(line string) string {
+	for name, value := range n {
+		if text, ok := value.(string); ok {
+			line = strings.ReplaceAll(line, name, text)
+		}
+	}
+	return line
+}
+
+// fits tells whether got is what a script wants, and only then keeps the
+// names that it gave.
+func (n names) fits(want, got any) bool {
+	trial := maps.Clone(n)
+	if !trial.match(want, got) {
+		return false
+	}
+	maps.Copy(n, trial)
+	return true
+}
+
+func (n names) match(want, got any) bool {
 	switch want := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)
@@ -148,7 +179,7 @@ func fits(want, got any) bool {
 				}
 				continue
 			}
-			if !present || !fits(w, v) {
+			if !present || !n.match(w, v) {
 				return false
 			}
 		}
@@ -159,12 +190,19 @@ func fits(want, got any) bool {
 			return false
 		}
 		for i := range want {
-			if !fits(want[i], g[i]) {
+			if !n.match(want[i], g[i]) {
 				return false
 			}
 		}
 		return true
 	default:
+		if isName(want) {
+			name := want.(string)
+			if _, given := n[name]; !given {
+				n[name] = got
+			}
+			return n[name] == got
+		}
 		return want == "*" || want == got
 	}
 }

@@ -2,13 +2,9 @@ package refserver
 
 import (
 	"context"
-	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // What tools say of tasks; saying nothing means forbidden.
@@ -58,7 +54,10 @@ func (c *Call) startTask(f fields, run func(*Call) (any, *Error)) (any, *Error) 
 	c.then = func() {
 		s.Go(func(context.Context) {
 			defer execution.cancel()
-			t.finish(run(&execution))
+			result, err := run(&execution)
+			if s.ctx.Err() == nil { // nobody is told of what ends because the session does
+				t.finish(result, err)
+			}
 		})
 	}
 	return object{"task": t.object()}, nil

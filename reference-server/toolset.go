@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,10 +13,11 @@ import (
 
 // allTools returns every tool, in the order of the list.
 var allTools = sync.OnceValue(func() []*tool {
-	return append([]*tool{
+	return slices.Concat([]*tool{
 		{
 			name: "echo", title: "Echo", description: "Returns the text it is given.",
 			input: []argument{{name: "text", kind: "string", description: "The text", required: true}},
+			tasks: taskOptional,
 			run:   func(_ *Call, a values) object { return answered(a["text"].(string)) },
 		},
 		{
@@ -24,7 +26,7 @@ var allTools = sync.OnceValue(func() []*tool {
 				{name: "a", kind: "number", description: "The first number", required: true},
 				{name: "b", kind: "number", description: "The second number", required: true},
 			},
-			output: numberSchema("sum"),
+			output: numberSchema("sum"), tasks: taskForbidden,
 			run: func(c *Call, a values) object {
 				return numeric(c, "sum", a["a"].(float64)+a["b"].(float64))
 			},
@@ -46,7 +48,7 @@ var allTools = sync.OnceValue(func() []*tool {
 			run: func(c *Call, _ values) object { return object{"content": everyBlock(c.Revision)} },
 		},
 		{
-			name: "fail", title: "Fail", description: "Always fails.",
+			name: "fail", title: "Fail", description: "Always fails.", tasks: taskOptional,
 			run: func(*Call, values) object { return failed("This tool always fails; there is nothing to mend.") },
 		},
 		{
@@ -55,7 +57,7 @@ var allTools = sync.OnceValue(func() []*tool {
 				{name: "durationMs", kind: "integer", description: "How long it takes, in milliseconds", standard: 100, max: 60_000},
 				{name: "steps", kind: "integer", description: "In how many steps", standard: 4, min: 1, max: 100},
 			},
-			run: slow,
+			tasks: taskOptional, run: slow,
 		},
 		{
 			name: "log", title: "Log", description: "Sends log messages: one of the level, or one of each.",
@@ -63,7 +65,7 @@ var allTools = sync.OnceValue(func() []*tool {
 				{name: "level", kind: "string", description: "The level; all eight when absent", oneOf: levels},
 				{name: "text", kind: "string", description: "The message", standard: "A message from the log tool."},
 			},
-			run: logTool,
+			tasks: taskOptional, run: logTool,
 		},
 		{
 			name: "trigger-list-changed", title: "Change a list", description: "Shows or hides the last item of a list and says so.",
@@ -82,7 +84,7 @@ var allTools = sync.OnceValue(func() []*tool {
 				return answered("Changed " + noteURI + ".")
 			},
 		},
-	}, askingTools()...)
+	}, askingTools(), taskTools())
 })
 
 var extraTool = &tool{
