@@ -58,8 +58,13 @@ func (c *Conversation) AskRaw(ctx context.Context, id wire.ID, frame []byte) *Re
 // as long as it likes: a request without an answer within the timeout is
 // cancelled, as a client should, and held against nobody.
 func (c *Conversation) Try(ctx context.Context, method string, params map[string]any) *Reply {
+	return c.TryFor(ctx, c.opts.Timeout, method, params)
+}
+
+// TryFor is Try with a shorter timeout, for who asks for much.
+func (c *Conversation) TryFor(ctx context.Context, limit time.Duration, method string, params map[string]any) *Reply {
 	id := c.NewID()
-	r := c.exchange(ctx, c.opts.Pace.limit(c.opts.Timeout), id, c.Request(id, method, params))
+	r := c.exchange(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), id, c.Request(id, method, params))
 	if errors.Is(r.Err, ErrUnanswered) {
 		_ = c.Notify(ctx, spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": "no answer in time"})
 	}

@@ -51,6 +51,8 @@ type Inventory struct {
 	Prompts   []string // names
 	// BarePrompts are the names of the prompts that need no argument.
 	BarePrompts []string
+	// PromptEntries are the prompts with their arguments.
+	PromptEntries []Prompt
 	// Incomplete says, a list method each, why a list could not be walked to its end.
 	Incomplete map[string]string
 	policy     Policy
@@ -105,6 +107,7 @@ func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory
 	if v.Declares("prompts") {
 		v.walk(ctx, c, spec.MethodPromptsList, "prompts", func(item jsontext.Value) {
 			collect(&v.Prompts, "/name")(item)
+			v.PromptEntries = append(v.PromptEntries, promptsOf(item)...)
 			for _, a := range wire.Elements(wire.At(item, "/arguments")) {
 				if string(wire.At(a, "/required")) == "true" {
 					return

@@ -1,0 +1,58 @@
+package inventory
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Prompt is one entry of prompts/list.
+type Prompt struct {
+	Name      string
+	Arguments []PromptArgument // those that have a name
+}
+
+// PromptArgument is what a prompt can be given.
+type PromptArgument struct {
+	Name     string
+	Required bool
+}
+
+// Values returns a text for each required argument, and for all where
+// every is true.
+func (p Prompt) Values(every bool) map[string]any {
+	out := map[string]any{}
+	for _, a := range p.Arguments {
+		if a.Required || every {
+			out[a.Name] = "text"
+		}
+	}
+	return out
+}
+
+// Required returns the names of the arguments that the prompt requires.
+func (p Prompt) Required() []string {
+	var out []string
+	for _, a := range p.Arguments {
+		if a.Required {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
+// promptsOf returns the prompt that an item of the list is; none where it has
+// no name.
+func promptsOf(item jsontext.Value) []Prompt {
+	name, ok := wire.Text(wire.At(item, "/name"))
+	if !ok {
+		return nil
+	}
+	p := Prompt{Name: name}
+	for _, a := range wire.Elements(wire.At(item, "/arguments")) {
+		if argument, ok := wire.Text(wire.At(a, "/name")); ok {
+			p.Arguments = append(p.Arguments, PromptArgument{argument, string(wire.At(a, "/required")) == "true"})
+		}
+	}
+	return []Prompt{p}
+}
