@@ -48,7 +48,7 @@ const maxDeviations = 3
 type Out struct {
 	rule    *Rule
 	session *Session
-	results map[string]*Result
+	results map[string]*Result // by requirement; nil where that does not exist in the revision
 }
 
 // Subject says that the requirement came up once.
@@ -90,15 +90,15 @@ func (o *Out) result(requirement string) *Result {
 	if !slices.Contains(o.rule.Requirements, requirement) {
 		panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
 	}
-	rev := o.session.Revision()
-	if !spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
-		return nil
+	r, known := o.results[requirement]
+	if !known { // one conversation is judged by one revision
+		rev := o.session.Revision()
+		if spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
+			r = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
+		}
+		o.results[requirement] = r
 	}
-	key := requirement + " " + string(rev)
-	if o.results[key] == nil {
-		o.results[key] = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
-	}
-	return o.results[key]
+	return r
 }
 
 // Judge folds all rules over the events of one conversation. The revision is
@@ -136,11 +136,9 @@ func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 			r.fold.End(s, r.out)
 		}
 		for _, requirement := range r.out.rule.Requirements {
-			for _, rev := range spec.Revisions() {
-				res := r.out.results[requirement+" "+string(rev)]
-				if res != nil && (len(res.Deviations) > 0 || res.Subjects > 0 && !res.elsewhere) {
-					results = append(results, *res)
-				}
+			res := r.out.results[requirement]
+			if res != nil && (len(res.Deviations) > 0 || res.Subjects > 0 && !res.elsewhere) {
+				results = append(results, *res)
 			}
 		}
 	}
