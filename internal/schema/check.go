@@ -19,6 +19,8 @@ type checker struct {
 	base string // pointer of the value that the walk began at
 	path []step
 	in   string // the innermost named type
+	deep int    // how many steps lead to it
+	met  Met
 	out  []Violation
 }
 
@@ -50,10 +52,28 @@ func (c *checker) pointer() string {
 	return string(b)
 }
 
+// place returns where the walk is, seen from the innermost named type.
+func (c *checker) place() string {
+	b := []byte(c.in)
+	for _, s := range c.path[c.deep:] {
+		if len(b) > 0 {
+			b = append(b, '.')
+		}
+		if s.name != "" {
+			b = append(b, s.name...)
+		} else {
+			b = append(b, '*')
+		}
+	}
+	return string(b)
+}
+
 // found notes a violation at the place where the walk is.
 func (c *checker) found(k Kind, basis Basis, permitted, seen string) {
 	if !c.full() {
-		c.out = append(c.out, Violation{Pointer: c.pointer(), Kind: k, Basis: basis, Type: c.in, Permitted: permitted, Seen: seen})
+		c.out = append(c.out, Violation{
+			Pointer: c.pointer(), Kind: k, Basis: basis, Type: c.in, Place: c.place(), Permitted: permitted, Seen: seen,
+		})
 	}
 }
 
@@ -79,13 +99,14 @@ func (c *checker) check(v []byte, t *typ) {
 	}
 	switch t.form {
 	case isObject:
-		in := c.in
+		in, deep := c.in, c.deep
 		if t.name != "" {
-			c.in = t.name
+			c.in, c.deep = t.name, len(c.path)
+			c.met.add(t.place)
 		}
 		c.checkObject(v, t)
 		c.also(v, t)
-		c.in = in
+		c.in, c.deep = in, deep
 		return
 	case isList:
 		c.checkList(v, t)
@@ -140,6 +161,7 @@ func (c *checker) checkObject(v []byte, t *typ) {
 		m := &t.members[i]
 		switch {
 		case values[i] != nil:
+			c.met.add(m.place)
 			c.at(step{name: m.name}, values[i], m.typ)
 		case m.required:
 			c.missing(m)

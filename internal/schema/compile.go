@@ -13,6 +13,7 @@ func compile(r spec.Revision) *Validator {
 		revision: r,
 		results:  map[string][]choice{},
 		errors:   map[int64]*typ{},
+		places:   map[string]Place{},
 	}
 	for _, w := range results {
 		if w.span.has(r) {
@@ -35,6 +36,7 @@ func compile(r spec.Revision) *Validator {
 		if len(t.members) > maxMembers {
 			panic(fmt.Sprintf("schema: %s has %d members in %s; raise maxMembers", t.name, len(t.members), r))
 		}
+		v.number(t)
 	}
 	return v
 }

@@ -67,6 +67,7 @@ type Violation struct {
 	Kind      Kind
 	Basis     Basis
 	Type      string // the type that the place belongs to, such as ImageContent; may be empty
+	Place     string // the place seen from the type, such as ImageContent.data or CallToolResult.content.*.type
 	Permitted string // what may stand there, in words
 	Seen      string // what stands there, shortened, unescaped server output
 }
@@ -95,6 +96,7 @@ type Validator struct {
 	notifications map[string]*typ
 	requests      map[string]*typ
 	plain         plainTypes
+	places        map[string]Place
 	schemas       schemaCache
 }
 
@@ -131,24 +133,24 @@ func (v *Validator) Revision() spec.Revision { return v.revision }
 // have in common is judged.
 func (v *Validator) Result(method string, result jsontext.Value) []Violation {
 	result = trimmed(result)
-	return v.judge("", result, v.resultType(method, result))
+	return violations(v.judge("", result, v.resultType(method, result)))
 }
 
 // Error judges the error member of a response; pointers begin at the error.
 func (v *Validator) Error(e jsontext.Value) []Violation {
-	return v.judge("", e, v.errorType(e))
+	return violations(v.judge("", e, v.errorType(e)))
 }
 
 // Notification judges the params of a notification from the server, absent
 // ones included; pointers begin at the message. Of a method that the
 // revision does not have, only what all notifications have in common is judged.
 func (v *Validator) Notification(m *wire.Message) []Violation {
-	return v.params(m, v.notifications, v.plain.notification)
+	return violations(v.params(m, v.notifications, v.plain.notification))
 }
 
 // Request judges the params of a request from the server, as Notification does.
 func (v *Validator) Request(m *wire.Message) []Violation {
-	return v.params(m, v.requests, v.plain.request)
+	return violations(v.params(m, v.requests, v.plain.request))
 }
 
 // Message judges what a server sent: the params, the result or the error of
@@ -156,51 +158,61 @@ func (v *Validator) Request(m *wire.Message) []Violation {
 // Pointers begin at the message. The envelope (jsonrpc, id, which members
 // stand together) is no matter of the schemas here.
 func (v *Validator) Message(m *wire.Message, asked string) []Violation {
+	return violations(v.Examine(m, asked))
+}
+
+// Examine judges as Message does, and tells what of the types came up.
+func (v *Validator) Examine(m *wire.Message, asked string) (Met, []Violation) {
 	switch m.Kind {
 	case wire.Request:
-		return v.Request(m)
+		return v.params(m, v.requests, v.plain.request)
 	case wire.Notification:
-		return v.Notification(m)
+		return v.params(m, v.notifications, v.plain.notification)
 	case wire.Response:
-		var out []Violation
+		var met, more Met
+		var out, also []Violation
 		if m.Has("result") {
 			result := trimmed(m.Result())
-			out = v.judge("/result", result, v.resultType(asked, result))
+			met, out = v.judge("/result", result, v.resultType(asked, result))
 		}
 		if e := m.Member("error"); e != nil {
-			out = append(out, v.judge("/error", e, v.errorType(e))...)
+			more, also = v.judge("/error", e, v.errorType(e))
+			met.join(&more)
+			out = append(out, also...)
 		}
-		return out
+		return met, out
 	default:
-		return nil
+		return Met{}, nil
 	}
 }
+
+func violations(_ Met, out []Violation) []Violation { return out }
 
 // checkers are used again, for they are most of what judging a sound message
 // would take of the heap.
 var checkers = sync.Pool{New: func() any { return new(checker) }}
 
-// walk returns what do finds with a checker that begins at base.
-func (v *Validator) walk(base string, do func(*checker)) []Violation {
+// walk returns what do meets and finds with a checker that begins at base.
+func (v *Validator) walk(base string, do func(*checker)) (Met, []Violation) {
 	c := checkers.Get().(*checker)
 	*c = checker{v: v, base: base, path: c.path[:0]}
 	do(c)
-	out := c.out
+	met, out := c.met, c.out
 	clear(c.path[:cap(c.path)]) // it refers to the message
 	checkers.Put(c)
 	if len(out) == 0 {
-		return nil
+		return met, nil
 	}
-	return out
+	return met, out
 }
 
-func (v *Validator) judge(base string, value jsontext.Value, t *typ) []Violation {
+func (v *Validator) judge(base string, value jsontext.Value, t *typ) (Met, []Violation) {
 	return v.walk(base, func(c *checker) { c.check(trimmed(value), t) })
 }
 
 // params judges the params as a member of the message, so that absent ones
 // are missed where they are required.
-func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) []Violation {
+func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) (Met, []Violation) {
 	t, ok := types[m.Method]
 	if !ok {
 		t = other
@@ -212,7 +224,7 @@ func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) [
 	case p.required:
 		return v.walk("", func(c *checker) { c.missing(p) })
 	default:
-		return nil
+		return Met{}, nil
 	}
 }
 

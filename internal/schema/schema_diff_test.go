@@ -332,7 +332,7 @@ func (o *official) parts() []subject {
 		t = t.compile(o.revision, map[*typ]*typ{})
 		out = append(out, subject{
 			name: path, typ: t, official: func(any) *jsonschema.Schema { return o.at(path) },
-			judge: func(v *Validator, raw []byte) []Violation { return v.judge("", raw, t) },
+			judge: func(v *Validator, raw []byte) []Violation { return violations(v.judge("", raw, t)) },
 		})
 	}
 	add(contentBlock, "PromptMessage/properties/content", "")

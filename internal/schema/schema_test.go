@@ -200,7 +200,7 @@ func TestWhatIsDrawnOfATypeIsOfIt(t *testing.T) {
 				t = v.plain.notification
 			}
 			raw := wire.JSON(instance(rt, t))
-			if got := asserted(v.judge("", raw, t)); len(got) > 0 {
+			if got := asserted(violations(v.judge("", raw, t))); len(got) > 0 {
 				rt.Fatalf("%s: %v", raw, got)
 			}
 		}

@@ -29,6 +29,7 @@ const (
 type typ struct {
 	form   form
 	name   string // of an object: how findings call it; may be empty
+	place  Place  // compiled: of an object with a name
 	extras []extra
 
 	members []member // of an object
@@ -54,6 +55,7 @@ type member struct {
 	typ      *typ
 	required bool
 	span     span
+	place    Place // compiled: of a member of an object with a name
 }
 
 // span is from the first to the last revision that has something; the zero
