@@ -5,11 +5,16 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/suites/completion"
 	"github.com/mcp-conform/mcp-conform/suites/errors"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
 	"github.com/mcp-conform/mcp-conform/suites/messages"
+	"github.com/mcp-conform/mcp-conform/suites/pagination"
 	"github.com/mcp-conform/mcp-conform/suites/ping"
+	"github.com/mcp-conform/mcp-conform/suites/resources"
+	"github.com/mcp-conform/mcp-conform/suites/prompts"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
+	"github.com/mcp-conform/mcp-conform/suites/tools"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
 )
 
@@ -22,5 +27,10 @@ func Cases() []suite.Case {
 		errors.Cases(),
 		ping.Cases(),
 		stdio.Cases(),
+		resources.Cases(),
+		pagination.Cases(),
+		tools.Cases(),
+		prompts.Cases(),
+		completion.Cases(),
 	)
 }

@@ -1,0 +1,98 @@
+// Package completion provokes what the rules on completion judge: it asks for
+// values of the arguments of prompts and the variables of resource templates,
+// in order and not.
+package completion
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Bounds on what is asked of a server.
+const (
+	maxPrompts   = 8               // arguments of prompts
+	maxVariables = 8               // variables of templates
+	askTime      = 3 * time.Second // a request
+	allAsked     = 8 * time.Second // the requests of a case; what is not asked by then is not asked
+)
+
+// unknownName names no prompt and no argument.
+const unknownName = "mcp-conform-no-such-name"
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:    "completion.references",
+			Title: "Asks for values of the arguments of listed prompts and the variables of listed templates",
+			Provokes: []string{
+				"completion.capability.", "completion.answered", "completion.result-schema", "completion.values.", "completion.total.",
+				"completion.has-more.", "completion.ref.", "completion.empty-value", "completion.context.",
+			},
+			Asks: true,
+			Run:  references,
+		},
+		{
+			ID:       "completion.unknown",
+			Title:    "Asks for values of prompts, templates and arguments that do not exist",
+			Provokes: []string{"completion.answered", "completion.unknown-prompt", "completion.unknown-template", "completion.unknown-argument"},
+			Asks:     true,
+			Run:      unknown,
+		},
+		{
+			ID:       "completion.malformed",
+			Title:    "Asks for values without saying of what, and with params of the wrong types",
+			Provokes: []string{"completion.missing-arguments", "completion.validates-inputs"},
+			Asks:     true,
+			Run:      malformed,
+		},
+		{
+			ID:       "completion.undeclared",
+			Title:    "Asks for values where completion is not declared",
+			Provokes: []string{"completion.capability.", "completion.unsupported-method-not-found"},
+			Asks:     true,
+			Run:      undeclared,
+		},
+	}
+}
+
+// completes tells whether completion may be asked for: 2024-11-05 has no word
+// for that, so there it is tried.
+func completes(t *suite.T) bool {
+	return t.Revision == spec.V20241105 || t.Inventory.Declares("completions")
+}
+
+// supported ends the case where completion is not declared.
+func supported(t *suite.T) {
+	if !completes(t) {
+		t.Skip("the server does not declare completions")
+	}
+}
+
+// asker asks one after the other, and no longer than is good.
+type asker struct {
+	c     *client.Conversation
+	since time.Time
+}
+
+func newAsker(c *client.Conversation) asker { return asker{c, time.Now()} }
+
+// ask asks for values and tells whether more may be asked after it.
+func (a asker) ask(ctx context.Context, params map[string]any) bool {
+	a.c.TryFor(ctx, askTime, spec.MethodComplete, params)
+	return ctx.Err() == nil && a.c.Alive() && time.Since(a.since) < allAsked
+}
+
+func promptRef(name string) map[string]any { return map[string]any{"type": "ref/prompt", "name": name} }
+
+func templateRef(uri string) map[string]any {
+	return map[string]any{"type": "ref/resource", "uri": uri}
+}
+
+func complete(ref any, name, value string) map[string]any {
+	return map[string]any{"ref": ref, "argument": map[string]any{"name": name, "value": value}}
+}

@@ -1,0 +1,134 @@
+package completion
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// subject is something that values can be asked for.
+type subject struct {
+	ref  map[string]any
+	name string
+}
+
+// subjects returns the first arguments of prompts and variables of templates.
+func subjects(t *suite.T) []subject {
+	var out []subject
+	for _, p := range t.Inventory.PromptEntries {
+		for _, a := range p.Arguments {
+			if len(out) < maxPrompts {
+				out = append(out, subject{promptRef(p.Name), a.Name})
+			}
+		}
+	}
+	most := len(out) + maxVariables
+	for _, template := range t.Inventory.Templates {
+		for _, v := range variables(template) {
+			if len(out) < most {
+				out = append(out, subject{templateRef(template), v})
+			}
+		}
+	}
+	return out
+}
+
+var expression = regexp.MustCompile(`\{[+#./;?&]?([^{}]*)\}`)
+
+// variables returns the variables of a URI template, without their modifiers.
+func variables(template string) []string {
+	var out []string
+	for _, e := range expression.FindAllStringSubmatch(template, -1) {
+		for _, v := range strings.Split(e[1], ",") {
+			v, _, _ = strings.Cut(strings.TrimSuffix(v, "*"), ":")
+			if v != "" {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// references asks for each with an empty value; for the first of either kind
+// with a beginning and in the context of other values, too.
+func references(ctx context.Context, t *suite.T) {
+	supported(t)
+	all := subjects(t)
+	if len(all) == 0 {
+		t.Skip("there are neither arguments of prompts nor variables of templates")
+	}
+	a := newAsker(t.Conversation(ctx))
+	kinds := map[any]bool{}
+	for _, s := range all {
+		if !a.ask(ctx, complete(s.ref, s.name, "")) {
+			return
+		}
+		if kinds[s.ref["type"]] {
+			continue
+		}
+		kinds[s.ref["type"]] = true
+		chosen := complete(s.ref, s.name, "")
+		chosen["context"] = map[string]any{"arguments": map[string]any{"mcp-conform": "text"}}
+		if !a.ask(ctx, complete(s.ref, s.name, "a")) || !a.ask(ctx, chosen) {
+			return
+		}
+	}
+}
+
+func unknown(ctx context.Context, t *suite.T) {
+	supported(t)
+	a := newAsker(t.Conversation(ctx))
+	requests := []map[string]any{
+		complete(promptRef(unknownName), "name", ""),
+		complete(templateRef("mcp-conform://no-such-template/{name}"), "name", ""),
+	}
+	if all := subjects(t); len(all) > 0 {
+		requests = append(requests, complete(all[0].ref, unknownName, ""))
+	}
+	for _, params := range requests {
+		if !a.ask(ctx, params) {
+			return
+		}
+	}
+}
+
+// malformed refers to something that exists where it can, so that nothing else
+// is wrong with the requests.
+func malformed(ctx context.Context, t *suite.T) {
+	supported(t)
+	s := subject{promptRef(unknownName), unknownName}
+	if all := subjects(t); len(all) > 0 {
+		s = all[0]
+	}
+	argument := func(name, value any) map[string]any { return map[string]any{"name": name, "value": value} }
+	a := newAsker(t.Conversation(ctx))
+	for _, params := range []map[string]any{
+		{"ref": s.ref},
+		{"argument": argument(s.name, "")},
+		{"ref": s.ref, "argument": map[string]any{"value": ""}},
+		{"ref": s.ref, "argument": map[string]any{"name": s.name}},
+		{"ref": map[string]any{"type": "ref/mcp-conform", "name": "text"}, "argument": argument(s.name, "")},
+		{"ref": s.ref, "argument": argument(s.name, 5)},
+		{"ref": s.ref, "argument": []any{s.name, ""}},
+		{"ref": s.ref, "argument": argument(s.name, strings.Repeat("x", 100_000))},
+	} {
+		if !a.ask(ctx, params) {
+			return
+		}
+	}
+}
+
+// undeclared asks in the way that every server with completion understands.
+func undeclared(ctx context.Context, t *suite.T) {
+	if completes(t) {
+		t.Skip("the server declares completions, or the revision has no word for it")
+	}
+	a := newAsker(t.Conversation(ctx))
+	s := subject{promptRef(unknownName), unknownName}
+	if all := subjects(t); len(all) > 0 {
+		s = all[0]
+	}
+	a.ask(ctx, complete(s.ref, s.name, ""))
+}

@@ -1,0 +1,166 @@
+// Package prompts provokes what the rules on prompts judge: it lists and gets
+// prompts, in order and not.
+package prompts
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Bounds on what is asked of a server.
+const (
+	maxPrompts  = 10              // that are gotten in order
+	maxProvoked = 3               // that are gotten with wrong arguments
+	getTime     = 3 * time.Second // a request
+	allGets     = 8 * time.Second // the requests of a case; what is not asked by then is not asked
+)
+
+// unknownName is the name of no prompt.
+const unknownName = "mcp-conform-no-such-prompt"
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:       "prompts.lists",
+			Title:    "prompts/list with empty params, and without any",
+			Provokes: []string{"prompts.list.", "prompts.list-changed.", "prompts.name.", "content.icons.", "content.title."},
+			Needs:    []string{"prompts"},
+			Asks:     true,
+			Run:      lists,
+		},
+		{
+			ID:    "prompts.gets",
+			Title: "Gets prompts with the arguments that they require, with all, and where none are required without any",
+			Provokes: []string{
+				"prompts.capability.", "prompts.get.result-schema", "prompts.get.listed-is-gettable", "prompts.get.arguments-optional",
+				"prompts.message.", "content.",
+			},
+			Needs: []string{"prompts"},
+			Asks:  true,
+			Run:   gets,
+		},
+		{
+			ID:       "prompts.unknown",
+			Title:    "Gets a prompt that does not exist, and one without saying which",
+			Provokes: []string{"prompts.get.unknown-name", "prompts.get.missing-name"},
+			Needs:    []string{"prompts"},
+			Asks:     true,
+			Run:      unknown,
+		},
+		{
+			ID:       "prompts.wrong-arguments",
+			Title:    "Gets prompts without an argument that they require, and with values that are no strings",
+			Provokes: []string{"prompts.get.missing-required-argument", "prompts.get.validates-arguments"},
+			Needs:    []string{"prompts"},
+			Asks:     true,
+			Run:      wrongArguments,
+		},
+		{
+			ID:       "prompts.undeclared",
+			Title:    "Lists and gets prompts where none are declared",
+			Provokes: []string{"prompts.capability.declared", "prompts.get.not-supported-error"},
+			Asks:     true,
+			Run:      undeclared,
+		},
+	}
+}
+
+func lists(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	c.Ask(ctx, spec.MethodPromptsList, map[string]any{})
+	c.Ask(ctx, spec.MethodPromptsList, nil)
+}
+
+// getter gets prompts one after the other, and no longer than is good.
+type getter struct {
+	c     *client.Conversation
+	since time.Time
+}
+
+func newGetter(c *client.Conversation) getter { return getter{c, time.Now()} }
+
+// get gets a prompt, with arguments unless they are nil, and tells whether
+// others may be gotten after it.
+func (g getter) get(ctx context.Context, name string, arguments map[string]any) bool {
+	params := map[string]any{"name": name}
+	if arguments != nil {
+		params["arguments"] = arguments
+	}
+	g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, params)
+	return ctx.Err() == nil && g.c.Alive() && time.Since(g.since) < allGets
+}
+
+// first returns the first prompts, n at most, that are fit.
+func first(t *suite.T, n int, fit func(inventory.Prompt) bool) []inventory.Prompt {
+	var out []inventory.Prompt
+	for _, p := range t.Inventory.PromptEntries {
+		if len(out) < n && fit(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func gets(ctx context.Context, t *suite.T) {
+	prompts := first(t, maxPrompts, func(inventory.Prompt) bool { return true })
+	if len(prompts) == 0 {
+		t.Skip("no prompt is listed")
+	}
+	g := newGetter(t.Conversation(ctx))
+	for i, p := range prompts {
+		if least := p.Values(false); !g.get(ctx, p.Name, least) {
+			return
+		}
+		if len(p.Required()) == 0 && !g.get(ctx, p.Name, nil) {
+			return
+		}
+		if i < maxProvoked && len(p.Arguments) > len(p.Required()) && !g.get(ctx, p.Name, p.Values(true)) {
+			return
+		}
+	}
+}
+
+func unknown(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"name": unknownName})
+	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"arguments": map[string]any{}})
+}
+
+func wrongArguments(ctx context.Context, t *suite.T) {
+	prompts := first(t, maxProvoked, func(p inventory.Prompt) bool { return len(p.Arguments) > 0 })
+	if len(prompts) == 0 {
+		t.Skip("no prompt takes arguments")
+	}
+	g := newGetter(t.Conversation(ctx))
+	for _, p := range prompts {
+		if required := p.Required(); len(required) > 0 {
+			less := p.Values(false)
+			delete(less, required[0])
+			if !g.get(ctx, p.Name, less) || !g.get(ctx, p.Name, nil) {
+				return
+			}
+		}
+		for _, wrong := range []any{5, map[string]any{"a": []any{}}, nil} {
+			values := p.Values(false)
+			values[p.Arguments[0].Name] = wrong
+			if !g.get(ctx, p.Name, values) {
+				return
+			}
+		}
+	}
+}
+
+func undeclared(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	if c.Server().Declares("prompts") {
+		t.Skip("the server declares prompts")
+	}
+	c.Ask(ctx, spec.MethodPromptsList, nil)
+	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"name": unknownName})
+}

@@ -1,0 +1,116 @@
+// Package tools provokes what the rules on tools judge: it lists and calls
+// tools, in order and not. No tool is called that the policy does not allow.
+package tools
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Bounds on what is asked of a server.
+const (
+	maxTools    = 20              // that are called in order
+	maxProvoked = 5               // that are called with wrong arguments
+	callTime    = 3 * time.Second // a call
+	allCalls    = 8 * time.Second // the calls of a case; what is not called by then is not called
+)
+
+// unknownName is the name of no tool.
+const unknownName = "mcp-conform-no-such-tool"
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:    "tools.lists",
+			Title: "tools/list with empty params, and without any",
+			Provokes: []string{
+				"tools.list.", "tools.list-changed.", "tools.name.", "tools.description.", "tools.input-schema.",
+				"tools.output-schema.", "tools.annotations.", "content.icons.", "content.title.",
+			},
+			Needs: []string{"tools"},
+			Asks:  true,
+			Run:   lists,
+		},
+		{
+			ID:    "tools.calls",
+			Title: "Calls the tools that may be called, with the least arguments that they take and a progress token",
+			Provokes: []string{
+				"tools.capability.", "tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
+				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
+			},
+			Needs: []string{"tools"},
+			Asks:  true,
+			Run:   calls,
+		},
+		{
+			ID:       "tools.unknown",
+			Title:    "Calls a tool that does not exist, and one in other letter case than it is listed",
+			Provokes: []string{"tools.call.unknown-tool-error", "tools.call.unknown-tool-code", "tools.name.case-sensitive"},
+			Needs:    []string{"tools"},
+			Asks:     true,
+			Run:      unknown,
+		},
+		{
+			ID:       "tools.malformed-calls",
+			Title:    "Calls tools without a name, by a number, and with arguments that are no object",
+			Provokes: []string{"tools.call.malformed-request-error"},
+			Needs:    []string{"tools"},
+			Asks:     true,
+			Run:      malformed,
+		},
+		{
+			ID:    "tools.wrong-arguments",
+			Title: "Calls tools with arguments that break their schemas",
+			Provokes: []string{
+				"tools.call.invalid-arguments-rejected-2024-11-05", "tools.call.invalid-arguments-is-execution-error-2025-11-25",
+				"tools.call.validates-inputs", "tools.call.execution-error-explains", "base.json-schema-2020-12",
+			},
+			Needs: []string{"tools"},
+			Asks:  true,
+			Run:   wrongArguments,
+		},
+		{
+			ID:       "tools.undeclared",
+			Title:    "Lists and calls tools where none are declared",
+			Provokes: []string{"tools.capability.declared", "tools.call.not-supported-error"},
+			Asks:     true,
+			Run:      undeclared,
+		},
+	}
+}
+
+func lists(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	c.Ask(ctx, spec.MethodToolsList, map[string]any{})
+	c.Ask(ctx, spec.MethodToolsList, nil)
+}
+
+// undeclared calls a tool that can't exist: what an undeclared tool does
+// nobody knows.
+func undeclared(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	if c.Server().Declares("tools") {
+		t.Skip("the server declares tools")
+	}
+	c.Ask(ctx, spec.MethodToolsList, nil)
+	c.Ask(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
+}
+
+// caller calls tools one after the other, and no longer than is good.
+type caller struct {
+	c     *client.Conversation
+	since time.Time
+}
+
+func newCaller(c *client.Conversation) caller { return caller{c, time.Now()} }
+
+// call calls a tool and tells whether others may be called after it.
+func (k caller) call(ctx context.Context, params map[string]any) bool {
+	k.c.TryFor(ctx, callTime, spec.MethodToolsCall, params)
+	return ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
+}
