@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
-
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // maxLine bounds, in bytes, a line that Read takes: a frame of 16 MiB in which
@@ -32,10 +30,17 @@ type line struct {
 	ExitCode     *int    `json:"exitCode,omitempty"` // of exited
 	Unterminated bool    `json:"unterminated,omitempty"`
 	Of           *int    `json:"of,omitempty"` // of gave-up
+	Exchange     int     `json:"exchange,omitempty"`
+	Stream       *string `json:"stream,omitempty"`       // bytes that are UTF-8
+	StreamBase64 *string `json:"streamBase64,omitempty"` // others
+	How          How     `json:"how,omitempty"`          // of over
 }
 
 // kinds are all kinds of event.
-var kinds = []Kind{Opened, Sent, Received, Stderr, InputClosed, Signalled, OutputClosed, Exited, Flooded, Remark, GaveUp}
+var kinds = []Kind{Opened, Sent, Received, Stderr, InputClosed, Signalled, OutputClosed, Exited, Flooded, Remark, GaveUp, Requested, Responded, Streamed, Over}
+
+// ofHTTP are those that belong to an exchange.
+var ofHTTP = []Kind{Requested, Responded, Streamed, Over}
 
 // Write writes events, which begin with the first of their transcript, as JSON
 // Lines: one object a line, with the members
@@ -50,6 +55,10 @@ var kinds = []Kind{Opened, Sent, Received, Stderr, InputClosed, Signalled, Outpu
 //	exitCode      of exited
 //	unterminated  true where the stream ended before the newline
 //	of            of gave-up: the position of the request
+//	exchange      number of the HTTP exchange, from 1
+//	stream        the piece of an event stream, instead of raw; streamBase64
+//	              where it is not UTF-8
+//	how           of over: how the exchange ended
 //
 // Members that say nothing are left out. What Frame holds is not written, as
 // Read finds it in the bytes again.
@@ -69,14 +78,12 @@ func Write(w io.Writer, events []*Event) error {
 }
 
 func lineOf(e *Event) line {
-	l := line{Seq: e.Seq, At: int64(e.At), Kind: e.Kind, Detail: e.Detail, Unterminated: e.Unterminated}
-	switch text := string(e.Raw); {
-	case len(e.Raw) == 0 && e.Kind != Sent && e.Kind != Received:
-	case utf8.ValidString(text):
-		l.Raw = &text
-	default:
-		text = base64.StdEncoding.EncodeToString(e.Raw)
-		l.RawBase64 = &text
+	l := line{Seq: e.Seq, At: int64(e.At), Kind: e.Kind, Detail: e.Detail, Unterminated: e.Unterminated, Exchange: e.Exchange, How: e.How}
+	switch {
+	case e.Stream != nil:
+		l.Stream, l.StreamBase64 = encoded(e.Stream)
+	case len(e.Raw) > 0 || needsRaw(e.Kind):
+		l.Raw, l.RawBase64 = encoded(e.Raw)
 	}
 	if e.Size != int64(len(e.Raw)) {
 		l.Size = &e.Size
@@ -89,6 +96,30 @@ func lineOf(e *Event) line {
 	}
 	return l
 }
+
+// encoded returns b as it is, or in base64 where it is not UTF-8.
+func encoded(b []byte) (plain, coded *string) {
+	text := string(b)
+	if utf8.ValidString(text) {
+		return &text, nil
+	}
+	text = base64.StdEncoding.EncodeToString(b)
+	return nil, &text
+}
+
+// decoded is the reverse; nil stands for nothing at all.
+func decoded(plain, coded *string) ([]byte, error) {
+	switch {
+	case plain != nil:
+		return []byte(*plain), nil
+	case coded != nil:
+		return base64.StdEncoding.DecodeString(*coded)
+	}
+	return nil, nil
+}
+
+// needsRaw tells whether an event of the kind has bytes, be it none.
+func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
 // Read reads what Write wrote. Members that it does not know are skipped. The
 // error names the line, from 1, and what is wrong with it; the events of the
@@ -125,32 +156,20 @@ func parseLine(text []byte, seq int) (*Event, error) {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return nil, fmt.Errorf("it is no event: %w", err)
 	}
-	e := &Event{Seq: l.Seq, At: time.Duration(l.At), Kind: l.Kind, Detail: l.Detail, Unterminated: l.Unterminated}
-	switch {
-	case l.Seq != seq:
-		return nil, fmt.Errorf("seq is %d and must be %d; a line is missing, or is out of order", l.Seq, seq)
-	case !slices.Contains(kinds, l.Kind):
-		return nil, fmt.Errorf("kind %q is not known", l.Kind)
-	case l.At < 0:
-		return nil, fmt.Errorf("at is %d and must not be negative", l.At)
-	case l.Raw != nil && l.RawBase64 != nil:
-		return nil, errors.New("it has both raw and rawBase64")
-	case (l.Kind == Sent || l.Kind == Received) && l.Raw == nil && l.RawBase64 == nil:
-		return nil, fmt.Errorf("kind %s needs raw or rawBase64", l.Kind)
-	case l.Kind == GaveUp && (l.Of == nil || *l.Of < 0 || *l.Of >= seq):
-		return nil, errors.New("of must be the seq of an earlier line")
-	case l.Kind == Exited && l.ExitCode == nil:
-		return nil, errors.New("exitCode is missing")
+	if err := l.check(seq); err != nil {
+		return nil, err
 	}
-	if l.Raw != nil {
-		e.Raw = []byte(*l.Raw)
+	e := &Event{
+		Seq: l.Seq, At: time.Duration(l.At), Kind: l.Kind, Detail: l.Detail, Unterminated: l.Unterminated, Exchange: l.Exchange, How: l.How,
 	}
-	if l.RawBase64 != nil {
-		var err error
-		if e.Raw, err = base64.StdEncoding.DecodeString(*l.RawBase64); err != nil {
-			return nil, fmt.Errorf("rawBase64: %w", err)
-		}
+	var err error
+	if e.Raw, err = decoded(l.Raw, l.RawBase64); err != nil {
+		return nil, fmt.Errorf("rawBase64: %w", err)
 	}
+	if e.Stream, err = decoded(l.Stream, l.StreamBase64); err != nil {
+		return nil, fmt.Errorf("streamBase64: %w", err)
+	}
+	e.parse()
 	e.Size = int64(len(e.Raw))
 	if l.Size != nil {
 		if *l.Size < e.Size {
@@ -164,8 +183,38 @@ func parseLine(text []byte, seq int) (*Event, error) {
 	if l.ExitCode != nil {
 		e.ExitCode = *l.ExitCode
 	}
-	if e.Kind == Sent || e.Kind == Received {
-		e.Frame = wire.Parse(e.Raw)
-	}
 	return e, nil
+}
+
+// check says what is wrong with a line that should have this position.
+func (l *line) check(seq int) error {
+	whole := l.Raw != nil || l.RawBase64 != nil
+	piece := l.Stream != nil || l.StreamBase64 != nil
+	switch {
+	case l.Seq != seq:
+		return fmt.Errorf("seq is %d and must be %d; a line is missing, or is out of order", l.Seq, seq)
+	case !slices.Contains(kinds, l.Kind):
+		return fmt.Errorf("kind %q is not known", l.Kind)
+	case l.At < 0:
+		return fmt.Errorf("at is %d and must not be negative", l.At)
+	case l.Raw != nil && l.RawBase64 != nil:
+		return errors.New("it has both raw and rawBase64")
+	case l.Stream != nil && l.StreamBase64 != nil:
+		return errors.New("it has both stream and streamBase64")
+	case piece && (whole || l.Kind != Received && l.Kind != Streamed):
+		return errors.New("stream belongs to a streamed or received that has no raw")
+	case needsRaw(l.Kind) && !whole && !piece:
+		return fmt.Errorf("kind %s needs raw or rawBase64", l.Kind)
+	case l.Kind == Streamed && !piece:
+		return errors.New("kind streamed needs stream or streamBase64")
+	case l.Exchange < 0 || l.Exchange == 0 && slices.Contains(ofHTTP, l.Kind):
+		return fmt.Errorf("kind %s needs the number of its exchange, from 1", l.Kind)
+	case l.Kind == Over && !slices.Contains(hows, l.How):
+		return fmt.Errorf("how is %q; it must be one of %v", l.How, hows)
+	case l.Kind == GaveUp && (l.Of == nil || *l.Of < 0 || *l.Of >= seq):
+		return errors.New("of must be the seq of an earlier line")
+	case l.Kind == Exited && l.ExitCode == nil:
+		return errors.New("exitCode is missing")
+	}
+	return nil
 }

@@ -73,7 +73,6 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			switch e.Kind {
 			case Sent, Received:
 				e.Raw, e.Unterminated = raws.Draw(t, "raw"), rapid.Bool().Draw(t, "unterminated")
-				e.Frame = wire.Parse(e.Raw)
 			case Stderr, Flooded:
 				e.Raw = raws.Draw(t, "raw")
 			case GaveUp:
@@ -84,7 +83,10 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 				}
 			case Exited:
 				e.ExitCode = rapid.Int().Draw(t, "exit code")
+			case Requested, Responded, Streamed, Over:
+				drawHTTP(t, e)
 			}
+			e.parse()
 			e.Size = int64(len(e.Raw)) + rapid.Int64Range(0, 3).Draw(t, "more")
 			events = append(events, e)
 		}
@@ -122,6 +124,14 @@ func TestReadNamesTheLine(t *testing.T) {
 		{"of nothing", `{"seq":1,"at":1,"kind":"gave-up"}`, "of must be the seq of an earlier line"},
 		{"of itself", `{"seq":1,"at":1,"kind":"gave-up","of":1}`, "of must be the seq of an earlier line"},
 		{"no exit code", `{"seq":1,"at":1,"kind":"exited"}`, "exitCode is missing"},
+		{"no exchange", `{"seq":1,"at":1,"kind":"over","how":"complete"}`, "kind over needs the number of its exchange"},
+		{"an unknown end", `{"seq":1,"at":1,"kind":"over","exchange":1,"how":"sadly"}`, `how is "sadly"; it must be one of [complete`},
+		{"no head", `{"seq":1,"at":1,"kind":"request","exchange":1}`, "kind request needs raw"},
+		{"no piece", `{"seq":1,"at":1,"kind":"streamed","exchange":1}`, "kind streamed needs stream"},
+		{"a piece and bytes", `{"seq":1,"at":1,"kind":"received","exchange":1,"raw":"","stream":""}`, "stream belongs to a streamed or received that has no raw"},
+		{"a piece sent", `{"seq":1,"at":1,"kind":"sent","exchange":1,"stream":""}`, "stream belongs to a streamed"},
+		{"a piece twice", `{"seq":1,"at":1,"kind":"streamed","exchange":1,"stream":"","streamBase64":""}`, "both stream and streamBase64"},
+		{"no base64 of a piece", `{"seq":1,"at":1,"kind":"streamed","exchange":1,"streamBase64":"?"}`, "streamBase64: illegal base64"},
 		{"too long", strings.Repeat(" ", 300), "line 2 of the transcript is longer than 200 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func (f *file) read(text string) ([]*Recording, error) {
 
 // looksLikeScript tells whether a script may begin with the line.
 func looksLikeScript(line []byte) bool {
-	if strings.ContainsRune("#<>!", rune(line[0])) {
+	if strings.ContainsRune("#<>!", rune(line[0])) || httpMark.Match(line) {
 		return true
 	}
 	name, _, ok := strings.Cut(string(line), ":")

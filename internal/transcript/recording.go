@@ -67,11 +67,11 @@ func WriteRecording(w io.Writer, r *Recording) error {
 	return nil
 }
 
-// add appends an event with the next position. A frame is parsed.
+// add appends an event with the next position. What follows from the rest is
+// set, as by Transcript.Add.
 func (r *Recording) add(e Event) *Event {
 	e.Seq = len(r.Events)
-	e.Size = max(e.Size, int64(len(e.Raw)))
-	e.parse()
+	e.complete()
 	r.Events = append(r.Events, &e)
 	return &e
 }

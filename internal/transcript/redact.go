@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Redacted stands where a secret was. It is legal wherever a secret may stand:
@@ -55,6 +53,11 @@ func (r *Redactor) Events(events []*Event) []*Event {
 	for i, e := range out {
 		raw, detail := e.Raw, string(r.text([]byte(e.Detail)))
 		switch {
+		case e.Stream != nil:
+			out[i] = e.withStream(r.stream(e), detail)
+			continue
+		case e.Kind == Requested || e.Kind == Responded:
+			raw = r.head(raw)
 		case (e.Kind == Sent || e.Kind == Received) && !e.Cut():
 			raw = r.Frame(e.Raw)
 		default:
@@ -73,16 +76,20 @@ func (e *Event) with(raw []byte, detail string) *Event {
 	changed := *e
 	changed.Raw, changed.Detail = raw, detail
 	changed.Size = max(e.Size+int64(len(raw)-len(e.Raw)), int64(len(raw)))
-	changed.Frame = nil
 	changed.parse()
 	return &changed
 }
 
-// parse reads the frame of a message's event.
-func (e *Event) parse() {
-	if e.Kind == Sent || e.Kind == Received {
-		e.Frame = wire.Parse(e.Raw)
+// withStream returns e with another piece of an event stream.
+func (e *Event) withStream(stream []byte, detail string) *Event {
+	if bytes.Equal(stream, e.Stream) && detail == e.Detail {
+		return e
 	}
+	changed := *e
+	changed.Stream, changed.Detail = stream, detail
+	changed.parse()
+	changed.Size = max(e.Size+int64(len(changed.Raw)-len(e.Raw)), int64(len(changed.Raw)))
+	return &changed
 }
 
 // stderr takes out known secrets that lie across the pieces of stderr, which

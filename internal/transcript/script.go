@@ -17,6 +17,7 @@ func ParseScript(text string) (*Recording, error) {
 			return nil, fmt.Errorf("%d: %w", i+1, err)
 		}
 	}
+	s.finish()
 	s.opened()
 	return &s.Recording, nil
 }
@@ -24,7 +25,8 @@ func ParseScript(text string) (*Recording, error) {
 // script is a script that is being read.
 type script struct {
 	Recording
-	now time.Duration
+	now  time.Duration
+	open *unfinished
 }
 
 // scriptMarks are the beginnings of a frame's line, longest first.
@@ -38,11 +40,15 @@ var scriptMarks = []struct {
 	{"<", Event{Kind: Received}},
 }
 
-const scriptHelp = `a line begins with > (client), < (server), ! (anything else) or # (comment); before the first of them stand revision:, transport:, tool:, case: and expect:`
+const scriptHelp = `a line begins with > (client), < (server), their like behind the number of an HTTP exchange (1> 1>> 1< 1<< 1<~ 1!), ! (anything else) or # (comment); before the first of them stand revision:, transport:, tool:, case: and expect:`
 
 func (s *script) line(line string) error {
 	if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
+		s.finish()
 		return nil
+	}
+	if done, err := s.http(line); done || err != nil {
+		return err
 	}
 	for _, m := range scriptMarks {
 		rest, ok := strings.CutPrefix(line, m.mark)
@@ -192,11 +198,11 @@ func (s *script) other(what, arg string) error {
 		return s.exited(arg)
 	case "exited":
 		return s.exited(arg)
-	case "detail", "size":
+	case "detail", "size", "exchange":
 		return s.more(what, arg)
 	default:
 		return errors.New(`"! ` + clip(what) + `" is not known; known are exit CODE, close-input, signal NAME, gave-up ID, at TIME, stderr TEXT, ` +
-			`flooded TEXT, output-closed, exited CODE, opened, remark TEXT, detail TEXT, size BYTES`)
+			`flooded TEXT, output-closed, exited CODE, opened, remark TEXT, detail TEXT, size BYTES, exchange NUMBER`)
 	}
 	return nil
 }
@@ -233,6 +239,13 @@ func (s *script) more(what, arg string) error {
 		return nil
 	}
 	size, err := strconv.ParseInt(arg, 10, 64)
+	if what == "exchange" {
+		if err != nil || size < 1 {
+			return errors.New("exchange takes the number of an exchange, from 1")
+		}
+		e.Exchange = int(size)
+		return nil
+	}
 	if err != nil || size < int64(len(e.Raw)) {
 		return fmt.Errorf("size takes the number of bytes that the whole frame had, at least %d", len(e.Raw))
 	}

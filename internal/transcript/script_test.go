@@ -135,6 +135,13 @@ func TestScriptsRoundTrip(t *testing.T) {
 				e.Of = rapid.IntRange(0, len(r.Events)-1).Draw(t, "of")
 			case Exited:
 				e.ExitCode = rapid.IntRange(-1, 300).Draw(t, "exit code")
+			case Requested, Responded, Streamed, Over:
+				drawHTTP(t, &e)
+				e.Size = 0
+				e.complete()
+			}
+			if e.Exchange == 0 && rapid.Bool().Draw(t, "over HTTP") {
+				e.Exchange = rapid.IntRange(1, 20).Draw(t, "exchange")
 			}
 			r.add(e)
 		}

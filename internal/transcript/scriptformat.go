@@ -77,6 +77,13 @@ func (f *scriptWriter) other(what, arg string) {
 // event writes e, which comes after the events before.
 func (f *scriptWriter) event(before []*Event, e *Event) {
 	detail := e.Detail
+	if f.exchange(e) {
+		if e.Kind == Over {
+			detail = ""
+		}
+		f.more(e, detail)
+		return
+	}
 	switch e.Kind {
 	case Sent, Received:
 		f.frame(e)
@@ -112,6 +119,9 @@ func (f *scriptWriter) more(e *Event, detail string) {
 	}
 	if e.Size > int64(len(e.Raw)) {
 		f.other("size", strconv.FormatInt(e.Size, 10))
+	}
+	if e.Exchange > 0 && !ofExchange(e.Kind) {
+		f.other("exchange", strconv.Itoa(e.Exchange))
 	}
 }
 

@@ -109,11 +109,14 @@ type StreamEvent struct {
 	HasID bool
 	// Retry is the value of the retry field, if it is made of digits.
 	Retry string
-	// Complete tells whether a blank line ends it: others are not delivered.
-	Complete bool
+	// Blank is the end of the blank line that ends it, "" where there is none.
+	Blank string
 	// ByteOrderMark: the piece is nothing else.
 	ByteOrderMark bool
 }
+
+// Complete tells whether a blank line ends the event: others are not delivered.
+func (ev *StreamEvent) Complete() bool { return ev.Blank != "" }
 
 // StreamLine is one line of an event stream.
 type StreamLine struct {
@@ -140,7 +143,7 @@ func ParseStream(piece []byte) *StreamEvent {
 		var l StreamLine
 		l, piece = cutLine(piece)
 		if len(l.Text) == 0 {
-			ev.Complete = true
+			ev.Blank = l.End
 			break
 		}
 		ev.take(&l)
@@ -174,13 +177,11 @@ func (ev *StreamEvent) take(l *StreamLine) {
 	case "event":
 		ev.Type = string(l.Value)
 	case "data":
-		switch {
-		case !ev.HasData:
-			ev.Data = l.Value
-		default:
-			ev.Data = append(append(ev.Data[:len(ev.Data):len(ev.Data)], '\n'), l.Value...)
+		if ev.HasData { // the first value has no room behind it, so this copies
+			ev.Data = append(append(ev.Data, '\n'), l.Value...)
+		} else {
+			ev.Data, ev.HasData = l.Value, true
 		}
-		ev.HasData = true
 	case "id":
 		if bytes.IndexByte(l.Value, 0) < 0 {
 			ev.ID, ev.HasID = string(l.Value), true
@@ -205,15 +206,16 @@ func isDigits(text []byte) bool {
 // should, for it is one: under another type than message, or before a stream
 // that ended without the blank line. So a conversation goes on, and the rules
 // on framing say what was wrong.
-func (ev *StreamEvent) carriesMessage(data *wire.Frame) bool {
+func (ev *StreamEvent) carriesMessage() bool {
 	if len(ev.Data) == 0 {
 		return false
 	}
-	if ev.Complete && (ev.Type == "" || ev.Type == "message") {
+	if ev.Complete() && (ev.Type == "" || ev.Type == "message") {
 		return true
 	}
-	for i := range data.Messages {
-		if m := &data.Messages[i]; m.Has("jsonrpc") && m.Kind != wire.Invalid {
+	f := wire.Parse(ev.Data)
+	for i := range f.Messages {
+		if m := &f.Messages[i]; m.Has("jsonrpc") && m.Kind != wire.Invalid {
 			return true
 		}
 	}

@@ -1,7 +1,7 @@
 // Package transcript keeps the ordered record of everything that happened on
-// the connections of one conversation: messages with their exact bytes,
-// stderr, and the life of the process. It is the one truth: conversations
-// wait on it, rules fold over it, reporters quote it.
+// the connections of one conversation: messages with their exact bytes, HTTP
+// exchanges, stderr, and the life of the process. It is the one truth:
+// conversations wait on it, rules fold over it, reporters quote it.
 package transcript
 
 import (
@@ -19,11 +19,11 @@ import (
 // Kind says what an event is.
 type Kind string
 
-// The kinds of event.
+// The kinds of event; those of HTTP stand in exchange.go.
 const (
 	Opened       Kind = "opened"        // the connection stands; for stdio: the process runs
-	Sent         Kind = "sent"          // one frame from us to the server
-	Received     Kind = "received"      // one frame from the server to us
+	Sent         Kind = "sent"          // one frame from us to the server; over HTTP the body of a request
+	Received     Kind = "received"      // one frame from the server to us; over HTTP a body, or the message of an event
 	Stderr       Kind = "stderr"        // a piece of the server's stderr
 	InputClosed  Kind = "input-closed"  // we closed the server's stdin
 	Signalled    Kind = "signalled"     // we sent the signal in Detail
@@ -40,7 +40,10 @@ type Event struct {
 	At   time.Duration // since the transcript began
 	Kind Kind
 
-	Raw    []byte      // Sent, Received: the frame without its newline; Stderr: the bytes; Flooded: the head
+	// Raw is, of Sent and Received, the frame without its newline; of
+	// Requested and Responded the lines of the head; of Stderr the bytes; of
+	// Flooded the head.
+	Raw    []byte
 	Frame  *wire.Frame // Sent, Received: what the bytes say
 	Detail string      // all others: see the kinds
 
@@ -49,6 +52,16 @@ type Event struct {
 	Size int64
 	// Unterminated: the frame ended with the stream, not with a newline.
 	Unterminated bool
+	// Exchange is the number of the HTTP exchange that the event belongs to,
+	// from 1; 0 where it belongs to none.
+	Exchange int
+	// Head is, of Requested and Responded, what the lines say.
+	Head *Head
+	// Stream is the piece of an event stream that the event is, see Splitter;
+	// nil where it is none. Raw is its data then.
+	Stream []byte
+	// How is, of Over, how the exchange ended.
+	How How
 	// Of is, for GaveUp, the position of the request that was sent.
 	Of int
 	// ExitCode of Exited; -1 when a signal ended the process.
@@ -77,6 +90,7 @@ type Transcript struct {
 	mu     sync.Mutex
 	events []*Event
 	grown  chan struct{} // closed and replaced when an event is added
+	begun  int           // the number of exchanges
 	kept   int64         // what is kept of the server's output, see weigh
 	limit  int64
 }
@@ -107,18 +121,21 @@ func New() *Transcript {
 }
 
 // Add records e as the newest event and returns it with Seq and At set.
-// Raw must not be altered afterwards.
+// Raw and Stream must not be altered afterwards. A Requested event without a
+// number begins the next exchange. Of an event with Stream, Raw is found in it;
+// it is Received where it carries a message, and Streamed where it does not.
 func (t *Transcript) Add(e Event) *Event {
-	if (e.Kind == Sent || e.Kind == Received) && e.Frame == nil {
-		e.Frame = wire.Parse(e.Raw)
-	}
-	if e.Size == 0 {
-		e.Size = int64(len(e.Raw))
-	}
+	e.complete()
 	weight := weigh(&e)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.Kind != Sent {
+	if e.Kind == Requested {
+		if e.Exchange == 0 {
+			e.Exchange = t.begun + 1
+		}
+		t.begun = max(t.begun, e.Exchange)
+	}
+	if e.Kind != Sent && e.Kind != Requested {
 		if t.kept+weight > t.limit && weight > wholeKept {
 			e.cut()
 			weight = weigh(&e)
@@ -132,10 +149,49 @@ func (t *Transcript) Add(e Event) *Event {
 	return &e
 }
 
+// complete sets what follows from the rest.
+func (e *Event) complete() {
+	if e.Stream != nil {
+		if ev := ParseStream(e.Stream); e.Size <= int64(len(ev.Data)) {
+			e.Kind = Streamed
+			if ev.carriesMessage() {
+				e.Kind = Received
+			}
+		}
+		e.Frame = nil
+	}
+	if e.Frame == nil {
+		e.parse()
+	}
+	e.Size = max(e.Size, int64(len(e.Raw)))
+}
+
+// parse reads the bytes as the kind of the event demands.
+func (e *Event) parse() {
+	if e.Stream != nil {
+		e.Raw = ParseStream(e.Stream).Data
+	}
+	e.Frame, e.Head = nil, nil
+	switch e.Kind {
+	case Sent, Received:
+		e.Frame = wire.Parse(e.Raw)
+	case Requested, Responded:
+		e.Head = ParseHead(e.Raw)
+	}
+}
+
 // weigh returns about how many bytes it takes to keep e. Values of members
-// lie inside Raw; names and ids are copies.
+// lie inside Raw; names, ids and headers are copies. The data of a piece of a
+// stream lies inside it, but for that of several lines.
 func weigh(e *Event) int64 {
 	n := int64(len(e.Raw))
+	if e.Stream != nil && bytes.IndexByte(e.Raw, '\n') < 0 {
+		n = 0
+	}
+	n += int64(len(e.Stream))
+	if e.Head != nil {
+		n += int64(len(e.Raw) + memberCost*len(e.Head.Fields))
+	}
 	for i := range e.Messages() {
 		n += identity(&e.Frame.Messages[i])
 	}
@@ -160,7 +216,14 @@ func identity(m *wire.Message) int64 {
 // go of the bytes.
 func (e *Event) cut() {
 	e.Raw = bytes.Clone(e.Raw[:min(len(e.Raw), headKept)])
+	if e.Stream != nil {
+		e.Stream = bytes.Clone(e.Stream[:min(len(e.Stream), headKept)])
+		e.Raw = ParseStream(e.Stream).Data
+	}
 	e.lost = true
+	if e.Head != nil {
+		e.Head = ParseHead(e.Raw)
+	}
 	if e.Frame != nil {
 		e.Frame = &wire.Frame{Raw: e.Raw, Problems: slimProblems(e.Frame.Problems), Batch: e.Frame.Batch, Messages: slim(e.Frame.Messages)}
 	}

@@ -1,0 +1,121 @@
+package transcript
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// tying are the headers whose values tie exchanges together. Two of them must
+// not become one, so that only known secrets are taken out.
+var tying = []string{"mcp-session-id", "last-event-id"}
+
+// head returns the lines of a head without secrets.
+func (r *Redactor) head(raw []byte) []byte {
+	var out []byte
+	name := ""
+	for i, line := range bytes.SplitAfter(raw, []byte("\n")) {
+		text := bytes.TrimRight(line, "\r\n")
+		end := line[len(text):]
+		switch {
+		case i == 0:
+			text = r.text(text)
+		case len(text) > 0 && (text[0] == ' ' || text[0] == '\t'): // the value goes on
+			text = slices.Concat(text[:1], r.field(name, text[1:]))
+		default:
+			head, value, ok := bytes.Cut(text, []byte(":"))
+			if !ok {
+				text, name = r.text(text), ""
+				break
+			}
+			name = strings.TrimSpace(string(head))
+			blank := value[:len(value)-len(bytes.TrimLeft(value, " \t"))]
+			text = slices.Concat(r.replaceKnown(head), []byte(":"), blank, r.field(name, value[len(blank):]))
+		}
+		out = append(append(out, text...), end...)
+	}
+	return out
+}
+
+// field returns the value of a header without what is secret in it.
+func (r *Redactor) field(name string, value []byte) []byte {
+	name = strings.ToLower(name)
+	switch {
+	case len(value) == 0:
+		return value
+	case slices.Contains(tying, name):
+		return r.replaceKnown(value)
+	case !secretName(name):
+		return r.text(value)
+	}
+	if strings.HasSuffix(name, "authorization") { // the scheme is no secret
+		if scheme, _, ok := bytes.Cut(value, []byte(" ")); ok && !bytes.ContainsAny(scheme, "=:,;") && bytes.Equal(r.text(scheme), scheme) {
+			return append(bytes.Clone(scheme), " "+Redacted...)
+		}
+	}
+	return []byte(Redacted)
+}
+
+// stream returns a piece of an event stream without secrets. Its lines stay
+// what they are, and so does what ends them.
+func (r *Redactor) stream(e *Event) []byte {
+	ev := ParseStream(e.Stream)
+	data := ev.Data
+	if e.Cut() {
+		data = r.text(data)
+	} else {
+		data = r.Frame(data)
+	}
+	if ev.ByteOrderMark {
+		return e.Stream
+	}
+	if !bytes.Equal(data, ev.Data) {
+		ev = ev.with(data)
+	}
+	var out []byte
+	for i := range ev.Lines {
+		l := &ev.Lines[i]
+		text := l.Text
+		switch l.Field {
+		case "data":
+		case "id":
+			text = r.replaceKnown(text)
+		default:
+			text = r.text(text)
+		}
+		out = append(append(out, text...), l.End...)
+	}
+	return append(out, ev.Blank...)
+}
+
+// with returns the event with other data, in as many lines as they have.
+func (ev *StreamEvent) with(data []byte) *StreamEvent {
+	changed := *ev
+	changed.Lines = nil
+	parts := bytes.Split(data, []byte("\n"))
+	for _, l := range ev.Lines {
+		if l.Field != "data" {
+			changed.Lines = append(changed.Lines, l)
+			continue
+		}
+		if len(parts) > 0 {
+			changed.Lines = append(changed.Lines, l.with(parts[0]))
+			parts = parts[1:]
+		}
+	}
+	return &changed
+}
+
+// with returns the line with another value.
+func (l StreamLine) with(value []byte) StreamLine {
+	if bytes.Equal(value, l.Value) {
+		return l
+	}
+	head := l.Text[:len(l.Text)-len(l.Value)]
+	if !bytes.HasSuffix(head, []byte(" ")) && (!bytes.Contains(head, []byte(":")) || bytes.HasPrefix(value, []byte(" "))) {
+		head = []byte(l.Field + ": ")
+	}
+	l.Value = value
+	l.Text = slices.Concat(head, value)
+	return l
+}
