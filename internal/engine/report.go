@@ -323,6 +323,22 @@ func quote(e *transcript.Event, offending bool) verdict.Evidence {
 			v.Text = "stderr: " + v.Text
 			v.Size = int64(len(v.Text))
 		}
+	case transcript.Requested, transcript.Responded, transcript.Streamed:
+		v.Text, v.Direction = string(e.Raw), "<"
+		if e.Stream != nil {
+			v.Text = string(e.Stream)
+		}
+		if e.Kind == transcript.Requested {
+			v.Direction = ">"
+		}
+		v.Size = max(v.Size, int64(len(v.Text)))
+		v.Text = v.Text[:min(len(v.Text), maxQuoted)]
+	case transcript.Over:
+		v.Text = string(e.How)
+		if e.Detail != "" {
+			v.Text += ": " + e.Detail
+		}
+		v.Size = int64(len(v.Text))
 	default:
 		v.Text = string(e.Kind)
 		if e.Detail != "" {
