@@ -31,6 +31,7 @@ var layers = []struct {
 }{
 	{"fixtures", nil},
 	{"internal/wire", nil},
+	{"internal/uri", nil},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
@@ -49,7 +50,7 @@ var layers = []struct {
 	{"internal/rules", []string{"internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire"}},
 
 	{"internal/rules/*", []string{
-		"internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
+		"internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/uri", "internal/verdict", "internal/wire",
 	}},
 	{"internal/judges", []string{"internal/rules", "internal/rules/*"}},
 
@@ -61,7 +62,7 @@ var layers = []struct {
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{
 		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/suite", "internal/transcript",
-		"internal/verdict", "internal/wire",
+		"internal/uri", "internal/verdict", "internal/wire",
 	}},
 	// What the tests of the suites share; no suite itself may import it.
 	{"internal/suitetest", []string{anything}},

@@ -1,0 +1,132 @@
+// Package resources makes the traffic on which rules judge a server's
+// resources: lists, templates, reading, and subscriptions.
+package resources
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// What is asked of a real server has to stay in bounds.
+const (
+	maxReads         = 20 // resources
+	maxTemplates     = 8  // that are tried
+	maxExpansions    = 3  // a template
+	maxSubscriptions = 3
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:       "resources.lists",
+			Title:    "asks for resources and templates without params, with empty params and with metadata",
+			Provokes: []string{"resources.list.", "resources.templates.", "resources.uri.", "resources.capability.", "resources.mime.", "content.annotations.", "content.icons.", "content.mime-type.syntax"},
+			Needs:    []string{"resources"},
+			Asks:     true,
+			Run:      lists,
+		},
+		{
+			ID:       "resources.reads",
+			Title:    "reads what is listed",
+			Provokes: []string{"resources.read.", "resources.uri.", "resources.capability.", "resources.templates.mime-only-if-uniform", "content.mime-type.syntax"},
+			Needs:    []string{"resources"},
+			Asks:     true,
+			Run:      reads,
+		},
+		{
+			ID:       "resources.templates",
+			Title:    "reads what templates expand to with values that the server itself completes",
+			Provokes: []string{"resources.templates.", "resources.read.", "resources.uri."},
+			Needs:    []string{"resources"},
+			Asks:     true,
+			Run:      expansions,
+		},
+		{
+			ID:       "resources.unknown",
+			Title:    "reads a resource that does not exist",
+			Provokes: []string{"resources.read.not-found-code-2024-11-05", "resources.read.error-names-uri"},
+			Needs:    []string{"resources"},
+			Asks:     true,
+			Run:      unknown,
+		},
+		{
+			ID:       "resources.bad-uris",
+			Title:    "reads what is no URI, and without one",
+			Provokes: []string{"resources.read.validates-uri", "resources.read.missing-uri-param"},
+			Needs:    []string{"resources"},
+			Asks:     true,
+			Run:      badURIs,
+		},
+		{
+			ID:       "resources.subscriptions",
+			Title:    "subscribes to what is listed and to what is not, and unsubscribes",
+			Provokes: []string{"resources.subscribe.", "resources.unsubscribe.", "resources.updated.", "resources.uri."},
+			Needs:    []string{"resources.subscribe"},
+			Asks:     true,
+			Run:      subscriptions,
+		},
+		{
+			ID:       "resources.subscribe-undeclared",
+			Title:    "subscribes where subscriptions are not declared",
+			Provokes: []string{"resources.subscribe.unsupported-error", "resources.updated."},
+			Needs:    []string{"resources"},
+			Asks:     true,
+			Run:      subscribeUndeclared,
+		},
+		{
+			ID:       "resources.updates",
+			Title:    "has a resource changed while it is subscribed to, and after",
+			Provokes: []string{"resources.subscribe.update-sent", "resources.unsubscribe.stops-updates", "resources.updated.", "resources.uri."},
+			Needs:    []string{"resources.subscribe"},
+			Run:      updates,
+		},
+		{
+			ID:       "resources.changes",
+			Title:    "has the list of resources changed",
+			Provokes: []string{"resources.list-changed."},
+			Needs:    []string{"resources", "tools"},
+			Run:      changes,
+		},
+	}
+}
+
+// shared returns the shared conversation; the case ends where it is over.
+func shared(ctx context.Context, t *suite.T) *client.Conversation {
+	c := t.Conversation(ctx)
+	if !c.Alive() {
+		t.GiveUp("the server had ended the connection before")
+	}
+	return c
+}
+
+func lists(ctx context.Context, t *suite.T) {
+	c := shared(ctx, t)
+	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
+		for _, params := range []map[string]any{nil, {}, {"_meta": map[string]any{"com.example/list": true}}} {
+			if !c.Ask(ctx, method, params).Answered() {
+				break
+			}
+		}
+	}
+}
+
+func reads(ctx context.Context, t *suite.T) {
+	c := shared(ctx, t)
+	for _, uri := range first(maxReads, t.Inventory.Resources) {
+		if ctx.Err() != nil || !c.Alive() {
+			return
+		}
+		read(ctx, c, uri)
+	}
+}
+
+// read asks for a resource; what comes of it is the business of rules.
+func read(ctx context.Context, c *client.Conversation, uri string) *client.Reply {
+	return c.Try(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri})
+}
+
+func first[E any](n int, list []E) []E { return list[:min(n, len(list))] }

@@ -1,0 +1,57 @@
+package resources
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// expansions reads what templates of one variable make of the values that the
+// server completes: of those it can be held to know that they are good.
+func expansions(ctx context.Context, t *suite.T) {
+	if !t.Inventory.Declares("completions") && t.Revision.AtLeast(spec.V20250326) {
+		t.GiveUp("the server does not declare completions, so no good value is known")
+	}
+	c := shared(ctx, t)
+	tried := 0
+	for _, text := range t.Inventory.Templates {
+		template := uri.Parse(text)
+		if !template.Simple || len(template.Variables) != 1 {
+			continue
+		}
+		if tried == maxTemplates || ctx.Err() != nil || !c.Alive() {
+			return
+		}
+		tried++
+		values, ok := complete(ctx, c, template)
+		if !ok {
+			return // what completes nothing once does so always
+		}
+		for _, value := range first(maxExpansions, values) {
+			if expanded, ok := template.Expand(map[string]string{template.Variables[0]: value}); ok {
+				read(ctx, c, expanded)
+			}
+		}
+	}
+}
+
+// complete asks for the values of the template's one variable.
+func complete(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
+	r := c.Try(ctx, spec.MethodComplete, map[string]any{
+		"ref":      map[string]any{"type": "ref/resource", "uri": template.Text},
+		"argument": map[string]any{"name": template.Variables[0], "value": ""},
+	})
+	if !r.Succeeded() {
+		return nil, false
+	}
+	for _, v := range wire.Elements(wire.At(r.Message.Result(), "/completion/values")) {
+		if text, isText := wire.Text(v); isText && text != "" {
+			values = append(values, text)
+		}
+	}
+	return values, true
+}

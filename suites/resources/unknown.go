@@ -1,0 +1,63 @@
+package resources
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+)
+
+func unknown(ctx context.Context, t *suite.T) {
+	if len(t.Inventory.Incomplete) > 0 {
+		t.GiveUp("a list could not be walked to its end, so it is not known what exists")
+	}
+	nowhere, ok := missing(t.Inventory.Resources, t.Inventory.Templates)
+	if !ok {
+		t.GiveUp("every URI that could be thought of matches a template")
+	}
+	read(ctx, shared(ctx, t), nowhere)
+}
+
+// missing returns a well-formed URI that names no resource: like those that
+// the server has, so that it is not refused for its scheme, and matching no
+// template.
+func missing(resources, templates []string) (string, bool) {
+	var candidates []string
+	for _, known := range append(append([]string{}, resources...), templates...) {
+		literal, _, _ := strings.Cut(known, "{")
+		u, err := url.Parse(literal)
+		if err != nil || u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https" {
+			continue // who reads those may ask the web
+		}
+		folder := literal[:strings.LastIndexAny(literal, "/:")+1]
+		candidates = append(candidates, folder+uri.Nowhere, u.Scheme+"://"+uri.Nowhere)
+	}
+	for _, candidate := range append(candidates, "mcp-conform:"+uri.Nowhere) {
+		if !uri.MatchesAny(templates, candidate) {
+			return candidate, true
+		}
+	}
+	return "", false
+}
+
+// garbage is no URI, each for another reason, and like nothing that exists.
+var garbage = []string{
+	"", uri.Nowhere, "no scheme " + uri.Nowhere, "mcp-conform:\x00\n" + uri.Nowhere,
+}
+
+func badURIs(ctx context.Context, t *suite.T) {
+	c := shared(ctx, t)
+	for _, bad := range garbage {
+		if ctx.Err() != nil || !c.Alive() || !read(ctx, c, bad).Answered() {
+			return
+		}
+	}
+	for _, params := range []map[string]any{nil, {}, {"uri": 5}} {
+		if ctx.Err() != nil || !c.Alive() || !c.Try(ctx, spec.MethodResourcesRead, params).Answered() {
+			return
+		}
+	}
+}
