@@ -5,14 +5,17 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 	"github.com/mcp-conform/mcp-conform/suites/completion"
 	"github.com/mcp-conform/mcp-conform/suites/errors"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
+	"github.com/mcp-conform/mcp-conform/suites/logging"
 	"github.com/mcp-conform/mcp-conform/suites/messages"
 	"github.com/mcp-conform/mcp-conform/suites/pagination"
 	"github.com/mcp-conform/mcp-conform/suites/ping"
-	"github.com/mcp-conform/mcp-conform/suites/resources"
+	"github.com/mcp-conform/mcp-conform/suites/progress"
 	"github.com/mcp-conform/mcp-conform/suites/prompts"
+	"github.com/mcp-conform/mcp-conform/suites/resources"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
 	"github.com/mcp-conform/mcp-conform/suites/tools"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
@@ -26,6 +29,9 @@ func Cases() []suite.Case {
 		messages.Cases(),
 		errors.Cases(),
 		ping.Cases(),
+		progress.Cases(),
+		logging.Cases(),
+		cancellation.Cases(),
 		stdio.Cases(),
 		resources.Cases(),
 		pagination.Cases(),

@@ -3,12 +3,10 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -66,7 +64,7 @@ func (c *Conversation) TryFor(ctx context.Context, limit time.Duration, method s
 	id := c.NewID()
 	r := c.exchange(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), id, c.Request(id, method, params))
 	if errors.Is(r.Err, ErrUnanswered) {
-		_ = c.Notify(ctx, spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": "no answer in time"})
+		_ = c.Cancel(ctx, id, "no answer in time")
 	}
 	return r
 }

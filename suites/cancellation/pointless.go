@@ -1,0 +1,51 @@
+package cancellation
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// strays are notifications that name nothing, most of them malformed.
+var strays = []struct {
+	method string
+	params map[string]any
+}{
+	{spec.MethodCancelled, map[string]any{"requestId": 4_000_000_007, "reason": "never asked"}},
+	{spec.MethodCancelled, map[string]any{"requestId": "mcp-conform/none"}},
+	{spec.MethodCancelled, nil},
+	{spec.MethodCancelled, map[string]any{}},
+	{spec.MethodCancelled, map[string]any{"reason": "nothing"}},
+	{spec.MethodCancelled, map[string]any{"requestId": nil}},
+	{spec.MethodCancelled, map[string]any{"requestId": true}},
+	{spec.MethodCancelled, map[string]any{"requestId": map[string]any{"id": 1}}},
+	{spec.MethodProgress, map[string]any{"progressToken": "mcp-conform/none", "progress": 1, "total": 2}},
+	{spec.MethodProgress, map[string]any{"progressToken": 4_000_000_007, "progress": 0.5}},
+}
+
+// pointless sends each notification by itself, with a fence behind it, so that
+// it is known which one a server can't bear. A server that ended is started
+// anew for the next.
+func pointless(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	id := c.NewID()
+	if c.AskID(ctx, id, c.Harmless(), nil).Answered() {
+		_ = c.Cancel(ctx, id, "too late")
+		c = bears(ctx, t, c)
+	}
+	for _, n := range strays {
+		_ = c.Notify(ctx, n.method, n.params) // the fence tells why it can't be sent
+		c = bears(ctx, t, c)
+	}
+	t.Quiet(ctx, c)
+}
+
+// bears returns the conversation if the server still answers, else a new one.
+func bears(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conversation {
+	if c.Fence(ctx) == nil {
+		return c
+	}
+	return t.Start(ctx, client.Options{})
+}

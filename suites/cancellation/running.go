@@ -1,0 +1,129 @@
+package cancellation
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func running(ctx context.Context, t *suite.T) {
+	slow, ok := t.Inventory.Slow(duration, steps)
+	if !ok {
+		t.Skip("no tool that is known to be slow may be called")
+	}
+	c := t.Conversation(ctx)
+	cancelled(ctx, t, c, slow)
+	otherType(ctx, t, c)
+	atOnce(ctx, t, c, slow)
+}
+
+// cancelled cancels a call after its first progress, and listens for as long
+// as the call would have taken.
+func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
+	id, from := start(ctx, t, c, slow)
+	if !runs(ctx, c, from, id) {
+		t.GiveUp("the tool was not seen to be running: it reported no progress")
+	}
+	if c.Cancel(ctx, id, "the case wants to see it stop") != nil {
+		t.GiveUp("the cancellation could not be sent")
+	}
+	// The second fence is sent when the first was answered: what was on its
+	// way when the cancellation was read has come by then.
+	t.Fence(ctx, c)
+	t.Fence(ctx, c)
+	listen(ctx, c, from, id, duration)
+	t.Quiet(ctx, c)
+}
+
+// start calls the tool with a progress token and returns the call's id, and
+// the position in the record behind which all that belongs to it stands.
+func start(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) (wire.ID, int) {
+	id, from := c.NewID(), c.Record.Len()
+	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {
+		t.GiveUp("the tool could not be called: " + err.Error())
+	}
+	return id, from
+}
+
+// runs waits for the first progress of a call, or its answer, and tells
+// whether it is still going on.
+func runs(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
+	defer c.Idle()()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	defer cancel()
+	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && (carries(e, isProgress) || carries(e, answers(id)))
+	})
+	return err == nil && !carries(first, answers(id))
+}
+
+// listen waits for the answer to a call, no longer than the time given.
+func listen(ctx context.Context, c *client.Conversation, from int, id wire.ID, atMost time.Duration) *client.Reply {
+	defer c.Idle()()
+	ctx, cancel := context.WithTimeoutCause(ctx, atMost, client.ErrUnanswered)
+	defer cancel()
+	return c.AwaitReply(ctx, from, id)
+}
+
+// otherType has two calls run, and cancels the one by its id as a string: as
+// the other one is answered, so must this be.
+func otherType(ctx context.Context, t *suite.T, c *client.Conversation) {
+	slow, _ := t.Inventory.Slow(duration/5, steps/2)
+	first, from := start(ctx, t, c, slow)
+	second, _ := start(ctx, t, c, slow)
+	if !runs(ctx, c, from, first) || c.Cancel(ctx, wire.StringID(first.Raw()), "no such request") != nil {
+		t.NotObserved(idType, "the tool was not seen to be running")
+		return
+	}
+	beside := listen(ctx, c, from, second, c.Options().Timeout)
+	if !beside.Answered() {
+		t.NotObserved(idType, "the call that was not cancelled had no answer either")
+		return
+	}
+	r := c.Settle(ctx, from, first)
+	switch {
+	case r.Answered():
+		t.Kept(idType)
+	case ctx.Err() != nil || !c.Alive():
+		t.NotObserved(idType, "the answer could not be waited for")
+	default:
+		at := []int{from}
+		t.Deviates(c, verdict.Deviation{
+			Requirement: idType,
+			Summary:     "A request is cancelled by an id of another type.",
+			Permitted:   "an answer to the request with the integer id, as the cancellation names a string",
+			Seen:        "no answer to the call with id " + first.Raw() + ", though the same call beside it is answered",
+			At:          at,
+		})
+	}
+}
+
+// atOnce cancels a call in the write that makes it: it may be answered or not.
+func atOnce(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
+	id := c.NewID()
+	_ = c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.Params()), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw())}))
+	t.Fence(ctx, c)
+}
+
+func carries(e *transcript.Event, match func(*wire.Message) bool) bool {
+	for i := range e.Messages() {
+		if match(&e.Messages()[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isProgress(m *wire.Message) bool { return m.Method == spec.MethodProgress }
+
+func answers(id wire.ID) func(*wire.Message) bool {
+	return func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }
+}

@@ -1,0 +1,61 @@
+// Package progress asks for progress in every way that is permitted. What
+// comes of it is judged by rules.
+package progress
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{{
+		ID:       "progress.tokens",
+		Title:    "Calls tools at once with tokens of each type, and without one, and asks for progress of what is soon done",
+		Provokes: []string{"progress."},
+		Asks:     true,
+		Run:      tokens,
+	}}
+}
+
+// given are the tokens of calls that run at once: texts, integers, and those
+// that a program may take for none. Two look alike and differ in type.
+var given = []any{"mcp-conform/progress", 41, "41", 0, "", 9_007_199_254_740_991}
+
+// How long a slow tool takes, and in how many steps.
+const (
+	duration = 60 * time.Millisecond
+	steps    = 3
+)
+
+// bare is how many tools are called of which nothing is known.
+const bare = 3
+
+func tokens(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	c.Ask(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
+	var calls [][]byte
+	call := func(params map[string]any) {
+		calls = append(calls, c.Request(c.NewID(), spec.MethodToolsCall, params))
+	}
+	if slow, ok := t.Inventory.Slow(duration, steps); ok {
+		for _, token := range given {
+			call(slow.WithToken(token))
+		}
+		call(slow.Params())
+	} else {
+		for _, tool := range t.Inventory.Bare(bare) {
+			call(tool.WithToken("mcp-conform/" + tool.Tool))
+			call(tool.Params())
+		}
+	}
+	if len(calls) > 0 {
+		resume := c.Idle()
+		c.TryTogether(ctx, calls...)
+		resume()
+	}
+	t.Quiet(ctx, c) // what comes too late comes now
+}
