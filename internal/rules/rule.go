@@ -58,6 +58,13 @@ func (o *Out) Subject(requirement string) {
 	}
 }
 
+// Subjects says that the requirement came up n times.
+func (o *Out) Subjects(requirement string, n int) {
+	if r := o.result(requirement); r != nil {
+		r.Subjects += n
+	}
+}
+
 // Found says that the server deviates; the requirement came up, too.
 func (o *Out) Found(d verdict.Deviation) {
 	r := o.result(d.Requirement)

@@ -48,7 +48,7 @@ func TestPlaces(t *testing.T) {
 	for _, c := range []struct{ asked, message, want string }{
 		{spec.MethodToolsCall, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"x"}]}}`, "CallToolResult.content.*.type"},
 		{spec.MethodToolsList, `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"a":1}}}]}}`, "Tool.inputSchema.properties.*"},
-		{"", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":[]}}}`, "_meta.progressToken"},
+		{"", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":[]}}}`, "RequestMeta.progressToken"},
 		{"", `{"jsonrpc":"2.0","method":"notifications/progress"}`, "params"},
 	} {
 		_, found := For(spec.V20251125).Examine(&wire.Parse([]byte(c.message)).Messages[0], c.asked)

@@ -1,0 +1,250 @@
+package shapes
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// messageShape is the rule that validates.
+func messageShape() rules.Rule {
+	return rules.Rule{
+		ID:           "rule.message-shape",
+		Title:        "every message has the shape that the revision gives it",
+		Requirements: requirementsOf(table()),
+		Start:        startShape,
+	}
+}
+
+// requirementsOf returns the requirements that the rows name, each once.
+func requirementsOf(rows []row) []string {
+	var all []string
+	for _, r := range rows {
+		for _, id := range strings.Fields(r.on) {
+			if !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	return all
+}
+
+// startShape counts by itself what came up, which costs less than to say so
+// for every message.
+func startShape() rules.Fold {
+	var came map[*compiledRow]int
+	judge := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		if !judged(s, h) {
+			return
+		}
+		t := tables[s.Revision()]().topics[topicOf(h)]
+		if t == nil {
+			return
+		}
+		met, violations := schema.For(s.Revision()).Examine(h.Message, asked(h))
+		if came == nil {
+			came = map[*compiledRow]int{}
+		}
+		t.count(&met, came)
+		if len(violations) > 0 {
+			t.tell(single(violations), h, out)
+		}
+	}
+	return rules.Fold{
+		Hear: rules.Hears{
+			rules.ResultOf(""):      judge,
+			rules.ErrorTo(""):       judge,
+			rules.Notification(""):  judge,
+			rules.ServerRequest(""): judge,
+		},
+		End: func(_ *rules.Session, out *rules.Out) {
+			for r, n := range came {
+				out.Subjects(r.requirement, n)
+			}
+		},
+	}
+}
+
+// judged tells whether a message is one of a session whose revision is known,
+// and has the envelope that a shape needs; what else is wrong with it is the
+// matter of the base rules.
+func judged(s *rules.Session, h *rules.Heard) bool {
+	if !s.Began() || s.Era() != spec.Handshake {
+		return false
+	}
+	m := h.Message
+	switch m.Kind {
+	case wire.Response:
+		return h.Asked.WellFormed && (!m.Has("result") || m.Result().Kind() == '{') && m.Has("result") != m.Has("error")
+	default:
+		return !m.Has("params") || m.Params().Kind() == '{'
+	}
+}
+
+// topicOf returns the name that the table has for the message.
+func topicOf(h *rules.Heard) string {
+	switch {
+	case h.Asked == nil:
+		return h.Message.Method
+	case h.Message.IsError():
+		if code, ok := h.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
+			return anError
+		}
+		return ""
+	default:
+		return h.Asked.Message.Method
+	}
+}
+
+func asked(h *rules.Heard) string {
+	if h.Asked == nil {
+		return ""
+	}
+	return h.Asked.Message.Method
+}
+
+// single keeps the first violation of each place, and of a JSON Schema those
+// that the types see rather than what its dialect says of the same.
+func single(all []schema.Violation) []schema.Violation {
+	out := all[:0]
+	for i, v := range all {
+		again := slices.ContainsFunc(all[:i], func(w schema.Violation) bool { return w.Pointer == v.Pointer }) ||
+			v.Kind == schema.NotDialect && slices.ContainsFunc(all, func(w schema.Violation) bool {
+				return w.Basis == schema.Schema && strings.HasPrefix(w.Pointer, v.Pointer+"/")
+			})
+		if !again {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// tell says of each violation which requirement it falls on.
+func (t *topic) tell(violations []schema.Violation, h *rules.Heard, out *rules.Out) {
+	for _, v := range violations {
+		r := t.find(v)
+		if v.Basis == schema.Schema && t.general != nil && r != t.general {
+			out.Elsewhere(t.general.requirement)
+		}
+		switch {
+		case r == nil:
+		case r.elsewhere:
+			out.Elsewhere(r.requirement)
+		default:
+			out.Found(verdict.Deviation{
+				Requirement: r.requirement,
+				Summary:     r.summary,
+				Permitted:   v.Permitted,
+				Seen:        seen(v),
+				At:          positions(h),
+				Weight:      r.weight,
+			})
+		}
+	}
+}
+
+// seen says what stands where.
+func seen(v schema.Violation) string {
+	if v.Pointer == "" {
+		return v.Seen
+	}
+	return v.Seen + " at " + v.Pointer
+}
+
+// positions returns where the message stands, and what it answers.
+func positions(h *rules.Heard) []int {
+	if h.Asked != nil {
+		return rules.At(h.Asked.Event, h.Event)
+	}
+	return rules.At(h.Event)
+}
+
+// compiledTable is the table as one revision has it.
+type compiledTable struct{ topics map[string]*topic }
+
+// topic is what the table says of one sort of messages.
+type topic struct {
+	rows    []*compiledRow
+	general *compiledRow // the last resort for what the schema refuses; may be nil
+}
+
+type compiledRow struct {
+	*row
+	requirement string // the one that exists in the revision
+	places      []schema.Place
+}
+
+// tables holds the table of each revision, made when it is first asked for.
+var tables = func() map[spec.Revision]func() *compiledTable {
+	all := map[spec.Revision]func() *compiledTable{}
+	for _, r := range spec.HandshakeRevisions() {
+		all[r] = sync.OnceValue(func() *compiledTable { return compile(table(), r) })
+	}
+	return all
+}()
+
+func compile(rows []row, revision spec.Revision) *compiledTable {
+	t := &compiledTable{map[string]*topic{}}
+	v := schema.For(revision)
+	for i := range rows {
+		r := &compiledRow{row: &rows[i]}
+		for _, id := range strings.Fields(r.on) {
+			if spec.Requirements().Lookup(id).AppliesTo(revision, spec.Stdio) {
+				r.requirement = id
+			}
+		}
+		if r.requirement == "" {
+			continue
+		}
+		for _, name := range strings.Fields(r.subjects()) {
+			if p := v.Place(name); p != 0 {
+				r.places = append(r.places, p)
+			}
+		}
+		for _, name := range r.topics() {
+			if t.topics[name] == nil {
+				t.topics[name] = &topic{}
+			}
+			if r.place == "" {
+				t.topics[name].general = r
+			} else {
+				t.topics[name].rows = append(t.topics[name].rows, r)
+			}
+		}
+	}
+	return t
+}
+
+// count notes which requirements came up in a message.
+func (t *topic) count(met *schema.Met, came map[*compiledRow]int) {
+	if t.general != nil {
+		came[t.general]++
+	}
+	for _, r := range t.rows {
+		for _, p := range r.places {
+			if met.Has(p) {
+				came[r]++
+				break
+			}
+		}
+	}
+}
+
+// find returns the row that a violation falls on, or nil.
+func (t *topic) find(v schema.Violation) *compiledRow {
+	for _, r := range t.rows {
+		if r.fits(v) {
+			return r
+		}
+	}
+	if v.Basis == schema.Schema {
+		return t.general
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package shapes
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// askedRows are those of what a server asks of the client.
+func askedRows() []row {
+	const (
+		sampling, elicit = spec.MethodSampling, spec.MethodElicit
+		form             = "ElicitRequestFormParams.requestedSchema"
+		contentTypes     = "sampling.message.content-types-2024-11-05 sampling.message.content-types-2025-03-26 sampling.message.content-types-2025-11-25"
+		required         = "elicitation.required-error."
+	)
+	return []row{
+		{
+			in: sampling + " " + elicit + " " + spec.MethodRootsList + " " + spec.MethodPing, place: "RequestMeta.progressToken", on: "progress.server-token-type",
+			summary: "The progress token of a server's request is neither a string nor an integer.",
+		},
+
+		{
+			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.Missing), on: "sampling.message.role", when: isMemberItself, came: "SamplingMessage",
+			summary: "A sampling message has no content.",
+		},
+		{in: sampling, place: "SamplingMessage.role", on: "sampling.message.role", came: "SamplingMessage", summary: "A sampling message has no role that the revision knows."},
+		{
+			in: sampling, place: "SamplingMessage.content", on: contentTypes,
+			summary: "The content of a sampling message is not of a type that the revision has there.",
+		},
+		{
+			in: sampling, place: "ModelPreferences.costPriority ModelPreferences.speedPriority ModelPreferences.intelligencePriority", on: "sampling.priorities.range",
+			summary: "A priority among the model preferences is no number from 0 to 1.",
+		},
+		{
+			in: sampling, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "sampling.tools.definitions-valid", came: "Tool",
+			summary: "A schema of a tool in a sampling request is not valid in its dialect.",
+		},
+
+		{
+			in: elicit, place: form + ".type " + form + ".properties MultiSelectEnumSchema.items", on: "elicitation.form.flat-primitive-properties",
+			came: "ElicitRequestFormParams.requestedSchema", summary: "The requested schema is no flat object of primitive properties.",
+		},
+		{
+			in: elicit, place: "StringSchema.format", kinds: kinds(schema.WrongWord), on: "elicitation.form.string-formats",
+			summary: "A string of the requested schema has a format that forms do not have.",
+		},
+		{
+			in: elicit, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), on: "elicitation.url.valid",
+			summary: "The url of an elicitation is not valid.",
+		},
+		{
+			in: elicit, place: "ElicitRequestURLParams.elicitationId", on: "elicitation.url.id-present-2025-11-25", came: "ElicitRequestURLParams",
+			summary: "An elicitation in URL mode has no elicitationId.",
+		},
+
+		{
+			in: anError, place: "URLElicitationRequiredError.data", on: required + "only-for-that-2025-11-25", when: isDataItself, came: "URLElicitationRequiredError",
+			summary: "The error -32042 has no data with elicitations.",
+		},
+		{
+			in: anError, place: "URLElicitationRequiredError.data.elicitations", on: required + "lists-elicitations-2025-11-25", when: isNoEntry,
+			came: "URLElicitationRequiredError.data", summary: "The elicitations of the error -32042 are no list.",
+		},
+		{
+			in: anError, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", on: required + "url-mode-with-id-2025-11-25",
+			came: "ElicitRequestURLParams", summary: "An elicitation in the error -32042 is not of URL mode, or not whole.",
+		},
+		{
+			in: anError, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), on: "elicitation.url.valid",
+			summary: "The url of an elicitation is not valid.",
+		},
+	}
+}
+
+// isMemberItself tells whether it is the member of a type that is wrong, and
+// nothing in it.
+func isMemberItself(v schema.Violation) bool { return v.Place == "SamplingMessage.content" }
+
+// isDataItself tells whether the data of the error or the list in it is
+// missing, or the data no object.
+func isDataItself(v schema.Violation) bool {
+	return v.Place == "URLElicitationRequiredError.data" || v.Place == "URLElicitationRequiredError.data.elicitations" && v.Kind == schema.Missing
+}
+
+func isNoEntry(v schema.Violation) bool { return v.Place == "URLElicitationRequiredError.data.elicitations" }

@@ -1,0 +1,85 @@
+package shapes
+
+import (
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// offerRows are those of what a server offers: tools, resources, prompts,
+// completion.
+func offerRows() []row {
+	const resources = spec.MethodResourcesList + " " + spec.MethodResourcesRead + " " + spec.MethodResourcesUpdated
+	const uris = "Resource.uri ResourceContents.uri ResourceUpdatedNotification.uri"
+	return []row{
+		{
+			in: strings.Join(lists, " "), on: "pagination.next-cursor.string",
+			place:   "ListToolsResult.nextCursor ListResourcesResult.nextCursor ListResourceTemplatesResult.nextCursor ListPromptsResult.nextCursor",
+			summary: "The nextCursor is no string.",
+		},
+
+		{
+			in: spec.MethodToolsList, place: "Tool.inputSchema", on: "tools.input-schema.object-not-null", when: isSchemaItself,
+			came: "Tool", summary: "A tool has no inputSchema of type object.",
+		},
+		{
+			in: spec.MethodToolsList, place: "Tool.outputSchema", on: "tools.output-schema.root-object-2025-06-18", when: isSchemaItself,
+			summary: "The outputSchema of a tool is not of type object.",
+		},
+		{
+			in: spec.MethodToolsList, place: "Tool.inputSchema", kinds: kinds(schema.NotDialect), on: "tools.input-schema.is-json-schema-2024-11-05",
+			summary: "The inputSchema of a tool is no JSON Schema.",
+		},
+		{
+			in: spec.MethodToolsList, place: "Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "tools.output-schema.valid",
+			summary: "The outputSchema of a tool is no JSON Schema.",
+		},
+		{
+			in: spec.MethodToolsList, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "base.json-schema-valid",
+			summary: "A schema of a tool is not valid in its dialect.",
+		},
+		{
+			in: spec.MethodToolsCall, place: "CallToolResult.structuredContent", on: "tools.structured.object-only-2025-06-18",
+			summary: "The structuredContent of a result is no object.",
+		},
+
+		{
+			in: resources, place: uris, kinds: kinds(schema.NotURI), on: "resources.uri.custom-scheme-rfc3986", when: hasBadScheme,
+			summary: "The scheme of a resource's URI is malformed.",
+		},
+		{in: resources, place: uris, kinds: kinds(schema.NotURI), on: "resources.uri.valid", summary: "The URI of a resource is not valid."},
+		{
+			in: spec.MethodResourcesTemplates, place: "ResourceTemplate.uriTemplate", kinds: kinds(schema.NotTemplate),
+			on: "resources.templates.uri-template-valid", summary: "A uriTemplate is no URI template.",
+		},
+
+		{
+			in: spec.MethodComplete, place: "Completion.values", kinds: kinds(schema.TooMany), on: "completion.values.max-100",
+			summary: "A completion has more than 100 values.",
+		},
+	}
+}
+
+// isSchemaItself tells whether it is the schema or its type that is wrong, and
+// not what it says of the properties.
+func isSchemaItself(v schema.Violation) bool {
+	path := strings.Split(v.Place, ".")
+	return len(path) == 2 || len(path) == 3 && path[2] == "type"
+}
+
+// hasBadScheme tells whether what is no URI begins with what is meant as a
+// scheme and is none.
+func hasBadScheme(v schema.Violation) bool {
+	scheme, _, ok := strings.Cut(strings.Trim(v.Seen, `"`), ":")
+	if !ok || strings.ContainsAny(scheme, "/?#") {
+		return false
+	}
+	for i, b := range []byte(scheme) {
+		letter := 'a' <= b|0x20 && b|0x20 <= 'z'
+		if !letter && (i == 0 || !('0' <= b && b <= '9') && b != '+' && b != '-' && b != '.') {
+			return true
+		}
+	}
+	return scheme == ""
+}
