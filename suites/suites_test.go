@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -17,20 +18,7 @@ func covered(q *spec.Requirement) bool {
 	return slices.Contains([]string{"base", "lifecycle", "versioning", "transport-stdio"}, q.Area) || strings.HasPrefix(q.ID, "ping.")
 }
 
-func judged() map[string][]string {
-	out := map[string][]string{}
-	for _, c := range suites.Cases() {
-		for _, id := range c.Requirements {
-			out[id] = append(out[id], c.ID)
-		}
-	}
-	for _, r := range judges.All() {
-		for _, id := range r.Requirements {
-			out[id] = append(out[id], r.ID)
-		}
-	}
-	return out
-}
+func judged() map[string][]string { return engine.Judges(suites.Cases(), judges.All()) }
 
 func TestEveryIDExists(t *testing.T) {
 	ids := map[string]bool{}

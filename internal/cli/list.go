@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -124,14 +125,14 @@ func (l *listing) faults() {
 // coverage says of each requirement who judges it and which fault proves it,
 // or why nobody does.
 func (l *listing) coverage() {
-	judges, proofs := judgesByRequirement(), map[string][]string{}
+	by, proofs := judgedBy(), map[string][]string{}
 	for _, f := range faults.All() {
 		if !f.Legal {
 			proofs[f.Requirement] = append(proofs[f.Requirement], f.ID)
 		}
 	}
 	for _, q := range l.of() {
-		title := standing(q, judges[q.ID])
+		title := standing(q, by[q.ID])
 		if len(proofs[q.ID]) > 0 {
 			title += " · proven by " + strings.Join(proofs[q.ID], " ")
 		}
@@ -153,17 +154,5 @@ func standing(q *spec.Requirement, judges []string) string {
 	}
 }
 
-func judgesByRequirement() map[string][]string {
-	out := map[string][]string{}
-	for _, c := range suites.Cases() {
-		for _, id := range c.Requirements {
-			out[id] = append(out[id], c.ID)
-		}
-	}
-	for _, r := range judges.All() {
-		for _, id := range r.Requirements {
-			out[id] = append(out[id], r.ID)
-		}
-	}
-	return out
-}
+// judgedBy returns the ids of those who judge each requirement.
+func judgedBy() map[string][]string { return engine.Judges(suites.Cases(), judges.All()) }

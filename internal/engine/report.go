@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -229,25 +231,31 @@ func (r *run) undeclared(q *spec.Requirement, rev spec.Revision) string {
 // notJudged counts the testable requirements of the judged era that neither
 // case nor rule judges yet.
 func (o *Options) notJudged() int {
-	judged := map[string]bool{}
-	for i := range o.Cases {
-		for _, id := range o.Cases[i].Requirements {
-			judged[id] = true
-		}
-	}
-	for i := range o.Rules {
-		for _, id := range o.Rules[i].Requirements {
-			judged[id] = true
-		}
-	}
+	judges := Judges(o.Cases, o.Rules)
 	n := 0
 	for _, q := range spec.Requirements().All() {
 		applies := slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return q.AppliesTo(r, o.Dialer.Transport()) })
-		if q.Testable != spec.No && applies && !judged[q.ID] {
+		if q.Testable != spec.No && applies && len(judges[q.ID]) == 0 {
 			n++
 		}
 	}
 	return n
+}
+
+// Judges returns the ids of the cases and rules that judge each requirement.
+func Judges(cases []suite.Case, all []rules.Rule) map[string][]string {
+	out := map[string][]string{}
+	for i := range cases {
+		for _, id := range cases[i].Requirements {
+			out[id] = append(out[id], cases[i].ID)
+		}
+	}
+	for i := range all {
+		for _, id := range all[i].Requirements {
+			out[id] = append(out[id], all[i].ID)
+		}
+	}
+	return out
 }
 
 // Bounds of what a finding quotes.

@@ -93,9 +93,15 @@ func (w *weaver) plainly() strand {
 		func() strand { return w.exchange("tools/list", "", toolList) },
 		func() strand { return w.exchange("tools/list", `{}`, toolList) },
 		func() strand { return w.exchange("resources/list", "", resourceList) },
-		func() strand { return w.exchange("resources/templates/list", "", `{"resourceTemplates":[{"uriTemplate":"file:///{+path}","name":"files"}]}`) },
-		func() strand { return w.exchange("resources/read", `{"uri":"file:///a.txt"}`, `{"contents":[{"uri":"file:///a.txt","text":""}]}`) },
-		func() strand { return w.exchange("resources/read", `{"uri":"example://b"}`, `{"contents":[{"uri":"example://b","mimeType":"image/png","blob":"iVBORw0KGgo="}]}`) },
+		func() strand {
+			return w.exchange("resources/templates/list", "", `{"resourceTemplates":[{"uriTemplate":"file:///{+path}","name":"files"}]}`)
+		},
+		func() strand {
+			return w.exchange("resources/read", `{"uri":"file:///a.txt"}`, `{"contents":[{"uri":"file:///a.txt","text":""}]}`)
+		},
+		func() strand {
+			return w.exchange("resources/read", `{"uri":"example://b"}`, `{"contents":[{"uri":"example://b","mimeType":"image/png","blob":"iVBORw0KGgo="}]}`)
+		},
 		func() strand { return w.exchange("prompts/list", "", promptList) },
 		func() strand {
 			return w.exchange("prompts/get", `{"name":"greet","arguments":{"who":"x"}}`, `{"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}]}`)
@@ -110,12 +116,16 @@ func (w *weaver) plainly() strand {
 				`{"completion":{"values":["ab","ac"],"total":2,"hasMore":false}}`)
 		},
 		func() strand { return w.refused("tools/call", `{"name":"no-such-tool"}`, -32602, "Unknown tool", "") },
-		func() strand { return w.refused("prompts/get", `{"name":"no-such-prompt"}`, -32602, "Unknown prompt", "") },
+		func() strand {
+			return w.refused("prompts/get", `{"name":"no-such-prompt"}`, -32602, "Unknown prompt", "")
+		},
 		func() strand {
 			return w.refused("resources/read", `{"uri":"other://nowhere/at/all"}`, -32002, "Resource not found", `{"uri":"other://nowhere/at/all"}`)
 		},
 		func() strand { return w.refused("example/unknown", `{}`, -32601, "Method not found", "") },
-		func() strand { return w.refused("tools/list", `{"cursor":"no such cursor"}`, -32602, "Invalid cursor", "") },
+		func() strand {
+			return w.refused("tools/list", `{"cursor":"no such cursor"}`, -32602, "Invalid cursor", "")
+		},
 		func() strand {
 			return strand{notice("<", "notifications/"+rapid.SampledFrom([]string{"tools", "resources", "prompts"}).Draw(w.t, "list")+"/list_changed", "")}
 		},
