@@ -19,7 +19,7 @@ func (r row) where(when func(v []byte) bool) row { r.when = when; return r }
 
 // The _meta members of requests, notifications and results.
 var (
-	requestMeta      = opt("_meta", object("", opt("progressToken", id))).until(spec.V20251125)
+	requestMeta      = opt("_meta", object("RequestMeta", opt("progressToken", id))).until(spec.V20251125)
 	notificationMeta = with(
 		opt("_meta", record).until(spec.V20251125),
 		opt("_meta", object("",

@@ -83,4 +83,6 @@ func isDataItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data" || v.Place == "URLElicitationRequiredError.data.elicitations" && v.Kind == schema.Missing
 }
 
-func isNoEntry(v schema.Violation) bool { return v.Place == "URLElicitationRequiredError.data.elicitations" }
+func isNoEntry(v schema.Violation) bool {
+	return v.Place == "URLElicitationRequiredError.data.elicitations"
+}
