@@ -23,6 +23,7 @@ type Asked struct {
 	reused  bool // the id was used before
 	due     bool // it was sent at a time at which a server has to answer it
 	early   bool // a ping between the answer to initialize and initialized
+	opened  bool // it was sent when the session was open for all requests
 	overdue *transcript.Event
 	// mistaken is the response that was meant for it and has not its id.
 	mistaken *stray
@@ -32,6 +33,11 @@ type Asked struct {
 func (a *Asked) Succeeded() bool {
 	return len(a.Replies) > 0 && a.Replies[0].Has("result") && !a.Replies[0].IsError()
 }
+
+// Regular tells whether the request is well formed, has an id of its own, and
+// was sent when the handshake was done: so that what is answered tells of
+// nothing but the method. It may be part of a batch.
+func (a *Asked) Regular() bool { return a.WellFormed && !a.reused && a.opened }
 
 // LegalID tells whether the id is of a type that a request may have.
 func (a *Asked) LegalID() bool { return legalID(a.Message.ID) }

@@ -209,6 +209,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 func (s *Session) place(a *Asked) {
 	accepted := s.Initialize != nil && s.Initialize.Succeeded()
 	a.reused = len(s.requests[a.Message.ID.Key()]) > 0
+	a.opened = accepted && s.Initialized || s.Revision().Era() == spec.Stateless
 	switch {
 	case s.Revision().Era() == spec.Stateless:
 		a.due = a.Message.Method != "subscriptions/listen"
