@@ -22,6 +22,7 @@ type Asked struct {
 	batched bool
 	reused  bool // the id was used before
 	due     bool // it was sent at a time at which a server has to answer it
+	refused bool // by an HTTP status, or there was no connection
 	early   bool // a ping between the answer to initialize and initialized
 	opened  bool // it was sent when the session was open for all requests
 	overdue *transcript.Event

@@ -57,16 +57,20 @@ const (
 var headerLine = regexp.MustCompile(`(?i)^\s*content-(length|type)\s*:`)
 
 // readLines reads the server's output. Each reading is found by its last
-// event; lines in the midst of a message have none.
+// event; lines in the midst of a message have none, nor have messages that
+// HTTP brought before.
 func readLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
+	var again map[*transcript.Event]bool
+	if t == spec.StreamableHTTP {
+		again = copies(events)
+	}
 	for _, e := range events {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		if t == spec.Stdio {
+		switch {
+		case e.Kind != transcript.Received || again[e]:
+		case t == spec.Stdio:
 			r.line(e)
-		} else {
+		default:
 			r.keep(readLine(e))
 		}
 	}

@@ -50,6 +50,12 @@ type Session struct {
 	askedAs map[*wire.Message]*Asked
 	sent    *wire.Frame // what the client sent last
 
+	exchanges transcript.Exchanges
+	posted    map[int][]*Asked // the client's requests, by their exchange
+	once      map[any]any
+	// sessionEnded: the client ended the session by DELETE.
+	sessionEnded bool
+
 	// Initialize is the client's initialize request, nil before it; of
 	// several the first that was not refused.
 	Initialize *Asked
@@ -80,6 +86,7 @@ func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
 		asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{},
 		posedAs: map[*wire.Message]*Posed{}, open: map[string][]*Posed{}, replyTo: map[*wire.Message]*Posed{}, askedAs: map[*wire.Message]*Asked{},
+		posted: map[int][]*Asked{},
 	}
 }
 
@@ -116,6 +123,7 @@ func (s *Session) reading(e *transcript.Event) *reading {
 }
 
 func (s *Session) note(e *transcript.Event) {
+	s.noteExchange(e)
 	switch e.Kind {
 	case transcript.Sent:
 		s.noteSent(e)
@@ -131,7 +139,7 @@ func (s *Session) note(e *transcript.Event) {
 		s.noteEnd(e)
 		s.OutputEnded = true
 	case transcript.Flooded:
-		s.OutputEnded = true
+		s.OutputEnded = s.OutputEnded || e.Exchange == 0
 	case transcript.Exited:
 		s.Exited = e
 	case transcript.GaveUp:
@@ -214,7 +222,7 @@ func (s *Session) place(a *Asked) {
 	case s.Revision().Era() == spec.Stateless:
 		a.due = a.Message.Method != "subscriptions/listen"
 	case a.Message.Method == spec.MethodInitialize && a.sound && !accepted:
-		if s.Initialize != nil && len(s.Initialize.Replies) == 0 {
+		if s.Initialize != nil && len(s.Initialize.Replies) == 0 && !s.Initialize.refused {
 			s.disorderly = true
 			return
 		}
@@ -236,6 +244,9 @@ func (s *Session) remember(a *Asked) {
 	s.requests[key] = append(s.requests[key], a)
 	s.order = append(s.order, a)
 	s.askedAs[a.Message] = a
+	if n := a.Event.Exchange; n > 0 {
+		s.posted[n] = append(s.posted[n], a)
+	}
 }
 
 func (s *Session) noteReading(e *transcript.Event, got *reading) {
@@ -249,7 +260,10 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 			}
 			continue
 		}
-		a := s.pending(m.ID)
+		if s.refusal(e, m) {
+			continue
+		}
+		a := s.pending(m.ID, e.Exchange)
 		if a == nil {
 			s.strays = append(s.strays, &stray{event: e, message: m})
 			continue
@@ -288,13 +302,18 @@ func isAnswer(m *wire.Message) bool {
 	}
 }
 
-// pending returns the request that a response with this id belongs to: the
-// oldest without an answer, else the newest.
-func (s *Session) pending(id wire.ID) *Asked {
+// pending returns the request that a response with this id belongs to: that of
+// its own HTTP exchange, else the oldest without an answer, else the newest.
+func (s *Session) pending(id wire.ID, exchange int) *Asked {
 	if !id.Present() {
 		return nil
 	}
 	all := s.requests[id.Key()]
+	for _, a := range all {
+		if exchange > 0 && a.Event.Exchange == exchange && len(a.Answers) == 0 {
+			return a
+		}
+	}
 	for _, a := range all {
 		if len(a.Answers) == 0 {
 			return a
@@ -307,11 +326,11 @@ func (s *Session) pending(id wire.ID) *Asked {
 }
 
 func (s *Session) noteGaveUp(e *transcript.Event) {
-	if s.InputClosed || s.OutputEnded {
+	if s.InputClosed || s.OutputEnded || s.sessionEnded {
 		return
 	}
 	for _, a := range s.order {
-		if a.Event.Seq == e.Of {
+		if a.Event.Seq == e.Of && !s.over(a) {
 			s.overdue(a, e)
 		}
 	}

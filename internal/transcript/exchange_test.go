@@ -100,11 +100,15 @@ func TestExchangesInScripts(t *testing.T) {
 	if diff := cmp.Diff(session, b.String()); diff != "" {
 		t.Errorf("written (-want +got):\n%s", diff)
 	}
-	all := Exchanges(r.Events)
+	index := ExchangesOf(r.Events)
+	all := index.All()
 	if len(all) != 2 {
 		t.Fatalf("%d exchanges", len(all))
 	}
 	post, get := all[0], all[1]
+	if index.Of(get.End) != get || index.Of(r.Events[0]) != nil || index.Of(nil) != nil {
+		t.Error("an event is not found in its exchange")
+	}
 	if post.Method() != "POST" || post.Status() != 200 || !post.Streams() || !post.Succeeded() || post.Ended() != Broken || post.End.Detail != "unexpected EOF" {
 		t.Errorf("the first exchange: %+v", post)
 	}

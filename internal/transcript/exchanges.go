@@ -16,24 +16,39 @@ type Exchange struct {
 	End      *Event   // Over
 }
 
-// Exchanges returns the HTTP exchanges of a transcript in the order in which
-// they began.
-func Exchanges(events []*Event) []*Exchange {
-	x := &exchanges{byNumber: map[int]*Exchange{}}
-	for _, e := range events {
-		x.note(e)
-	}
-	return x.order
-}
-
-type exchanges struct {
+// Exchanges are the HTTP exchanges of a transcript. The zero value has none.
+type Exchanges struct {
 	byNumber map[int]*Exchange
 	order    []*Exchange
 }
 
-func (x *exchanges) note(e *Event) {
+// ExchangesOf returns those of the events.
+func ExchangesOf(events []*Event) *Exchanges {
+	x := &Exchanges{}
+	for _, e := range events {
+		x.Note(e)
+	}
+	return x
+}
+
+// All returns the exchanges in the order in which they began.
+func (x *Exchanges) All() []*Exchange { return x.order }
+
+// Of returns the exchange that an event belongs to, nil where it belongs to none.
+func (x *Exchanges) Of(e *Event) *Exchange {
+	if e == nil {
+		return nil
+	}
+	return x.byNumber[e.Exchange]
+}
+
+// Note takes note of the next event.
+func (x *Exchanges) Note(e *Event) {
 	if e.Exchange == 0 {
 		return
+	}
+	if x.byNumber == nil {
+		x.byNumber = map[int]*Exchange{}
 	}
 	at := x.byNumber[e.Exchange]
 	if at == nil {

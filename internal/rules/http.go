@@ -1,0 +1,131 @@
+package rules
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Exchanges returns the HTTP exchanges so far.
+func (s *Session) Exchanges() *transcript.Exchanges { return &s.exchanges }
+
+// Once returns what make returns when it is first called with this key: what
+// several rules work out of one transcript is worked out once.
+func (s *Session) Once(key any, make func() any) any {
+	if s.once == nil {
+		s.once = map[any]any{}
+	}
+	v, ok := s.once[key]
+	if !ok {
+		v = make()
+		s.once[key] = v
+	}
+	return v
+}
+
+// Posted returns the client's requests in the body of an exchange.
+func (s *Session) Posted(x *transcript.Exchange) []*Asked { return s.posted[x.Number] }
+
+// noteExchange takes note of what befalls an HTTP exchange.
+func (s *Session) noteExchange(e *transcript.Event) {
+	s.exchanges.Note(e)
+	x := s.exchanges.Of(e)
+	switch {
+	case x == nil:
+	case e.Kind == transcript.Responded && x.Status() >= 300, e.Kind == transcript.Over && e.How == transcript.Unreachable:
+		for _, a := range s.posted[x.Number] { // the status is the answer
+			a.refused, a.due = true, false
+		}
+	case e.Kind == transcript.Responded && x.Method() == "DELETE" && x.Succeeded():
+		s.sessionEnded = true
+	}
+}
+
+// over tells whether nothing more can come of the exchange in which a was
+// posted, so that what is missing is a matter of that exchange. Where answers
+// come on another stream, or we gave up on this one, it is not.
+func (s *Session) over(a *Asked) bool {
+	x := s.exchanges.Of(a.Event)
+	return x != nil && s.Transport == spec.StreamableHTTP && x.End != nil && x.End.How != transcript.Dropped
+}
+
+// refusal tells whether m is the body of a response that refuses what was
+// posted over HTTP, and names none of the requests in it. Such a body may be an
+// error without an id; what is wrong with another is judged with the status.
+func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
+	x := s.exchanges.Of(e)
+	if x == nil || e.Stream != nil || !m.IsError() {
+		return false
+	}
+	posted := s.posted[x.Number]
+	if slices.ContainsFunc(posted, func(a *Asked) bool { return m.ID.Present() && a.Message.ID.Key() == m.ID.Key() }) {
+		return false
+	}
+	return x.Refused() || len(posted) == 0
+}
+
+// copies returns the messages that came before over HTTP, on another stream:
+// those that a server delivers again when a stream is resumed, and those that
+// it sends on several streams. Rules on messages pass over them; that they may
+// not be sent is a matter of the transport.
+func copies(events []*transcript.Event) map[*transcript.Event]bool {
+	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]int{}, out: map[*transcript.Event]bool{}}
+	for _, e := range events {
+		c.exchanges.Note(e)
+		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.redelivered(e) || c.broadcast(e)) {
+			c.out[e] = true
+		}
+	}
+	return c.out
+}
+
+type copyFinder struct {
+	exchanges transcript.Exchanges
+	byID      map[string]*transcript.Event // events of streams by their ids
+	byText    map[[sha256.Size]byte]int    // in which exchange a message came first
+	out       map[*transcript.Event]bool
+}
+
+func (c *copyFinder) redelivered(e *transcript.Event) bool {
+	ev := e.StreamEvent()
+	if ev == nil || ev.ID == "" {
+		return false
+	}
+	first := c.byID[ev.ID]
+	if first == nil {
+		c.byID[ev.ID] = e
+		return false
+	}
+	return c.exchanges.Of(e).RequestHead().Has("Last-Event-ID") && bytes.Equal(first.Raw, e.Raw)
+}
+
+func (c *copyFinder) broadcast(e *transcript.Event) bool {
+	messages := e.Messages()
+	if len(messages) != 1 || e.Frame.Batch {
+		return false
+	}
+	m := &messages[0]
+	if m.Kind != wire.Request && m.Kind != wire.Response || !m.ID.Present() || m.ID.IsNull() {
+		return false
+	}
+	key := sha256.Sum256(e.Raw)
+	first, seen := c.byText[key]
+	if !seen {
+		c.byText[key] = e.Exchange
+	}
+	return seen && first != e.Exchange && !c.answersItsOwn(e, m)
+}
+
+// answersItsOwn tells whether the message is the answer to a request in the
+// exchange in which it came, where it belongs.
+func (c *copyFinder) answersItsOwn(e *transcript.Event, m *wire.Message) bool {
+	x := c.exchanges.Of(e)
+	if m.Kind != wire.Response || x.Sent == nil {
+		return false
+	}
+	return slices.ContainsFunc(x.Sent.Messages(), func(sent wire.Message) bool { return sent.ID.Key() == m.ID.Key() })
+}
