@@ -1,0 +1,108 @@
+package shapes_test
+
+import (
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+const (
+	call, list, get, read = spec.MethodToolsCall, spec.MethodToolsList, spec.MethodPromptsGet, spec.MethodResourcesRead
+	resources, templates  = spec.MethodResourcesList, spec.MethodResourcesTemplates
+)
+
+// block is a tool's result with one block, and message a prompt with one.
+func block(b string) string   { return `{"content":[` + b + `]}` }
+func message(b string) string { return `{"messages":[{"role":"user","content":` + b + `}]}` }
+
+// embedded is a block with a resource.
+func embedded(members string) string { return `{"type":"resource","resource":{` + members + `}}` }
+
+func TestContent(t *testing.T) {
+	run(t, []scene{
+		{
+			name: "text", revision: r24, asked: call, message: block(`{"type":"text","text":"a"}`),
+			kept: "tools.call.result-schema content.type.by-revision-2024-11-05",
+		},
+		{name: "no content", revision: r11, asked: call, message: `{}`, want: "tools.call.result-schema broken"},
+		{name: "an empty list", revision: r11, asked: call, message: block(``), kept: "tools.call.result-schema"},
+		{name: "a block without text", revision: r11, asked: call, message: block(`{"type":"text"}`), want: "tools.call.result-schema broken"},
+		{name: "a type of nobody", revision: r24, asked: call, message: block(`{"type":"video"}`), want: "content.type.by-revision-2024-11-05 broken"},
+		{name: "a type of sampling", revision: r11, asked: call, message: block(`{"type":"tool_use","id":"a","name":"b","input":{}}`), want: "content.type.by-revision-2025-06-18 broken"},
+		{name: "a type of nobody in a prompt", revision: r03, asked: get, message: message(`{"type":"json"}`), want: "content.type.by-revision-2025-03-26 broken"},
+		{name: "a prompt with a list of blocks", revision: r11, asked: get, message: message(`[{"type":"text","text":"a"}]`), want: "prompts.get.result-schema broken"},
+		{
+			name: "an image in a prompt", revision: r11, asked: get, message: message(`{"type":"image","data":"aGk=","mimeType":"image/png"}`),
+			kept: "content.image.base64 content.image.mime-type-valid content.type.by-revision-2025-06-18 prompts.get.result-schema",
+		},
+		{name: "an image that is a data: URI", revision: r11, asked: get, message: message(`{"type":"image","data":"data:image/png;base64,aGk=","mimeType":"image/png"}`), want: "content.image.base64 broken"},
+		{name: "the same in a tool's result", revision: r11, asked: call, message: block(`{"type":"image","data":"data:image/png;base64,aGk=","mimeType":"image/png"}`), want: "content.image.base64 warning"},
+		{name: "an image of type png", revision: r24, asked: get, message: message(`{"type":"image","data":"aGk=","mimeType":"png"}`), want: "content.image.mime-type-valid broken"},
+		{name: "the same in a tool's result", revision: r24, asked: call, message: block(`{"type":"image","data":"aGk=","mimeType":"png"}`), want: "content.image.mime-type-valid warning"},
+		{name: "an image that is text", revision: r11, asked: get, message: message(`{"type":"image","data":"aGk=","mimeType":"text/plain"}`), want: "content.image.mime-type-valid warning"},
+		{name: "an image of type text", revision: r11, asked: get, message: message(`{"type":"image","data":"aGk=","mimeType":"text"}`), want: "content.image.mime-type-valid broken"},
+		{name: "an image without a MIME type", revision: r11, asked: get, message: message(`{"type":"image","data":"aGk="}`), want: "prompts.get.result-schema broken"},
+		{name: "audio", revision: r11, asked: get, message: message(`{"type":"audio","data":"aGk=","mimeType":"audio/wav"}`), kept: "content.audio.base64 content.audio.mime-type-valid"},
+		{name: "audio in hexadecimal", revision: r03, asked: get, message: message(`{"type":"audio","data":"0x6869","mimeType":"audio/wav"}`), kept: "content.audio.base64"},
+		{name: "audio in URL-safe base64", revision: r03, asked: get, message: message(`{"type":"audio","data":"_-_-","mimeType":"audio/wav"}`), want: "content.audio.base64 broken"},
+		{name: "the same in a tool's result", revision: r03, asked: call, message: block(`{"type":"audio","data":"_-_-","mimeType":"audio/wav"}`), want: "content.audio.base64 warning"},
+		{name: "audio of type wav", revision: r11, asked: get, message: message(`{"type":"audio","data":"aGk=","mimeType":"wav"}`), want: "content.audio.mime-type-valid broken"},
+		{name: "the same in a tool's result", revision: r11, asked: call, message: block(`{"type":"audio","data":"aGk=","mimeType":"wav"}`), want: "content.audio.mime-type-valid warning"},
+		{name: "audio that is an image", revision: r11, asked: get, message: message(`{"type":"audio","data":"aGk=","mimeType":"image/png"}`), want: "content.audio.mime-type-valid warning"},
+
+		{
+			name: "a resource in a prompt", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"text/plain","text":"a"`)),
+			kept: "content.prompt-embedded.uri-valid content.prompt-embedded.text-or-blob content.mime-type.syntax",
+		},
+		{name: "a resource in a prompt without a scheme", revision: r11, asked: get, message: message(embedded(`"uri":"b","mimeType":"text/plain","text":"a"`)), want: "content.prompt-embedded.uri-valid broken"},
+		{name: "both text and blob in a prompt", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"text/plain","text":"a","blob":""`)), want: "content.prompt-embedded.text-or-blob broken"},
+		{name: "neither text nor blob in a prompt", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"text/plain"`)), want: "content.prompt-embedded.text-or-blob broken"},
+		{name: "a blob in a prompt that is no base64", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"a/b","blob":"a b"`)), want: "content.prompt-embedded.text-or-blob broken"},
+		{name: "a text in a prompt that is a number", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"a/b","text":1`)), want: "prompts.get.result-schema broken"},
+		{name: "a resource in a tool's result", revision: r11, asked: call, message: block(embedded(`"uri":"a:b","blob":""`)), kept: "content.embedded.uri-valid content.blob.base64"},
+		{name: "a resource in a tool's result without a scheme", revision: r11, asked: call, message: block(embedded(`"uri":"b","text":"a"`)), want: "content.embedded.uri-valid warning"},
+		{name: "a blob in a tool's result that is no base64", revision: r11, asked: call, message: block(embedded(`"uri":"a:b","blob":"a b"`)), want: "content.blob.base64 warning"},
+		{name: "both text and blob in a tool's result", revision: r11, asked: call, message: block(embedded(`"uri":"a:b","text":"a","blob":""`))},
+		{name: "a link", revision: r06, asked: call, message: block(`{"type":"resource_link","uri":"a:b","name":"b"}`), kept: "content.resource-link.uri-valid"},
+		{name: "a link without a scheme", revision: r06, asked: call, message: block(`{"type":"resource_link","uri":"b","name":"b"}`), want: "content.resource-link.uri-valid warning"},
+		{name: "a link without a name", revision: r06, asked: get, message: message(`{"type":"resource_link","uri":"a:b"}`), want: "prompts.get.result-schema broken"},
+		{name: "the MIME type of a link", revision: r06, asked: call, message: block(`{"type":"resource_link","uri":"a:b","name":"b","mimeType":"text"}`), want: "content.mime-type.syntax warning"},
+
+		{
+			name: "annotations", revision: r11, asked: call, message: block(`{"type":"text","text":"a","annotations":{"audience":["user","user"],"priority":1,"lastModified":"2025-01-12"}}`),
+			kept: "content.annotations.audience-values content.annotations.priority-range content.annotations.last-modified-iso8601",
+		},
+		{name: "an unknown audience", revision: r24, asked: call, message: block(`{"type":"text","text":"a","annotations":{"audience":["developer"]}}`), want: "content.annotations.audience-values broken"},
+		{name: "an audience that is no list", revision: r24, asked: call, message: block(`{"type":"text","text":"a","annotations":{"audience":"user"}}`), want: "content.annotations.audience-values broken"},
+		{name: "a priority of ten", revision: r24, asked: resources, message: `{"resources":[{"uri":"a:b","name":"n","annotations":{"priority":10}}]}`, want: "content.annotations.priority-range broken"},
+		{name: "annotations that are none", revision: r11, asked: resources, message: `{"resources":[{"uri":"a:b","name":"n","annotations":[]}]}`, want: "resources.list.result-schema broken"},
+		{name: "last modified in words", revision: r11, asked: resources, message: `{"resources":[{"uri":"a:b","name":"n","annotations":{"lastModified":"yesterday"}}]}`, want: "content.annotations.last-modified-iso8601 warning"},
+		{name: "last modified before there was such a thing", revision: r03, asked: resources, message: `{"resources":[{"uri":"a:b","name":"n","annotations":{"lastModified":"yesterday"}}]}`},
+	})
+}
+
+func TestIcons(t *testing.T) {
+	icon := func(members string) string {
+		return `{"resources":[{"uri":"a:b","name":"n","icons":[{` + members + `}]}]}`
+	}
+	run(t, []scene{
+		{
+			name: "an icon", revision: r11, asked: resources, message: icon(`"src":"https://example.com/a.png","mimeType":"image/png","sizes":["48x48","any"],"theme":"dark"`),
+			kept: "content.icons.src-valid-uri content.icons.src-scheme content.icons.sizes-format content.icons.theme content.mime-type.syntax",
+		},
+		{name: "an icon as data", revision: r11, asked: resources, message: icon(`"src":"data:image/png;base64,aGk="`), kept: "content.icons.src-scheme"},
+		{name: "a path", revision: r11, asked: resources, message: icon(`"src":"/a.png"`), want: "content.icons.src-valid-uri warning"},
+		{name: "no src", revision: r11, asked: resources, message: icon(`"sizes":[]`), want: "resources.list.result-schema broken"},
+		{name: "a script", revision: r11, asked: resources, message: icon(`"src":"javascript:alert(1)"`), want: "content.icons.src-scheme warning"},
+		{name: "data that is text", revision: r11, asked: resources, message: icon(`"src":"data:image/svg+xml,a"`), want: "content.icons.data-uri-base64 warning"},
+		{name: "a size", revision: r11, asked: resources, message: icon(`"src":"https://a.b","sizes":["48"]`), want: "content.icons.sizes-format warning"},
+		{name: "sizes that are no list", revision: r11, asked: resources, message: icon(`"src":"https://a.b","sizes":"48x48"`), want: "resources.list.result-schema broken"},
+		{name: "a theme", revision: r11, asked: resources, message: icon(`"src":"https://a.b","theme":"blue"`), want: "content.icons.theme broken"},
+		{name: "icons before there were any", revision: r06, asked: resources, message: icon(`"theme":"blue"`), kept: "resources.list.result-schema"},
+		{
+			name: "an icon of the server", revision: r11, asked: spec.MethodInitialize,
+			message: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1","icons":[{"src":"a.png","sizes":["1"]}]}}`,
+			want:    "content.icons.sizes-format warning\ncontent.icons.src-valid-uri warning",
+		},
+	})
+}
