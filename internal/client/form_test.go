@@ -1,0 +1,65 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func TestFillIn(t *testing.T) {
+	for _, c := range []struct{ name, field, want string }{
+		{"text", `{"type":"string"}`, `"mcp-conform"`},
+		{"long text", `{"type":"string","minLength":14}`, `"mcp-conformxxx"`},
+		{"short text", `{"type":"string","maxLength":3}`, `"mcp"`},
+		{"no text", `{"type":"string","maxLength":0}`, `""`},
+		{"contradiction", `{"type":"string","minLength":3,"maxLength":2}`, ``},
+		{"far too long", `{"type":"string","minLength":100000000}`, ``},
+		{"pattern", `{"type":"string","pattern":"^a$"}`, ``},
+		{"email", `{"type":"string","format":"email"}`, `"user@example.com"`},
+		{"email that is too long", `{"type":"string","format":"email","maxLength":5}`, ``},
+		{"uri", `{"type":"string","format":"uri"}`, `"https://example.com/"`},
+		{"date", `{"type":"string","format":"date"}`, `"2025-01-01"`},
+		{"time", `{"type":"string","format":"date-time"}`, `"2025-01-01T00:00:00Z"`},
+		{"unknown format", `{"type":"string","format":"iban"}`, ``},
+		{"default", `{"type":"string","format":"iban","default":"x"}`, `"x"`},
+		{"enum", `{"type":"string","enum":["red","green"]}`, `"red"`},
+		{"titled", `{"type":"string","oneOf":[{"const":"r","title":"Red"}]}`, `"r"`},
+		{"boolean", `{"type":"boolean"}`, `true`},
+		{"integer", `{"type":"integer"}`, `1`},
+		{"from", `{"type":"integer","minimum":18,"maximum":99}`, `18`},
+		{"to", `{"type":"number","maximum":0}`, `0`},
+		{"fraction", `{"type":"integer","minimum":0.5}`, ``},
+		{"some", `{"type":"array","items":{"type":"string","enum":["a","b"]}}`, `["a"]`},
+		{"both", `{"type":"array","minItems":2,"items":{"anyOf":[{"const":"a"},{"const":"b"}]}}`, `["a","b"]`},
+		{"more than there are", `{"type":"array","minItems":2,"items":{"enum":["a"]}}`, ``},
+		{"object", `{"type":"object"}`, ``},
+		{"no schema", `3`, ``},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := `{"it":` + c.want + `}`
+			if c.want == "" {
+				want = `{}`
+			}
+			got, ok := FillIn(jsontext.Value(`{"type":"object","properties":{"it":` + c.field + `}}`))
+			if diff := cmp.Diff(want, string(wire.JSON(got))); diff != "" || !ok {
+				t.Errorf("free to answer: %v (-want +got):\n%s", ok, diff)
+			}
+			got, ok = FillIn(jsontext.Value(`{"type":"object","required":["it"],"properties":{"it":` + c.field + `}}`))
+			if ok != (c.want != "") || ok != (got != nil) {
+				t.Errorf("required: %v, %v", got, ok)
+			}
+		})
+	}
+	for _, schema := range []string{``, `null`, `{}`, `[]`, `{"properties":[]}`} {
+		if got, ok := FillIn(jsontext.Value(schema)); !ok || len(got) > 0 {
+			t.Errorf("%s: %v, %v", schema, got, ok)
+		}
+	}
+	if _, ok := FillIn(jsontext.Value(`{"required":["it"]}`)); ok {
+		t.Error("a field that is required and not described was filled in")
+	}
+}
