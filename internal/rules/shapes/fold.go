@@ -83,7 +83,8 @@ func judged(s *rules.Session, h *rules.Heard) bool {
 	case wire.Response:
 		return h.Asked.WellFormed && (!m.Has("result") || m.Result().Kind() == '{') && m.Has("result") != m.Has("error")
 	default:
-		return !m.Has("params") || m.Params().Kind() == '{'
+		// JSON-RPC has arrays for params, too; MCP has not.
+		return !m.Has("params") || m.Params().Kind() == '{' || m.Params().Kind() == '['
 	}
 }
 
