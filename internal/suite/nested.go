@@ -1,0 +1,69 @@
+package suite
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Nested is a call of a tool during which the server may ask the client.
+type Nested struct {
+	*client.Reply
+	// Posed are the requests of the server that came during the call, and
+	// PosedAt the events that show them.
+	Posed   []*wire.Message
+	PosedAt []*transcript.Event
+	// Took is how long the answer took.
+	Took time.Duration
+}
+
+// Asked tells whether a request for the method came during the call.
+func (n *Nested) Asked(method string) bool { return n.Request(method) != nil }
+
+// Request returns the first request for the method that came during the call,
+// or nil.
+func (n *Nested) Request(method string) *wire.Message {
+	for _, m := range n.Posed {
+		if m.Method == method {
+			return m
+		}
+	}
+	return nil
+}
+
+// Failed tells whether the answer is an error, or the result of a tool that
+// says that it failed.
+func (n *Nested) Failed() bool {
+	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
+}
+
+// Call calls a tool with the least arguments that its schema permits, and
+// waits for the answer as long as limit. It returns nil for a tool for which
+// no arguments can be made.
+func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *Nested {
+	arguments, err := tool.Arguments()
+	if err != nil {
+		return nil
+	}
+	from := c.Record.Len()
+	n := &Nested{Reply: c.TryFor(ctx, limit, spec.MethodToolsCall, map[string]any{"name": tool.Name, "arguments": arguments})}
+	if n.Event != nil && n.Sent != nil {
+		n.Took = n.Event.At - n.Sent.At
+	}
+	for _, e := range c.Record.From(from) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
+				n.Posed, n.PosedAt = append(n.Posed, m), append(n.PosedAt, e)
+			}
+		}
+	}
+	return n
+}
