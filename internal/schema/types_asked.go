@@ -69,7 +69,7 @@ var formParams = object("ElicitRequestFormParams",
 		req("type", words("object")),
 		req("properties", table(field)),
 		opt("required", list(text)),
-	)),
+	).also(jsonSchema)),
 )
 
 var samplingParams = object("CreateMessageRequestParams",

@@ -133,20 +133,17 @@ func (t *topic) tell(violations []schema.Violation, h *rules.Heard, out *rules.O
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
 			out.Elsewhere(t.general.requirement)
 		}
-		switch {
-		case r == nil:
-		case r.elsewhere:
-			out.Elsewhere(r.requirement)
-		default:
-			out.Found(verdict.Deviation{
-				Requirement: r.requirement,
-				Summary:     r.summary,
-				Permitted:   v.Permitted,
-				Seen:        seen(v),
-				At:          positions(h),
-				Weight:      r.weight,
-			})
+		if r == nil || r.elsewhere {
+			continue
 		}
+		out.Found(verdict.Deviation{
+			Requirement: r.requirement,
+			Summary:     r.summary,
+			Permitted:   v.Permitted,
+			Seen:        seen(v),
+			At:          positions(h),
+			Weight:      r.weight,
+		})
 	}
 }
 
@@ -200,7 +197,7 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 				r.requirement = id
 			}
 		}
-		if r.requirement == "" {
+		if r.requirement == "" && !r.elsewhere {
 			continue
 		}
 		for _, name := range strings.Fields(r.subjects()) {

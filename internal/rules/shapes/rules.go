@@ -11,11 +11,17 @@
 // of their own.
 package shapes
 
-import "github.com/mcp-conform/mcp-conform/internal/rules"
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+)
 
 // Rules returns the rules of the package.
 func Rules() []rules.Rule {
-	return []rules.Rule{
+	return slices.Concat([]rules.Rule{
 		messageShape(),
-	}
+		toolDefinitions(), structuredContent(), toolErrors(),
+		promptResources(), completionCounts(), emptyResults(),
+	}, notifications())
 }

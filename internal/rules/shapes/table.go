@@ -30,7 +30,7 @@ type row struct {
 	// came are the places that show that the requirement came up, where they
 	// are not those of place.
 	came string
-	// elsewhere: another rule says it.
+	// elsewhere: a rule of its own says it, so that nothing is said here.
 	elsewhere bool
 }
 

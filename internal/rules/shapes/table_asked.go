@@ -42,6 +42,10 @@ func askedRows() []row {
 			came: "ElicitRequestFormParams.requestedSchema", summary: "The requested schema is no flat object of primitive properties.",
 		},
 		{
+			in: elicit, place: form, kinds: kinds(schema.NotDialect), on: "elicitation.form.schema-valid",
+			summary: "The requested schema is not valid in its dialect.",
+		},
+		{
 			in: elicit, place: "StringSchema.format", kinds: kinds(schema.WrongWord), on: "elicitation.form.string-formats",
 			summary: "A string of the requested schema has a format that forms do not have.",
 		},

@@ -14,9 +14,8 @@ func offerRows() []row {
 	const uris = "Resource.uri ResourceContents.uri ResourceUpdatedNotification.uri"
 	return []row{
 		{
-			in: strings.Join(lists, " "), on: "pagination.next-cursor.string",
-			place:   "ListToolsResult.nextCursor ListResourcesResult.nextCursor ListResourceTemplatesResult.nextCursor ListPromptsResult.nextCursor",
-			summary: "The nextCursor is no string.",
+			in: strings.Join(lists, " "), elsewhere: true, // pagination.next-cursor.string
+			place: "ListToolsResult.nextCursor ListResourcesResult.nextCursor ListResourceTemplatesResult.nextCursor ListPromptsResult.nextCursor",
 		},
 
 		{

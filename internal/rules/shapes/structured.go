@@ -1,0 +1,141 @@
+package shapes
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	structuredPresent  = "tools.structured.present"
+	structuredConforms = "tools.structured.conforms"
+	structuredCopy     = "tools.structured.text-copy"
+)
+
+func structuredContent() rules.Rule {
+	return rules.Rule{
+		ID:           "rule.structured-content",
+		Title:        "tools give the structured content that their output schema promises, and a copy as text",
+		Requirements: []string{structuredPresent, structuredConforms, structuredCopy},
+		Start: func() rules.Fold {
+			l := &listing{}
+			return rules.Fold{Hear: rules.Hears{
+				rules.ResultOf(spec.MethodToolsList):        l.learn,
+				rules.Notification(spec.MethodToolsChanged): l.forget,
+				rules.ResultOf(spec.MethodToolsCall):        l.judge,
+			}}
+		},
+	}
+}
+
+// listing is what is known of the tools' output schemas.
+type listing struct {
+	schemas map[string]jsontext.Value // nil: the tool has none, or it is unclear
+}
+
+// learn takes the schemas from a list. Where a tool is listed with another one
+// than before, without a word on the change, it is not known which holds.
+func (l *listing) learn(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if l.schemas == nil {
+		l.schemas = map[string]jsontext.Value{}
+	}
+	for _, tool := range wire.Elements(wire.At(h.Message.Result(), "/tools")) {
+		name, ok := wire.Text(wire.At(tool, "/name"))
+		if !ok {
+			continue
+		}
+		s := wire.At(tool, "/outputSchema")
+		if s.Kind() != '{' {
+			s = nil
+		}
+		if before, again := l.schemas[name]; again && !bytes.Equal(before, s) {
+			s = nil
+		}
+		l.schemas[name] = s
+	}
+}
+
+func (l *listing) forget(*rules.Session, *rules.Heard, *rules.Out) { l.schemas = nil }
+
+// judge leaves alone results that are errors, which need not be structured,
+// and tasks, whose result comes later.
+func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	result := h.Message.Result()
+	if !since(s, spec.V20250618) || !h.Asked.WellFormed || result.Kind() != '{' {
+		return
+	}
+	var promised jsontext.Value
+	if len(l.schemas) > 0 {
+		promised = l.schemas[text(h.Asked.Message.Params(), "/name")]
+	}
+	structured := member(result, "structuredContent")
+	if promised == nil && structured == nil {
+		return
+	}
+	if isTrue(result, "/isError") || has(result, "task") && !has(result, "content") {
+		return
+	}
+	d := verdict.Deviation{At: rules.At(h.Asked.Event, h.Event)}
+	if structured == nil {
+		d.Requirement, d.Summary = structuredPresent, "A tool with an output schema gives no structured content."
+		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", rules.Excerpt(result)
+		out.Found(d)
+		return
+	}
+	if promised != nil {
+		out.Subject(structuredPresent)
+	}
+	if structured.Kind() != '{' {
+		return // told by the shape of the message
+	}
+	if promised != nil {
+		conforms(s, promised, structured, d, out)
+	}
+	copied(result, structured, d, out)
+}
+
+// member returns a member of an object. Most results have none of that name,
+// which is found out at little cost.
+func member(v jsontext.Value, name string) jsontext.Value {
+	if !bytes.Contains(v, []byte(name)) {
+		return nil
+	}
+	return wire.At(v, "/"+name)
+}
+
+func conforms(s *rules.Session, promised, structured jsontext.Value, d verdict.Deviation, out *rules.Out) {
+	found := schema.For(s.Revision()).Structured(promised, structured)
+	if len(found) == 0 {
+		out.Subject(structuredConforms)
+		return
+	}
+	d.Requirement, d.Summary = structuredConforms, "The structured content does not fit the tool's output schema."
+	d.Permitted, d.Seen = found[0].Permitted, found[0].Seen
+	out.Found(d)
+}
+
+// copied looks for a text that is the same JSON.
+func copied(result, structured jsontext.Value, d verdict.Deviation, out *rules.Out) {
+	if len(result) > maxCompared {
+		return
+	}
+	for _, block := range wire.Elements(wire.At(result, "/content")) {
+		copied := jsontext.Value(text(block, "/text"))
+		if copied.Kind() == '{' && same(copied, structured) {
+			out.Subject(structuredCopy)
+			return
+		}
+	}
+	d.Requirement, d.Summary = structuredCopy, "Structured content comes without the same JSON as text."
+	d.Permitted, d.Seen = "a text block with the JSON of structuredContent", rules.Excerpt(wire.At(result, "/content"))
+	if d.Seen == "" {
+		d.Seen = "no content"
+	}
+	out.Found(d)
+}
