@@ -2,9 +2,13 @@
 // and completion, their lists, and what is told of changes to them.
 package offers
 
-import "github.com/mcp-conform/mcp-conform/internal/rules"
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+)
 
 // Rules returns the rules of the package.
 func Rules() []rules.Rule {
-	return nil
+	return slices.Concat(resourceRules(), pageRules())
 }

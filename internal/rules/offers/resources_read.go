@@ -1,0 +1,292 @@
+package offers
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func readRules() []rules.Rule {
+	read := func(hear func(*rules.Session, *rules.Heard, *rules.Out)) rules.Hears {
+		return rules.Hears{rules.ResultOf(spec.MethodResourcesRead): hear, rules.ErrorTo(spec.MethodResourcesRead): hear}
+	}
+	withLedger := func(hear func(*ledger) func(*rules.Session, *rules.Heard, *rules.Out)) func() rules.Fold {
+		return func() rules.Fold {
+			l := newLedger()
+			return rules.Fold{Hear: together(l.hears(nil), read(hear(l)))}
+		}
+	}
+	return []rules.Rule{
+		{
+			ID:           "rule.listed-resources-readable",
+			Title:        "what is listed can be read",
+			Requirements: []string{listedReadable},
+			Start:        withLedger(func(l *ledger) func(*rules.Session, *rules.Heard, *rules.Out) { return l.readable }),
+		},
+		{
+			ID:           "rule.missing-resources",
+			Title:        "reading what does not exist gets error -32002",
+			Requirements: []string{notFoundCode},
+			Start:        withLedger(func(l *ledger) func(*rules.Session, *rules.Heard, *rules.Out) { return l.missing }),
+		},
+		{
+			ID:           "rule.resource-uris-validated",
+			Title:        "reading what is no URI, or without one, is refused",
+			Requirements: []string{uriValidated, uriMissing},
+			Start:        withLedger(func(l *ledger) func(*rules.Session, *rules.Heard, *rules.Out) { return l.garbage }),
+		},
+		{
+			ID:           "rule.resource-sizes",
+			Title:        "size is that of the raw content in bytes",
+			Requirements: []string{sizeRaw},
+			Start: func() rules.Fold {
+				z := &sizes{ledger: newLedger(), byURI: map[string]*sized{}}
+				return rules.Fold{Hear: together(z.ledger.hears(nil), rules.Hears{rules.ResultOf(spec.MethodResourcesRead): z.read}), End: z.end}
+			},
+		},
+	}
+}
+
+// notFound tells whether an error says that there is no such resource, be it
+// by its code or by its words.
+func notFound(h *rules.Heard) bool {
+	code, _ := h.Message.ErrorCode()
+	switch spec.Code(code) {
+	case spec.CodeResourceNotFound:
+		return true
+	case spec.CodeMethodNotFound, spec.CodeInvalidRequest, spec.CodeParse:
+		return false
+	}
+	message, _ := wire.Text(wire.At(h.Message.Member("error"), "/message"))
+	said := strings.ToLower(message)
+	return slices.ContainsFunc([]string{"not found", "no such", "does not exist", "doesn't exist", "unknown resource"}, func(words string) bool {
+		return strings.Contains(said, words)
+	})
+}
+
+// readable judges the reading of what is listed. Other errors than that there
+// is no such thing may have good reasons.
+func (l *ledger) readable(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	listed, isListed := l.resource(asked)
+	if !ok || !isListed || !firstAnswer(s, h) || listed.on.event.Seq > h.Asked.Event.Seq {
+		return
+	}
+	if !h.Message.IsError() {
+		out.Subject(listedReadable)
+		return
+	}
+	code, _ := h.Message.ErrorCode()
+	if !notFound(h) && spec.Code(code) != spec.CodeMethodNotFound {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: listedReadable,
+		Summary:     "A listed resource can't be read: the server does not find it.",
+		Permitted:   "its contents",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(listed.on.event, h.Asked.Event, h.Event),
+	}
+	if scheme, _, _ := strings.Cut(asked, ":"); scheme == "https" || scheme == "http" {
+		d.Weight = verdict.OnlyNote // clients may load these from the web by themselves
+	}
+	out.Found(d)
+}
+
+// missing judges the reading of what does not exist: what is made up to be
+// nowhere, or what the server itself says it does not find.
+func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	if !ok || !isURI(asked) || !firstAnswer(s, h) || !s.ServerDeclared("resources") {
+		return
+	}
+	if _, listed := l.resource(asked); listed {
+		return
+	}
+	nowhere := strings.Contains(asked, uri.Nowhere) && l.nowhere(asked)
+	d := verdict.Deviation{
+		Requirement: notFoundCode,
+		Permitted:   "error -32002",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(h.Asked.Event, h.Event),
+	}
+	code, _ := h.Message.ErrorCode()
+	switch {
+	case h.Message.IsError() && spec.Code(code) == spec.CodeResourceNotFound:
+		out.Subject(notFoundCode)
+		return
+	case h.Message.IsError() && (nowhere || notFound(h)):
+		d.Summary = "A resource that does not exist is refused with another code than -32002."
+	case h.Message.IsError() || !nowhere:
+		return
+	case len(contents(h)) == 0:
+		d.Summary = "A resource that does not exist is read as empty contents."
+	default:
+		d.Summary = "A resource that does not exist is read as contents."
+	}
+	out.Found(d)
+}
+
+// nowhere tells whether the lists are known to their ends, and neither names
+// the URI nor has a template for it.
+func (l *ledger) nowhere(asked string) bool {
+	uris, known := l.keys(spec.MethodResourcesList)
+	if !known || slices.Contains(uris, asked) {
+		return false
+	}
+	templates, known := l.keys(spec.MethodResourcesTemplates)
+	return (known || l.refused[spec.MethodResourcesTemplates]) && !uri.MatchesAny(templates, asked)
+}
+
+// isURI tells whether text is a URI as far as its scheme and its characters
+// go. What stands beyond ASCII is let pass, as in IRIs.
+func isURI(text string) bool {
+	scheme, rest, ok := strings.Cut(text, ":")
+	if !ok || scheme == "" || !utf8.ValidString(text) || !isLetter(scheme[0]) {
+		return false
+	}
+	for i := range len(scheme) {
+		if c := scheme[i]; !isLetter(c) && !('0' <= c && c <= '9') && !strings.Contains("+-.", string(c)) {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\"<>\\^`{|}", r) })
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// garbage judges the reading of what is no URI at all. What the server lists
+// by such a name itself, or has a template for, it may well have.
+func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !firstAnswer(s, h) || !s.ServerDeclared("resources") {
+		return
+	}
+	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	asked, isText := uriOf(h.Asked)
+	if !isText {
+		d.Requirement, d.Permitted = uriMissing, "error -32602"
+		missingParam(h, d, out)
+		return
+	}
+	_, listed := l.listed[asked]
+	if plainlyNoURI(asked) && !listed && !l.templated(asked) {
+		if h.Message.IsError() {
+			out.Subject(uriValidated)
+		} else if len(contents(h)) > 0 {
+			d.Requirement, d.Summary, d.Permitted = uriValidated, "What is no URI is read as contents.", "an error"
+			out.Found(d)
+		}
+	}
+}
+
+// plainlyNoURI tells whether text lacks a scheme, or holds spaces or controls:
+// what is wrong with a URI in smaller ways may be repaired by a server.
+func plainlyNoURI(text string) bool {
+	scheme, _, ok := strings.Cut(text, ":")
+	return !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// templated tells whether a template may stand for the text.
+func (l *ledger) templated(text string) bool {
+	for _, p := range l.whole[spec.MethodResourcesTemplates] {
+		for _, i := range p.items {
+			if uri.Parse(i.key).MayMatch(text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func missingParam(h *rules.Heard, d verdict.Deviation, out *rules.Out) {
+	code, _ := h.Message.ErrorCode()
+	switch {
+	case h.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
+		out.Subject(uriMissing)
+	case h.Message.IsError():
+		d.Summary, d.Weight = "A read without a uri is refused with another code than -32602.", verdict.OnlyNote
+		out.Found(d)
+	default:
+		d.Summary = "A read without a uri is served."
+		out.Found(d)
+	}
+}
+
+// sizes compares what is listed as size with what is read.
+type sizes struct {
+	ledger *ledger
+	byURI  map[string]*sized
+	reads  []*sized
+}
+
+// sized is what was read of a URI first, and whether it was another size later.
+type sized struct {
+	listed       listedItem
+	read         *rules.Heard
+	claim, bytes int64
+	changes      bool
+}
+
+func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	asked, _ := uriOf(h.Asked)
+	items := contents(h)
+	if !firstAnswer(s, h) || len(items) != 1 {
+		return
+	}
+	n, ok := rawBytes(items[0])
+	if !ok {
+		return
+	}
+	if before := z.byURI[asked]; before != nil {
+		before.changes = before.changes || before.bytes != n
+		return
+	}
+	listed, isListed := z.ledger.resource(asked)
+	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
+	of, _ := wire.Text(wire.At(items[0], "/uri"))
+	if isListed && isSize && of == asked {
+		r := &sized{listed: listed, read: h, claim: claim, bytes: n}
+		z.byURI[asked] = r
+		z.reads = append(z.reads, r)
+	}
+}
+
+// rawBytes returns the length of an item before base64.
+func rawBytes(item []byte) (int64, bool) {
+	text, isText := wire.Text(wire.At(item, "/text"))
+	blob, isBlob := wire.Text(wire.At(item, "/blob"))
+	if isText == isBlob {
+		return 0, false
+	}
+	if isText {
+		return int64(len(text)), true
+	}
+	raw, err := base64.StdEncoding.DecodeString(blob)
+	return int64(len(raw)), err == nil
+}
+
+func (z *sizes) end(_ *rules.Session, out *rules.Out) {
+	for _, r := range z.reads {
+		switch {
+		case r.changes:
+		case r.claim == r.bytes:
+			out.Subject(sizeRaw)
+		default:
+			out.Found(verdict.Deviation{
+				Requirement: sizeRaw,
+				Summary:     "The size of a listed resource is not that of its raw content.",
+				Permitted:   "the number of bytes, before any encoding as base64",
+				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
+				At:          rules.At(r.listed.on.event, r.read.Asked.Event, r.read.Event),
+			})
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package offers
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func subscriptionRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.subscriptions-answered",
+			Title:        "subscriptions are confirmed where they are declared, and refused where they are not",
+			Requirements: []string{subscribeConfirmed, unsubscribed, subscribeRefused},
+			Start: func() rules.Fold {
+				a := &answeredSubscriptions{ledger: newLedger(), on: map[string]bool{}}
+				return rules.Fold{Hear: together(a.ledger.hears(nil), rules.Hears{
+					rules.ResultOf(spec.MethodResourcesSubscribe):   a.subscribed,
+					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.subscribed,
+					rules.ResultOf(spec.MethodResourcesUnsubscribe): a.unsubscribed,
+					rules.ErrorTo(spec.MethodResourcesUnsubscribe):  a.unsubscribed,
+				})}
+			},
+		},
+		{
+			ID:           "rule.updates-wanted",
+			Title:        "updates go to who subscribed, as long as the subscription lasts",
+			Requirements: []string{updateUndeclared, updateUnsubscribed, updatesStop, updateSent},
+			Start: func() rules.Fold {
+				u := &updates{lines: map[string]*line{}}
+				return rules.Fold{Hear: rules.Hears{
+					rules.ClientRequest(spec.MethodResourcesSubscribe):   u.subscribe,
+					rules.ResultOf(spec.MethodResourcesSubscribe):        u.confirmed,
+					rules.ClientRequest(spec.MethodResourcesUnsubscribe): u.unsubscribe,
+					rules.ResultOf(spec.MethodResourcesUnsubscribe):      u.ended,
+					rules.ResultOf(spec.MethodResourcesRead):             u.read,
+					rules.Notification(spec.MethodResourcesUpdated):      u.updated,
+				}, End: u.end}
+			},
+		},
+	}
+}
+
+// answeredSubscriptions judges what requests for subscriptions are answered.
+type answeredSubscriptions struct {
+	ledger *ledger
+	on     map[string]bool // URIs that the server confirmed
+}
+
+func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	if !ok || !firstAnswer(s, h) {
+		return
+	}
+	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	_, listed := a.ledger.resource(asked)
+	switch {
+	case !s.ServerDeclared("resources.subscribe"):
+		unsupported(s, h, d, out)
+	case !h.Message.IsError() && isEmpty(h.Message.Result()):
+		a.on[asked] = true
+		out.Subject(subscribeConfirmed)
+	case !h.Message.IsError():
+		a.on[asked] = true
+		d.Summary = "The result of a subscription is not empty."
+		out.Found(d)
+	case listed:
+		d.Summary = "A subscription to a listed resource is refused."
+		out.Found(d)
+	}
+}
+
+// unsupported judges a subscription with a server that declares resources and
+// no subscriptions.
+func unsupported(s *rules.Session, h *rules.Heard, d verdict.Deviation, out *rules.Out) {
+	switch {
+	case !s.ServerDeclared("resources"):
+	case h.Message.IsError():
+		out.Subject(subscribeRefused)
+	default:
+		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "A subscription is confirmed by a server that does not declare them.", "an error, or the capability resources.subscribe"
+		out.Found(d)
+	}
+}
+
+func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	if !ok || !firstAnswer(s, h) || !a.on[asked] {
+		return
+	}
+	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	switch {
+	case h.Message.IsError():
+		d.Summary = "The end of a subscription that was confirmed is refused."
+		out.Found(d)
+	case !isEmpty(h.Message.Result()):
+		d.Summary = "The result of ending a subscription is not empty."
+		out.Found(d)
+	default:
+		out.Subject(unsubscribed)
+	}
+	if !h.Message.IsError() {
+		delete(a.on, asked)
+	}
+}
+
+// isEmpty tells whether a result holds nothing but metadata. One that is no
+// object is a matter of its schema.
+func isEmpty(result jsontext.Value) bool {
+	names, _ := wire.Members(result)
+	for _, name := range names {
+		if name != "_meta" {
+			return false
+		}
+	}
+	return true
+}
+
+// updates follows subscriptions and what comes of them.
+type updates struct {
+	asked   bool             // for any subscription, whatever the answer
+	lines   map[string]*line // by URI
+	ordered []*line
+}
+
+// line is what is known of the dealings over one URI.
+type line struct {
+	uri string
+	// pending counts requests to subscribe that may be in force.
+	pending   int
+	confirmed *transcript.Event // that the last subscription is in force
+	leaving   bool              // an unsubscribe was sent
+	left      *rules.Heard      // the answer that ended it
+	// What the reads of the URI showed while it was subscribed to: the last
+	// contents, whether they came twice, and the change after that.
+	last     *rules.Heard
+	steady   bool
+	changed  *rules.Heard
+	steadyAt int // the position of the last read before the change
+	// notified is where the last update of the URI, or below it, came.
+	notified int
+	// quiet: it changed after it was left, and nothing was said of it.
+	quiet bool
+}
+
+func (u *updates) line(uri string) *line {
+	l := u.lines[uri]
+	if l == nil {
+		l = &line{uri: uri}
+		u.lines[uri] = l
+		u.ordered = append(u.ordered, l)
+	}
+	return l
+}
+
+func (u *updates) subscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	u.asked = true
+	if asked, ok := uriOf(h.Asked); ok {
+		l := u.line(asked)
+		l.pending++
+		l.leaving, l.left = false, nil
+		l.last, l.steady, l.quiet = nil, false, false
+	}
+}
+
+func (u *updates) confirmed(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if asked, ok := uriOf(h.Asked); ok && firstAnswer(s, h) {
+		u.line(asked).confirmed = h.Event
+	}
+}
+
+func (u *updates) unsubscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if asked, ok := uriOf(h.Asked); ok {
+		u.line(asked).leaving = true
+	}
+}
+
+func (u *updates) ended(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if asked, ok := uriOf(h.Asked); ok && firstAnswer(s, h) {
+		l := u.line(asked)
+		if l.leaving && l.pending == 1 && l.confirmed != nil { // of several, one may be left
+			l.left, l.pending, l.last, l.steady = h, 0, nil, false
+		}
+	}
+}
+
+// read takes note of a change that two reads show. One read alone may change
+// what the next shows, so the contents have to come twice before that.
+func (u *updates) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, _ := uriOf(h.Asked)
+	l := u.lines[asked]
+	if l == nil || l.confirmed == nil || !firstAnswer(s, h) || l.leaving && l.left == nil {
+		return
+	}
+	same := l.last != nil && bytes.Equal(wire.At(l.last.Message.Result(), "/contents"), wire.At(h.Message.Result(), "/contents"))
+	switch {
+	case l.last == nil || same:
+		l.steady = same
+	case l.left != nil:
+		if l.notified < l.left.Event.Seq {
+			out.Subject(updatesStop) // it changed, and nobody said so
+		}
+	case l.steady && l.changed == nil:
+		l.changed, l.steadyAt = h, l.last.Event.Seq
+	}
+	l.last = h
+}
+
+func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !s.Began() || s.Era() != spec.Handshake {
+		return
+	}
+	about, _ := wire.Text(wire.At(h.Message.Params(), "/uri"))
+	for _, l := range u.ordered {
+		if covers(l.uri, about) {
+			l.notified = h.Event.Seq
+		}
+	}
+	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
+	if !s.ServerDeclared("resources.subscribe") {
+		d.Requirement, d.Summary = updateUndeclared, "An update is sent by a server that does not declare resources.subscribe."
+		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Answers[0], h.Event)
+		out.Found(d)
+		return
+	}
+	out.Subject(updateUndeclared)
+	if !u.asked {
+		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "An update is sent, and there was no subscription.", "updates only of what was subscribed to"
+		out.Found(d)
+		return
+	}
+	out.Subject(updateUnsubscribed)
+	u.late(s, h, about, d, out)
+}
+
+// late judges an update of what is not subscribed to any more. One that was on
+// its way may cross the answer, so something asked for after that must have
+// been answered before the update came.
+func (u *updates) late(s *rules.Session, h *rules.Heard, about string, d verdict.Deviation, out *rules.Out) {
+	l := u.lines[about]
+	if l == nil || l.left == nil || !answeredSince(s, l.left.Event.Seq, h.Event.Seq) {
+		return
+	}
+	for _, other := range u.ordered {
+		if other != l && other.left == nil && covers(other.uri, about) {
+			return
+		}
+	}
+	d.Requirement, d.Summary, d.Permitted = updatesStop, "An update comes after its subscription was ended.", "no more updates of the resource"
+	d.At = rules.At(l.left.Asked.Event, l.left.Event, h.Event)
+	out.Found(d)
+}
+
+// covers tells whether a subscription may stand for updates of the URI: they
+// may name something below what was subscribed to.
+func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
+
+// answeredSince tells whether a request that was sent after one position was
+// answered before the other.
+func answeredSince(s *rules.Session, from, to int) bool {
+	for _, a := range s.All() {
+		if a.Event.Seq > from && len(a.Answers) > 0 && a.Answers[0].Seq < to {
+			return true
+		}
+	}
+	return false
+}
+
+// end judges changes that reads showed: the update may come at any time, also
+// before the read that shows the change.
+func (u *updates) end(s *rules.Session, out *rules.Out) {
+	for _, l := range u.ordered {
+		switch {
+		case l.changed == nil || !s.ServerDeclared("resources.subscribe"):
+		case l.notified > l.steadyAt:
+			out.Subject(updateSent)
+		case answeredSince(s, l.changed.Event.Seq, 1<<62):
+			out.Found(verdict.Deviation{
+				Requirement: updateSent,
+				Summary:     "A resource that is subscribed to has changed, and no update came.",
+				Permitted:   "notifications/resources/updated",
+				Seen:        "other contents than before, twice the same: " + rules.Excerpt(l.changed.Message.Raw),
+				At:          rules.At(l.confirmed, l.changed.Event),
+			})
+		}
+	}
+}
