@@ -1,0 +1,8 @@
+package faults
+
+import "slices"
+
+// Shapes returns the faults of shape and the legal variations in shape.
+func Shapes() []Fault {
+	return slices.Concat(shapeFaults(), besideFaults(), legalShapes(), legalAskedShapes())
+}
