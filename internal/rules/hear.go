@@ -164,6 +164,9 @@ type Posed struct {
 	// which it was sent; nil while there is none.
 	Reply   *wire.Message
 	Replied *transcript.Event
+	// Cancelled is where the server cancelled it, before any reply; nil while
+	// it did not.
+	Cancelled *transcript.Event
 }
 
 // Posed returns the server's requests in the order in which they came, those

@@ -49,6 +49,7 @@ type Session struct {
 	replyTo map[*wire.Message]*Posed
 	askedAs map[*wire.Message]*Asked
 	sent    *wire.Frame // what the client sent last
+	ordeal  *Ordeal
 
 	exchanges transcript.Exchanges
 	posted    map[int][]*Asked // the client's requests, by their exchange
@@ -166,10 +167,11 @@ func (s *Session) noteSent(e *transcript.Event) {
 		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.negotiated.Batches()), f.Batch) {
 			legal = false
 		}
+		s.noteOrdeal(e, &f.Messages[i])
 	}
 	if !legal {
 		s.illegal = append(s.illegal, e.Seq)
-		s.disorderly = true
+		s.disorderly, s.ordeal = true, nil
 	}
 	if !legal || len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing {
 		s.beyondPing = true
@@ -197,7 +199,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 				s.Initialized = true
 			}
 		case spec.MethodCancelled:
-			for _, a := range s.requests[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()] {
+			for _, a := range s.requests[namedBy(m).Key()] {
 				a.Cancelled = true
 			}
 		}
@@ -257,6 +259,8 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 		if !isAnswer(m) {
 			if m.Kind == wire.Request {
 				s.notePosed(e, m)
+			} else if m.Method == spec.MethodCancelled {
+				s.noteCancelled(e, m)
 			}
 			continue
 		}
@@ -271,6 +275,7 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 		a.Answers = append(a.Answers, e)
 		a.Replies = append(a.Replies, m)
 		s.answered[m] = a
+		s.borne(a)
 		if a == s.Initialize && m.Has("result") && s.ServerCapabilities == nil {
 			s.learn(m)
 		}
@@ -350,7 +355,7 @@ func (s *Session) noteEnd(e *transcript.Event) {
 }
 
 func (s *Session) overdue(a *Asked, e *transcript.Event) {
-	if a.due && len(a.Answers) == 0 && a.overdue == nil && !s.disorderly && !s.Signalled {
+	if a.due && len(a.Answers) == 0 && a.overdue == nil && !s.disorderly && !s.Signalled && !s.tried(a, e) {
 		a.overdue = e
 	}
 }

@@ -1,0 +1,78 @@
+package rules
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Ordeal is a message of the client that may name what the server does not
+// know (any more): a cancellation, progress, or an answer to a request that the
+// server has cancelled. It lasts until a ping behind it is answered, or the
+// client sends something else. If the server ends or falls silent meanwhile,
+// that falls on rules of their own, and not on those of requests.
+type Ordeal struct {
+	Event   *transcript.Event
+	Message *wire.Message
+	// Cancelled is the client's newest request with the id that a cancellation
+	// names; nil where there is none.
+	Cancelled *Asked
+	// Posed is the server's request that an answer came too late for; nil for
+	// notifications.
+	Posed *Posed
+}
+
+// Ordeal returns the message, if any, that the client sent last but for pings,
+// as long as no ping behind it was answered.
+func (s *Session) Ordeal() *Ordeal { return s.ordeal }
+
+// noteOrdeal takes note of a message of the client.
+func (s *Session) noteOrdeal(e *transcript.Event, m *wire.Message) {
+	switch {
+	case m.Kind == wire.Request && (m.Method == spec.MethodPing || m.Method == spec.MethodDiscover):
+		return
+	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
+		s.ordeal = &Ordeal{Event: e, Message: m}
+	case m.Kind == wire.Notification && m.Method == spec.MethodCancelled:
+		o := &Ordeal{Event: e, Message: m}
+		if all := s.Requests(namedBy(m)); len(all) > 0 {
+			o.Cancelled = all[len(all)-1]
+		}
+		s.ordeal = o
+	case m.Kind == wire.Response && s.replyTo[m] != nil && s.replyTo[m].Cancelled != nil:
+		s.ordeal = &Ordeal{Event: e, Message: m, Posed: s.replyTo[m]}
+	default:
+		s.ordeal = nil
+	}
+	if s.ordeal != nil && busy(s) { // whatever happens may be the work of another request
+		s.ordeal = nil
+	}
+}
+
+// borne ends the ordeal when a request that was sent behind it is answered.
+func (s *Session) borne(a *Asked) {
+	if s.ordeal != nil && a.Event.Seq > s.ordeal.Event.Seq {
+		s.ordeal = nil
+	}
+}
+
+// tried tells whether an ordeal may be the reason for which a was not answered
+// up to e: it is, where the server ended, and where a was sent behind it.
+func (s *Session) tried(a *Asked, e *transcript.Event) bool {
+	return s.ordeal != nil && (e.Kind != transcript.GaveUp || a.Event.Seq > s.ordeal.Event.Seq)
+}
+
+// noteCancelled takes note of a cancellation by the server.
+func (s *Session) noteCancelled(e *transcript.Event, m *wire.Message) {
+	for _, p := range s.open[namedBy(m).Key()] {
+		if p.Cancelled == nil {
+			p.Cancelled = e
+			return
+		}
+	}
+}
+
+// namedBy returns the id that a cancellation names.
+func namedBy(m *wire.Message) wire.ID {
+	return wire.RawID(string(wire.At(m.Params(), "/requestId")))
+}
