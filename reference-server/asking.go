@@ -41,6 +41,10 @@ func askingTools() []*tool {
 			run: askSamplingMedia,
 		},
 		{
+			name: "ask-sampling-tools", title: "Let a model use tools", description: "Offers tools to the client's model, and does what it wants to have done.", openWorld: true,
+			since: spec.V20251125, run: askSamplingTools,
+		},
+		{
 			name: "ask-elicitation", title: "Ask the user", description: "Asks the user for a name and a colour.", openWorld: true,
 			since: spec.V20250618, tasks: taskOptional, run: askForm,
 		},
@@ -51,6 +55,10 @@ func askingTools() []*tool {
 		{
 			name: "ask-elicitation-url", title: "Send the user to a page", description: "Asks the user to visit a page.", openWorld: true,
 			since: spec.V20251125, run: askURL,
+		},
+		{
+			name: "ask-elicitation-required", title: "Require a visit", description: "Demands that the user visits a page before it is called again.", openWorld: true,
+			since: spec.V20251125, run: requireURL,
 		},
 	}
 }
@@ -147,4 +155,29 @@ func askURL(c *Call, _ values) object {
 		}
 		return "The user chose to " + action + "."
 	})
+}
+
+// requireURL refuses every other call until a page was visited; nothing waits
+// behind it, so that whoever calls again has been there.
+func requireURL(c *Call, _ values) object {
+	if !c.Session.Declared("elicitation", "url") {
+		return failed("This client has not declared elicitation by URL.")
+	}
+	s := c.Session
+	s.mu.Lock()
+	id, visited := s.visit, s.visit != ""
+	if s.visit = ""; !visited {
+		id = rand.Text()
+		s.visit = id
+	}
+	s.mu.Unlock()
+	if visited {
+		c.Notify(spec.MethodElicitDone, object{"elicitationId": id})
+		return answered("The page was visited.")
+	}
+	c.raise(&Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: object{"elicitations": []object{{
+		"mode": "url", "message": "The ask-elicitation-required tool wants you to visit a page first.",
+		"elicitationId": id, "url": "https://example.com/visit/" + id,
+	}}}})
+	return nil
 }

@@ -45,6 +45,7 @@ type Session struct {
 	extra    map[string]bool // lists that show their optional item
 	note     string          // text of the resource that can be updated
 	roots    rootsState
+	visit    string // the page that has to be visited, by its elicitationId
 
 	tasks taskTable
 }

@@ -1,0 +1,86 @@
+package refserver
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// maxRounds bounds how often a model may call tools before it has to answer.
+const maxRounds = 5
+
+// offered are the tools that ask-sampling-tools offers to a model. They are
+// not among those of the server.
+func offered() []object {
+	city := object{
+		"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []string{"city"},
+	}
+	return []object{
+		{"name": "weather", "description": "Tells the temperature in a city.", "inputSchema": city, "outputSchema": numberSchema("degrees")},
+		{"name": "time", "description": "Tells the time in a city.", "inputSchema": city},
+	}
+}
+
+// askSamplingTools lets a model call tools, round after round.
+func askSamplingTools(c *Call, _ values) object {
+	if !c.Session.Declared("sampling", "tools") {
+		return failed("This client has not declared tools in sampling.")
+	}
+	messages := []object{said("user", textBlock("How warm is it in Paris, and what time is it there?"))}
+	for n := 1; ; n++ {
+		choice := "auto"
+		if n == maxRounds {
+			choice = "none"
+		}
+		result, err := c.Ask(spec.MethodSampling, object{
+			"messages": messages, "maxTokens": 200, "tools": offered(), "toolChoice": object{"mode": choice},
+		})
+		if err != nil {
+			return failed("Asking the client failed: " + err.Error() + ".")
+		}
+		content := wire.At(result, "/content")
+		results, ok := served(content)
+		switch {
+		case !ok:
+			return failed("The model's answer can't be understood.")
+		case len(results) == 0 || n == maxRounds:
+			return answered(reply(result))
+		}
+		messages = append(messages, object{"role": "assistant", "content": content}, object{"role": "user", "content": results})
+	}
+}
+
+// served returns a result for each tool use in what a model said; false where
+// one can't be read.
+func served(content jsontext.Value) (results []object, ok bool) {
+	blocks := wire.Elements(content)
+	if content.Kind() == '{' {
+		blocks = []jsontext.Value{content}
+	}
+	for _, b := range blocks {
+		if kind, _ := wire.Text(wire.At(b, "/type")); kind != "tool_use" {
+			continue
+		}
+		id, hasID := wire.Text(wire.At(b, "/id"))
+		name, hasName := wire.Text(wire.At(b, "/name"))
+		if !hasID || !hasName {
+			return nil, false
+		}
+		r := object{"type": "tool_result", "toolUseId": id}
+		city, hasCity := wire.Text(wire.At(b, "/input/city"))
+		switch {
+		case name == "weather" && hasCity:
+			r["content"] = []object{textBlock(fmt.Sprintf("It has 21 degrees in %s.", city))}
+			r["structuredContent"] = object{"degrees": 21}
+		case name == "time" && hasCity:
+			r["content"] = []object{textBlock(fmt.Sprintf("It is noon in %s.", city))}
+		default:
+			r["content"], r["isError"] = []object{textBlock("There is no such tool, or the city is missing.")}, true
+		}
+		results = append(results, r)
+	}
+	return results, true
+}
