@@ -14,12 +14,10 @@ import (
 // Nested is a call of a tool during which the server may ask the client.
 type Nested struct {
 	*client.Reply
-	// Posed are the requests of the server that came during the call, and
-	// PosedAt the events that show them.
-	Posed   []*wire.Message
-	PosedAt []*transcript.Event
 	// Took is how long the answer took.
 	Took time.Duration
+
+	events []*transcript.Event // during the call
 }
 
 // Asked tells whether a request for the method came during the call.
@@ -28,12 +26,28 @@ func (n *Nested) Asked(method string) bool { return n.Request(method) != nil }
 // Request returns the first request for the method that came during the call,
 // or nil.
 func (n *Nested) Request(method string) *wire.Message {
-	for _, m := range n.Posed {
-		if m.Method == method {
-			return m
+	m, _ := n.first(method)
+	return m
+}
+
+// At returns the event with that request, or nil.
+func (n *Nested) At(method string) *transcript.Event {
+	_, e := n.first(method)
+	return e
+}
+
+func (n *Nested) first(method string) (*wire.Message, *transcript.Event) {
+	for _, e := range n.events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.Method == method {
+				return m, e
+			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // Failed tells whether the answer is an error, or the result of a tool that
@@ -55,15 +69,6 @@ func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limi
 	if n.Event != nil && n.Sent != nil {
 		n.Took = n.Event.At - n.Sent.At
 	}
-	for _, e := range c.Record.From(from) {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
-				n.Posed, n.PosedAt = append(n.Posed, m), append(n.PosedAt, e)
-			}
-		}
-	}
+	n.events = c.Record.From(from)
 	return n
 }

@@ -1,0 +1,176 @@
+package elicitation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	allActions           = "elicitation.response.all-actions-handled-2025-06-18"
+	clientError          = "elicitation.response.client-error-handled"
+	acceptWithoutContent = "elicitation.response.url-accept-without-content"
+)
+
+type object = map[string]any
+
+// byURL tells whether the user is sent to a page.
+func byURL(m *wire.Message) bool {
+	mode, _ := wire.Text(wire.At(m.Params(), "/mode"))
+	return mode == "url"
+}
+
+// accept fills in a form, or agrees to visit a page. A form that is not
+// understood is declined.
+func accept(m *wire.Message) []byte {
+	if byURL(m) {
+		return wire.NewResult(m.ID, object{"action": "accept"})
+	}
+	content, ok := client.FillIn(wire.At(m.Params(), "/requestedSchema"))
+	if !ok {
+		return wire.NewResult(m.ID, object{"action": "decline"})
+	}
+	return wire.NewResult(m.ID, object{"action": "accept", "content": content})
+}
+
+func choose(action string) func(m *wire.Message) []byte {
+	return func(m *wire.Message) []byte { return wire.NewResult(m.ID, object{"action": action}) }
+}
+
+func fail(code spec.Code, message string) func(m *wire.Message) []byte {
+	return func(m *wire.Message) []byte { return wire.NewError(m.ID, int64(code), message, nil) }
+}
+
+// variation is one way to answer, and what is to be said of a server that does
+// not cope with it.
+type variation struct {
+	requirement string
+	answer      func(m *wire.Message) []byte
+	summary     string
+}
+
+func variations() []variation {
+	return []variation{
+		{allActions, accept, "A request that asks the user does not survive that the user accepts."},
+		{allActions, choose("cancel"), "A request that asks the user does not survive that the user dismisses what is asked."},
+		{clientError, fail(spec.CodeInternal, "The form can't be shown"), "A request that asks the user does not survive that the client fails."},
+		{clientError, fail(spec.CodeInvalidParams, "The form is not understood"), "A request that asks the user does not survive that the client refuses."},
+	}
+}
+
+// leastTime is what a call gets at least that the server may have forgotten.
+const leastTime = 2 * time.Second
+
+// answers begins with a user who declines, by which the tool is known to come
+// to its end.
+func answers(ctx context.Context, t *suite.T) {
+	tools := askers(t)
+	caps := client.AllCapabilities(t.Revision)
+	script := client.NewAnswers(caps)
+	c := t.Start(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
+	for _, tool := range tools {
+		script.Set(spec.MethodElicit, choose("decline"))
+		first := variation{allActions, nil, "A request that asks the user does not survive that the user declines."}
+		declined := suite.Call(ctx, c, tool, callTime)
+		switch {
+		case declined == nil:
+			continue
+		case !declined.Asked(spec.MethodElicit):
+			again(ctx, c, tool, declined)
+			continue
+		case !first.judge(ctx, t, c, declined):
+			return
+		case !declined.Answered():
+			continue
+		}
+		for _, v := range variations() {
+			script.Set(spec.MethodElicit, v.answer)
+			n := suite.Call(ctx, c, tool, max(leastTime, 20*declined.Took))
+			if !v.judge(ctx, t, c, n) {
+				return
+			}
+			if m := n.Request(spec.MethodElicit); v.requirement == allActions && m != nil && byURL(m) && n.Asked(spec.MethodElicit) {
+				visited(t, c, declined, n)
+			}
+		}
+	}
+}
+
+// again repeats a call that was refused until a page is visited, as a client
+// does whose user has been there.
+func again(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *suite.Nested) {
+	if n.Answered() {
+		if code, ok := n.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
+			suite.Call(ctx, c, tool, callTime)
+		}
+	}
+}
+
+// judge says what came of the answer, and whether the server is still there.
+func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.Nested) bool {
+	if !n.Asked(spec.MethodElicit) {
+		return n.Answered() // this time it did not ask, and nobody knows why
+	}
+	d := verdict.Deviation{
+		Requirement: v.requirement, Summary: v.summary, Permitted: "an answer to the request that led to it, and a server that goes on",
+		Seen: suite.Describe(n.Reply), At: positions(n),
+	}
+	switch {
+	case n.Answered():
+		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {
+			t.Deviates(c, d)
+			return false
+		}
+		t.Kept(v.requirement)
+	case errors.Is(n.Err, client.ErrEnded):
+		t.Deviates(c, d)
+		return false
+	case errors.Is(n.Err, client.ErrUnanswered):
+		if c.Fence(ctx) != nil {
+			return false // slow, or gone: nothing is known
+		}
+		t.Deviates(c, d)
+	default:
+		return false
+	}
+	return true
+}
+
+// visited judges what follows when the user agrees to visit a page, for which
+// there is nothing to hand in. That the tool wants to see the visit first is
+// its good right.
+func visited(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
+	if !n.Answered() || declined.Message.IsError() {
+		return
+	}
+	code, failed := n.Message.ErrorCode()
+	if !failed || spec.Code(code) == spec.CodeURLElicitation {
+		t.Kept(acceptWithoutContent)
+		return
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: acceptWithoutContent,
+		Summary:     "A request fails when the user agrees to visit a page.",
+		Permitted:   "a result, or the error -32042; declining gave a result",
+		Seen:        suite.Describe(n.Reply),
+		At:          positions(n),
+	})
+}
+
+func positions(n *suite.Nested) []int {
+	var at []int
+	for _, e := range []*transcript.Event{n.Sent, n.At(spec.MethodElicit), n.Event} {
+		if e != nil {
+			at = append(at, e.Seq)
+		}
+	}
+	return at
+}

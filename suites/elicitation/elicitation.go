@@ -1,0 +1,79 @@
+// Package elicitation checks what a server does that asks its client's user:
+// whether it may ask, and whether it copes with every answer.
+package elicitation
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:       "elicitation.asked",
+			Title:    "tools that ask the user are called by a client that shows forms and pages",
+			Provokes: []string{"elicitation."},
+			Needs:    []string{"tools"},
+			Asks:     true,
+			Run:      asked,
+		},
+		{
+			ID:        "elicitation.one-mode",
+			Title:     "tools that ask the user are called by a client that shows only forms, and by one that shows only pages",
+			Provokes:  []string{"elicitation.mode.supported-only"},
+			Needs:     []string{"tools"},
+			Revisions: []spec.Revision{spec.V20251125},
+			Run:       oneMode,
+		},
+		{
+			ID:           "elicitation.answers",
+			Title:        "the user accepts, declines and dismisses what is asked, and the client fails",
+			Requirements: []string{allActions, clientError, acceptWithoutContent},
+			Provokes:     []string{"elicitation.url.", "elicitation.complete.", "elicitation.required-error."},
+			Needs:        []string{"tools"},
+			Run:          answers,
+		},
+	}
+}
+
+// Bounds on what a server is asked to do.
+const (
+	maxAskers = 4 // called again and again
+	callTime  = 3 * time.Second
+)
+
+func askers(t *suite.T) []inventory.Tool {
+	tools := t.Inventory.Askers(inventory.AsksElicitation)
+	if len(tools) == 0 {
+		t.Skip("no tool that may be called seems to ask the user")
+	}
+	return tools[:min(len(tools), maxAskers)]
+}
+
+func asked(ctx context.Context, t *suite.T) {
+	tools := askers(t)
+	c := t.Conversation(ctx)
+	for _, tool := range tools {
+		suite.Call(ctx, c, tool, callTime)
+	}
+}
+
+// oneMode declares elicitation without a mode, which means forms, and then
+// pages alone.
+func oneMode(ctx context.Context, t *suite.T) {
+	tools := askers(t)
+	for _, modes := range []map[string]any{{}, {"url": map[string]any{}}} {
+		caps := client.AllCapabilities(t.Revision)
+		caps["elicitation"] = modes
+		c := t.Start(ctx, client.Options{Capabilities: caps})
+		for _, tool := range tools {
+			suite.Call(ctx, c, tool, callTime)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+// Package roots checks what a server does that asks its client for roots: that
+// it asks anew when they change, and copes with their absence.
+package roots
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	changeHandled      = "roots.change.handled"
+	asksAgain          = "roots.change.asks-again"
+	unavailableHandled = "roots.unavailable.handled"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:           "roots.change",
+			Title:        "the roots change, and are gone when the server asks for them",
+			Requirements: []string{changeHandled, asksAgain, unavailableHandled},
+			Provokes:     []string{"roots."},
+			Run:          change,
+		},
+	}
+}
+
+const (
+	maxAskers = 2
+	callTime  = 3 * time.Second
+	// firstTime is how long a server has to ask for the roots unprompted.
+	firstTime = 600 * time.Millisecond
+)
+
+type object = map[string]any
+
+// unavailable are the answers of a client whose roots are gone.
+var unavailable = []struct {
+	answer  func(m *wire.Message) []byte
+	summary string
+}{
+	{
+		func(m *wire.Message) []byte {
+			return wire.NewError(m.ID, int64(spec.CodeInternal), "The roots can't be read", nil)
+		},
+		"The server does not survive that the client has no roots to tell.",
+	},
+	{
+		func(m *wire.Message) []byte { return wire.NewResult(m.ID, object{"roots": []any{}}) },
+		"The server does not survive that there are no roots.",
+	},
+	{
+		func(m *wire.Message) []byte {
+			return wire.NewResult(m.ID, object{"roots": []any{object{"uri": "file:///mcp-conform/there/is/no/such/folder"}}})
+		},
+		"The server does not survive a root that does not exist.",
+	},
+}
+
+func change(ctx context.Context, t *suite.T) {
+	caps := client.AllCapabilities(t.Revision)
+	script := client.NewAnswers(caps)
+	c := t.Start(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
+	keeps := keepsRoots(ctx, c)
+	if !changes(ctx, t, c, keeps) {
+		return
+	}
+	var tools []inventory.Tool
+	if all := t.Inventory.Askers(inventory.AsksRoots); len(all) > 0 {
+		tools = all[:min(len(all), maxAskers)]
+	}
+	took := callable(ctx, c, tools)
+	for _, u := range unavailable {
+		script.Set(spec.MethodRootsList, u.answer)
+		if keeps && !gone(ctx, t, c, u.summary) {
+			return
+		}
+		for _, tool := range tools {
+			if limit := took[tool.Name]; limit > 0 && !goneDuring(ctx, t, c, tool, limit, u.summary) {
+				return
+			}
+		}
+	}
+}
+
+// keepsRoots tells whether the server asks for the roots by itself, as one
+// does that keeps them.
+func keepsRoots(ctx context.Context, c *client.Conversation) bool {
+	defer c.Idle()()
+	return asks(ctx, c, 0, firstTime)
+}
+
+// asks tells whether the server asks for the roots at position from or later.
+func asks(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	_, err := c.Await(ctx, from, isRootsList)
+	return err == nil
+}
+
+func isRootsList(e *transcript.Event) bool {
+	if e.Kind != transcript.Received {
+		return false
+	}
+	for i := range e.Messages() {
+		if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.Method == spec.MethodRootsList {
+			return true
+		}
+	}
+	return false
+}
+
+// changes says that the roots changed, and tells whether the server is there
+// afterwards.
+func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool) bool {
+	from := c.Record.Len()
+	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil {
+		return false
+	}
+	sent := 0
+	for _, e := range c.Record.From(from) {
+		if e.Kind == transcript.Sent && len(e.Messages()) > 0 && e.Messages()[0].Method == spec.MethodRootsChanged {
+			sent = e.Seq
+		}
+	}
+	d := verdict.Deviation{
+		Requirement: changeHandled,
+		Summary:     "The server does not survive that the roots change.",
+		Permitted:   "no answer, and a server that goes on",
+		Seen:        "no answer to what was asked afterwards",
+		At:          []int{sent},
+	}
+	switch err := c.Fence(ctx); {
+	case err == nil:
+		t.Kept(changeHandled)
+	case errors.Is(err, client.ErrEnded):
+		d.Seen = "the server ended"
+		t.Deviates(c, d)
+		return false
+	case errors.Is(err, client.ErrUnanswered): // it answered before
+		t.Deviates(c, d)
+		return false
+	default:
+		return false
+	}
+	if !keeps {
+		t.NotObserved(asksAgain, "the server did not ask for the roots by itself before")
+		return true
+	}
+	if asks(ctx, c, from, c.Grace()) {
+		t.Kept(asksAgain)
+		return true
+	}
+	if err := c.Quiet(ctx); err != nil {
+		return false
+	}
+	if asks(ctx, c, from, time.Millisecond) {
+		t.Kept(asksAgain)
+		return true
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: asksAgain,
+		Summary:     "The server asked for the roots, and does not when they change.",
+		Permitted:   "roots/list after notifications/roots/list_changed",
+		Seen:        "no roots/list",
+		At:          []int{sent},
+	})
+	return true
+}
+
+// gone says that the roots changed, to have the server ask for what is no
+// more there, and tells whether it survives that.
+func gone(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
+	from := c.Record.Len()
+	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !asks(ctx, c, from, c.Grace()) {
+		return err == nil
+	}
+	if err := c.Quiet(ctx); err == nil && c.Alive() {
+		t.Kept(unavailableHandled)
+		return true
+	}
+	return lost(t, c, from, "the server ended, or answers nothing any more", summary)
+}
+
+// callable calls each tool once as it should go, and returns what it gets when
+// the roots are gone: nothing where it does not ask for them.
+func callable(ctx context.Context, c *client.Conversation, tools []inventory.Tool) map[string]time.Duration {
+	limits := map[string]time.Duration{}
+	for _, tool := range tools {
+		if n := suite.Call(ctx, c, tool, callTime); n != nil && n.Answered() && n.Asked(spec.MethodRootsList) {
+			limits[tool.Name] = max(2*time.Second, 20*n.Took)
+		}
+	}
+	return limits
+}
+
+// goneDuring calls a tool that asks for the roots.
+func goneDuring(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool, limit time.Duration, summary string) bool {
+	from := c.Record.Len()
+	n := suite.Call(ctx, c, tool, limit)
+	if !n.Asked(spec.MethodRootsList) {
+		return n.Answered()
+	}
+	err := c.Fence(ctx)
+	switch {
+	case n.Answered() && err == nil:
+		t.Kept(unavailableHandled)
+		return true
+	case errors.Is(n.Err, client.ErrUnanswered) && err == nil, errors.Is(n.Err, client.ErrEnded), errors.Is(err, client.ErrEnded):
+		return lost(t, c, from, suite.Describe(n.Reply), summary)
+	default:
+		return false
+	}
+}
+
+func lost(t *suite.T, c *client.Conversation, from int, seen, summary string) bool {
+	t.Deviates(c, verdict.Deviation{
+		Requirement: unavailableHandled,
+		Summary:     summary,
+		Permitted:   "an answer to the request that led to it, and a server that goes on",
+		Seen:        seen,
+		At:          []int{from},
+	})
+	return false
+}

@@ -1,0 +1,213 @@
+package sampling
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	anyModel         = "sampling.hints.advisory"
+	anyStopReason    = "sampling.result.stop-reason-open"
+	anyContent       = "sampling.result.content-array"
+	rejectionHandled = "sampling.rejection.handled-2024-11-05"
+	contentValidated = "sampling.validates-content"
+)
+
+type object = map[string]any
+
+// reply is what a model says, changed in one place.
+func reply(change func(result object)) func(m *wire.Message) []byte {
+	return func(m *wire.Message) []byte {
+		r := object{
+			"role": "assistant", "content": object{"type": "text", "text": "mcp-conform"},
+			"model": hinted(m), "stopReason": "endTurn",
+		}
+		change(r)
+		return wire.NewResult(m.ID, r)
+	}
+}
+
+// hinted returns the model that the server would like best.
+func hinted(m *wire.Message) string {
+	if name, ok := wire.Text(wire.At(m.Params(), "/modelPreferences/hints/0/name")); ok && name != "" {
+		return name
+	}
+	return "mcp-conform"
+}
+
+func as(member string, value any) func(m *wire.Message) []byte {
+	return reply(func(r object) { r[member] = value })
+}
+
+func without(member string) func(m *wire.Message) []byte {
+	return reply(func(r object) { delete(r, member) })
+}
+
+// variation is one way to answer, and what is to be said of a server that does
+// not cope with it.
+type variation struct {
+	requirement string
+	answer      func(m *wire.Message) []byte
+	// legal: a tool that succeeds with the plain answer has to succeed with
+	// this one; else it has to end somehow.
+	legal   bool
+	summary string
+	// noted tells of which requests a failure is only noted.
+	noted func(request *wire.Message) bool
+}
+
+func variations(r spec.Revision) []variation {
+	array := []any{object{"type": "text", "text": "mcp-conform"}}
+	out := []variation{
+		{anyModel, as("model", "some-other-model-of-our-own"), true, "A tool fails when another model answers.", nil},
+		{anyStopReason, as("stopReason", "somethingElse"), true, "A tool fails of a stop reason that is not known.", nil},
+		{anyStopReason, without("stopReason"), true, "A tool fails when there is no stop reason.", nil},
+		{rejectionHandled, func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected sampling request", nil) }, false,
+			"A request that asks a model does not survive that the user rejects it.", nil},
+		{contentValidated, without("content"), false, "A request that asks a model does not survive an answer without content.", nil},
+		{contentValidated, as("content", object{"type": "image", "data": "%%%", "mimeType": "image/png"}), false,
+			"A request that asks a model does not survive an image that is no base64.", nil},
+	}
+	if r.AtLeast(spec.V20251125) {
+		// Many servers read an array only where they offered tools.
+		toolless := func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Params(), "/tools"))) == 0 }
+		out = append(out, variation{anyContent, as("content", array), true, "A tool fails when the content of the answer is an array.", toolless})
+	}
+	return out
+}
+
+// leastTime is what a call gets at least that the server may have forgotten.
+const leastTime = 2 * time.Second
+
+// answers compares each way to answer with the plain one, by which the tool is
+// known to come to its end.
+func answers(ctx context.Context, t *suite.T) {
+	tools := askers(t)
+	script := client.NewAnswers(full(t.Revision))
+	plainly := reply(func(object) {})
+	script.Set(spec.MethodSampling, plainly)
+	c := t.Start(ctx, client.Options{Capabilities: full(t.Revision), Answer: script.Answer})
+	for _, tool := range tools {
+		script.Set(spec.MethodSampling, plainly)
+		plain := suite.Call(ctx, c, tool, callTime)
+		if plain == nil || !plain.Answered() || !plain.Asked(spec.MethodSampling) {
+			continue
+		}
+		for _, v := range variations(t.Revision) {
+			script.Set(spec.MethodSampling, v.answer)
+			if !v.judge(ctx, t, c, plain, suite.Call(ctx, c, tool, max(leastTime, 20*plain.Took))) {
+				return
+			}
+		}
+	}
+}
+
+// judge says what came of the variation, and whether the server is still there.
+func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.Nested) bool {
+	if !n.Asked(spec.MethodSampling) {
+		return n.Answered() // this time it did not ask, and nobody knows why
+	}
+	d := verdict.Deviation{
+		Requirement: v.requirement, Summary: v.summary, Permitted: "an answer to the request that led to it, and a server that goes on",
+		Seen: suite.Describe(n.Reply), At: positions(n),
+	}
+	if v.noted != nil && v.noted(n.Request(spec.MethodSampling)) {
+		d.Weight = verdict.OnlyNote
+	}
+	switch {
+	case n.Answered() && v.legal && n.Failed() && !plain.Failed():
+		d.Permitted = "what the tool does with the plain answer of a model"
+		t.Deviates(c, d)
+	case n.Answered():
+		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {
+			t.Deviates(c, d)
+			return false
+		}
+		t.Kept(v.requirement)
+	case errors.Is(n.Err, client.ErrEnded):
+		t.Deviates(c, d)
+		return false
+	case errors.Is(n.Err, client.ErrUnanswered):
+		if c.Fence(ctx) != nil {
+			return false // slow, or gone: nothing is known
+		}
+		t.Deviates(c, d)
+	default:
+		return false
+	}
+	return true
+}
+
+func positions(n *suite.Nested) []int {
+	var at []int
+	for _, e := range []*transcript.Event{n.Sent, n.At(spec.MethodSampling), n.Event} {
+		if e != nil {
+			at = append(at, e.Seq)
+		}
+	}
+	return at
+}
+
+// maxRounds is a little more than what a rule takes for no limit.
+const maxRounds = 53
+
+// toolLoop has a model that calls two tools at once, and then one that never
+// ends.
+func toolLoop(ctx context.Context, t *suite.T) {
+	if !t.Revision.AtLeast(spec.V20251125) {
+		t.Skip("the revision has no tools in sampling")
+	}
+	tools := askers(t)
+	script := client.NewAnswers(full(t.Revision))
+	c := t.Start(ctx, client.Options{Capabilities: full(t.Revision), Answer: script.Answer})
+	for _, tool := range tools {
+		m := &model{rounds: 1}
+		script.Set(spec.MethodSampling, m.answer)
+		n := suite.Call(ctx, c, tool, callTime)
+		if n == nil || !n.Answered() || m.called.Load() == 0 {
+			continue
+		}
+		m = &model{rounds: maxRounds}
+		script.Set(spec.MethodSampling, m.answer)
+		suite.Call(ctx, c, tool, max(leastTime, maxRounds*n.Took))
+	}
+}
+
+// model calls tools that it is offered for a number of rounds.
+type model struct {
+	rounds int32
+	called atomic.Int32
+}
+
+func (m *model) answer(request *wire.Message) []byte {
+	offered := wire.Elements(wire.At(request.Params(), "/tools"))
+	mode, _ := wire.Text(wire.At(request.Params(), "/toolChoice/mode"))
+	if len(offered) == 0 || mode == "none" || m.called.Add(1) > m.rounds {
+		return reply(func(object) {})(request)
+	}
+	return reply(func(r object) {
+		r["stopReason"] = "toolUse"
+		r["content"] = []any{use(request, offered[0], "a"), use(request, offered[len(offered)-1], "b")}
+	})(request)
+}
+
+// use calls a tool with the least arguments that it takes.
+func use(request *wire.Message, tool []byte, suffix string) object {
+	name, _ := wire.Text(wire.At(tool, "/name"))
+	input, err := inventory.Arguments(wire.At(tool, "/inputSchema"))
+	if err != nil {
+		input = object{}
+	}
+	id := "mcp-conform-" + request.ID.Key() + "-" + suffix
+	return object{"type": "tool_use", "id": id, "name": name, "input": input}
+}

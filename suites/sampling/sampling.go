@@ -1,0 +1,125 @@
+// Package sampling checks what a server does that asks its client's model:
+// whether it may ask, and whether it copes with every answer.
+package sampling
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:    "sampling.nothing-declared",
+			Title: "a client that declared no capability calls each tool once, and nothing is asked of it",
+			Provokes: []string{
+				"sampling.requires-client-capability-2024-11-05", "sampling.requires-client-capability-2025-06-18",
+				"elicitation.requires-client-capability-2025-06-18", "elicitation.mode.supported-only",
+				"roots.requires-client-capability-2024-11-05", "roots.requires-client-capability-2025-06-18",
+			},
+			Run: nothingDeclared,
+		},
+		{
+			ID:       "sampling.asked",
+			Title:    "tools that ask a model are called by a client that takes no tools in sampling",
+			Provokes: []string{"sampling."},
+			Needs:    []string{"tools"},
+			Asks:     true,
+			Run:      asked,
+		},
+		{
+			ID:           "sampling.answers",
+			Title:        "the model answers in other ways, refuses, and answers nonsense",
+			Requirements: []string{anyModel, anyStopReason, anyContent, rejectionHandled, contentValidated},
+			Needs:        []string{"tools"},
+			Run:          answers,
+		},
+		{
+			ID:       "sampling.tool-loop",
+			Title:    "the model wants to call the tools that it is offered, two at once, and for ever",
+			Provokes: []string{"sampling.tool-use.", "sampling.tool-result.", "sampling.tools.", "sampling.tool-choice.", "sampling.include-context."},
+			Needs:    []string{"tools"},
+			Run:      toolLoop,
+		},
+	}
+}
+
+// Bounds on what a server is asked to do.
+const (
+	maxTools  = 20 // called once each
+	maxAskers = 3  // called again and again
+	together  = 4
+	callTime  = 3 * time.Second
+	allTime   = 15 * time.Second
+)
+
+// nothingDeclared calls those tools first that seem to ask. Without tools it
+// is still seen whether anything is asked unprompted.
+func nothingDeclared(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
+	limit, cancel := context.WithTimeoutCause(ctx, allTime, client.ErrUnanswered)
+	defer cancel()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, together)
+	for _, tool := range suspectsFirst(t.Inventory) {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			suite.Call(limit, c, tool, callTime)
+		})
+	}
+	wg.Wait()
+	t.Quiet(ctx, c)
+}
+
+// suspectsFirst returns the tools that may be called, at most maxTools, and
+// those first that seem to ask something.
+func suspectsFirst(v *inventory.Inventory) []inventory.Tool {
+	var out []inventory.Tool
+	have := map[string]bool{}
+	add := func(tools []inventory.Tool) {
+		for _, tool := range tools {
+			if !have[tool.Name] && len(out) < maxTools {
+				have[tool.Name] = true
+				out = append(out, tool)
+			}
+		}
+	}
+	add(v.Askers(inventory.AsksSampling))
+	add(v.Askers(inventory.AsksElicitation))
+	add(v.Askers(inventory.AsksRoots))
+	add(v.Callable())
+	return out
+}
+
+func askers(t *suite.T) []inventory.Tool {
+	tools := t.Inventory.Askers(inventory.AsksSampling)
+	if len(tools) == 0 {
+		t.Skip("no tool that may be called seems to ask the client's model")
+	}
+	return tools[:min(len(tools), maxAskers)]
+}
+
+func asked(ctx context.Context, t *suite.T) {
+	tools := askers(t)
+	c := t.Conversation(ctx)
+	for _, tool := range tools {
+		suite.Call(ctx, c, tool, callTime)
+	}
+}
+
+// full are the capabilities of a client that takes tools and gives context.
+func full(r spec.Revision) map[string]any {
+	caps := client.AllCapabilities(r)
+	if r.AtLeast(spec.V20251125) {
+		caps["sampling"] = map[string]any{"tools": map[string]any{}, "context": map[string]any{}}
+	}
+	return caps
+}
