@@ -7,6 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 	"github.com/mcp-conform/mcp-conform/suites/completion"
+	"github.com/mcp-conform/mcp-conform/suites/elicitation"
 	"github.com/mcp-conform/mcp-conform/suites/errors"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
 	"github.com/mcp-conform/mcp-conform/suites/logging"
@@ -16,6 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/progress"
 	"github.com/mcp-conform/mcp-conform/suites/prompts"
 	"github.com/mcp-conform/mcp-conform/suites/resources"
+	"github.com/mcp-conform/mcp-conform/suites/roots"
+	"github.com/mcp-conform/mcp-conform/suites/sampling"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
 	"github.com/mcp-conform/mcp-conform/suites/tools"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
@@ -38,5 +41,8 @@ func Cases() []suite.Case {
 		tools.Cases(),
 		prompts.Cases(),
 		completion.Cases(),
+		sampling.Cases(),
+		elicitation.Cases(),
+		roots.Cases(),
 	)
 }
