@@ -39,7 +39,11 @@ var layers = []struct {
 
 	{"internal/transcript", []string{"internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
-	{"internal/transport/*", []string{"internal/spec", "internal/transcript", "internal/transport"}},
+	// What the transports over HTTP share.
+	{"internal/transport/exchange", []string{"internal/transcript"}},
+	{"internal/transport/*", []string{
+		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/exchange", "internal/wire",
+	}},
 
 	{"internal/client", []string{"internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
 	{"internal/generate", []string{"internal/schema", "internal/spec", "internal/wire"}},

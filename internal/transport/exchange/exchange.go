@@ -1,0 +1,240 @@
+// Package exchange holds single HTTP/1.1 exchanges and records each of them:
+// the heads line by line, bodies as they came, event streams piece by piece.
+// It speaks HTTP itself, because what a client library makes of a response is
+// not what the server sent. Each exchange has a connection of its own, so that
+// one that the server closes between two requests is nobody's fault.
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// Client holds exchanges with one server and records them.
+type Client struct {
+	Record *transcript.Transcript
+	Reach  Reach
+	Limits Limits
+
+	bytes, events atomic.Int64 // recorded so far
+	flooded       sync.Once
+	running       sync.WaitGroup
+}
+
+// Request is one HTTP request.
+type Request struct {
+	Method string
+	URL    *url.URL
+	// Fields are the headers in the order in which they are sent. Host and
+	// Content-Length are added where they are missing and needed.
+	Fields []transcript.Field
+	// Body is sent as it is; nil for none.
+	Body []byte
+	// Chunks sends the body in chunks that end at these places, a write each,
+	// with Transfer-Encoding: chunked.
+	Chunks []int
+	// OnHead is called with the head of the response before anything of its
+	// body is recorded; it may be nil.
+	OnHead func(*transcript.Head)
+}
+
+// Pending is an exchange under way.
+type Pending struct {
+	// Written is closed when the request was sent, or could not be.
+	Written <-chan struct{}
+	// Responded is closed when the head of the response is there, or none
+	// will come.
+	Responded <-chan struct{}
+	// Over is closed when nothing more comes of the exchange.
+	Over <-chan struct{}
+
+	written, responded, over chan struct{}
+	drop                     context.CancelCauseFunc
+
+	mu     sync.Mutex
+	number int
+	head   *transcript.Head
+	how    transcript.How
+	detail string
+	retry  string // of the event stream: the last value of its retry fields
+	lastID string // of the event stream: the last event id
+}
+
+// errDropped is the cause of an end that we want.
+var errDropped = errors.New("dropped")
+
+// Begin sends a request and returns at once. The context bounds the whole
+// exchange: when it ends, the connection is closed.
+func (c *Client) Begin(ctx context.Context, r Request) *Pending {
+	p := &Pending{written: make(chan struct{}), responded: make(chan struct{}), over: make(chan struct{})}
+	p.Written, p.Responded, p.Over = p.written, p.responded, p.over
+	ctx, p.drop = context.WithCancelCause(ctx)
+	c.running.Go(func() {
+		defer p.drop(nil)
+		c.hold(ctx, p, r)
+	})
+	return p
+}
+
+// Wait returns when no exchange is under way any more.
+func (c *Client) Wait() { c.running.Wait() }
+
+// Drop closes the connection of the exchange.
+func (p *Pending) Drop() { p.drop(errDropped) }
+
+// Number returns the number of the exchange in the transcript; 0 before
+// Written is closed.
+func (p *Pending) Number() int { p.mu.Lock(); defer p.mu.Unlock(); return p.number }
+
+// Head returns the head of the response; nil where there is none (yet).
+func (p *Pending) Head() *transcript.Head { p.mu.Lock(); defer p.mu.Unlock(); return p.head }
+
+// Ended returns how the exchange ended; "" while it is not over.
+func (p *Pending) Ended() (how transcript.How, detail string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.how, p.detail
+}
+
+// LastEventID returns the id of the last event of the stream that had one.
+func (p *Pending) LastEventID() string { p.mu.Lock(); defer p.mu.Unlock(); return p.lastID }
+
+// Retry returns how long the server asked to wait before the stream is taken
+// up again; 0 where it did not say.
+func (p *Pending) Retry() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ms, err := strconv.Atoi(p.retry)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// ended is why an exchange is over.
+type ended struct {
+	how    transcript.How
+	detail string
+}
+
+// hold holds one exchange from the first byte to the last.
+func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
+	conn, err := c.Reach.dial(ctx, r.URL)
+	line, fields := c.Reach.head(r)
+	raw := transcript.HeadBytes(line, fields)
+	p.mu.Lock()
+	p.number = c.Record.Add(transcript.Event{Kind: transcript.Requested, Raw: raw}).Exchange
+	p.mu.Unlock()
+	end := ended{transcript.Unreachable, ""}
+	if err == nil {
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		end = c.converse(p, conn, raw, r)
+		stop()
+		_ = conn.Close()
+	} else {
+		end.detail = explain(err)
+	}
+	if ctx.Err() != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
+		end = ended{transcript.Dropped, dropReason(context.Cause(ctx))}
+	}
+	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail})
+	p.mu.Lock()
+	p.how, p.detail = end.how, end.detail
+	p.mu.Unlock()
+	p.wrote()
+	p.answered(nil)
+	close(p.over)
+}
+
+func dropReason(cause error) string {
+	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) {
+		return ""
+	}
+	return cause.Error()
+}
+
+func (p *Pending) wrote() { closeOnce(p.written) }
+
+func (p *Pending) answered(head *transcript.Head) {
+	if head != nil {
+		p.mu.Lock()
+		p.head = head
+		p.mu.Unlock()
+	}
+	closeOnce(p.responded)
+}
+
+// closeOnce closes c; it is called from the goroutine of the exchange alone.
+func closeOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// converse writes the request and reads the response.
+func (c *Client) converse(p *Pending, conn net.Conn, head []byte, r Request) ended {
+	if r.Body != nil {
+		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body})
+	}
+	// A server may answer before it has read the body, so the answer is read
+	// in any case.
+	wrote := make(chan error, 1)
+	go func() { wrote <- write(conn, head, r) }()
+	in := newReader(conn)
+	defer func() {
+		_ = conn.Close()
+		<-wrote
+	}()
+	first := make(chan struct{})
+	go func() {
+		defer close(first)
+		_, _ = in.Peek(1)
+	}()
+	select {
+	case err := <-wrote:
+		wrote <- err
+		p.wrote()
+		<-first
+	case <-first:
+		p.wrote()
+	}
+	return c.response(p, r, in)
+}
+
+// write sends the head with the line ends of HTTP, and the body.
+func write(conn net.Conn, head []byte, r Request) error {
+	wire := append(bytes.ReplaceAll(head, []byte("\n"), []byte("\r\n")), "\r\n\r\n"...)
+	if r.Chunks == nil {
+		_, err := conn.Write(append(wire, r.Body...))
+		return err
+	}
+	if _, err := conn.Write(wire); err != nil {
+		return err
+	}
+	from := 0
+	for _, to := range append(slices.Clone(r.Chunks), len(r.Body)) {
+		if to <= from {
+			continue
+		}
+		if _, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", to-from, r.Body[from:to]); err != nil {
+			return err
+		}
+		from = to
+	}
+	_, err := io.WriteString(conn, "0\r\n\r\n")
+	return err
+}

@@ -1,0 +1,290 @@
+package exchange_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+)
+
+// serve answers every connection with the same bytes, after it has read a
+// request, and closes it.
+func serve(t *testing.T, answer string) *url.URL {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				r, err := http.ReadRequest(bufio.NewReader(conn))
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(conn, answer)
+			}()
+		}
+	}()
+	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"}
+}
+
+// told is one event in words.
+func told(e *transcript.Event) string {
+	switch e.Kind {
+	case transcript.Requested, transcript.Responded:
+		return string(e.Kind) + " " + strings.ReplaceAll(string(e.Raw), "\r", "")
+	case transcript.Over:
+		return strings.TrimSpace(fmt.Sprintf("over %s %s", e.How, e.Detail))
+	case transcript.Received, transcript.Streamed, transcript.Sent:
+		text := e.Raw
+		if e.Stream != nil {
+			text = e.Stream
+		}
+		if len(text) > 80 {
+			text = text[:80]
+		}
+		mark := ""
+		if e.Unterminated {
+			mark = " cut short"
+		}
+		return fmt.Sprintf("%s%s %q", e.Kind, mark, text)
+	default:
+		return string(e.Kind) + " " + e.Detail
+	}
+}
+
+func zipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
+}
+
+func TestResponses(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for _, c := range []struct {
+		name, answer string
+		want         []string // without the request
+	}{
+		{
+			"a body with its length", ok + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+			[]string{"response HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: 2", `received "{}"`, "over complete"},
+		},
+		{
+			"a body in chunks", ok + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received "{}"`, "over complete"},
+		},
+		{
+			"a body to the end of the connection", "HTTP/1.0 200 Fine\r\nX: y\r\n\r\n{}",
+			[]string{"response HTTP/1.0 200 Fine\nX: y", `received "{}"`, "over complete"},
+		},
+		{"no body", "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", []string{"response HTTP/1.1 202 Accepted\nContent-Length: 0", "over complete"}},
+		{"no content", "HTTP/1.1 204 No Content\r\n\r\n", []string{"response HTTP/1.1 204 No Content", "over complete"}},
+		{"line feeds alone", "HTTP/1.1 204 No Content\nX: y\n\n", []string{"response HTTP/1.1 204 No Content\nX: y", "over complete"}},
+		{
+			"an interim response", "HTTP/1.1 100 Continue\r\n\r\n" + ok + "Content-Length: 2\r\n\r\n{}",
+			[]string{"response HTTP/1.1 100 Continue", "response HTTP/1.1 200 OK\nContent-Length: 2", `received "{}"`, "over complete"},
+		},
+		{
+			"an event stream", ok + "Content-Type: text/event-stream\r\n\r\n: hello\n\nid: 7\ndata: {}\n\ndata: {",
+			[]string{
+				"response HTTP/1.1 200 OK\nContent-Type: text/event-stream", `streamed ": hello\n\n"`, `received "id: 7\ndata: {}\n\n"`, `streamed "data: {"`, "over complete",
+			},
+		},
+		{
+			"an error that says it is an event stream", "HTTP/1.1 500 Oops\r\nContent-Type: text/event-stream\r\n\r\ndata: {}\n\n",
+			[]string{"response HTTP/1.1 500 Oops\nContent-Type: text/event-stream", `received "data: {}\n\n"`, "over complete"},
+		},
+		{
+			"a body that is too short", ok + "Content-Length: 5\r\n\r\n{}",
+			[]string{"response HTTP/1.1 200 OK\nContent-Length: 5", `received cut short "{}"`, "over broken the connection broke after 2 bytes of the body: unexpected EOF"},
+		},
+		{
+			"chunks without an end", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
+			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over broken the connection broke after 2 bytes of the body: unexpected EOF"},
+		},
+		{"nothing", "", []string{"over broken the connection was closed before a response came"}},
+		{"half a head", ok + "Content-Le", []string{"over broken the connection broke within the head of the response"}},
+		{"another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", []string{`over unreadable what came back begins with "SSH-2.0-OpenSSH_9.6"`}},
+		{"no status", "HTTP/1.1 fine\r\n\r\n", []string{`over unreadable the response begins with "HTTP/1.1 fine"`}},
+		{"two lengths", ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", []string{
+			"response HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3", `over unreadable there are two different Content-Lengths, "2" and "3"`,
+		}},
+		{"a length that is none", ok + "Content-Length: -1\r\n\r\n", []string{"response HTTP/1.1 200 OK\nContent-Length: -1", `over unreadable the Content-Length is "-1"`}},
+		{"a head without end", ok + strings.Repeat("X: y\r\n", 20_000), []string{"over unreadable the head is longer than 65536 bytes"}},
+		{"interim responses without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 20), append(slicesRepeat("response HTTP/1.1 103 Early Hints", 10), "over unreadable interim responses without end")},
+		{
+			"a body that was packed though nobody asked", ok + "Content-Encoding: gzip\r\n\r\n" + zipped(`{"a":1}`),
+			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", `received "{\"a\":1}"`, "over complete"},
+		},
+		{
+			"a body that is not packed, though it says so", ok + "Content-Encoding: gzip\r\n\r\n{}{}{}{}{}{}{}{}",
+			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", "over unreadable the body is not what its Content-Encoding says: gzip: invalid header"},
+		},
+		{
+			"a small body that unpacks to a great one", ok + "Content-Encoding: gzip\r\n\r\n" + zipped(strings.Repeat(" ", 1<<20)),
+			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", "flooded a body of more than 100000 bytes", "over dropped the server sends more than can be taken in"},
+		},
+		{
+			"a stream without events", ok + "Content-Type: text/event-stream\r\n\r\n" + strings.Repeat(": more\n", 20_000),
+			[]string{
+				"response HTTP/1.1 200 OK\nContent-Type: text/event-stream", "flooded more than 100000 bytes of a stream without a blank line",
+				"over dropped the server sends more than can be taken in",
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := &exchange.Client{Record: transcript.New(), Limits: exchange.Limits{FrameBytes: 100_000}}
+			p := x.Begin(t.Context(), exchange.Request{Method: "POST", URL: serve(t, c.answer), Body: []byte(`{"a":1}`)})
+			<-p.Over
+			x.Wait()
+			var got []string
+			for _, e := range x.Record.From(0) {
+				if e.Exchange != 1 {
+					t.Errorf("%s belongs to exchange %d", e.Kind, e.Exchange)
+				}
+				if e.Kind != transcript.Requested && e.Kind != transcript.Sent {
+					got = append(got, told(e))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func slicesRepeat(s string, n int) []string {
+	var out []string
+	for range n {
+		out = append(out, s)
+	}
+	return out
+}
+
+// What is sent is what the record says, byte for byte but for the line ends.
+func TestRequests(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, c := range []struct {
+		name string
+		r    exchange.Request
+		want string
+	}{
+		{"a body", exchange.Request{Method: "POST", Body: []byte("{}")}, "POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}"},
+		{"headers in their order", exchange.Request{Method: "GET", Fields: []transcript.Field{
+			{Name: "host", Value: "evil.example"}, {Name: "Accept", Value: "a"}, {Name: "x-mine", Value: "2"},
+		}}, "GET /a?b=c HTTP/1.1\r\nhost: evil.example\r\nAccept: a\r\nx-mine: 2\r\nAccept-Encoding: identity\r\n\r\n"},
+		{
+			"chunks", exchange.Request{Method: "POST", Body: []byte("hello"), Chunks: []int{2, 2, 5}},
+			"POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
+		},
+		{"an empty body", exchange.Request{Method: "POST"}, "POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 0\r\n\r\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Fields: []transcript.Field{{Name: "X-Mine", Value: "1"}}}}
+			c.r.URL = &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/a", RawQuery: "b=c"}
+			p := x.Begin(t.Context(), c.r)
+			conn, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.ReplaceAll(c.want, "HOST", l.Addr().String())
+			got := make([]byte, len(want))
+			if _, err := io.ReadFull(conn, got); err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.Close()
+			if diff := cmp.Diff(want, string(got)); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+			<-p.Over
+			head, _, _ := strings.Cut(want, "\r\n\r\n")
+			if diff := cmp.Diff(strings.ReplaceAll(head, "\r", ""), string(x.Record.From(0)[0].Raw)); diff != "" {
+				t.Errorf("record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String()
+	_ = l.Close()
+	for _, c := range []struct{ name, url, want string }{
+		{"nobody listens", "http://" + at, "nobody answers at " + at},
+		{"no such host", "http://no-such-host.invalid/", "no host is called no-such-host.invalid"},
+		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u, err := url.Parse(c.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := &exchange.Client{Record: transcript.New()}
+			p := x.Begin(t.Context(), exchange.Request{Method: "GET", URL: u})
+			<-p.Over
+			if how, detail := p.Ended(); how != transcript.Unreachable || !strings.HasPrefix(detail, c.want) {
+				t.Errorf("over %s: %s", how, detail)
+			}
+			if p.Head() != nil {
+				t.Error("there is a response")
+			}
+		})
+	}
+}
+
+// A response that never comes ends with the context, or when it is dropped.
+func TestDrop(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	u := &url.URL{Scheme: "http", Host: l.Addr().String()}
+	x := &exchange.Client{Record: transcript.New()}
+	p := x.Begin(t.Context(), exchange.Request{Method: "GET", URL: u})
+	<-p.Written
+	p.Drop()
+	<-p.Over
+	if how, detail := p.Ended(); how != transcript.Dropped || detail != "" {
+		t.Errorf("over %s: %s", how, detail)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, io.ErrNoProgress)
+	defer cancel()
+	p = x.Begin(ctx, exchange.Request{Method: "GET", URL: u})
+	<-p.Over
+	if how, detail := p.Ended(); how != transcript.Dropped || detail != io.ErrNoProgress.Error() {
+		t.Errorf("over %s: %s", how, detail)
+	}
+	x.Wait()
+}

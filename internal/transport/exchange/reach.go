@@ -1,0 +1,192 @@
+package exchange
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// Reach says how a server is reached.
+type Reach struct {
+	// Fields are sent with every request: what the user wants the server to
+	// get, such as Authorization.
+	Fields []transcript.Field
+	// TLS is for https; nil for the system's own roots.
+	TLS *tls.Config
+	// Proxy returns the proxy for a URL, or nil; nil for none at all.
+	Proxy func(*url.URL) (*url.URL, error)
+	// Connect bounds the opening of a connection; default 10 s.
+	Connect time.Duration
+}
+
+const defaultConnect = 10 * time.Second
+
+// dial opens a connection to the server, by way of the proxy where there is
+// one, and with TLS for https.
+func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
+	limit := r.Connect
+	if limit == 0 {
+		limit = defaultConnect
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("there was no connection within %s", limit))
+	defer cancel()
+	proxy, err := r.proxy(u)
+	if err != nil {
+		return nil, err
+	}
+	at := address(u)
+	if proxy != nil {
+		at = address(proxy)
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	if proxy != nil && proxy.Scheme == "https" {
+		if conn, err = r.secure(ctx, conn, proxy); err != nil {
+			return nil, fmt.Errorf("the proxy %s: %w", at, err)
+		}
+	}
+	if u.Scheme != "https" {
+		return conn, nil
+	}
+	if proxy != nil {
+		if err := tunnel(ctx, conn, proxy, address(u)); err != nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("the proxy %s: %w", at, err)
+		}
+	}
+	return r.secure(ctx, conn, u)
+}
+
+func (r *Reach) proxy(u *url.URL) (*url.URL, error) {
+	if r.Proxy == nil {
+		return nil, nil
+	}
+	proxy, err := r.Proxy(u)
+	if err != nil || proxy == nil {
+		return nil, err
+	}
+	if proxy.Scheme != "http" && proxy.Scheme != "https" {
+		return nil, fmt.Errorf("the proxy %s: only http and https proxies can be used", proxy.Redacted())
+	}
+	return proxy, nil
+}
+
+// secure begins TLS, with HTTP/1.1 as the only protocol that is offered.
+func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if r.TLS != nil {
+		config = r.TLS.Clone()
+	}
+	config.NextProtos = []string{"http/1.1"}
+	if config.ServerName == "" {
+		config.ServerName = u.Hostname()
+	}
+	secured := tls.Client(conn, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("TLS: %w", err)
+	}
+	return secured, nil
+}
+
+// tunnel asks the proxy for a connection to the server.
+func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", to, to, proxyField(proxy)); err != nil {
+		return err
+	}
+	// Nothing follows the head of a successful answer before we speak.
+	raw, err := readHead(bufio.NewReaderSize(conn, 1), maxHead)
+	if err != nil {
+		return err
+	}
+	if head := transcript.ParseHead(raw); head.Status()/100 != 2 {
+		return fmt.Errorf("it answers %q to CONNECT", head.Line)
+	}
+	return nil
+}
+
+func proxyField(proxy *url.URL) string {
+	if proxy.User == nil {
+		return ""
+	}
+	password, _ := proxy.User.Password()
+	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(proxy.User.Username()+":"+password)) + "\r\n"
+}
+
+// address is the host and port of a URL.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// head returns the request line and the headers.
+func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
+	target := q.URL.RequestURI()
+	if proxy, _ := r.proxy(q.URL); proxy != nil && q.URL.Scheme == "http" {
+		target = q.URL.Scheme + "://" + q.URL.Host + target
+		if field := proxyField(proxy); field != "" {
+			name, value, _ := strings.Cut(strings.TrimSpace(field), ": ")
+			fields = append(fields, transcript.Field{Name: name, Value: value})
+		}
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(q.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, name) })
+	}
+	if !has("Host") {
+		fields = append(fields, transcript.Field{Name: "Host", Value: q.URL.Host})
+	}
+	fields = append(fields, q.Fields...)
+	for _, f := range r.Fields {
+		if !has(f.Name) {
+			fields = append(fields, f)
+		}
+	}
+	if !has("Accept-Encoding") {
+		fields = append(fields, transcript.Field{Name: "Accept-Encoding", Value: "identity"})
+	}
+	switch {
+	case q.Chunks != nil:
+		fields = append(fields, transcript.Field{Name: "Transfer-Encoding", Value: "chunked"})
+	case (q.Body != nil || q.Method == "POST") && !has("Content-Length"):
+		fields = append(fields, transcript.Field{Name: "Content-Length", Value: strconv.Itoa(len(q.Body))})
+	}
+	return q.Method + " " + target + " HTTP/1.1", fields
+}
+
+// explain says in words why there is no connection.
+func explain(err error) string {
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Sprintf("no host is called %s", dns.Name)
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Sprintf("nobody answers at %s: %v", op.Addr, op.Err)
+	default:
+		return err.Error()
+	}
+}

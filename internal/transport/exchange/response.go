@@ -1,0 +1,223 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// Limits bounds what is taken in from a server on one link. A zero means the
+// default.
+type Limits struct {
+	FrameBytes int // the longest body or event of a stream that is kept whole; a longer one floods
+	Events     int // the number of bodies and pieces of streams that are recorded; one more floods
+	TotalBytes int // how much of bodies is recorded; one byte more floods
+}
+
+// The defaults of Limits.
+const (
+	DefaultFrameBytes = 16 << 20
+	DefaultEvents     = 100_000
+	DefaultTotalBytes = 256 << 20
+)
+
+const (
+	maxHead  = 64 << 10 // bytes of a head
+	maxLeads = 10       // interim responses before the real one
+	headKept = 4 << 10  // of what is longer than the limit
+	readSize = 32 << 10
+)
+
+func (l Limits) orDefaults() Limits {
+	if l.FrameBytes == 0 {
+		l.FrameBytes = DefaultFrameBytes
+	}
+	if l.Events == 0 {
+		l.Events = DefaultEvents
+	}
+	if l.TotalBytes == 0 {
+		l.TotalBytes = DefaultTotalBytes
+	}
+	return l
+}
+
+func newReader(conn net.Conn) *bufio.Reader { return bufio.NewReaderSize(conn, readSize) }
+
+var errLongHead = fmt.Errorf("the head is longer than %d bytes", maxHead)
+
+// readHead reads the lines of a head up to the blank one, which it leaves out.
+// The error is io.EOF where not a byte came.
+func readHead(in *bufio.Reader, limit int) ([]byte, error) {
+	var head []byte
+	for {
+		line, err := in.ReadSlice('\n')
+		head = append(head, line...)
+		switch {
+		case len(head) > limit:
+			return head, errLongHead
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && len(head) == 0:
+			return nil, io.EOF
+		case err != nil:
+			return head, err
+		}
+		if end, ok := blankLine(head); ok {
+			return head[:end], nil
+		}
+	}
+}
+
+// blankLine tells whether the head ends with a blank line, and where that
+// begins, without the end of the line before.
+func blankLine(head []byte) (int, bool) {
+	for _, end := range []string{"\r\n\r\n", "\n\r\n", "\n\n"} {
+		if bytes.HasSuffix(head, []byte(end)) {
+			return len(head) - len(end), true
+		}
+	}
+	return 0, false
+}
+
+// response reads and records the response.
+func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
+	for range maxLeads {
+		raw, err := readHead(in, maxHead)
+		if end := headFault(raw, err); end.how != "" {
+			return end
+		}
+		head := c.Record.Add(transcript.Event{Kind: transcript.Responded, Exchange: p.number, Raw: raw}).Head
+		if head.Status() >= 200 {
+			if r.OnHead != nil {
+				r.OnHead(head)
+			}
+			p.answered(head)
+			return c.body(p, head, in)
+		}
+	}
+	return ended{transcript.Unreadable, "interim responses without end"}
+}
+
+// headFault says why what was read is not the head of a response.
+func headFault(raw []byte, err error) ended {
+	isHTTP := bytes.HasPrefix(raw, []byte("HTTP/"))
+	switch {
+	case err != nil && len(raw) == 0:
+		return ended{transcript.Broken, "the connection was closed before a response came"}
+	case !isHTTP:
+		return ended{transcript.Unreadable, fmt.Sprintf("what came back begins with %q", raw[:min(len(raw), 80)])}
+	case errors.Is(err, errLongHead):
+		return ended{transcript.Unreadable, err.Error()}
+	case err != nil:
+		return ended{transcript.Broken, "the connection broke within the head of the response"}
+	case transcript.ParseHead(raw).Status() < 100:
+		return ended{transcript.Unreadable, fmt.Sprintf("the response begins with %q", raw[:min(len(raw), 80)])}
+	}
+	return ended{}
+}
+
+// body reads and records the body, as HTTP says where it ends.
+func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended {
+	if s := head.Status(); s == 204 || s == 304 {
+		return ended{how: transcript.Complete}
+	}
+	framed, err := framing(head, in)
+	if err != nil {
+		return ended{transcript.Unreadable, err.Error()}
+	}
+	body := &counted{r: framed}
+	decoded, err := decoding(head, body)
+	if err == nil {
+		sink := c.sink(p, head)
+		if _, err = io.Copy(sink, decoded); !errors.Is(err, errFlood) {
+			sink.end(err != nil)
+		}
+	}
+	switch {
+	case errors.Is(err, errFlood):
+		return ended{transcript.Dropped, "the server sends more than can be taken in"}
+	case err != nil && body.err == nil:
+		return ended{transcript.Unreadable, "the body is not what its Content-Encoding says: " + err.Error()}
+	case err != nil:
+		return ended{transcript.Broken, fmt.Sprintf("the connection broke after %d bytes of the body: %v", body.n, err)}
+	}
+	return ended{how: transcript.Complete}
+}
+
+// counted counts what was read, and keeps the error of the connection.
+type counted struct {
+	r   io.Reader
+	n   int64
+	err error
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.err = err
+	}
+	return n, err
+}
+
+// framing returns a reader of the body.
+func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
+	if coding := strings.ToLower(head.Get("Transfer-Encoding")); coding != "" {
+		if coding != "chunked" {
+			return nil, fmt.Errorf("the transfer encoding %q was not asked for", coding)
+		}
+		return httputil.NewChunkedReader(in), nil
+	}
+	if !head.Has("Content-Length") {
+		return in, nil // to the end of the connection
+	}
+	values := head.Values("Content-Length")
+	n, err := strconv.ParseInt(values[0], 10, 64)
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("the Content-Length is %q", values[0])
+	}
+	for _, v := range values[1:] {
+		if v != values[0] {
+			return nil, fmt.Errorf("there are two different Content-Lengths, %q and %q", values[0], v)
+		}
+	}
+	return &exactly{in, n}, nil
+}
+
+// exactly reads n bytes; fewer are an error.
+type exactly struct {
+	r    io.Reader
+	left int64
+}
+
+func (x *exactly) Read(p []byte) (int, error) {
+	if x.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := x.r.Read(p[:min(int64(len(p)), x.left)])
+	x.left -= int64(n)
+	if errors.Is(err, io.EOF) && x.left > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// decoding undoes a Content-Encoding, though we ask for none. Those that can't
+// be undone stay as they are.
+func decoding(head *transcript.Head, body io.Reader) (io.Reader, error) {
+	switch strings.ToLower(head.Get("Content-Encoding")) {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(body)
+	default:
+		return body, nil
+	}
+}

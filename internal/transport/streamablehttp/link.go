@@ -1,0 +1,234 @@
+package streamablehttp
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Link is one session with a server, or, where the server has none, one
+// client's exchanges with it.
+type Link struct {
+	client *exchange.Client
+	ctx    context.Context // ends with the link
+	cancel context.CancelFunc
+
+	ended   chan struct{}
+	endOnce sync.Once
+	down    sync.Once
+	work    sync.WaitGroup
+
+	mu      sync.Mutex
+	url     *url.URL
+	session string
+	version string // the negotiated one, once it is known
+	asked   wire.ID
+	from    int // where in the record initialize was sent
+	opened  bool
+	closing bool
+	listens *exchange.Pending
+}
+
+// accepts is what the specification wants a POST to accept.
+const accepts = "application/json, text/event-stream"
+
+// Session returns the id of the session; "" where there is none.
+func (l *Link) Session() string { l.mu.Lock(); defer l.mu.Unlock(); return l.session }
+
+// URL returns the MCP endpoint, redirections followed.
+func (l *Link) URL() *url.URL { l.mu.Lock(); defer l.mu.Unlock(); return l.url }
+
+// Do begins an exchange of the caller's own making; the headers of the session
+// are not added.
+func (l *Link) Do(r exchange.Request) *exchange.Pending {
+	if r.URL == nil {
+		r.URL = l.URL()
+	}
+	return l.client.Begin(l.ctx, r)
+}
+
+// Send posts each frame by itself. It returns when the requests among them are
+// written, and when the server has taken the others, for what follows must not
+// overtake them.
+func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
+	posts := make([]*post, 0, len(frames))
+	for _, frame := range frames {
+		p, err := l.post(frame)
+		if err != nil {
+			return err
+		}
+		posts = append(posts, p)
+	}
+	for _, p := range posts {
+		if err := p.await(ctx, p.sent()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SendBytes posts the bytes as one body, in chunks where there are several.
+func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
+	r := l.request("POST", nil)
+	for _, c := range chunks {
+		r.Body = append(r.Body, c...)
+		r.Chunks = append(r.Chunks, len(r.Body))
+	}
+	if len(chunks) < 2 {
+		r.Chunks = nil
+	}
+	p := l.client.Begin(l.ctx, r)
+	return (&post{first: p}).await(ctx, p.Responded)
+}
+
+// request returns a request with the headers of the session.
+func (l *Link) request(method string, body []byte) exchange.Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := exchange.Request{Method: method, URL: l.url, Body: body}
+	add := func(name, value string) {
+		r.Fields = append(r.Fields, transcript.Field{Name: name, Value: value})
+	}
+	switch method {
+	case "POST":
+		add("Content-Type", "application/json")
+		add("Accept", accepts)
+	case "GET":
+		add("Accept", transcript.EventStream)
+	}
+	if l.session != "" {
+		add(sessionHeader, l.session)
+	}
+	if v := l.negotiated(); spec.Revision(v).AtLeast(spec.V20250618) {
+		add(versionHeader, v)
+	}
+	return r
+}
+
+// negotiated returns the version in the answer to initialize, "" before it.
+func (l *Link) negotiated() string {
+	if l.version != "" || !l.asked.Present() {
+		return l.version
+	}
+	for _, e := range l.client.Record.From(l.from) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && m.ID.Same(l.asked) {
+				l.version, _ = wire.Text(wire.At(m.Result(), "/protocolVersion"))
+			}
+		}
+	}
+	return l.version
+}
+
+// note keeps of a frame what later requests depend on.
+func (l *Link) note(m *wire.Message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m.Method == spec.MethodInitialize && m.Kind == wire.Request && l.session == "" {
+		l.asked, l.from, l.version = m.ID, l.client.Record.Len(), ""
+	}
+}
+
+// joined keeps the session that the answer to initialize opens.
+func (l *Link) joined(head *transcript.Head) {
+	if id := head.Get(sessionHeader); id != "" && head.Status()/100 == 2 {
+		l.mu.Lock()
+		l.session = id
+		l.mu.Unlock()
+	}
+}
+
+// Ended implements transport.Link: it is closed when the server can't be
+// reached any more, and when the link is shut down.
+func (l *Link) Ended() <-chan struct{} { return l.ended }
+
+// lost records that nothing more can come from the server.
+func (l *Link) lost(detail string) {
+	l.endOnce.Do(func() {
+		l.client.Record.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
+		close(l.ended)
+	})
+}
+
+// Signal implements transport.Link: there is no process.
+func (*Link) Signal(string) bool { return false }
+
+// CloseInput implements transport.Link: HTTP knows no end of input.
+func (*Link) CloseInput() error {
+	return errors.Join(errors.ErrUnsupported, errors.New("over HTTP there is no input to close"))
+}
+
+// Shutdown ends the session with DELETE, where there is one, and closes all
+// streams.
+func (l *Link) Shutdown(patience transport.Patience) {
+	l.down.Do(func() {
+		l.mu.Lock()
+		l.closing = true
+		session := l.session
+		l.mu.Unlock()
+		if session != "" && l.alive() {
+			p := l.client.Begin(l.ctx, l.request("DELETE", nil))
+			within(p.Over, patience.AfterClose)
+		}
+		l.endOnce.Do(func() { close(l.ended) })
+		l.cancel()
+		l.work.Wait()
+		l.client.Wait()
+	})
+}
+
+// spawn runs f beside the link, which waits for it when it is shut down; it
+// reports false where that is under way.
+func (l *Link) spawn(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing {
+		return false
+	}
+	l.work.Go(f)
+	return true
+}
+
+func (l *Link) alive() bool {
+	select {
+	case <-l.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+func within(c <-chan struct{}, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+	case <-timer.C:
+	}
+}
+
+// redirected returns where the response sends the request to, or nil. Only
+// redirections that keep method and body, and stay on the same host, are
+// followed.
+func redirected(u *url.URL, head *transcript.Head) *url.URL {
+	if head == nil || head.Status() != 307 && head.Status() != 308 {
+		return nil
+	}
+	to, err := u.Parse(strings.TrimSpace(head.Get("Location")))
+	if err != nil || to.Host != u.Host || to.String() == u.String() {
+		return nil
+	}
+	return to
+}
