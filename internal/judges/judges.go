@@ -9,6 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules/offers"
 	"github.com/mcp-conform/mcp-conform/internal/rules/running"
 	"github.com/mcp-conform/mcp-conform/internal/rules/shapes"
+	"github.com/mcp-conform/mcp-conform/internal/rules/tasks"
 )
 
 // All returns all rules, area by area.
@@ -19,5 +20,6 @@ func All() []rules.Rule {
 		offers.Rules(),
 		running.Rules(),
 		asking.Rules(),
+		tasks.Rules(),
 	)
 }

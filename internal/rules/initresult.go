@@ -68,7 +68,8 @@ type typed struct {
 }
 
 // initializeTypes are the members that have a type of their own; all others,
-// and capabilities that the revision does not know, are free.
+// and capabilities that the revision does not know, are free. The capability
+// of tasks is judged where tasks are.
 var initializeTypes = []typed{
 	{"/protocolVersion", '"', spec.V20241105},
 	{"/instructions", '"', spec.V20241105},
@@ -90,12 +91,6 @@ var initializeTypes = []typed{
 	{"/capabilities/tools", '{', spec.V20241105},
 	{"/capabilities/tools/listChanged", 't', spec.V20241105},
 	{"/capabilities/completions", '{', spec.V20250326},
-	{"/capabilities/tasks", '{', spec.V20251125},
-	{"/capabilities/tasks/list", '{', spec.V20251125},
-	{"/capabilities/tasks/cancel", '{', spec.V20251125},
-	{"/capabilities/tasks/requests", '{', spec.V20251125},
-	{"/capabilities/tasks/requests/tools", '{', spec.V20251125},
-	{"/capabilities/tasks/requests/tools/call", '{', spec.V20251125},
 }
 
 var kindNames = map[jsontext.Kind]string{'"': "a string", '{': "an object", '[': "an array", 't': "true or false"}

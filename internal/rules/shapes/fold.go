@@ -201,7 +201,7 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 			continue
 		}
 		for _, name := range strings.Fields(r.subjects()) {
-			if p := v.Place(name); p != 0 {
+			if p := v.Place(name); p != 0 && r.requirement != "" {
 				r.places = append(r.places, p)
 			}
 		}

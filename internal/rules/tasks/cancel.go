@@ -1,0 +1,201 @@
+package tasks
+
+import (
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	cancelTerminal = "tasks.cancel-terminal-error"
+	cancelBefore   = "tasks.cancel-status-before-response"
+	cancelStops    = "tasks.cancel-stops-execution"
+	cancelledStays = "tasks.cancelled-stays"
+	useTasksCancel = "cancellation.tasks-use-tasks-cancel"
+)
+
+func cancelRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.task-cancelled",
+		Title:        "tasks/cancel cancels tasks that are not over, at once and for good, and nothing else does",
+		Requirements: []string{cancelTerminal, cancelBefore, cancelStops, cancelledStays, useTasksCancel},
+		Start: atEnd(func(l *ledger, out *rules.Out) {
+			for _, t := range l.tasks {
+				if t.twice {
+					continue
+				}
+				for _, q := range l.queries(spec.MethodTasksCancel, t) {
+					l.judgeCancelTerminal(t, q, out)
+				}
+				if q := l.cancelledBy(t); q != nil && l.judgeCancel(t, q, out) {
+					l.judgeStops(t, q, out)
+				}
+				l.judgeTakenBack(t, out)
+			}
+		}),
+	}}
+}
+
+// judgeCancelTerminal judges a tasks/cancel that was sent when the task was
+// known to be over. One that is gone is refused with the same code.
+func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Out) {
+	end := t.over()
+	if end == nil || end.event.Seq > q.asked.Event.Seq {
+		return
+	}
+	code, _ := q.code()
+	d := verdict.Deviation{
+		Requirement: cancelTerminal,
+		Permitted:   "an error with code -32602",
+		Seen:        rules.Excerpt(q.reply.Raw),
+		At:          rules.At(end.event, q.asked.Event, q.event),
+	}
+	switch {
+	case spec.Code(code) == spec.CodeInvalidParams:
+		out.Subject(cancelTerminal)
+	case q.succeeded():
+		d.Summary = "Cancelling a task that is over is not refused."
+		out.Found(d)
+	case l.s.ServerDeclared("tasks.cancel"):
+		d.Summary = "Cancelling a task that is over is refused with another code."
+		out.Found(d)
+	}
+}
+
+// judgeCancel judges the first tasks/cancel that had a result, and what is
+// seen of the task from then on. It tells whether the task stayed cancelled.
+func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
+	if end := t.over(); end != nil && end.event.Seq < q.asked.Event.Seq {
+		return false // it should have been refused
+	}
+	d := verdict.Deviation{Permitted: cancelled + ", or that the task is not there any more"}
+	if status, _ := wire.Text(wire.At(q.reply.Result(), "/status")); known(status) && status != cancelled {
+		d.Requirement, d.Summary = cancelBefore, "The answer to tasks/cancel does not show the task cancelled."
+		d.Permitted, d.Seen, d.At = cancelled, status, q.at()
+		out.Found(d)
+		return false
+	}
+	out.Subject(cancelBefore)
+	for _, v := range t.sights {
+		if v.query == q || !known(v.status) || !l.after(q.event, v) {
+			continue
+		}
+		d.Seen, d.At = v.status+" after the answer to tasks/cancel", rules.At(q.event, v.event)
+		switch {
+		case v.status == cancelled:
+			out.Subject(cancelledStays)
+		case terminal(v.status):
+			d.Requirement, d.Summary = cancelledStays, "A cancelled task does not stay cancelled."
+			out.Found(d)
+			return false
+		default:
+			d.Requirement, d.Summary = cancelBefore, "A task is not cancelled when tasks/cancel has been answered."
+			out.Found(d)
+			out.Elsewhere(cancelledStays)
+			return false
+		}
+	}
+	return true
+}
+
+// stopTime is how long the execution of a cancelled task may take to notice.
+const stopTime = 100 * time.Millisecond
+
+// judgeStops looks for signs of an execution that goes on. Progress has to stop
+// for another reason, too, which has a rule of its own.
+func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
+	ran, waited := false, false
+	for _, s := range l.signs(t) {
+		if s.Seq < q.event.Seq {
+			ran = true
+		} else if s.At-q.event.At > stopTime || l.exchanged(q.event, s) && s.At == 0 {
+			out.Found(verdict.Deviation{
+				Requirement: cancelStops,
+				Summary:     "The execution of a cancelled task goes on.",
+				Permitted:   "an attempt to stop it",
+				Seen:        rules.Excerpt(s.Raw),
+				At:          rules.At(q.event, s),
+			})
+			return
+		}
+	}
+	for _, a := range l.s.All() {
+		waited = waited || len(a.Answers) > 0 && a.Answers[0].Seq > q.event.Seq && (a.Answers[0].At-q.event.At > stopTime || a.Answers[0].At == 0)
+	}
+	if ran && waited {
+		out.Subject(cancelStops)
+	}
+}
+
+// signs are the messages of a running execution: those that name the task, but
+// for progress, and but for those that take back what it had asked.
+func (l *ledger) signs(t *task) []*transcript.Event {
+	var out []*transcript.Event
+	for _, n := range l.notes {
+		if n.message.Method == spec.MethodMessage && names(n.message, t) {
+			out = append(out, n.event)
+		}
+	}
+	for _, p := range l.s.Posed() {
+		if names(p.Message, t) {
+			out = append(out, p.Event)
+		}
+	}
+	return out
+}
+
+// names tells whether the metadata of a message name the task.
+func names(m *wire.Message, t *task) bool {
+	id, ok := wire.Text(wire.At(m.Params(), relatedTask))
+	return ok && id == t.id
+}
+
+// judgeTakenBack looks at tasks whose call was taken back by a notification
+// when it had been answered. The rule is the client's, so the server is warned.
+func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
+	if t.call == nil {
+		return
+	}
+	for _, n := range l.taken {
+		id := wire.RawID(string(wire.At(n.message.Params(), "/requestId")))
+		if !id.Same(t.call.asked.Message.ID) || n.event.Seq < t.call.event.Seq {
+			continue
+		}
+		for _, v := range t.sights {
+			if v.event.Seq < n.event.Seq && terminal(v.status) {
+				return
+			}
+			if v.event.Seq < n.event.Seq || v.query != nil && v.query.asked.Event.Seq < n.event.Seq {
+				continue
+			}
+			if q := l.firstCancel(t); q != nil && q.asked.Event.Seq < v.event.Seq {
+				return
+			}
+			if v.status != cancelled {
+				out.Subject(useTasksCancel)
+				return
+			}
+			out.Found(verdict.Deviation{
+				Requirement: useTasksCancel,
+				Summary:     "A task is cancelled by a notification that names the request it came from.",
+				Permitted:   "the task in the status that it had",
+				Seen:        cancelled,
+				At:          rules.At(n.event, v.event),
+				Weight:      verdict.AtMostWarning,
+			})
+			return
+		}
+	}
+}
+
+// firstCancel returns the first answered tasks/cancel for the task.
+func (l *ledger) firstCancel(t *task) *query {
+	if all := l.queries(spec.MethodTasksCancel, t); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}

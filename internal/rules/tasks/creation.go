@@ -1,0 +1,251 @@
+package tasks
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	createResult      = "tasks.create-result"
+	createImmediate   = "tasks.create-result-immediate"
+	ttlOptional       = "tasks.ttl-optional-in-request"
+	idGenerated       = "tasks.id-receiver-generated"
+	idUnique          = "tasks.id-unique"
+	idEntropy         = "tasks.id-entropy"
+	startsWorking     = "tasks.starts-working"
+	maxTTL            = "tasks.max-ttl"
+	immediateResponse = "tasks.model-immediate-response"
+)
+
+func creationRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.task-created",
+			Title:        "a call that becomes a task is answered with one, at work and at once",
+			Requirements: []string{createResult, createImmediate, startsWorking, ttlOptional, maxTTL, immediateResponse},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				if !l.s.ServerDeclared(toolCalls) {
+					return
+				}
+				for _, c := range l.calls {
+					if c.asTask && c.reply != nil {
+						l.judgeCreation(c, out)
+					}
+				}
+			}),
+		},
+		{
+			ID:           "rule.task-ids",
+			Title:        "ids of tasks are the server's own, unique, and can't be guessed",
+			Requirements: []string{idGenerated, idUnique, idEntropy},
+			Start:        atEnd(judgeIDs),
+		},
+	}
+}
+
+func (l *ledger) judgeCreation(c *call, out *rules.Out) {
+	object := createdTask(c.reply)
+	runs := l.support[c.name].tasks == optional || l.support[c.name].tasks == required
+	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
+	if object == nil {
+		if c.succeeded() && runs {
+			d.Requirement, d.Summary, d.Permitted = createResult, "A call as a task is answered with something else than a task.", "a result with the task"
+			if wire.At(c.reply.Result(), "/task").Kind() == '{' {
+				d.Summary, d.Permitted, d.Weight = "A task comes together with the result of the call.", "the task alone", verdict.AtMostWarning
+			}
+			out.Found(d)
+		}
+		code, _ := c.reply.ErrorCode()
+		if runs && string(wire.At(c.asked.Message.Params(), "/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.runsWithTTL(c) {
+			d.Requirement, d.Summary, d.Permitted = ttlOptional, "A task without a ttl is refused.", "a task"
+			out.Found(d)
+		}
+		return
+	}
+	out.Subject(createResult)
+	if wire.At(c.asked.Message.Params(), "/task/ttl") == nil {
+		out.Subject(ttlOptional)
+	}
+	switch status, _ := wire.Text(wire.At(object, "/status")); {
+	case status == working:
+		out.Subject(startsWorking)
+	case known(status):
+		d.Requirement, d.Summary, d.Permitted = startsWorking, "A task begins in another status than working.", "working"
+		out.Found(d)
+	}
+	if v := wire.At(c.reply.Result(), "/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {
+		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The immediate response for the model is no string.", "a string"
+		out.Found(d)
+	} else if v != nil {
+		out.Subject(immediateResponse)
+	}
+	l.judgeMaxTTL(c, out)
+	l.judgeImmediate(c, out)
+}
+
+// runsWithTTL tells whether the same call with a ttl becomes a task.
+func (l *ledger) runsWithTTL(c *call) bool {
+	for _, o := range l.calls {
+		if o.name == c.name && o.arguments == c.arguments && o.task != nil && wire.At(o.asked.Message.Params(), "/task/ttl") != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// century is more than any task should be kept.
+const century = 100 * 365 * 24 * time.Hour
+
+func (l *ledger) judgeMaxTTL(c *call, out *rules.Out) {
+	asked, ok := wire.Integer(wire.At(c.asked.Message.Params(), "/task/ttl"))
+	if !ok || asked < century.Milliseconds() {
+		return
+	}
+	given := wire.At(createdTask(c.reply), "/ttl")
+	if n, isNumber := wire.Integer(given); !isNumber && given.Kind() != 'n' || isNumber && n < asked {
+		out.Subject(maxTTL)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: maxTTL,
+		Summary:     "A task is to be kept for a hundred years.",
+		Permitted:   "a ttl that the server can keep",
+		Seen:        "ttl " + string(given),
+		At:          c.at(),
+		Weight:      verdict.OnlyNote,
+	})
+}
+
+// slowCall is how long a call must take for it to be seen whether its task
+// was created before or after the work was done.
+const slowCall = 250 * time.Millisecond
+
+// judgeImmediate compares the time that the same call takes without a task.
+// Late is what took nearly as long, and was over when it was first asked for.
+func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
+	plain := l.plainTime(c)
+	if plain < slowCall || c.task == nil {
+		return
+	}
+	took := c.event.At - c.asked.Event.At
+	if took < plain/2 {
+		out.Subject(createImmediate)
+		return
+	}
+	for _, v := range c.task.sights {
+		if v.query == nil || v.query.asked.Event.At > c.event.At+plain/2 {
+			continue
+		}
+		if terminal(v.status) && took*5 > plain*4 {
+			out.Found(verdict.Deviation{
+				Requirement: createImmediate,
+				Summary:     "The answer with the task comes only when the work is done.",
+				Permitted:   "the task as soon as it is accepted",
+				Seen:        "the task after " + took.Round(time.Millisecond).String() + ", where the call takes " + plain.Round(time.Millisecond).String(),
+				At:          rules.At(c.asked.Event, c.event, v.event),
+			})
+		}
+		return
+	}
+}
+
+// plainTime returns the shortest time that the same call took without a task.
+func (l *ledger) plainTime(c *call) time.Duration {
+	var least time.Duration
+	for _, o := range l.calls {
+		if o.name == c.name && o.arguments == c.arguments && !o.asTask && o.succeeded() && createdTask(o.reply) == nil {
+			if took := o.event.At - o.asked.Event.At; least == 0 || took < least {
+				least = took
+			}
+		}
+	}
+	return least
+}
+
+func judgeIDs(l *ledger, out *rules.Out) {
+	var before *call
+	for _, c := range l.calls {
+		if c.task == nil {
+			continue
+		}
+		d := verdict.Deviation{At: c.at(), Seen: "the id " + rules.Excerpt(wire.Quote(c.task.id))}
+		if mine, ok := wire.Text(wire.At(c.asked.Message.Params(), "/task/taskId")); ok && mine == c.task.id {
+			d.Requirement, d.Summary, d.Permitted = idGenerated, "The id of a task is the one that the client proposed.", "an id of the server's own"
+			out.Found(d)
+		} else {
+			out.Subject(idGenerated)
+		}
+		if c.task.call != c {
+			d.Requirement, d.Summary, d.Permitted = idUnique, "Two tasks have the same id.", "ids of which none comes twice"
+			d.At = rules.At(c.task.call.event, c.asked.Event, c.event)
+			out.Found(d)
+			continue
+		}
+		if before != nil {
+			out.Subject(idUnique)
+			judgeEntropy(before, c, out)
+		}
+		before = c
+	}
+}
+
+// fewCharacters is the length of ids that anybody can try out.
+const fewCharacters = 4
+
+// judgeEntropy looks at the ids of two tasks that were created one after the
+// other. Where the server knows its clients, ids may be guessed, and that can't
+// be seen; so this warns at most.
+func judgeEntropy(a, b *call, out *rules.Out) {
+	d := verdict.Deviation{
+		Requirement: idEntropy,
+		Permitted:   "ids that can't be guessed",
+		Seen:        "the ids " + rules.Excerpt(wire.Quote(a.task.id)) + " and " + rules.Excerpt(wire.Quote(b.task.id)),
+		At:          rules.At(a.event, b.event),
+		Weight:      verdict.AtMostWarning,
+	}
+	switch {
+	case len(b.task.id) <= fewCharacters:
+		d.Summary = "The ids of tasks have only a few characters."
+		out.Found(d)
+	case counted(a.task.id, b.task.id):
+		d.Summary = "The ids of tasks are counted."
+		out.Found(d)
+	default:
+		out.Subject(idEntropy)
+	}
+}
+
+// Bounds on what is taken for a counter or a time.
+const (
+	longestCounted = 24        // an id, in characters
+	longestNumber  = 16        // the number in it, in digits
+	widestStep     = 1_000_000 // from one to the next
+)
+
+// counted tells whether two ids are the same but for a number at their end
+// that grows a little.
+func counted(a, b string) bool {
+	if len(a) > longestCounted || len(b) > longestCounted {
+		return false
+	}
+	head, x := splitNumber(a)
+	other, y := splitNumber(b)
+	if head != other || x == "" || y == "" || len(x) > longestNumber || len(y) > longestNumber {
+		return false
+	}
+	m, _ := strconv.ParseInt(x, 10, 64)
+	n, _ := strconv.ParseInt(y, 10, 64)
+	return n > m && n-m < widestStep
+}
+
+// splitNumber splits a text before the digits at its end.
+func splitNumber(s string) (head, digits string) {
+	head = strings.TrimRight(s, "0123456789")
+	return head, s[len(head):]
+}

@@ -1,0 +1,203 @@
+package tasks
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	capabilityDeclared = "tasks.capability-declared"
+	capabilityShape    = "tasks.capability-shape"
+	undeclaredIgnored  = "tasks.undeclared-ignored"
+	requestsExhaustive = "tasks.requests-exhaustive"
+	listCapability     = "tasks.list-capability"
+	cancelCapability   = "tasks.cancel-capability"
+)
+
+// toolCalls is the capability to run tool calls as tasks.
+const toolCalls = "tasks.requests.tools.call"
+
+func declarationRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.tasks-capability",
+			Title:        "the capability of tasks is a tree of objects",
+			Requirements: []string{capabilityShape},
+			Start:        atEnd(judgeCapability),
+		},
+		{
+			ID:           "rule.tasks-declared",
+			Title:        "tasks come where they were declared, and what was declared works",
+			Requirements: []string{capabilityDeclared, undeclaredIgnored, requestsExhaustive, listCapability, cancelCapability},
+			Start:        atEnd(judgeDeclared),
+		},
+	}
+}
+
+// judgeCapability is mild with booleans where the page speaks of boolean
+// properties, which contradicts its examples and the schema.
+func judgeCapability(l *ledger, out *rules.Out) {
+	root := wire.At(l.s.ServerCapabilities, "/tasks")
+	if root == nil {
+		return
+	}
+	for _, member := range []struct {
+		pointer string
+		leaf    bool
+	}{
+		{"", false}, {"/list", true}, {"/cancel", true}, {"/requests", false}, {"/requests/tools", false}, {"/requests/tools/call", true},
+	} {
+		v := wire.At(root, member.pointer)
+		if v == nil || v.Kind() == '{' {
+			continue
+		}
+		d := verdict.Deviation{
+			Requirement: capabilityShape,
+			Summary:     "A member of the capability of tasks is no object.",
+			Permitted:   "an object, or no such member",
+			Seen:        rules.Excerpt(v) + " at tasks" + member.pointer,
+			At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Answers[0]),
+		}
+		if member.leaf && (v.Kind() == 't' || v.Kind() == 'f') {
+			d.Weight = verdict.AtMostWarning
+		}
+		out.Found(d)
+		return
+	}
+	for _, name := range []string{"sampling", "elicitation"} {
+		if v := wire.At(root, "/requests/"+name); v != nil {
+			out.Found(verdict.Deviation{
+				Requirement: capabilityShape,
+				Summary:     "A server declares tasks for requests that only clients receive.",
+				Permitted:   "tools.call alone among the requests",
+				Seen:        "requests." + name,
+				At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Answers[0]),
+				Weight:      verdict.OnlyNote,
+			})
+			return
+		}
+	}
+	out.Subject(capabilityShape)
+}
+
+func judgeDeclared(l *ledger, out *rules.Out) {
+	for _, c := range l.calls {
+		l.judgeUndeclared(c, out)
+	}
+	for _, n := range l.notes {
+		if n.message.Method == spec.MethodTasksStatus && !l.s.ServerDeclared("tasks") {
+			out.Found(verdict.Deviation{
+				Requirement: capabilityDeclared,
+				Summary:     "A server that declares no tasks tells of the status of one.",
+				Permitted:   "such notifications from servers that declare tasks",
+				Seen:        rules.Excerpt(n.message.Raw),
+				At:          rules.At(l.s.Initialize.Answers[0], n.event),
+			})
+		}
+	}
+	for _, a := range l.s.All() {
+		judgeExhaustive(a, out)
+	}
+	for _, q := range l.answered {
+		switch q.method {
+		case spec.MethodTasksList:
+			l.judgeOperation(q, "tasks.list", listCapability, wire.At(q.asked.Message.Params(), "/cursor") == nil, out)
+		case spec.MethodTasksCancel:
+			l.judgeOperation(q, "tasks.cancel", cancelCapability, false, out)
+		}
+	}
+}
+
+// judgeUndeclared looks at calls to servers that do not run them as tasks.
+func (l *ledger) judgeUndeclared(c *call, out *rules.Out) {
+	switch {
+	case c.reply == nil:
+	case createdTask(c.reply) != nil && l.s.ServerDeclared(toolCalls):
+		out.Subject(capabilityDeclared)
+	case createdTask(c.reply) != nil:
+		out.Found(verdict.Deviation{
+			Requirement: capabilityDeclared,
+			Summary:     "A tool call is answered with a task, which the server did not declare.",
+			Permitted:   "the result of the call, or the capability " + toolCalls,
+			Seen:        rules.Excerpt(c.reply.Raw),
+			At:          c.at(),
+		})
+		out.Elsewhere(undeclaredIgnored)
+	case !c.asTask || l.s.ServerDeclared(toolCalls):
+	case c.succeeded():
+		out.Subject(capabilityDeclared)
+		out.Subject(undeclaredIgnored)
+	case l.runsPlainly(c):
+		out.Found(verdict.Deviation{
+			Requirement: undeclaredIgnored,
+			Summary:     "A call is refused for its task member by a server that declares no tasks.",
+			Permitted:   "the result that the call has without the member",
+			Seen:        rules.Excerpt(c.reply.Raw),
+			At:          c.at(),
+		})
+	}
+}
+
+// runsPlainly tells whether the same call has a result before and after it,
+// where it is no task; then it is the task member that it was refused for.
+func (l *ledger) runsPlainly(c *call) bool {
+	var before, behind bool
+	for _, o := range l.calls {
+		if o.name != c.name || o.arguments != c.arguments || wire.At(o.asked.Message.Params(), "/task") != nil {
+			continue
+		}
+		if !o.succeeded() {
+			return false
+		}
+		before = before || o.event.Seq < c.asked.Event.Seq
+		behind = behind || o.asked.Event.Seq > c.event.Seq
+	}
+	return before && behind
+}
+
+// judgeExhaustive looks for tasks in the answers to other requests than tool
+// calls, which the capability has no place for.
+func judgeExhaustive(a *rules.Asked, out *rules.Out) {
+	switch a.Message.Method {
+	case spec.MethodToolsCall, spec.MethodInitialize:
+		return
+	}
+	if !a.WellFormed || !augmented(a.Message.Params()) || !a.Succeeded() {
+		return
+	}
+	result := a.Replies[0].Result()
+	if isText(wire.At(result, "/task/taskId")) && isText(wire.At(result, "/task/status")) {
+		out.Found(verdict.Deviation{
+			Requirement: requestsExhaustive,
+			Summary:     "A request that can't be a task is answered with one.",
+			Permitted:   "the result of the request",
+			Seen:        rules.Excerpt(a.Replies[0].Raw),
+			At:          rules.At(a.Event, a.Answers[0]),
+		})
+		return
+	}
+	out.Subject(requestsExhaustive)
+}
+
+// judgeOperation judges tasks/list and tasks/cancel. Plain says that nothing
+// about the request is a reason to refuse it.
+func (l *ledger) judgeOperation(q *query, capability, requirement string, plain bool, out *rules.Out) {
+	code, _ := q.code()
+	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
+	switch declared := l.s.ServerDeclared(capability); {
+	case declared && (spec.Code(code) == spec.CodeMethodNotFound || plain && spec.Code(code) == spec.CodeInvalidParams):
+		d.Summary, d.Permitted = "An operation on tasks that is declared is refused.", "a result, as "+capability+" is declared"
+		out.Found(d)
+	case !declared && q.succeeded():
+		d.Summary, d.Permitted = "An operation on tasks is served that is not declared.", "an error such as -32601, or the capability "+capability
+		out.Found(d)
+	default:
+		out.Subject(requirement)
+	}
+}
+
+func isText(v jsontext.Value) bool { return v.Kind() == '"' }

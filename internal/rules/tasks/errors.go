@@ -1,0 +1,100 @@
+package tasks
+
+import (
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	unknownID     = "tasks.unknown-id-error"
+	errorMessages = "tasks.error-messages"
+)
+
+func errorRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.task-errors",
+		Title:        "ids that name no task are refused, with a reason",
+		Requirements: []string{unknownID, errorMessages},
+		Start: atEnd(func(l *ledger, out *rules.Out) {
+			if !l.s.ServerDeclared("tasks") {
+				return
+			}
+			for _, q := range l.answered {
+				if q.method == spec.MethodTasksCancel && !l.s.ServerDeclared("tasks.cancel") {
+					continue
+				}
+				if q.method != spec.MethodTasksList {
+					l.judgeUnknown(q, out)
+				}
+				judgeMessage(q, out)
+			}
+		}),
+	}}
+}
+
+// judgeUnknown judges the answer to an id that the server never spoke of. In
+// this conversation, that is: a result that is about this very id may well be
+// right, unless the id is none.
+func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
+	if q.named && q.id != "" && l.heardOf(q.id, q) {
+		return
+	}
+	none := !q.named || q.id == ""
+	code, isError := q.code()
+	d := verdict.Deviation{
+		Requirement: unknownID,
+		Permitted:   "an error with code -32602",
+		Seen:        rules.Excerpt(q.reply.Raw),
+		At:          q.at(),
+	}
+	answered, _ := wire.Text(wire.At(q.reply.Result(), "/taskId"))
+	switch {
+	case isError && spec.Code(code) == spec.CodeInvalidParams:
+		out.Subject(unknownID)
+	case isError:
+		d.Summary = "An id that names no task is refused with another code."
+		if q.method == spec.MethodTasksResult && !none {
+			d.Weight = verdict.AtMostWarning // it may be the error of a task from before
+		}
+		out.Found(d)
+	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):
+		d.Summary = "An id that names no task is answered with a result."
+		out.Found(d)
+	}
+}
+
+// heardOf tells whether the server spoke of the id otherwise than in answer to q.
+func (l *ledger) heardOf(id string, q *query) bool {
+	t := l.byID[id]
+	if t == nil {
+		return false
+	}
+	for _, v := range t.sights {
+		if v.query != q {
+			return true
+		}
+	}
+	return false
+}
+
+func judgeMessage(q *query, out *rules.Out) {
+	e, isError := q.reply.Error()
+	text, isText := wire.Text(e.Message)
+	switch {
+	case !isError || !isText:
+	case strings.TrimSpace(text) != "":
+		out.Subject(errorMessages)
+	default:
+		out.Found(verdict.Deviation{
+			Requirement: errorMessages,
+			Summary:     "An error about tasks has no message.",
+			Permitted:   "a message that tells the cause",
+			Seen:        rules.Excerpt(q.reply.Raw),
+			At:          q.at(),
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package tasks
+
+import (
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	inputStatus  = "tasks.input-required-status"
+	inputLeft    = "tasks.input-required-left"
+	inputRelated = "tasks.input-request-related-task"
+)
+
+func inputRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.task-input",
+		Title:        "a task that asks the client needs input as long as it does, and its requests name it",
+		Requirements: []string{inputStatus, inputLeft, inputRelated},
+		Start: atEnd(func(l *ledger, out *rules.Out) {
+			for _, p := range l.s.Posed() {
+				switch p.Message.Method {
+				case spec.MethodElicit, spec.MethodSampling, spec.MethodRootsList:
+					l.judgePosed(p, out)
+				}
+			}
+			for _, t := range l.tasks {
+				if !t.twice {
+					l.judgeLeft(t, out)
+				}
+			}
+		}),
+	}}
+}
+
+// judgePosed judges a request of the server as long as it has no reply.
+func (l *ledger) judgePosed(p *rules.Posed, out *rules.Out) {
+	id, isText := wire.Text(wire.At(p.Message.Params(), relatedTask))
+	if !isText {
+		l.judgeUnnamed(p, out)
+		return
+	}
+	t := l.byID[id]
+	if t == nil {
+		return
+	}
+	out.Subject(inputRelated)
+	for _, v := range t.sights {
+		switch {
+		case !asked(v, p):
+		case v.status == inputRequired:
+			out.Subject(inputStatus)
+			return
+		case v.status == working:
+			out.Found(verdict.Deviation{
+				Requirement: inputStatus,
+				Summary:     "A task that waits for the client's answer is said to be at work.",
+				Permitted:   inputRequired,
+				Seen:        working,
+				At:          rules.At(p.Event, v.event),
+			})
+			return
+		}
+	}
+}
+
+// asked tells whether the sight was asked for and had while p was open.
+func asked(v *sight, p *rules.Posed) bool {
+	return v.query != nil && v.query.asked.Event.Seq > p.Event.Seq && (p.Replied == nil || v.event.Seq < p.Replied.Seq)
+}
+
+// judgeUnnamed judges a request that names no task, if it can only belong to
+// one: a task needs input while nothing else is going on, and needs it no more
+// than this.
+func (l *ledger) judgeUnnamed(p *rules.Posed, out *rules.Out) {
+	if p.Message.Method == spec.MethodRootsList || l.busy(p.Event) {
+		return
+	}
+	for _, other := range l.s.Posed() {
+		if other != p && (other.Replied == nil || other.Replied.Seq > p.Event.Seq) {
+			return
+		}
+	}
+	for _, t := range l.tasks {
+		for _, v := range t.sights {
+			if v.status == inputRequired && asked(v, p) {
+				out.Found(verdict.Deviation{
+					Requirement: inputRelated,
+					Summary:     "A request that a task needs answered does not name the task.",
+					Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
+					Seen:        rules.Excerpt(p.Message.Raw),
+					At:          rules.At(p.Event, v.event),
+				})
+				return
+			}
+		}
+	}
+}
+
+// busy tells whether a request of the client was pending at the event from
+// which the server may have had a reason to ask.
+func (l *ledger) busy(e *transcript.Event) bool {
+	for _, a := range l.s.All() {
+		switch a.Message.Method {
+		case spec.MethodTasksGet, spec.MethodTasksList, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodPing:
+			continue
+		}
+		if a.Event.Seq < e.Seq && (len(a.Answers) == 0 || a.Answers[0].Seq > e.Seq) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveTime is how long a task may take to go on when it has its input.
+const leaveTime = time.Second
+
+// judgeLeft looks for tasks that need input when all they asked was answered.
+func (l *ledger) judgeLeft(t *task, out *rules.Out) {
+	var last *rules.Posed
+	for _, p := range l.s.Posed() {
+		id, _ := wire.Text(wire.At(p.Message.Params(), relatedTask))
+		switch {
+		case p.Replied == nil && (id == t.id || id == ""):
+			return // it may be the task's, and still be open
+		case id == t.id && (last == nil || p.Replied.Seq > last.Replied.Seq):
+			last = p
+		}
+	}
+	if last == nil {
+		return
+	}
+	var late *sight
+	for _, v := range t.sights {
+		switch {
+		case v.event.Seq < last.Replied.Seq || v.query != nil && v.query.asked.Event.Seq < last.Replied.Seq:
+		case known(v.status) && v.status != inputRequired:
+			out.Subject(inputLeft)
+			return
+		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-last.Replied.At >= leaveTime:
+			late = v
+		}
+	}
+	if late != nil {
+		out.Found(verdict.Deviation{
+			Requirement: inputLeft,
+			Summary:     "A task still needs input when all of it has come.",
+			Permitted:   "another status than " + inputRequired,
+			Seen:        inputRequired + " " + (late.event.At - last.Replied.At).Round(time.Millisecond).String() + " after the last answer",
+			At:          rules.At(last.Replied, late.event),
+		})
+	}
+}

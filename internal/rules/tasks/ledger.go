@@ -1,0 +1,293 @@
+package tasks
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// ledger is what a conversation says of tasks.
+type ledger struct {
+	s     *rules.Session
+	calls []*call
+	tasks []*task // in the order in which they were first spoken of
+	byID  map[string]*task
+	// notes are the server's notifications that may have to do with tasks, and
+	// taken those by which the client takes back a request.
+	notes, taken []*note
+	// answered are the client's requests about tasks that have an answer.
+	answered []*query
+	support  map[string]support // of the tools that were listed
+}
+
+// call is a request for tools/call.
+type call struct {
+	asked     *rules.Asked
+	reply     *wire.Message     // the first answer; nil while there is none
+	event     *transcript.Event // in which it came
+	name      string
+	arguments string // in one form, so that they can be compared
+	asTask    bool   // the client asked for a task, as the specification has it
+	task      *task  // that was created; nil if none
+}
+
+// task is a task of the server.
+type task struct {
+	id     string
+	call   *call // that created it; nil where that was not seen
+	token  jsontext.Value
+	sights []*sight
+	twice  bool // several tasks have this id: nothing can be said of one
+}
+
+// sight is a state of a task as the server showed it.
+type sight struct {
+	event  *transcript.Event
+	query  *query // it is answered by; nil for a creation and for a notification
+	object jsontext.Value
+	status string
+}
+
+// note is a notification.
+type note struct {
+	event   *transcript.Event
+	message *wire.Message
+}
+
+// query is an answered request about tasks.
+type query struct {
+	asked  *rules.Asked
+	reply  *wire.Message
+	event  *transcript.Event
+	method string
+	id     string // the taskId, if it is a text
+	named  bool   // the taskId is a text
+}
+
+func (q *query) succeeded() bool { return q.reply.Has("result") && !q.reply.IsError() }
+
+func (q *query) code() (int64, bool) { return q.reply.ErrorCode() }
+
+// at returns the positions of the request and its answer.
+func (q *query) at() []int { return rules.At(q.asked.Event, q.event) }
+
+func (c *call) succeeded() bool {
+	return c.reply != nil && c.reply.Has("result") && !c.reply.IsError()
+}
+
+func (c *call) at() []int { return rules.At(c.asked.Event, c.event) }
+
+const (
+	related     = "/_meta/io.modelcontextprotocol~1related-task"
+	relatedTask = related + "/taskId"
+)
+
+// The statuses of tasks.
+const (
+	working       = "working"
+	inputRequired = "input_required"
+	completed     = "completed"
+	failed        = "failed"
+	cancelled     = "cancelled"
+)
+
+func terminal(status string) bool {
+	return status == completed || status == failed || status == cancelled
+}
+
+func known(status string) bool {
+	return terminal(status) || status == working || status == inputRequired
+}
+
+func (l *ledger) hears() rules.Hears {
+	keep := func(into *[]*note) func(*rules.Session, *rules.Heard, *rules.Out) {
+		return func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			*into = append(*into, &note{h.Event, h.Message})
+		}
+	}
+	return rules.Hears{
+		rules.Notification(spec.MethodTasksStatus):     keep(&l.notes),
+		rules.Notification(spec.MethodProgress):        keep(&l.notes),
+		rules.Notification(spec.MethodMessage):         keep(&l.notes),
+		rules.Notification(spec.MethodCancelled):       keep(&l.notes),
+		rules.Notification(spec.MethodToolsChanged):    keep(&l.notes),
+		rules.ClientNotification(spec.MethodCancelled): keep(&l.taken),
+	}
+}
+
+// read puts together what was said.
+func (l *ledger) read(s *rules.Session) {
+	l.s, l.byID = s, map[string]*task{}
+	for _, a := range s.All() {
+		if a.WellFormed && a.Message.Method == spec.MethodToolsCall {
+			l.readCall(a)
+		}
+	}
+	for _, a := range s.All() {
+		if a.WellFormed && len(a.Replies) > 0 {
+			l.readQuery(a)
+		}
+	}
+	for _, n := range l.notes {
+		if n.message.Method == spec.MethodTasksStatus {
+			id, ok := wire.Text(wire.At(n.message.Params(), "/taskId"))
+			l.see(id, ok, n.event, nil, n.message.Params())
+		}
+	}
+	for _, t := range l.tasks {
+		slices.SortStableFunc(t.sights, func(a, b *sight) int { return a.event.Seq - b.event.Seq })
+	}
+	l.readTools()
+}
+
+func (l *ledger) readCall(a *rules.Asked) {
+	params := a.Message.Params()
+	c := &call{asked: a, arguments: canonical(wire.At(params, "/arguments"))}
+	c.name, _ = wire.Text(wire.At(params, "/name"))
+	c.asTask = augmented(params)
+	l.calls = append(l.calls, c)
+	if len(a.Replies) == 0 {
+		return
+	}
+	c.reply, c.event = a.Replies[0], a.Answers[0]
+	object := createdTask(c.reply)
+	id, ok := wire.Text(wire.At(object, "/taskId"))
+	if !ok {
+		return
+	}
+	if t := l.byID[id]; t != nil {
+		t.twice, c.task = true, t
+		return
+	}
+	l.see(id, true, c.event, nil, object)
+	c.task = l.byID[id]
+	c.task.call, c.task.token = c, wire.At(params, "/_meta/progressToken")
+}
+
+// createdTask returns the task of a CreateTaskResult, nil where m is none.
+func createdTask(m *wire.Message) jsontext.Value {
+	if m.IsError() || wire.At(m.Result(), "/content") != nil {
+		return nil
+	}
+	if object := wire.At(m.Result(), "/task"); object.Kind() == '{' {
+		return object
+	}
+	return nil
+}
+
+// augmented tells whether params ask for a task in the way that the
+// specification has.
+func augmented(params jsontext.Value) bool {
+	ttl := wire.At(params, "/task/ttl")
+	return wire.At(params, "/task").Kind() == '{' && (ttl == nil || ttl.Kind() == '0')
+}
+
+func (l *ledger) readQuery(a *rules.Asked) {
+	q := &query{asked: a, reply: a.Replies[0], event: a.Answers[0], method: a.Message.Method}
+	switch q.method {
+	case spec.MethodTasksGet, spec.MethodTasksCancel, spec.MethodTasksResult, spec.MethodTasksList:
+	default:
+		return
+	}
+	q.id, q.named = wire.Text(wire.At(a.Message.Params(), "/taskId"))
+	l.answered = append(l.answered, q)
+	if !q.succeeded() {
+		return
+	}
+	result := q.reply.Result()
+	switch q.method {
+	case spec.MethodTasksGet, spec.MethodTasksCancel:
+		id, ok := wire.Text(wire.At(result, "/taskId"))
+		l.see(id, ok, q.event, q, result)
+	case spec.MethodTasksList:
+		for _, object := range wire.Elements(wire.At(result, "/tasks")) {
+			id, ok := wire.Text(wire.At(object, "/taskId"))
+			l.see(id, ok, q.event, q, object)
+		}
+	}
+}
+
+// see notes a state of a task that the server showed.
+func (l *ledger) see(id string, ok bool, e *transcript.Event, q *query, object jsontext.Value) {
+	if !ok {
+		return
+	}
+	t := l.byID[id]
+	if t == nil {
+		t = &task{id: id}
+		l.byID[id] = t
+		l.tasks = append(l.tasks, t)
+	}
+	status, _ := wire.Text(wire.At(object, "/status"))
+	t.sights = append(t.sights, &sight{e, q, object, status})
+}
+
+// after tells whether the sight was certainly taken after event e: it was
+// asked for after e had come, or a whole exchange lies between the two.
+func (l *ledger) after(e *transcript.Event, v *sight) bool {
+	if v.query != nil {
+		return v.query.asked.Event.Seq > e.Seq
+	}
+	return l.exchanged(e, v.event)
+}
+
+// exchanged tells whether a request that was sent after the one event was
+// answered before the other.
+func (l *ledger) exchanged(from, to *transcript.Event) bool {
+	if from.Seq >= to.Seq {
+		return false
+	}
+	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {
+		return a.Event.Seq > from.Seq && len(a.Answers) > 0 && a.Answers[0].Seq < to.Seq
+	})
+}
+
+// queries returns the answered requests of a method about the task, in the
+// order in which they were sent.
+func (l *ledger) queries(method string, t *task) []*query {
+	var out []*query
+	for _, q := range l.answered {
+		if q.method == method && q.named && q.id == t.id {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// cancelledBy returns the answered tasks/cancel that succeeded, nil if none did.
+func (l *ledger) cancelledBy(t *task) *query {
+	for _, q := range l.queries(spec.MethodTasksCancel, t) {
+		if q.succeeded() {
+			return q
+		}
+	}
+	return nil
+}
+
+// over returns the first sight of the task in a terminal status.
+func (t *task) over() *sight {
+	for _, v := range t.sights {
+		if terminal(v.status) {
+			return v
+		}
+	}
+	return nil
+}
+
+// canonical returns a JSON value in one form; arguments that are absent are
+// those of an empty object.
+func canonical(v jsontext.Value) string {
+	if v == nil {
+		return "{}"
+	}
+	w := v.Clone()
+	if w.Canonicalize() != nil {
+		return string(v)
+	}
+	return string(w)
+}

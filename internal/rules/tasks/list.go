@@ -1,0 +1,189 @@
+package tasks
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	listIncludes      = "tasks.list-includes-gettable"
+	listNextCursor    = "tasks.list-next-cursor"
+	listInvalidCursor = "tasks.list-invalid-cursor"
+)
+
+func listRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.task-list",
+		Title:        "tasks/list has all tasks, page by page, and refuses cursors that are none",
+		Requirements: []string{listIncludes, listNextCursor, listInvalidCursor},
+		Start: atEnd(func(l *ledger, out *rules.Out) {
+			if !l.s.ServerDeclared("tasks.list") {
+				return
+			}
+			given := map[string]bool{}
+			for _, q := range l.answered {
+				if q.method != spec.MethodTasksList {
+					continue
+				}
+				l.judgeCursor(q, given, out)
+				if next, ok := wire.Text(wire.At(q.reply.Result(), "/nextCursor")); ok {
+					given[next] = true
+				}
+			}
+			for _, w := range l.walks() {
+				l.judgeWalk(w, out)
+			}
+		}),
+	}}
+}
+
+// judgeCursor judges the answer to a cursor that the server has not given
+// out. An empty one is left alone: some clients mean the beginning by it.
+func (l *ledger) judgeCursor(q *query, given map[string]bool, out *rules.Out) {
+	raw := wire.At(q.asked.Message.Params(), "/cursor")
+	cursor, isText := wire.Text(raw)
+	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || given[cursor]) {
+		return
+	}
+	code, _ := q.code()
+	d := verdict.Deviation{
+		Requirement: listInvalidCursor,
+		Permitted:   "an error with code -32602",
+		Seen:        rules.Excerpt(q.reply.Raw),
+		At:          q.at(),
+	}
+	switch {
+	case spec.Code(code) == spec.CodeInvalidParams:
+		out.Subject(listInvalidCursor)
+	case q.succeeded():
+		d.Summary = "A cursor that the server has not given out is accepted by tasks/list."
+		out.Found(d)
+	default:
+		d.Summary = "A cursor that is none is refused by tasks/list with another code."
+		out.Found(d)
+	}
+}
+
+// walk is a list of tasks from its beginning to its end.
+type walk struct {
+	pages []*query
+	has   map[string]bool // the ids listed
+}
+
+// walks returns the walks that came to the end of the list.
+func (l *ledger) walks() []walk {
+	var out []walk
+	for i, q := range l.answered {
+		if q.method != spec.MethodTasksList || !q.succeeded() || wire.At(q.asked.Message.Params(), "/cursor") != nil {
+			continue
+		}
+		w := walk{has: map[string]bool{}}
+		w.add(q)
+		for next := cursorOf(q); next != nil; next = cursorOf(q) {
+			q = following(l.answered[i+1:], q, next)
+			if q == nil {
+				break
+			}
+			w.add(q)
+		}
+		if q != nil {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func (w *walk) add(page *query) {
+	w.pages = append(w.pages, page)
+	for _, object := range wire.Elements(wire.At(page.reply.Result(), "/tasks")) {
+		if id, ok := wire.Text(wire.At(object, "/taskId")); ok {
+			w.has[id] = true
+		}
+	}
+}
+
+// cursorOf returns the cursor to the next page, nil where there is none.
+func cursorOf(page *query) jsontext.Value {
+	next := wire.At(page.reply.Result(), "/nextCursor")
+	if next.Kind() == 'n' {
+		return nil
+	}
+	return next
+}
+
+// following returns the next page, that was asked for when the one had come.
+func following(all []*query, page *query, cursor jsontext.Value) *query {
+	for _, q := range all {
+		if q.method == spec.MethodTasksList && q.succeeded() && q.asked.Event.Seq > page.event.Seq &&
+			string(wire.At(q.asked.Message.Params(), "/cursor")) == string(cursor) {
+			return q
+		}
+	}
+	return nil
+}
+
+// judgeWalk looks for tasks that can be had after the walk by tasks/get and
+// existed before it, and so are missing.
+func (l *ledger) judgeWalk(w walk, out *rules.Out) {
+	begin, end := w.pages[0].asked.Event, w.pages[len(w.pages)-1].event
+	var missing, listed []*task
+	var shownBy *query
+	for _, t := range l.tasks {
+		if t.call == nil || t.twice || t.call.event.Seq > begin.Seq {
+			continue
+		}
+		var got *query
+		for _, q := range l.queries(spec.MethodTasksGet, t) {
+			if q.succeeded() && q.asked.Event.Seq > end.Seq {
+				got = q
+			}
+		}
+		switch {
+		case w.has[t.id]:
+			listed = append(listed, t)
+		case got != nil:
+			missing, shownBy = append(missing, t), got
+		}
+	}
+	if len(missing) == 0 {
+		if len(listed) > 0 {
+			out.Subject(listIncludes)
+		}
+		if len(w.pages) > 1 {
+			out.Subject(listNextCursor)
+		}
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: listIncludes,
+		Summary:     "A task that tasks/get shows is not in the list of tasks.",
+		Permitted:   "every task that tasks/get shows",
+		Seen:        "no task with the id " + rules.Excerpt(wire.Quote(missing[len(missing)-1].id)),
+		At:          rules.At(begin, end, shownBy.asked.Event, shownBy.event),
+	}
+	if cutOff(listed, missing) {
+		d.Requirement, d.Permitted = listNextCursor, "a nextCursor, as there are more tasks"
+		d.Summary = "The list of tasks ends before all are listed."
+		out.Elsewhere(listIncludes)
+	}
+	out.Found(d)
+}
+
+// cutOff tells whether the list stopped in the midst: several tasks are
+// listed, and all others come before them, or all behind.
+func cutOff(listed, missing []*task) bool {
+	if len(listed) < 2 || len(missing) < 2 {
+		return false
+	}
+	first, last := listed[0].call.event.Seq, listed[len(listed)-1].call.event.Seq
+	before, behind := true, true
+	for _, t := range missing {
+		before = before && t.call.event.Seq < first
+		behind = behind && t.call.event.Seq > last
+	}
+	return before || behind
+}

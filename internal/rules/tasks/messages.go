@@ -1,0 +1,153 @@
+package tasks
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	relatedEverywhere = "tasks.related-task-everywhere"
+	tokenContinues    = "progress.task-token-continues"
+	stopsAtTerminal   = "progress.task-stops-at-terminal"
+)
+
+func messageRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.task-messages",
+			Title:        "messages of a task name it",
+			Requirements: []string{relatedEverywhere},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				for _, n := range l.notes {
+					switch n.message.Method {
+					case spec.MethodProgress, spec.MethodMessage:
+						l.judgeNaming(n, out)
+					}
+				}
+			}),
+		},
+		{
+			ID:           "rule.task-progress",
+			Title:        "the progress of a task keeps its token, and ends with the task",
+			Requirements: []string{tokenContinues, stopsAtTerminal},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				for _, t := range l.tasks {
+					if t.token != nil && !t.twice {
+						l.judgeProgress(t, out)
+					}
+				}
+			}),
+		},
+	}
+}
+
+// judgeNaming judges a notification that says that it belongs to a task, or
+// does so by its progress token. Of others it is not known.
+func (l *ledger) judgeNaming(n *note, out *rules.Out) {
+	params := n.message.Params()
+	meta := wire.At(params, related)
+	id, isText := wire.Text(wire.At(meta, "/taskId"))
+	d := verdict.Deviation{
+		Requirement: relatedEverywhere,
+		Permitted:   "related-task in _meta, an object with the taskId",
+		Seen:        rules.Excerpt(n.message.Raw),
+		At:          rules.At(n.event),
+	}
+	owner := l.owner(wire.At(params, "/progressToken"), n.event)
+	switch {
+	case meta != nil && !isText:
+		d.Summary = "The related-task of a message is no object with a taskId."
+		out.Found(d)
+	case owner != nil && meta == nil:
+		d.Summary, d.At = "The progress of a task does not name its task.", rules.At(owner.call.event, n.event)
+		out.Found(d)
+	case owner != nil && id != owner.id:
+		d.Summary, d.At = "The progress of a task names another task.", rules.At(owner.call.event, n.event)
+		out.Found(d)
+	case isText && l.byID[id] != nil:
+		out.Subject(relatedEverywhere)
+	}
+}
+
+// owner returns the task whose progress token it is, if it was created before
+// the event, and if no other request has the token.
+func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
+	if token == nil {
+		return nil
+	}
+	var owner *task
+	for _, t := range l.tasks {
+		if t.call != nil && same(t.token, token) {
+			owner = t
+		}
+	}
+	if owner == nil || owner.twice || owner.call.event.Seq > e.Seq {
+		return nil
+	}
+	for _, a := range l.s.All() {
+		if a != owner.call.asked && same(wire.At(a.Message.Params(), "/_meta/progressToken"), token) {
+			return nil
+		}
+	}
+	return owner
+}
+
+// same tells whether two progress tokens are the same.
+func same(a, b jsontext.Value) bool {
+	return a != nil && b != nil && wire.RawID(string(a)).Same(wire.RawID(string(b)))
+}
+
+func (l *ledger) judgeProgress(t *task, out *rules.Out) {
+	end, reported := t.over(), false
+	for _, n := range l.notes {
+		if n.message.Method != spec.MethodProgress || n.event.Seq < t.call.event.Seq {
+			continue
+		}
+		token := wire.At(n.message.Params(), "/progressToken")
+		named := names(n.message, t)
+		switch {
+		case named && !same(token, t.token):
+			out.Found(verdict.Deviation{
+				Requirement: tokenContinues,
+				Summary:     "The progress of a task has another token than its request.",
+				Permitted:   string(t.token),
+				Seen:        rules.Excerpt(token),
+				At:          rules.At(t.call.asked.Event, n.event),
+			})
+		case named:
+			out.Subject(tokenContinues)
+		}
+		if !named && l.owner(token, n.event) != t {
+			continue
+		}
+		reported = true
+		if end != nil && l.exchanged(end.event, n.event) {
+			out.Found(verdict.Deviation{
+				Requirement: stopsAtTerminal,
+				Summary:     "There is progress on a task that is over.",
+				Permitted:   "no progress after " + end.status,
+				Seen:        rules.Excerpt(n.message.Raw),
+				At:          rules.At(end.event, n.event),
+			})
+			return
+		}
+	}
+	if reported && end != nil && l.exchangedSince(end.event) {
+		out.Subject(stopsAtTerminal)
+	}
+}
+
+// exchangedSince tells whether a request was sent and answered after the event.
+func (l *ledger) exchangedSince(e *transcript.Event) bool {
+	for _, a := range l.s.All() {
+		if a.Event.Seq > e.Seq && len(a.Answers) > 0 {
+			return true
+		}
+	}
+	return false
+}

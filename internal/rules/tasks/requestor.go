@@ -1,0 +1,105 @@
+package tasks
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	respectsCapability = "tasks.server-respects-client-capability"
+	noTasksUndeclared  = "tasks.server-no-tasks-without-capability"
+	requestorRelated   = "tasks.requestor-no-related-task"
+	requestorCursor    = "tasks.requestor-cursor-opaque"
+)
+
+// requestorRules are those on a server that creates tasks at the client.
+func requestorRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.tasks-at-client",
+			Title:        "the server creates tasks at the client only as the client has declared",
+			Requirements: []string{respectsCapability, noTasksUndeclared},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				for _, p := range l.s.Posed() {
+					judgeCreates(l.s, p, out)
+				}
+			}),
+		},
+		{
+			ID:           "rule.tasks-asked-of-client",
+			Title:        "how the server asks for the client's tasks",
+			Requirements: []string{requestorRelated, requestorCursor},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				for _, p := range l.s.Posed() {
+					judgeAsks(l.s, p, out)
+				}
+			}),
+		},
+	}
+}
+
+func judgeCreates(s *rules.Session, p *rules.Posed, out *rules.Out) {
+	capability := ""
+	switch p.Message.Method {
+	case spec.MethodSampling:
+		capability = "tasks.requests.sampling.createMessage"
+	case spec.MethodElicit:
+		capability = "tasks.requests.elicitation.create"
+	}
+	creates := wire.At(p.Message.Params(), "/task").Kind() == '{'
+	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(s.Initialize.Event, p.Event), Permitted: "the request without the task member"}
+	switch {
+	case !s.ClientDeclared("tasks") && creates:
+		d.Requirement, d.Summary = noTasksUndeclared, "The server asks for a task of a client that has declared none."
+		out.Found(d)
+	case !s.ClientDeclared("tasks"):
+		if capability != "" {
+			out.Subject(noTasksUndeclared)
+		}
+	case creates && (capability == "" || !s.ClientDeclared(capability)):
+		d.Requirement, d.Summary = respectsCapability, "The server asks for a task by a request for which the client has declared none."
+		out.Found(d)
+	case capability != "":
+		out.Subject(respectsCapability)
+	}
+}
+
+func judgeAsks(s *rules.Session, p *rules.Posed, out *rules.Out) {
+	switch p.Message.Method {
+	case spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodTasksList:
+	default:
+		return
+	}
+	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(p.Event)}
+	if wire.At(p.Message.Params(), related) != nil {
+		d.Requirement, d.Summary = requestorRelated, "A request that names its task has related-task, too."
+		d.Permitted = "no related-task in requests about tasks"
+		out.Found(d)
+	} else {
+		out.Subject(requestorRelated)
+	}
+	cursor := wire.At(p.Message.Params(), "/cursor")
+	if p.Message.Method != spec.MethodTasksList || cursor == nil {
+		return
+	}
+	if given(s, string(cursor), p.Event) {
+		out.Subject(requestorCursor)
+		return
+	}
+	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server asks for a page by a cursor that the client has not given out.", "a nextCursor, byte for byte"
+	out.Found(d)
+}
+
+// given tells whether the client has given out the cursor before the event.
+func given(s *rules.Session, cursor string, e *transcript.Event) bool {
+	for _, p := range s.Posed() {
+		if p.Message.Method == spec.MethodTasksList && p.Replied != nil && p.Replied.Seq < e.Seq &&
+			canonical(wire.At(p.Reply.Result(), "/nextCursor")) == canonical([]byte(cursor)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,230 @@
+package tasks
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	relatedInResult  = "tasks.related-task-in-result"
+	resultBlocks     = "tasks.result-blocks"
+	resultExact      = "tasks.result-exact"
+	resultRepeatable = "tasks.result-repeatable"
+	failedStatus     = "tasks.failed-status"
+)
+
+func resultRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.task-result",
+		Title:        "tasks/result waits, and gives what the call would have given",
+		Requirements: []string{relatedInResult, resultBlocks, resultExact, resultRepeatable, failedStatus},
+		Start: atEnd(func(l *ledger, out *rules.Out) {
+			for _, t := range l.tasks {
+				if t.twice {
+					continue
+				}
+				all := l.queries(spec.MethodTasksResult, t)
+				for _, q := range all {
+					l.judgeRelated(t, q, out)
+					if l.judgeBlocks(t, q, out) && !l.wasCancelled(t) {
+						l.judgeExact(t, q, out)
+						l.judgeFailed(t, q, out)
+					}
+				}
+				if len(all) > 1 && !l.wasCancelled(t) {
+					judgeRepeatable(all, out)
+				}
+			}
+		}),
+	}}
+}
+
+// judgeRelated looks for the task's id in a result of tasks/result; an error
+// has no place for it.
+func (l *ledger) judgeRelated(t *task, q *query, out *rules.Out) {
+	if !q.succeeded() {
+		return
+	}
+	id, ok := wire.Text(wire.At(q.reply.Result(), relatedTask))
+	if ok && id == t.id {
+		out.Subject(relatedInResult)
+		return
+	}
+	other, mixed := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
+	if ok && mixed && id == other && other != t.id {
+		out.Elsewhere(relatedInResult) // the wrong task was taken
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: relatedInResult,
+		Summary:     "The result of a task does not name its task.",
+		Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
+		Seen:        rules.Excerpt(q.reply.Raw),
+		At:          q.at(),
+	})
+}
+
+// judgeBlocks tells whether the task was not seen at work any more when its
+// result had come.
+func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Out) bool {
+	if q.asked.Cancelled {
+		return false
+	}
+	for _, v := range t.sights {
+		if !known(v.status) || terminal(v.status) || v.query == nil || v.query.asked.Event.Seq < q.event.Seq {
+			continue
+		}
+		d := verdict.Deviation{
+			Requirement: resultBlocks,
+			Summary:     "tasks/result is answered before the task is over.",
+			Permitted:   "an answer when the task is completed, failed or cancelled",
+			Seen:        rules.Excerpt(q.reply.Raw) + ", and afterwards the status " + v.status,
+			At:          rules.At(q.asked.Event, q.event, v.event),
+		}
+		if code, isError := q.code(); isError && code <= -32000 && code > -32100 {
+			d.Weight = verdict.AtMostWarning // the server's own reason, such as too many requests
+		}
+		out.Found(d)
+		return false
+	}
+	for i := len(t.sights) - 1; i >= 0; i-- { // the newest that was seen before the request
+		if v := t.sights[i]; v.event.Seq < q.asked.Event.Seq {
+			if known(v.status) && !terminal(v.status) {
+				out.Subject(resultBlocks)
+			}
+			break
+		}
+	}
+	return true
+}
+
+// judgeExact judges what tasks/result gives of a task that is over.
+func (l *ledger) judgeExact(t *task, q *query, out *rules.Out) {
+	if t.call == nil {
+		return
+	}
+	d := verdict.Deviation{Requirement: resultExact, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
+	if content := wire.At(q.reply.Result(), "/content"); q.succeeded() && content.Kind() != '[' {
+		d.Summary, d.Permitted = "The result of a task is not that of a tool call.", "the result of the call, with its content"
+		out.Found(d)
+		return
+	}
+	plain := l.steady(t.call, q)
+	if plain == nil {
+		if q.succeeded() {
+			out.Subject(resultExact)
+		}
+		return
+	}
+	d.Permitted, d.At = rules.Excerpt(plain.reply.Raw), rules.At(plain.event, q.asked.Event, q.event)
+	code, isError := q.code()
+	otherCode, otherError := plain.reply.ErrorCode()
+	switch {
+	case isError != otherError || code != otherCode:
+		d.Summary = "tasks/result gives an error where the call gives none, or another one."
+		out.Found(d)
+	case flag(q.reply) != flag(plain.reply):
+		d.Summary = "tasks/result gives a success where the call gives a failure, or the other way round."
+		out.Found(d)
+	case !isError && bare(q.reply.Result()) != bare(plain.reply.Result()):
+		d.Summary, d.Weight = "tasks/result gives something else than the call.", verdict.AtMostWarning
+		out.Found(d)
+	default:
+		out.Subject(resultExact)
+	}
+}
+
+// steady returns the same call without a task, where it was answered before and
+// after the task's result in the same way; nil where there is none.
+func (l *ledger) steady(c *call, q *query) *call {
+	var before, behind *call
+	for _, o := range l.calls {
+		if o.name != c.name || o.arguments != c.arguments || o.reply == nil || wire.At(o.asked.Message.Params(), "/task") != nil {
+			continue
+		}
+		if o.event.Seq < c.asked.Event.Seq {
+			before = o
+		}
+		if o.asked.Event.Seq > q.event.Seq && behind == nil {
+			behind = o
+		}
+	}
+	if before == nil || behind == nil || before.succeeded() != behind.succeeded() {
+		return nil
+	}
+	x, _ := before.reply.ErrorCode()
+	y, _ := behind.reply.ErrorCode()
+	if x != y || before.succeeded() && bare(before.reply.Result()) != bare(behind.reply.Result()) {
+		return nil
+	}
+	return before
+}
+
+// flag returns the isError of a result; none means false.
+func flag(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
+
+// bare returns a result in one form without what may differ: metadata, and
+// whether isError is false or not there.
+func bare(result jsontext.Value) string {
+	_, members := wire.Members(result)
+	rest := map[string]jsontext.Value{}
+	for name, value := range members {
+		if name != "_meta" && (name != "isError" || string(value) != "false") {
+			rest[name] = value
+		}
+	}
+	return canonical(wire.JSON(rest))
+}
+
+// judgeFailed compares the task's status with what came of the call.
+func (l *ledger) judgeFailed(t *task, q *query, out *rules.Out) {
+	end := t.over()
+	code, isError := q.code()
+	if end == nil || q.succeeded() && !flag(q.reply) {
+		return
+	}
+	if isError && (spec.Code(code) == spec.CodeInvalidParams || spec.Code(code) == spec.CodeMethodNotFound) {
+		return // the task may be gone, or the request itself was refused
+	}
+	switch end.status {
+	case failed:
+		out.Subject(failedStatus)
+	case completed:
+		out.Found(verdict.Deviation{
+			Requirement: failedStatus,
+			Summary:     "A task whose call has failed has the status completed.",
+			Permitted:   failed,
+			Seen:        rules.Excerpt(q.reply.Raw),
+			At:          rules.At(end.event, q.event),
+		})
+	}
+}
+
+// judgeRepeatable compares answers to tasks/result for a task that is kept.
+func judgeRepeatable(all []*query, out *rules.Out) {
+	first := all[0]
+	if !first.succeeded() {
+		return
+	}
+	for _, q := range all[1:] {
+		if q.asked.Event.Seq < first.event.Seq || wire.At(q.asked.Message.Params(), related) != nil {
+			continue
+		}
+		if q.succeeded() && bare(q.reply.Result()) == bare(first.reply.Result()) {
+			out.Subject(resultRepeatable)
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: resultRepeatable,
+			Summary:     "The result of a task is not the same when it is asked for again.",
+			Permitted:   rules.Excerpt(first.reply.Raw),
+			Seen:        rules.Excerpt(q.reply.Raw),
+			At:          rules.At(first.event, q.asked.Event, q.event),
+		})
+		return
+	}
+}

@@ -1,0 +1,318 @@
+package tasks
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	transitions          = "tasks.transitions"
+	terminalIsFinal      = "tasks.terminal-is-final"
+	createdAt            = "tasks.created-at"
+	lastUpdatedAt        = "tasks.last-updated-at"
+	failedMessage        = "tasks.failed-status-message"
+	retained             = "tasks.retained-until-ttl"
+	notificationComplete = "tasks.status-notification-complete"
+	notificationRelated  = "tasks.status-notification-no-related-task"
+	noRelatedTask        = "tasks.related-task-not-in-get-list-cancel"
+	relatedIgnored       = "tasks.related-task-in-request-ignored"
+)
+
+func statusRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.task-status",
+			Title:        "the status of a task changes only as it may",
+			Requirements: []string{transitions, terminalIsFinal},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				for _, t := range l.tasks {
+					if !t.twice {
+						l.judgeStatus(t, out)
+					}
+				}
+			}),
+		},
+		{
+			ID:           "rule.task-times",
+			Title:        "the times of a task are written as they should be, and fit each other",
+			Requirements: []string{createdAt, lastUpdatedAt},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				for _, t := range l.tasks {
+					if !t.twice {
+						l.judgeTimes(t, out)
+					}
+				}
+			}),
+		},
+		{
+			ID:           "rule.task-asked-for",
+			Title:        "what tasks/get and status notifications say of a task",
+			Requirements: []string{failedMessage, retained, notificationComplete, notificationRelated, noRelatedTask, relatedIgnored},
+			Start:        atEnd(judgeShown),
+		},
+	}
+}
+
+// judgeStatus looks for what follows a terminal status. What follows cancelled
+// is the matter of the rule on tasks/cancel.
+func (l *ledger) judgeStatus(t *task, out *rules.Out) {
+	for i, v := range t.sights {
+		if i > 0 && known(v.status) && v.status != t.sights[i-1].status {
+			out.Subject(transitions)
+		}
+	}
+	end := t.over()
+	if end == nil || end.status == cancelled {
+		return
+	}
+	for _, v := range t.sights {
+		if v == end || !known(v.status) || !l.after(end.event, v) {
+			continue
+		}
+		d := verdict.Deviation{
+			Permitted: end.status + ", or that the task is not there any more",
+			Seen:      v.status + " after " + end.status,
+			At:        rules.At(end.event, v.event),
+		}
+		switch {
+		case v.status == end.status:
+			out.Subject(terminalIsFinal)
+		case terminal(v.status):
+			d.Requirement, d.Summary = terminalIsFinal, "A task changes from one terminal status to another."
+			out.Found(d)
+			out.Elsewhere(transitions)
+			return
+		default:
+			d.Requirement, d.Summary = transitions, "A task goes on after a terminal status."
+			out.Found(d)
+			out.Elsewhere(terminalIsFinal)
+			return
+		}
+	}
+}
+
+// judgeTimes compares the times of a task. That a text is no time at all is
+// the matter of its shape.
+func (l *ledger) judgeTimes(t *task, out *rules.Out) {
+	var first, last *sight
+	for _, v := range t.sights {
+		created, okCreated := l.judgeTime(v, "/createdAt", createdAt, out)
+		updated, okUpdated := l.judgeTime(v, "/lastUpdatedAt", lastUpdatedAt, out)
+		d := verdict.Deviation{At: rules.At(v.event), Weight: verdict.AtMostWarning}
+		if okCreated && first != nil {
+			if before, ok := timeOf(first, "/createdAt"); ok && !before.Equal(created) {
+				d.Requirement, d.Summary, d.Permitted = createdAt, "The time at which a task was created changes.", before.Format(time.RFC3339Nano)
+				d.Seen, d.At = created.Format(time.RFC3339Nano), rules.At(first.event, v.event)
+				out.Found(d)
+			}
+		}
+		if okUpdated && okCreated && updated.Add(time.Second).Before(created) { // they may be rounded differently
+			d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "A task was last updated before it was created.", "a time not before createdAt"
+			d.Seen, d.At = rules.Excerpt(v.object), rules.At(v.event)
+			out.Found(d)
+		}
+		if okUpdated && last != nil && l.after(last.event, v) {
+			if before, ok := timeOf(last, "/lastUpdatedAt"); ok && updated.Before(before) {
+				d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The time of a task's last update goes back.", "a time not before "+before.Format(time.RFC3339Nano)
+				d.Seen, d.At = updated.Format(time.RFC3339Nano), rules.At(last.event, v.event)
+				out.Found(d)
+			}
+		}
+		if okCreated && first == nil {
+			first = v
+		}
+		if okUpdated {
+			last = v
+		}
+	}
+}
+
+// judgeTime reads one time of a task and tells whether it could be read.
+func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Out) (time.Time, bool) {
+	text, isTime := wire.Text(wire.At(v.object, pointer))
+	if !isTime {
+		return time.Time{}, false
+	}
+	at, ok := timeOf(v, pointer)
+	if !ok && looksLikeDate(text) {
+		out.Found(verdict.Deviation{
+			Requirement: requirement,
+			Summary:     "A time of a task is written in ISO 8601, but not as RFC 3339 has it.",
+			Permitted:   "a time such as 2025-11-25T10:30:00Z",
+			Seen:        rules.Excerpt(wire.Quote(text)),
+			At:          rules.At(v.event),
+			Weight:      verdict.AtMostWarning,
+		})
+	} else if ok {
+		out.Subject(requirement)
+	}
+	return at, ok
+}
+
+// timeOf reads a time as RFC 3339 has it, which permits small letters and a
+// space in the middle.
+func timeOf(v *sight, pointer string) (time.Time, bool) {
+	text, _ := wire.Text(wire.At(v.object, pointer))
+	text = strings.ToUpper(text)
+	if len(text) > 10 && (text[10] == ' ' || text[10] == '_') {
+		text = text[:10] + "T" + text[11:]
+	}
+	text = strings.Replace(text, ":60", ":59", 1) // a leap second
+	at, err := time.Parse(time.RFC3339Nano, text)
+	return at, err == nil
+}
+
+// looksLikeDate tells whether a text is a common form of ISO 8601, such as one
+// without an offset; what is no date at all is judged with its shape.
+func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
+
+var plainDate = regexp.MustCompile(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)
+
+func judgeShown(l *ledger, out *rules.Out) {
+	for _, q := range l.answered {
+		l.judgeNoRelated(q, out)
+		l.judgeRelatedIgnored(q, out)
+		if q.method == spec.MethodTasksGet {
+			l.judgeRetained(q, out)
+			judgeFailedMessage(q, out)
+		}
+	}
+	for _, n := range l.notes {
+		if n.message.Method == spec.MethodTasksStatus {
+			l.judgeNotification(n, out)
+		}
+	}
+}
+
+func (l *ledger) judgeNoRelated(q *query, out *rules.Out) {
+	if q.method == spec.MethodTasksResult || !q.succeeded() {
+		return
+	}
+	if wire.At(q.reply.Result(), related) == nil {
+		out.Subject(noRelatedTask)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: noRelatedTask,
+		Summary:     "An answer that names its task has related-task, too.",
+		Permitted:   "no related-task in the answers to tasks/get, tasks/list and tasks/cancel",
+		Seen:        rules.Excerpt(q.reply.Raw),
+		At:          q.at(),
+	})
+}
+
+// judgeRelatedIgnored looks at requests that name one task and relate to another.
+func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Out) {
+	other, ok := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
+	if !ok || !q.named || other == q.id || l.byID[q.id] == nil || !q.succeeded() {
+		return
+	}
+	got, ok := wire.Text(wire.At(q.reply.Result(), "/taskId"))
+	if q.method == spec.MethodTasksResult {
+		got, ok = wire.Text(wire.At(q.reply.Result(), relatedTask))
+	}
+	switch {
+	case ok && got == q.id:
+		out.Subject(relatedIgnored)
+	case ok && got == other:
+		out.Found(verdict.Deviation{
+			Requirement: relatedIgnored,
+			Summary:     "A request is taken to be about the task in its metadata instead of the one that it names.",
+			Permitted:   "the task that taskId names",
+			Seen:        rules.Excerpt(q.reply.Raw),
+			At:          q.at(),
+		})
+	}
+}
+
+// judgeRetained looks for tasks that are gone before their time. Where the
+// events have no times, none is known to be over.
+func (l *ledger) judgeRetained(q *query, out *rules.Out) {
+	t := l.byID[q.id]
+	if !q.named || t == nil || t.call == nil || t.twice || wire.At(q.asked.Message.Params(), related) != nil || q.asked.Event.Seq < t.call.event.Seq {
+		return
+	}
+	elapsed := q.event.At - t.call.asked.Event.At
+	ttl, limited := wire.Integer(wire.At(t.sights[0].object, "/ttl"))
+	kept := !limited || elapsed > 0 && elapsed.Milliseconds() < ttl
+	switch code, _ := q.code(); {
+	case q.succeeded():
+		out.Subject(retained)
+	case spec.Code(code) != spec.CodeInvalidParams || !kept || l.wasCancelled(t):
+	case !limited && wire.At(t.sights[0].object, "/ttl").Kind() != 'n':
+	default:
+		out.Found(verdict.Deviation{
+			Requirement: retained,
+			Summary:     "A task is gone before its ttl is over.",
+			Permitted:   "the task, until " + string(wire.At(t.sights[0].object, "/ttl")) + " ms after its creation",
+			Seen:        rules.Excerpt(q.reply.Raw) + " after " + elapsed.Round(time.Millisecond).String(),
+			At:          rules.At(t.call.event, q.asked.Event, q.event),
+		})
+	}
+}
+
+func (l *ledger) wasCancelled(t *task) bool {
+	for _, v := range t.sights {
+		if v.status == cancelled {
+			return true
+		}
+	}
+	return l.cancelledBy(t) != nil
+}
+
+func judgeFailedMessage(q *query, out *rules.Out) {
+	status, _ := wire.Text(wire.At(q.reply.Result(), "/status"))
+	if !q.succeeded() || status != failed {
+		return
+	}
+	if text, _ := wire.Text(wire.At(q.reply.Result(), "/statusMessage")); strings.TrimSpace(text) != "" {
+		out.Subject(failedMessage)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: failedMessage,
+		Summary:     "A task has failed, and nothing says why.",
+		Permitted:   "a statusMessage",
+		Seen:        rules.Excerpt(q.reply.Raw),
+		At:          q.at(),
+	})
+}
+
+// judgeNotification judges a status notification whose shape is right.
+func (l *ledger) judgeNotification(n *note, out *rules.Out) {
+	if wire.At(n.message.Params(), related) != nil {
+		out.Found(verdict.Deviation{
+			Requirement: notificationRelated,
+			Summary:     "A status notification has related-task.",
+			Permitted:   "no related-task, as the task is named already",
+			Seen:        rules.Excerpt(n.message.Raw),
+			At:          rules.At(n.event),
+		})
+	} else {
+		out.Subject(notificationRelated)
+	}
+	id, ok := wire.Text(wire.At(n.message.Params(), "/taskId"))
+	if !ok || !l.s.ServerDeclared("tasks") {
+		return
+	}
+	for _, v := range l.byID[id].sights {
+		if v.query != nil || l.byID[id].call != nil {
+			out.Subject(notificationComplete)
+			return
+		}
+	}
+	out.Found(verdict.Deviation{
+		Requirement: notificationComplete,
+		Summary:     "A status notification is about a task that the client knows nothing of.",
+		Permitted:   "notifications about tasks of this client",
+		Seen:        "the id " + rules.Excerpt(wire.Quote(id)),
+		At:          rules.At(n.event),
+		Weight:      verdict.AtMostWarning,
+	})
+}
