@@ -23,5 +23,5 @@ func Rules() []rules.Rule {
 		messageShape(),
 		toolDefinitions(), structuredContent(), toolErrors(),
 		promptResources(), completionCounts(), emptyResults(),
-	}, notifications())
+	}, notifications(), requests())
 }

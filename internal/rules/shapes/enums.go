@@ -1,0 +1,87 @@
+package shapes
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func whole(n int) *big.Rat { return new(big.Rat).SetInt64(int64(n)) }
+
+// enumeration judges the options of a text field.
+func (f *form) enumeration(name string, v jsontext.Value) {
+	f.options(name, v)
+	names := wire.At(v, "/enumNames")
+	if names == nil {
+		return
+	}
+	if n, m := len(wire.Elements(names)), len(wire.Elements(wire.At(v, "/enum"))); n != m {
+		f.wrongForm(name, v, "enumNames as many as enum")
+		return
+	}
+	f.found(legacyNames, "An enumeration names its options in the old way.", "oneOf with const and title", name, names, verdict.OnlyNote)
+}
+
+// choices judges the options of a field that takes several. Wrong ones are told
+// by the shape of the message.
+func (f *form) choices(items jsontext.Value) {
+	if has(items, "enum") && areTexts(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
+		f.out.Subject(enumForms11)
+	}
+}
+
+// options judges the forms that an enumeration may have: enum, or, where the
+// revision has it, oneOf.
+func (f *form) options(name string, v jsontext.Value) {
+	permitted := "enum with strings, and enumNames beside it"
+	modern := f.s.Revision().AtLeast(spec.V20251125)
+	if modern {
+		permitted = "enum with strings, or oneOf with const and title"
+	}
+	enum, options := wire.At(v, "/enum"), wire.At(v, "/oneOf")
+	switch {
+	case enum == nil && options == nil && !has(v, "anyOf"):
+		return
+	case has(v, "anyOf"), options != nil && !modern, options != nil && !areTitled(options),
+		enum != nil && !areTexts(enum, modern):
+		f.wrongForm(name, v, permitted)
+		return
+	}
+	for _, id := range []string{enumForms06, enumForms11} {
+		f.out.Subject(id)
+	}
+	if modern && !has(v, "enumNames") {
+		f.out.Subject(legacyNames)
+	}
+}
+
+// wrongForm tells it under the requirement that the revision has.
+func (f *form) wrongForm(name string, v jsontext.Value, permitted string) {
+	for _, id := range []string{enumForms06, enumForms11} {
+		f.found(id, "An enumeration has a form that the revision does not have.", permitted, name, v, verdict.Full)
+	}
+}
+
+// areTexts tells whether a list holds strings only. What is no list is no
+// JSON Schema either, and told as such where the revision asks for one.
+func areTexts(v jsontext.Value, modern bool) bool {
+	if v.Kind() != '[' {
+		return modern
+	}
+	return !slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { return e.Kind() != '"' })
+}
+
+// areTitled tells whether a list holds options with const and title.
+func areTitled(v jsontext.Value) bool {
+	if v.Kind() != '[' {
+		return true // told as no JSON Schema
+	}
+	return !slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool {
+		return wire.At(e, "/const").Kind() != '"' || wire.At(e, "/title").Kind() != '"'
+	})
+}

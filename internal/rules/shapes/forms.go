@@ -1,0 +1,297 @@
+package shapes
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	messageExplains   = "elicitation.message.explains"
+	requiredKnown     = "elicitation.form.required-known"
+	satisfiable       = "elicitation.form.satisfiable"
+	defaultsFit       = "elicitation.form.defaults-fit"
+	defaultsEarly     = "elicitation.form.defaults-2025-06-18"
+	noAdvanced        = "elicitation.form.no-advanced-keywords"
+	enumForms06       = "elicitation.form.enum-forms-2025-06-18"
+	enumForms11       = "elicitation.form.enum-forms-2025-11-25"
+	legacyNames       = "elicitation.form.legacy-enum-names"
+	definitionsValid  = "sampling.tools.definitions-valid"
+	listsElicitations = "elicitation.required-error.lists-elicitations-2025-11-25"
+)
+
+func requests() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.elicitation-message",
+			Title:        "an elicitation says why",
+			Requirements: []string{messageExplains},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): explains}}),
+		},
+		{
+			ID:           "rule.requested-schema",
+			Title:        "forms can be filled in, and use what forms have",
+			Requirements: []string{requiredKnown, satisfiable, defaultsFit, defaultsEarly, noAdvanced, enumForms06, enumForms11, legacyNames},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): requestedSchema}}),
+		},
+		{
+			ID:           "rule.required-elicitations",
+			Title:        "an error that demands elicitations lists some",
+			Requirements: []string{listsElicitations},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ErrorTo(""): listsSome}}),
+		},
+		{
+			ID:           "rule.sampling-tools",
+			Title:        "tools offered in sampling have names of their own",
+			Requirements: []string{definitionsValid},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): uniqueTools}}),
+		},
+	}
+}
+
+func explains(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	message, ok := wire.Text(wire.At(h.Message.Params(), "/message"))
+	switch {
+	case !ok || !since(s, spec.V20250618):
+	case strings.TrimSpace(message) != "":
+		out.Subject(messageExplains)
+	default:
+		out.Found(verdict.Deviation{
+			Requirement: messageExplains,
+			Summary:     "The message of an elicitation is empty.",
+			Permitted:   "a text that says why the input is needed",
+			Seen:        "message " + rules.Excerpt(wire.At(h.Message.Params(), "/message")),
+			At:          rules.At(h.Event),
+		})
+	}
+}
+
+func listsSome(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	code, ok := h.Message.ErrorCode()
+	if !ok || spec.Code(code) != spec.CodeURLElicitation || !since(s, spec.V20251125) {
+		return
+	}
+	list := wire.At(h.Message.Member("error"), "/data/elicitations")
+	if list.Kind() != '[' {
+		return // told by the shape of the message
+	}
+	if len(wire.Elements(list)) > 0 {
+		out.Subject(listsElicitations)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: listsElicitations,
+		Summary:     "The error -32042 lists no elicitation.",
+		Permitted:   "the elicitations that have to come first, at least one",
+		Seen:        rules.Excerpt(h.Message.Member("error")),
+		At:          rules.At(h.Asked.Event, h.Event),
+	})
+}
+
+func uniqueTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	tools := wire.Elements(wire.At(h.Message.Params(), "/tools"))
+	if !since(s, spec.V20251125) || len(tools) == 0 {
+		return
+	}
+	names := map[string]bool{}
+	for _, tool := range tools {
+		name, ok := wire.Text(wire.At(tool, "/name"))
+		if ok && names[name] {
+			out.Found(verdict.Deviation{
+				Requirement: definitionsValid,
+				Summary:     "Two tools in a sampling request have the same name.",
+				Permitted:   "a name of its own for each tool",
+				Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
+				At:          rules.At(h.Event),
+			})
+			return
+		}
+		names[name] = true
+	}
+	out.Subject(definitionsValid)
+}
+
+// form is the schema of an elicitation by form that is being judged.
+type form struct {
+	s      *rules.Session
+	out    *rules.Out
+	at     []int
+	fields map[string]jsontext.Value
+}
+
+func requestedSchema(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	requested := wire.At(h.Message.Params(), "/requestedSchema")
+	if !since(s, spec.V20250618) || text(h.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
+		return
+	}
+	f := &form{s: s, out: out, at: rules.At(h.Event)}
+	names, fields := wire.Members(wire.At(requested, "/properties"))
+	f.fields = fields
+	f.required(requested)
+	f.root(requested)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		f.field(name, fields[name])
+	}
+}
+
+// found tells what is amiss with a field, or with the schema where the name is
+// empty.
+func (f *form) found(requirement, summary, permitted, name string, seen jsontext.Value, w verdict.Weight) {
+	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(seen), At: f.at, Weight: w}
+	if name != "" {
+		d.Seen = "the field " + rules.Excerpt(wire.Quote(name)) + ": " + d.Seen
+	}
+	f.out.Found(d)
+}
+
+func (f *form) required(requested jsontext.Value) {
+	list := wire.At(requested, "/required")
+	if list.Kind() != '[' {
+		return
+	}
+	for _, v := range wire.Elements(list) {
+		if name, ok := wire.Text(v); ok && f.fields[name] == nil {
+			f.found(requiredKnown, "A form requires a field that it does not have.", "names of properties", "", v, verdict.Full)
+			return
+		}
+	}
+	f.out.Subject(requiredKnown)
+}
+
+// advanced are keywords that change what a value may be and that forms do not
+// have. Annotations, and what a dialect does not know, are harmless. A pattern
+// stands on the page and not in the schema.
+var advanced = []string{
+	"$ref", "$dynamicRef", "$defs", "definitions", "allOf", "not", "if", "then", "else", "const", "multipleOf",
+	"exclusiveMinimum", "exclusiveMaximum", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames",
+	"minProperties", "maxProperties", "dependencies", "dependentRequired", "dependentSchemas",
+	"prefixItems", "additionalItems", "contains", "uniqueItems",
+}
+
+// rootOnly are those that fields are judged for by the forms of enumerations.
+var rootOnly = []string{"anyOf", "oneOf", "enum"}
+
+const advancedKeyword = "The requested schema uses a keyword that forms do not have."
+
+func (f *form) root(requested jsontext.Value) {
+	names, values := wire.Members(requested)
+	for _, name := range names {
+		switch {
+		case name == "additionalProperties" && values[name].Kind() == 'f':
+			f.found(noAdvanced, "The requested schema excludes further properties.", "$schema, type, properties and required", "", wire.Quote(name), verdict.OnlyNote)
+			return
+		case slices.Contains(advanced, name) || slices.Contains(rootOnly, name):
+			f.found(noAdvanced, advancedKeyword, "$schema, type, properties and required", "", wire.Quote(name), verdict.Full)
+			return
+		}
+	}
+	f.out.Subject(noAdvanced)
+}
+
+// field judges one field of a type that forms have; others are told by the
+// shape of the message.
+func (f *form) field(name string, v jsontext.Value) {
+	kind := text(v, "/type")
+	switch kind {
+	case "string":
+		f.enumeration(name, v)
+	case "number", "integer", "boolean":
+	case "array":
+		if !f.s.Revision().AtLeast(spec.V20251125) {
+			return
+		}
+		f.choices(wire.At(v, "/items"))
+	default:
+		return
+	}
+	f.keywords(name, kind, v)
+	f.bounds(name, v)
+	f.defaults(name, kind, v)
+}
+
+func (f *form) keywords(name, kind string, v jsontext.Value) {
+	names, _ := wire.Members(v)
+	for _, keyword := range names {
+		other := kind != "string" && slices.Contains(rootOnly, keyword)
+		if slices.Contains(advanced, keyword) || other {
+			f.found(noAdvanced, advancedKeyword, "what forms have for a field of type "+kind, name, wire.Quote(keyword), verdict.Full)
+			return
+		}
+	}
+}
+
+// bounds judges pairs that leave no value over.
+func (f *form) bounds(name string, v jsontext.Value) {
+	came := false
+	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
+		low, isLow := number(wire.At(v, "/"+pair[0]))
+		high, isHigh := number(wire.At(v, "/"+pair[1]))
+		if !isLow || !isHigh {
+			continue
+		}
+		if low.Cmp(high) > 0 {
+			f.found(satisfiable, "The bounds of a field contradict each other.", pair[0]+" that is not above "+pair[1], name, v, verdict.Full)
+			return
+		}
+		came = true
+	}
+	if least, ok := number(wire.At(v, "/minItems")); ok {
+		n := len(wire.Elements(wire.At(v, "/items/enum"))) + len(wire.Elements(wire.At(v, "/items/anyOf")))
+		if n > 0 && least.Cmp(whole(n)) > 0 {
+			f.found(satisfiable, "A field wants more choices than it has options.", "minItems that is not above the number of options", name, v, verdict.Full)
+			return
+		}
+		came = came || n > 0
+	}
+	if came {
+		f.out.Subject(satisfiable)
+	}
+}
+
+// defaults judges a default by its field's schema. One of the wrong type is
+// told by the shape of the message, as far as the revision has defaults.
+func (f *form) defaults(name, kind string, v jsontext.Value) {
+	value := wire.At(v, "/default")
+	if value == nil {
+		return
+	}
+	early := !f.s.Revision().AtLeast(spec.V20251125)
+	if early && kind == "boolean" {
+		f.out.Subject(defaultsEarly)
+	}
+	if !fits(value, kind) && (!early || kind == "boolean") {
+		return
+	}
+	if len(schema.For(f.s.Revision()).Structured(v, value)) > 0 {
+		f.found(defaultsFit, "A default does not fit its own field.", "a value that the field would take", name, v, verdict.Full)
+		return
+	}
+	f.out.Subject(defaultsFit)
+	if early && kind != "boolean" {
+		f.found(defaultsEarly, "A field has a default of a type that gets none before 2025-11-25.", "defaults of booleans", name, v, verdict.Full)
+	}
+}
+
+// fits tells whether a value is of the JSON type that a field has.
+func fits(v jsontext.Value, kind string) bool {
+	switch v.Kind() {
+	case '"':
+		return kind == "string"
+	case '0':
+		return kind == "number" || kind == "integer"
+	case 't', 'f':
+		return kind == "boolean"
+	case '[':
+		return kind == "array"
+	default:
+		return false
+	}
+}
