@@ -116,7 +116,7 @@ func parameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.
 			return // who knows what it comes to
 		}
 	}
-	if properties, _ := wire.Members(wire.At(v, "/properties")); v.Kind() != '{' || len(properties) > 0 {
+	if properties, _ := wire.Members(wire.At(v, "/properties")); text(v, "/type") != "object" || len(properties) > 0 {
 		return
 	}
 	if wire.At(v, "/additionalProperties").Kind() == 'f' {

@@ -1,0 +1,155 @@
+package shapes_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// tool is a list of one tool.
+func tool(members string) string { return `{"tools":[{` + members + `}]}` }
+
+func TestTools(t *testing.T) {
+	named := func(name string) string {
+		return tool(`"name":"` + name + `","inputSchema":{"type":"object","properties":{"a":{}}}`)
+	}
+	schema := func(input string) string { return tool(`"name":"a","inputSchema":` + input) }
+	output := func(output string) string {
+		return tool(`"name":"a","inputSchema":{"type":"object","additionalProperties":false},"outputSchema":` + output)
+	}
+	run(t, []scene{
+		{name: "a tool", revision: r11, asked: list, message: named("a_b-C.9"), kept: "tools.list.result-schema tools.name.length tools.name.charset tools.input-schema.object-not-null base.json-schema-valid base.json-schema-recommended-dialect"},
+		{name: "no name", revision: r11, asked: list, message: tool(`"inputSchema":{"type":"object","properties":{"a":{}}}`), want: "tools.list.result-schema broken"},
+		{name: "an empty name", revision: r11, asked: list, message: named(""), want: "tools.name.length warning"},
+		{name: "the longest name", revision: r11, asked: list, message: named(strings.Repeat("a", 128)), kept: "tools.name.length"},
+		{name: "a longer name", revision: r11, asked: list, message: named(strings.Repeat("a", 129)), want: "tools.name.length warning"},
+		{name: "a space", revision: r11, asked: list, message: named("a b"), want: "tools.name.charset warning"},
+		{name: "a slash", revision: r11, asked: list, message: named("a/b"), want: "tools.name.charset warning"},
+		{name: "a line break", revision: r11, asked: list, message: named(`a\n`), want: "tools.name.charset warning"},
+		{name: "a space before there was a rule", revision: r06, asked: list, message: named("a b")},
+		{name: "hints", revision: r03, asked: list, message: tool(`"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":false}`), kept: "tools.annotations.dependent-hints"},
+		{name: "contradictory hints", revision: r03, asked: list, message: tool(`"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"destructiveHint":true}`), want: "tools.annotations.dependent-hints note"},
+		{name: "a hint that is text", revision: r03, asked: list, message: tool(`"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}`), want: "tools.list.result-schema broken"},
+		{name: "hints in 2024-11-05", revision: r24, asked: list, message: tool(`"name":"a","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}`)},
+
+		{name: "no schema", revision: r11, asked: list, message: tool(`"name":"a"`), want: "tools.input-schema.object-not-null broken"},
+		{name: "no schema in 2025-06-18", revision: r06, asked: list, message: tool(`"name":"a"`), want: "tools.list.result-schema broken"},
+		{name: "null", revision: r11, asked: list, message: schema(`null`), want: "tools.input-schema.object-not-null broken"},
+		{name: "no type", revision: r11, asked: list, message: schema(`{}`), want: "tools.input-schema.object-not-null broken"},
+		{name: "a schema of a string", revision: r11, asked: list, message: schema(`{"type":"string"}`), want: "tools.input-schema.object-not-null broken"},
+		{name: "a schema of a list of types", revision: r11, asked: list, message: schema(`{"type":["object"],"properties":{"a":{}}}`), want: "tools.input-schema.object-not-null broken"},
+		{name: "a property that is true", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":true}}`), want: "tools.list.result-schema broken"},
+		{name: "a type of nobody", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "base.json-schema-valid broken"},
+		{name: "the same in 2025-03-26", revision: r03, asked: list, message: schema(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "tools.input-schema.is-json-schema-2024-11-05 warning"},
+		{name: "draft-04 without a word", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`), want: "base.json-schema-valid broken"},
+		{name: "draft-04 by name", revision: r11, asked: list, message: schema(`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`), want: "base.json-schema-recommended-dialect note", kept: "base.json-schema-valid"},
+		{name: "an unknown dialect", revision: r11, asked: list, message: schema(`{"$schema":"https://example.com/schema","type":"object","properties":{"a":{"type":"text"}}}`), want: "base.json-schema-recommended-dialect note"},
+		{name: "required as a word", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":{}},"required":"a"}`), want: "tools.list.result-schema broken"},
+		{name: "no parameters", revision: r11, asked: list, message: schema(`{"type":"object","additionalProperties":false}`), kept: "tools.input-schema.no-parameters-form"},
+		{name: "no parameters and any", revision: r11, asked: list, message: schema(`{"type":"object"}`), want: "tools.input-schema.no-parameters-form note"},
+		{name: "who knows", revision: r11, asked: list, message: schema(`{"type":"object","allOf":[{}]}`)},
+
+		{name: "an output schema", revision: r06, asked: list, message: output(`{"type":"object"}`), kept: "tools.output-schema.root-object-2025-06-18 tools.output-schema.valid"},
+		{name: "an output schema of a list", revision: r06, asked: list, message: output(`{"type":"array"}`), want: "tools.output-schema.root-object-2025-06-18 broken"},
+		{name: "an output schema without a type", revision: r11, asked: list, message: output(`{"properties":{}}`), want: "tools.output-schema.root-object-2025-06-18 broken"},
+		{name: "an output schema that is none", revision: r06, asked: list, message: output(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "tools.output-schema.valid warning"},
+		{name: "the same in 2025-11-25", revision: r11, asked: list, message: output(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "base.json-schema-valid broken"},
+		{name: "an output schema before there was one", revision: r03, asked: list, message: output(`1`)},
+		{name: "task support of nobody", revision: r06, asked: list, message: tool(`"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}`)},
+	})
+}
+
+func TestStructuredContent(t *testing.T) {
+	const listed = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n" +
+		`< {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","additionalProperties":false},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}]}}` + "\n"
+	called := func(id int, result string) string {
+		return fmt.Sprintf("> {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n< {\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}\n", id, id, result)
+	}
+	const changed = `< {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"
+	const sound = `{"content":[{"type":"text","text":"Hello"},{"type":"text","text":" {\"n\" : 1.0}"}],"structuredContent":{"n":1}}`
+	const present, conforms, copied = "tools.structured.present", "tools.structured.conforms", "tools.structured.text-copy"
+	run(t, []scene{
+		{name: "as promised", revision: r06, message: listed + called(2, sound), kept: present + " " + conforms + " " + copied + " tools.structured.object-only-2025-06-18"},
+		{name: "nothing", revision: r11, message: listed + called(2, `{"content":[]}`), want: present + " broken"},
+		{name: "nothing in an error", revision: r11, message: listed + called(2, `{"content":[{"type":"text","text":"no"}],"isError":true}`), kept: "tools.call.execution-error-explains"},
+		{name: "nothing after a change", revision: r11, message: listed + changed + called(2, `{"content":[]}`)},
+		{name: "nothing in 2025-03-26", revision: r03, message: listed + called(2, `{"content":[]}`)},
+		{name: "something else", revision: r11, message: listed + called(2, `{"content":[{"type":"text","text":"{\"n\":\"1\"}"}],"structuredContent":{"n":"1"}}`), want: conforms + " broken"},
+		{name: "a list", revision: r11, message: listed + called(2, `{"content":[],"structuredContent":[1]}`), want: "tools.structured.object-only-2025-06-18 broken"},
+		{name: "no copy", revision: r11, message: listed + called(2, `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`), want: copied + " warning"},
+		{name: "a copy of something else", revision: r11, message: listed + called(2, `{"content":[{"type":"text","text":"{\"n\":2}"}],"structuredContent":{"n":1}}`), want: copied + " warning"},
+		{name: "unpromised", revision: r11, message: called(2, sound), kept: copied},
+		{name: "unpromised, without a copy", revision: r11, message: called(2, `{"content":[],"structuredContent":{"n":1}}`), want: copied + " warning"},
+		{name: "an error without a word", revision: r11, message: called(2, `{"content":[],"isError":true}`), want: "tools.call.execution-error-explains warning"},
+		{name: "an error with a blank", revision: r11, message: called(2, `{"content":[{"type":"text","text":" "}],"isError":true}`), want: "tools.call.execution-error-explains warning"},
+		{name: "an error in 2025-06-18", revision: r06, message: called(2, `{"content":[],"isError":true}`)},
+		{name: "an error with an image", revision: r11, message: called(2, `{"content":[{"type":"image","data":"aGk=","mimeType":"image/png"}],"isError":true}`), kept: "tools.call.execution-error-explains"},
+		{name: "a task", revision: r11, message: listed + "> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"task\":{}}}\n" + `< {"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"1","status":"working","createdAt":"2025-01-01T00:00:00Z","lastUpdatedAt":"2025-01-01T00:00:00Z","ttl":null}}}`},
+	})
+}
+
+func TestOffers(t *testing.T) {
+	listed := func(uri string) string { return `{"resources":[{"uri":"` + uri + `","name":"n"}]}` }
+	complete := func(members string) string { return `{"completion":{` + members + `}}` }
+	many := func(n int) string { return `"values":["` + strings.Repeat(`a","`, n-1) + `a"]` }
+	run(t, []scene{
+		{name: "a resource", revision: r06, asked: resources, message: listed("app+x://a/%20b?c#d"), kept: "resources.list.result-schema resources.uri.valid resources.uri.custom-scheme-rfc3986"},
+		{name: "a path", revision: r06, asked: resources, message: listed("/a/b"), want: "resources.uri.valid warning"},
+		{name: "a path with a colon", revision: r06, asked: resources, message: listed("a/b:c"), want: "resources.uri.valid warning"},
+		{name: "a space", revision: r06, asked: resources, message: listed("file:///a b"), want: "resources.uri.valid warning"},
+		{name: "an underscore", revision: r06, asked: resources, message: listed("my_app://a"), want: "resources.uri.custom-scheme-rfc3986 broken"},
+		{name: "an underscore in 2025-03-26", revision: r03, asked: resources, message: listed("my_app://a"), want: "resources.uri.valid warning"},
+		{name: "an international one", revision: r06, asked: resources, message: listed("file:///é"), kept: "resources.uri.valid"},
+		{name: "no name", revision: r24, asked: resources, message: `{"resources":[{"uri":"a:b"}]}`, want: "resources.list.result-schema broken"},
+		{name: "a MIME type", revision: r24, asked: resources, message: `{"resources":[{"uri":"a:b","name":"n","mimeType":"markdown"}]}`, want: "content.mime-type.syntax warning"},
+		{name: "a directory", revision: r24, asked: resources, message: `{"resources":[{"uri":"a:b","name":"n","mimeType":"inode/directory"}]}`, kept: "content.mime-type.syntax"},
+		{name: "a template", revision: r24, asked: templates, message: `{"resourceTemplates":[{"uriTemplate":"a://{+b}/{c*}{?d,e:3}","name":"n"}]}`, kept: "resources.templates.result-schema resources.templates.uri-template-valid"},
+		{name: "a template of other braces", revision: r24, asked: templates, message: `{"resourceTemplates":[{"uriTemplate":"a://{b","name":"n"}]}`, want: "resources.templates.uri-template-valid warning"},
+		{name: "no templates", revision: r24, asked: templates, message: `{"templates":[]}`, want: "resources.templates.result-schema broken"},
+		{name: "a text", revision: r24, asked: read, message: `{"contents":[{"uri":"a:b","text":"a"},{"uri":"a:c","blob":"aGk="}]}`, kept: "resources.read.result-schema resources.read.text-or-blob resources.read.blob-base64 resources.uri.valid"},
+		{name: "neither", revision: r24, asked: read, message: `{"contents":[{"uri":"a:b"}]}`, want: "resources.read.result-schema broken"},
+		{name: "both", revision: r24, asked: read, message: `{"contents":[{"uri":"a:b","text":"","blob":""}]}`, want: "resources.read.text-or-blob warning"},
+		{name: "a blob that is none", revision: r24, asked: read, message: `{"contents":[{"uri":"a:b","blob":"a-b_"}]}`, want: "resources.read.blob-base64 broken"},
+		{name: "a read of a path", revision: r24, asked: read, message: `{"contents":[{"uri":"b","text":""}]}`, want: "resources.uri.valid warning"},
+		{name: "an update", revision: r24, message: `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}`, kept: "resources.updated.schema resources.uri.valid"},
+		{name: "an update of nothing", revision: r24, message: `{"jsonrpc":"2.0","method":"notifications/resources/updated"}`, want: "resources.updated.schema broken"},
+		{name: "prompts", revision: r24, asked: spec.MethodPromptsList, message: `{"prompts":[{"name":"a","arguments":[{"name":"b","required":true}]}]}`, kept: "prompts.list.result-schema"},
+		{name: "an argument without a name", revision: r24, asked: spec.MethodPromptsList, message: `{"prompts":[{"name":"a","arguments":[{}]}]}`, want: "prompts.list.result-schema broken"},
+		{name: "a prompt's role", revision: r24, asked: get, message: `{"messages":[{"role":"system","content":{"type":"text","text":"a"}}]}`, want: "prompts.get.result-schema broken"},
+		{name: "a resource in a prompt without a MIME type", revision: r24, asked: get, message: message(embedded(`"uri":"a:b","text":""`)), want: "content.prompt-embedded.mime-type-present broken"},
+
+		{name: "values", revision: r24, asked: spec.MethodComplete, message: complete(many(100) + `,"total":101,"hasMore":true`), kept: "completion.result-schema completion.values.max-100 completion.total.not-below-values completion.has-more.consistent"},
+		{name: "too many values", revision: r24, asked: spec.MethodComplete, message: complete(many(101)), want: "completion.values.max-100 warning"},
+		{name: "a total too low", revision: r24, asked: spec.MethodComplete, message: complete(many(2) + `,"total":1,"hasMore":true`), want: "completion.total.not-below-values warning"},
+		{name: "no more of more", revision: r24, asked: spec.MethodComplete, message: complete(many(2) + `,"total":3,"hasMore":false`), want: "completion.has-more.consistent warning"},
+		{name: "more of no more", revision: r24, asked: spec.MethodComplete, message: complete(many(2) + `,"total":2,"hasMore":true`), want: "completion.has-more.consistent warning"},
+		{name: "a total that is text", revision: r24, asked: spec.MethodComplete, message: complete(many(2) + `,"total":"1"`), want: "completion.result-schema broken"},
+
+		{name: "a level is set", revision: r24, asked: spec.MethodSetLevel, message: `{"_meta":{}}`, kept: "logging.set-level.empty-result"},
+		{name: "a level is set, told", revision: r24, asked: spec.MethodSetLevel, message: `{"level":"info"}`, want: "logging.set-level.empty-result warning"},
+		{name: "subscribed", revision: r24, asked: spec.MethodResourcesSubscribe, message: `{"ok":true}`, want: "resources.subscribe.confirmed warning"},
+		{name: "unsubscribed", revision: r24, asked: spec.MethodResourcesUnsubscribe, message: `{"ok":true}`, want: "resources.unsubscribe.confirmed warning"},
+	})
+}
+
+func TestNotifications(t *testing.T) {
+	told := func(method, params string) string {
+		return `{"jsonrpc":"2.0","method":"notifications/` + method + `","params":{` + params + `}}`
+	}
+	run(t, []scene{
+		{name: "a log message", revision: r24, message: told("message", `"level":"notice","data":null`), kept: "logging.message.schema"},
+		{name: "a level of another system", revision: r24, message: told("message", `"level":"warn","data":""`), want: "logging.message.schema broken"},
+		{name: "no data", revision: r24, message: told("message", `"level":"info","message":""`), want: "logging.message.schema broken"},
+		{name: "progress", revision: r03, message: told("progress", `"progressToken":1,"progress":0.5,"message":"half"`), kept: "progress.notification-schema progress.message-useful"},
+		{name: "progress as text", revision: r24, message: told("progress", `"progressToken":1,"progress":"50%"`), want: "progress.notification-schema broken"},
+		{name: "an empty message", revision: r03, message: told("progress", `"progressToken":1,"progress":1,"message":""`), want: "progress.message-useful warning"},
+		{name: "an empty message in 2024-11-05", revision: r24, message: told("progress", `"progressToken":1,"progress":1,"message":""`)},
+		{name: "a cancellation of something", revision: r11, message: told("cancelled", `"requestId":1`), kept: "cancellation.request-id-present"},
+		{name: "a cancellation of nothing", revision: r11, message: told("cancelled", ``), want: "cancellation.request-id-present broken"},
+		{name: "a cancellation of nothing in 2025-06-18", revision: r06, message: told("cancelled", ``)},
+		{name: "a notification of an extension", revision: r11, message: told("x", `"_meta":1`)},
+		{name: "params that are none", revision: r11, message: `{"jsonrpc":"2.0","method":"notifications/message","params":null}`, want: "base.jsonrpc-2-0 broken"},
+	})
+}
