@@ -185,11 +185,17 @@ func gone(ctx context.Context, t *suite.T, c *client.Conversation, summary strin
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !asks(ctx, c, from, c.Grace()) {
 		return err == nil
 	}
-	if err := c.Quiet(ctx); err == nil && c.Alive() {
+	switch err := c.Fence(ctx); {
+	case err == nil:
 		t.Kept(unavailableHandled)
 		return true
+	case errors.Is(err, client.ErrEnded):
+		return lost(t, c, from, "the server ended", summary)
+	case errors.Is(err, client.ErrUnanswered):
+		return lost(t, c, from, "the server answers nothing any more", summary)
+	default:
+		return false
 	}
-	return lost(t, c, from, "the server ended, or answers nothing any more", summary)
 }
 
 // callable calls each tool once as it should go, and returns what it gets when

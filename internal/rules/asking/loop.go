@@ -49,9 +49,7 @@ func loops() rules.Fold {
 			for i := range open {
 				if r := &open[i]; r.uses != nil && mentioned(messages, r.uses) {
 					replied(*r, messages, h, out)
-					if r.number > maxRounds {
-						tooMany(*r, h, out)
-					}
+					limited(*r, h, out)
 					r.uses, r.event = nil, h.Event // what comes back is the next round
 				}
 			}
@@ -100,14 +98,22 @@ func replied(r round, messages []said, h *rules.Heard, out *rules.Out) {
 	out.Subject(replyToStopReason)
 }
 
-func tooMany(r round, h *rules.Heard, out *rules.Out) {
-	out.Found(verdict.Deviation{
-		Requirement: iterationLimit,
-		Summary:     "A loop of tool uses has no limit.",
-		Permitted:   fmt.Sprintf("an end after some rounds; %d are taken for no limit", maxRounds),
-		Seen:        fmt.Sprintf("the request after round %d", r.number),
-		At:          rules.At(r.asked, r.event, h.Event),
-	})
+// limited judges how long a loop has become. Whoever allows no tools any more
+// has come to the limit.
+func limited(r round, h *rules.Heard, out *rules.Out) {
+	choice, _ := wire.Text(wire.At(h.Message.Params(), "/toolChoice/mode"))
+	switch {
+	case r.number > 1 && choice == "none":
+		out.Subject(iterationLimit)
+	case r.number > maxRounds:
+		out.Found(verdict.Deviation{
+			Requirement: iterationLimit,
+			Summary:     "A loop of tool uses has no limit.",
+			Permitted:   fmt.Sprintf("an end after some rounds; %d are taken for no limit", maxRounds),
+			Seen:        fmt.Sprintf("the request after round %d", r.number),
+			At:          rules.At(r.asked, r.event, h.Event),
+		})
+	}
 }
 
 // ended forgets the rounds that came after a request which now has its answer.
