@@ -80,7 +80,7 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 		return &Reply{Err: c.sendError(err)}
 	}
 	r := replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.awaitOwed(ctx, from, match)
+		return c.awaitOwed(ctx, from, frame, match)
 	})
 	r.Sent = c.sent(from, frame)
 	return r
@@ -93,10 +93,11 @@ func (c *Conversation) owe() (done func()) {
 	return func() { c.waiting.Add(-1) }
 }
 
-// awaitOwed is Await for an answer that is owed. A response with an id that
-// nobody sent is most likely that answer, come back with another id, when no
-// other is waited for: then the right one has only the grace left to come.
-func (c *Conversation) awaitOwed(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+// awaitOwed is Await for an answer that is owed to the frame. A response with
+// an id that nobody sent is most likely that answer, come back with another id,
+// when no other is waited for: then the right one has only the grace left to
+// come. So it is when the HTTP exchange that carried the frame is over.
+func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	var grace *time.Timer
@@ -109,7 +110,7 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, match func(*tran
 		if match(e) {
 			return true
 		}
-		if grace == nil && c.waiting.Load() == 1 && c.stray(e) {
+		if grace == nil && (c.waiting.Load() == 1 && c.stray(e) || c.fruitless(e, from, frame)) {
 			grace = time.AfterFunc(c.Grace(), func() { giveUp(ErrUnanswered) })
 		}
 		return false
