@@ -18,7 +18,7 @@ type Wrong struct {
 
 // WrongArguments returns arguments that break the tool's schema in one place
 // each: one that is required is left out, one is of another type, one is no
-// member of its enum. There is none of a sort for which the schema has no place.
+// member of its enum, one there is not. There is none of a sort for which the schema has no place.
 func (t Tool) WrongArguments() []Wrong {
 	right, err := t.Arguments()
 	if err != nil {
@@ -31,6 +31,11 @@ func (t Tool) WrongArguments() []Wrong {
 		out = append(out, Wrong{"a required argument is left out", less})
 	}
 	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
+	if string(wire.At(t.Raw, "/inputSchema/additionalProperties")) == "false" {
+		more := maps.Clone(right)
+		more["mcp-conform-extra"] = true
+		out = append(out, Wrong{"an argument is given that there is not", more})
+	}
 	sorts := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		for what, v := range damaged(properties[name]) {

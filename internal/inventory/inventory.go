@@ -93,7 +93,7 @@ func Empty() *Inventory { return &Inventory{Incomplete: map[string]string{}, pol
 func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory {
 	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, policy: policy}
 	if v.Declares("tools") {
-		v.walk(ctx, c, spec.MethodToolsList, "tools", func(item jsontext.Value) {
+		v.walk(ctx, c, spec.MethodToolsList, "tools", maxPages, func(item jsontext.Value) {
 			if name, ok := wire.Text(wire.At(item, "/name")); ok {
 				readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
 				v.Tools = append(v.Tools, Tool{name, readOnly, item})
@@ -101,11 +101,11 @@ func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory
 		})
 	}
 	if v.Declares("resources") {
-		v.walk(ctx, c, spec.MethodResourcesList, "resources", collect(&v.Resources, "/uri"))
-		v.walk(ctx, c, spec.MethodResourcesTemplates, "resourceTemplates", collect(&v.Templates, "/uriTemplate"))
+		v.walk(ctx, c, spec.MethodResourcesList, "resources", maxPages, collect(&v.Resources, "/uri"))
+		v.walk(ctx, c, spec.MethodResourcesTemplates, "resourceTemplates", maxPages, collect(&v.Templates, "/uriTemplate"))
 	}
 	if v.Declares("prompts") {
-		v.walk(ctx, c, spec.MethodPromptsList, "prompts", func(item jsontext.Value) {
+		v.walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages, func(item jsontext.Value) {
 			collect(&v.Prompts, "/name")(item)
 			v.PromptEntries = append(v.PromptEntries, promptsOf(item)...)
 			for _, a := range wire.Elements(wire.At(item, "/arguments")) {
@@ -133,10 +133,17 @@ const silentTime = 2 * time.Second
 
 var errSilent = errors.New("another list had no answer, so this one was not waited for any longer")
 
+// Walk goes through a list in conversation c, as Take does, to its end or for
+// as many pages as are given.
+func Walk(ctx context.Context, c *client.Conversation, method, member string, pages int) {
+	v := &Inventory{Incomplete: map[string]string{}}
+	v.walk(ctx, c, method, member, pages, func(jsontext.Value) {})
+}
+
 // walk goes through a list page by page. It does not follow an empty cursor, by
 // which many servers mean the end and then begin anew, nor one that came
 // before.
-func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, each func(jsontext.Value)) {
+func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, pages int, each func(jsontext.Value)) {
 	if v.silent {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, silentTime, errSilent)
@@ -160,7 +167,7 @@ func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, me
 		}
 		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
 		switch {
-		case items == maxItems || more && page == maxPages:
+		case items == maxItems || more && page == pages:
 			v.Incomplete[method] = "the list is very long, so the walk was ended"
 			return
 		case !more:

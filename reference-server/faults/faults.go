@@ -41,7 +41,8 @@ func All() []Fault { return all() }
 var all = sync.OnceValue(func() []Fault {
 	return slices.Concat(
 		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
-		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), legalVariations(),
+		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(),
+		resourcesFaults(), paginationFaults(),
 		shapeFaults(), legalShapes(), legalAskedShapes(),
 	)
 })

@@ -14,6 +14,7 @@ import (
 
 // Bounds on what is asked of a server.
 const (
+	maxPages    = 20              // of the list, when it is walked again
 	maxPrompts  = 10              // that are gotten in order
 	maxProvoked = 3               // that are gotten with wrong arguments
 	getTime     = 3 * time.Second // a request
@@ -62,6 +63,14 @@ func Cases() []suite.Case {
 			Run:      wrongArguments,
 		},
 		{
+			ID:       "prompts.changes",
+			Title:    "Walks through the list of prompts once more",
+			Provokes: []string{"prompts.list-changed."},
+			Needs:    []string{"prompts"},
+			Asks:     true,
+			Run:      walkAgain,
+		},
+		{
 			ID:       "prompts.undeclared",
 			Title:    "Lists and gets prompts where none are declared",
 			Provokes: []string{"prompts.capability.declared", "prompts.get.not-supported-error"},
@@ -75,6 +84,14 @@ func lists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Ask(ctx, spec.MethodPromptsList, map[string]any{})
 	c.Ask(ctx, spec.MethodPromptsList, nil)
+}
+
+// walkAgain shows whether the list has changed since stock was taken of it.
+func walkAgain(ctx context.Context, t *suite.T) {
+	if t.Inventory.Incomplete[spec.MethodPromptsList] != "" {
+		t.GiveUp("the list could not be walked to its end before")
+	}
+	inventory.Walk(ctx, t.Conversation(ctx), spec.MethodPromptsList, "prompts", maxPages)
 }
 
 // getter gets prompts one after the other, and no longer than is good.

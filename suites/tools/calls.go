@@ -7,9 +7,11 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // ready are tools that may be called, with the least arguments that they take.
@@ -45,15 +47,40 @@ func calls(ctx context.Context, t *suite.T) {
 	if bare >= 0 && !k.call(ctx, map[string]any{"name": tools[bare].Name}) {
 		return
 	}
+	var links []string
 	for i, r := range tools {
-		params := map[string]any{
+		reply, more := k.reply(ctx, map[string]any{
 			"name": r.Name, "arguments": r.arguments,
 			"_meta": map[string]any{"progressToken": "mcp-conform-call-" + strconv.Itoa(i)},
-		}
-		if !k.call(ctx, params) {
+		})
+		if !more {
 			return
 		}
+		links = append(links, resourceLinks(reply)...)
 	}
+	if !k.c.Server().Declares("resources") {
+		return
+	}
+	for _, uri := range links[:min(len(links), maxLinks)] {
+		k.c.TryFor(ctx, callTime, spec.MethodResourcesRead, map[string]any{"uri": uri})
+	}
+}
+
+// resourceLinks returns the URIs of the resources that the result of a tool
+// links to, and that a server reads for its clients.
+func resourceLinks(r *client.Reply) []string {
+	if !r.Succeeded() {
+		return nil
+	}
+	var out []string
+	for _, block := range wire.Elements(wire.At(r.Message.Result(), "/content")) {
+		kind, _ := wire.Text(wire.At(block, "/type"))
+		uri, ok := wire.Text(wire.At(block, "/uri"))
+		if kind == "resource_link" && ok && !strings.HasPrefix(strings.ToLower(uri), "http") {
+			out = append(out, uri)
+		}
+	}
+	return out
 }
 
 func unknown(ctx context.Context, t *suite.T) {

@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
 // Bounds on what is asked of a server.
 const (
+	maxPages    = 20              // of the list, when it is walked again
+	maxLinks    = 3               // to resources, that are read
 	maxTools    = 20              // that are called in order
 	maxProvoked = 5               // that are called with wrong arguments
 	callTime    = 3 * time.Second // a call
@@ -37,17 +40,6 @@ func Cases() []suite.Case {
 			Run:   lists,
 		},
 		{
-			ID:    "tools.calls",
-			Title: "Calls the tools that may be called, with the least arguments that they take and a progress token",
-			Provokes: []string{
-				"tools.capability.", "tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
-				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
-			},
-			Needs: []string{"tools"},
-			Asks:  true,
-			Run:   calls,
-		},
-		{
 			ID:       "tools.unknown",
 			Title:    "Calls a tool that does not exist, and one in other letter case than it is listed",
 			Provokes: []string{"tools.call.unknown-tool-error", "tools.call.unknown-tool-code", "tools.name.case-sensitive"},
@@ -64,6 +56,17 @@ func Cases() []suite.Case {
 			Run:      malformed,
 		},
 		{
+			ID:    "tools.calls",
+			Title: "Calls the tools that may be called, with the least arguments that they take and a progress token",
+			Provokes: []string{
+				"tools.capability.", "tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
+				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
+			},
+			Needs: []string{"tools"},
+			Asks:  true,
+			Run:   calls,
+		},
+		{
 			ID:    "tools.wrong-arguments",
 			Title: "Calls tools with arguments that break their schemas",
 			Provokes: []string{
@@ -73,6 +76,14 @@ func Cases() []suite.Case {
 			Needs: []string{"tools"},
 			Asks:  true,
 			Run:   wrongArguments,
+		},
+		{
+			ID:       "tools.changes",
+			Title:    "Walks through the list of tools once more",
+			Provokes: []string{"tools.list-changed."},
+			Needs:    []string{"tools"},
+			Asks:     true,
+			Run:      walkAgain,
 		},
 		{
 			ID:       "tools.undeclared",
@@ -88,6 +99,14 @@ func lists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Ask(ctx, spec.MethodToolsList, map[string]any{})
 	c.Ask(ctx, spec.MethodToolsList, nil)
+}
+
+// walkAgain shows whether the list has changed since stock was taken of it.
+func walkAgain(ctx context.Context, t *suite.T) {
+	if t.Inventory.Incomplete[spec.MethodToolsList] != "" {
+		t.GiveUp("the list could not be walked to its end before")
+	}
+	inventory.Walk(ctx, t.Conversation(ctx), spec.MethodToolsList, "tools", maxPages)
 }
 
 // undeclared calls a tool that can't exist: what an undeclared tool does
@@ -111,6 +130,11 @@ func newCaller(c *client.Conversation) caller { return caller{c, time.Now()} }
 
 // call calls a tool and tells whether others may be called after it.
 func (k caller) call(ctx context.Context, params map[string]any) bool {
-	k.c.TryFor(ctx, callTime, spec.MethodToolsCall, params)
-	return ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
+	_, more := k.reply(ctx, params)
+	return more
+}
+
+func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
+	r = k.c.TryFor(ctx, callTime, spec.MethodToolsCall, params)
+	return r, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
 }

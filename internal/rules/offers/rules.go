@@ -10,5 +10,5 @@ import (
 
 // Rules returns the rules of the package.
 func Rules() []rules.Rule {
-	return slices.Concat(resourceRules(), pageRules())
+	return slices.Concat(toolRules(), promptRules(), completionRules(), resourceRules(), pageRules())
 }

@@ -1,0 +1,149 @@
+package offers
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// named looks for names that occur twice. The same item on two pages is a
+// matter of pagination.
+func (f *feature) named() rules.Fold {
+	o := newOffer(f.list)
+	o.onPiece = func(_ *rules.Session, p piece, out *rules.Out) {
+		here := map[string]bool{}
+		for i, name := range p.names {
+			if wire.At(p.items[i], "/"+f.key) == nil {
+				continue
+			}
+			at := rules.At(p.event)
+			again := here[name]
+			here[name] = true
+			if !again && p.walk != nil {
+				if before := p.walk.items[name]; before != nil && string(before) != string(p.items[i]) {
+					again = true
+					at = rules.At(append(slices.Clone(p.walk.pages), p.event)...)
+				}
+			}
+			for _, id := range f.once {
+				if !again {
+					out.Subject(id)
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: id,
+					Summary:     "Two " + f.things + " have the same name.",
+					Permitted:   "a name of its own for each " + f.thing,
+					Seen:        rules.Excerpt(name) + " twice",
+					At:          at,
+				})
+			}
+		}
+	}
+	return rules.Fold{Hear: o.hears()}
+}
+
+// unasked judges at the end, for what is told before the answer to initialize
+// may turn out to be declared.
+func (f *feature) unasked() rules.Fold {
+	var told []*transcript.Event
+	alive := false
+	return rules.Fold{
+		Hear: rules.Hears{
+			rules.Notification(f.changed): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+				if s.Initialize != nil {
+					told = append(told, h.Event)
+				}
+			},
+			rules.ResultOf(""): func(s *rules.Session, h *rules.Heard, _ *rules.Out) { alive = alive || regular(s, h) },
+		},
+		End: func(s *rules.Session, out *rules.Out) {
+			if !s.Began() {
+				return
+			}
+			capability := f.capability + ".listChanged"
+			for _, id := range f.silent {
+				for _, e := range told {
+					if s.ServerDeclared(capability) {
+						out.Subject(id)
+						continue
+					}
+					out.Found(verdict.Deviation{
+						Requirement: id,
+						Summary:     "The server tells of a change to its list of " + f.things + ", which it did not declare to do.",
+						Permitted:   capability + ": true in the answer to initialize, or silence",
+						Seen:        rules.Excerpt(e.Raw),
+						At:          rules.At(s.Initialize.Event, e),
+					})
+				}
+				if alive && len(told) == 0 && !s.ServerDeclared(capability) {
+					out.Subject(id)
+				}
+			}
+		},
+	}
+}
+
+// change is a list that was found otherwise than before.
+type change struct{ before, after *walk }
+
+// changes compares each walk to the end with the one before. The word of a
+// change may come before the list shows it, or after.
+func (f *feature) changes() rules.Fold {
+	o := newOffer(f.list)
+	var last *walk
+	var seen []change
+	var told []int
+	o.onWhole = func(_ *rules.Session, w *walk, _ *rules.Out) {
+		if last != nil && w.begun > last.begun && !sameNames(last, w) {
+			seen = append(seen, change{last, w})
+		}
+		last = w
+	}
+	return rules.Fold{
+		Hear: together(o.hears(), rules.Hears{rules.Notification(f.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			told = append(told, h.Event.Seq)
+		}}),
+		End: func(s *rules.Session, out *rules.Out) {
+			if !s.ServerDeclared(f.capability + ".listChanged") {
+				return
+			}
+			for _, c := range seen {
+				if slices.ContainsFunc(told, func(seq int) bool { return seq > c.before.begun }) {
+					out.Subject(f.told)
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: f.told,
+					Summary:     "The list of " + f.things + " changes, and the server does not tell.",
+					Permitted:   f.changed + " for each change, which was declared",
+					Seen:        rules.Excerpt(difference(c.before, c.after)),
+					At:          rules.At(append(slices.Clone(c.before.pages), c.after.pages...)...),
+				})
+			}
+		},
+	}
+}
+
+func sameNames(a, b *walk) bool {
+	return len(a.items) == len(b.items) && difference(a, b) == ""
+}
+
+// difference names an item that is in one of the lists only.
+func difference(before, after *walk) string {
+	for _, name := range slices.Sorted(maps.Keys(after.items)) {
+		if before.items[name] == nil {
+			return name + " is new"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before.items)) {
+		if after.items[name] == nil {
+			return name + " is gone"
+		}
+	}
+	return ""
+}

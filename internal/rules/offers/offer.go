@@ -1,0 +1,193 @@
+package offers
+
+import (
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// list is one of the lists that a server can be asked for.
+type list struct {
+	capability string
+	method     string
+	member     string // of the result, an array
+	key        string // the member of an item that it is known by
+	changed    string // the notification
+}
+
+var (
+	toolList     = list{"tools", spec.MethodToolsList, "tools", "name", spec.MethodToolsChanged}
+	promptList   = list{"prompts", spec.MethodPromptsList, "prompts", "name", spec.MethodPromptsChanged}
+	templateList = list{"resources", spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate", spec.MethodResourcesChanged}
+)
+
+// piece is the part of a list that one result holds.
+type piece struct {
+	event *transcript.Event
+	items []jsontext.Value
+	names []string // one an item, empty where it has none
+	// walk is what of the list was gone through before; nil where that is not
+	// known, or where the list may have changed between.
+	walk *walk
+}
+
+// walk is a list as far as it was gone through, page by page.
+type walk struct {
+	begun   int // the position of its first request
+	pages   []*transcript.Event
+	items   map[string]jsontext.Value
+	cursors map[string]bool
+}
+
+// offer is what a list was heard to hold. What stands on a page is there; only
+// a walk to the end, in which no change was told of, says what is not there.
+type offer struct {
+	list
+	whole   *walk            // the last that came to the end; nil where the list may have changed since
+	walks   map[string]*walk // by the cursor that leads on
+	changes int              // the position of the last word of a change, -1 before one
+	seen    map[string]jsontext.Value
+	// onPiece is called before the piece is remembered, onWhole after the end
+	// of a walk; both may be nil.
+	onPiece func(s *rules.Session, p piece, out *rules.Out)
+	onWhole func(s *rules.Session, w *walk, out *rules.Out)
+}
+
+func newOffer(l list) *offer {
+	return &offer{list: l, walks: map[string]*walk{}, seen: map[string]jsontext.Value{}, changes: -1}
+}
+
+// hears returns what it takes to know the list.
+func (o *offer) hears() rules.Hears {
+	return rules.Hears{
+		rules.ResultOf(o.method): o.heard,
+		rules.Notification(o.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			o.forget(h.Event)
+			clear(o.seen)
+		},
+	}
+}
+
+// forget says that the list may have changed.
+func (o *offer) forget(e *transcript.Event) {
+	o.whole, o.changes = nil, e.Seq
+	clear(o.walks)
+}
+
+// book is all that is known of what the server offers.
+type book struct{ tools, prompts, templates *offer }
+
+func newBook() *book {
+	return &book{newOffer(toolList), newOffer(promptList), newOffer(templateList)}
+}
+
+// hears returns what it takes to keep the book, after what the rule itself has
+// to say of a message.
+func (b *book) hears(own rules.Hears) rules.Hears {
+	return together(own, b.tools.hears(), b.prompts.hears(), b.templates.hears(), rules.Hears{
+		rules.ResultOf(spec.MethodToolsCall): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			// What does more than read may well change what is offered.
+			if name, _ := wire.Text(wire.At(h.Asked.Message.Params(), "/name")); !failed(h.Message) && !readOnly(b.tools.seen[name]) {
+				b.tools.forget(h.Event)
+				b.prompts.forget(h.Event)
+				b.templates.forget(h.Event)
+			}
+		},
+	})
+}
+
+func readOnly(tool jsontext.Value) bool {
+	return string(wire.At(tool, "/annotations/readOnlyHint")) == "true"
+}
+
+// failed tells whether the result of a tool says that it failed.
+func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
+
+// lacks tells whether the item was known not to be in the list when the
+// request was sent, and still is.
+func (o *offer) lacks(name string, a *rules.Asked) bool {
+	return o.whole != nil && o.changes < a.Event.Seq && o.seen[name] == nil
+}
+
+func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !regular(s, h) {
+		return
+	}
+	result := h.Message.Result()
+	p := piece{event: h.Event, items: wire.Elements(wire.At(result, "/"+o.member))}
+	for _, item := range p.items {
+		name, _ := wire.Text(wire.At(item, "/"+o.key))
+		p.names = append(p.names, name)
+	}
+	p.walk = o.walked(h)
+	if o.onPiece != nil {
+		o.onPiece(s, p, out)
+	}
+	o.remember(o.seen, p)
+	if p.walk == nil {
+		return
+	}
+	p.walk.pages = append(p.walk.pages, h.Event)
+	o.remember(p.walk.items, p)
+	if next := wire.At(result, "/nextCursor"); next != nil {
+		o.lead(p.walk, next)
+		return
+	}
+	o.whole, o.seen = p.walk, maps.Clone(p.walk.items)
+	if o.onWhole != nil {
+		o.onWhole(s, p.walk, out)
+	}
+}
+
+// walked returns the walk that the result goes on with, or begins; nil where
+// it belongs to none that is undisturbed.
+func (o *offer) walked(h *rules.Heard) *walk {
+	cursor := wire.At(h.Asked.Message.Params(), "/cursor")
+	switch text, ok := wire.Text(cursor); {
+	case h.Asked.Event.Seq < o.changes:
+		return nil
+	case cursor == nil:
+		return &walk{begun: h.Asked.Event.Seq, items: map[string]jsontext.Value{}, cursors: map[string]bool{}}
+	case ok:
+		w := o.walks[text]
+		delete(o.walks, text)
+		return w
+	default:
+		return nil
+	}
+}
+
+// lead remembers by which cursor the walk goes on; one that came before leads
+// in a circle.
+func (o *offer) lead(w *walk, next jsontext.Value) {
+	if text, ok := wire.Text(next); ok && !w.cursors[text] {
+		w.cursors[text] = true
+		o.walks[text] = w
+	}
+}
+
+func (o *offer) remember(into map[string]jsontext.Value, p piece) {
+	for i, name := range p.names {
+		if wire.At(p.items[i], "/"+o.key) != nil {
+			into[name] = p.items[i]
+		}
+	}
+}
+
+// regular tells whether an answer shows how the server means it: the first one
+// to a request that was in order, in a conversation whose beginning was seen.
+func regular(s *rules.Session, h *rules.Heard) bool {
+	return s.Began() && h.Asked.Regular() && !h.Asked.Cancelled && h.Asked.Replies[0] == h.Message && !h.Event.Cut()
+}
+
+// declares tells whether the server declared the capability; spoiled where
+// what it declared can't be read.
+func declares(s *rules.Session, capability string) (yes, spoiled bool) {
+	yes = s.ServerDeclared(capability)
+	return yes, !yes && wire.At(s.ServerCapabilities, "/"+capability) != nil
+}

@@ -1,0 +1,124 @@
+package offers
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	toolValidates       = "tools.call.validates-inputs"
+	toolRejects         = "tools.call.invalid-arguments-rejected-2024-11-05"
+	toolInvalidIsResult = "tools.call.invalid-arguments-is-execution-error-2025-11-25"
+)
+
+// toolArguments judges calls of listed tools whose arguments break the schema.
+func toolArguments() rules.Fold {
+	b := newBook()
+	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		_, params := wire.Members(h.Asked.Message.Params())
+		name, _ := wire.Text(params["name"])
+		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
+		if !regular(s, h) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
+			return
+		}
+		if !fits(s.Revision(), input, arguments) && !saysUnknown("tool", name, h.Message) {
+			brokenArguments(s, input, arguments, h, out)
+		}
+	}
+	return rules.Fold{Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear})}
+}
+
+// brokenArguments has two sentences for a success: what nobody could take for
+// right was not validated; what could be converted was perhaps, and then it
+// should have been said.
+func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules.Heard, out *rules.Out) {
+	d := about(toolInvalidIsResult, h)
+	d.Permitted = "a result with isError true"
+	if !s.Revision().AtLeast(spec.V20251125) {
+		d.Permitted += ", or an error"
+	}
+	switch {
+	case h.Message.IsError():
+		out.Subject(toolValidates)
+		out.Subject(toolRejects)
+		d.Summary = "Arguments that break the tool's schema get an error, not a result with isError."
+		out.Found(d) // does not exist in the older revisions
+	case failed(h.Message):
+		out.Subject(toolValidates)
+		out.Subject(toolRejects)
+		out.Subject(toolInvalidIsResult)
+	case plainlyWrong(input, arguments):
+		d.Requirement, d.Summary = toolValidates, "A tool succeeds with arguments that break its schema."
+		out.Found(d)
+		out.Elsewhere(toolRejects)
+	case s.Revision().AtLeast(spec.V20251125):
+		d.Requirement, d.Summary = toolValidates, "A tool succeeds with arguments that break its schema, and that it may have converted or dropped."
+		d.Weight = verdict.AtMostWarning
+		out.Found(d)
+	default:
+		d.Requirement, d.Summary = toolRejects, "A tool succeeds with arguments that break its schema, and that it may have converted or dropped."
+		out.Found(d)
+	}
+}
+
+// plainlyWrong tells whether arguments break the schema where no conversion
+// helps: a required one is missing, has no default, or one can't be taken for
+// a value of its type, or for one of its enum.
+func plainlyWrong(input, arguments jsontext.Value) bool {
+	_, given := wire.Members(arguments)
+	_, properties := wire.Members(wire.At(input, "/properties"))
+	for _, r := range wire.Elements(wire.At(input, "/required")) {
+		name, ok := wire.Text(r)
+		if ok && given[name] == nil && wire.At(properties[name], "/default") == nil {
+			return true
+		}
+	}
+	for name, v := range given {
+		property := properties[name]
+		kind, _ := wire.Text(wire.At(property, "/type"))
+		if unlike(v, kind) || kind == "string" && outside(v, wire.At(property, "/enum")) {
+			return true
+		}
+	}
+	return false
+}
+
+// unlike tells whether nobody would convert v into a value of the type.
+func unlike(v jsontext.Value, kind string) bool {
+	text, isText := wire.Text(v)
+	composed := v.Kind() == '{' || v.Kind() == '['
+	switch kind {
+	case "string":
+		return composed
+	case "number", "integer":
+		_, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		return composed || isText && err != nil && strings.TrimSpace(text) != ""
+	case "boolean":
+		return composed
+	case "array":
+		return v.Kind() == '0' || v.Kind() == 't' || v.Kind() == 'f'
+	case "object":
+		return v.Kind() == '0' || v.Kind() == 't' || v.Kind() == 'f'
+	default:
+		return false
+	}
+}
+
+// outside tells whether a text is none of those in an enum of texts, in
+// whatever letter case.
+func outside(v, enum jsontext.Value) bool {
+	text, ok := wire.Text(v)
+	values := wire.Elements(enum)
+	return ok && text != "" && len(values) > 0 && !slices.ContainsFunc(values, func(e jsontext.Value) bool {
+		word, isText := wire.Text(e)
+		return !isText || strings.EqualFold(strings.TrimSpace(word), strings.TrimSpace(text))
+	})
+}
