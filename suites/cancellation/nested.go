@@ -43,7 +43,6 @@ func nested(ctx context.Context, t *suite.T) {
 // question returns the server's first request since from, or nil where the
 // call was answered before any came.
 func question(ctx context.Context, c *client.Conversation, from int, call wire.ID) *wire.Message {
-	defer c.Idle()()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	var asked *wire.Message

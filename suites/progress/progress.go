@@ -22,8 +22,9 @@ func Cases() []suite.Case {
 }
 
 // given are the tokens of calls that run at once: texts, integers, and those
-// that a program may take for none. Two look alike and differ in type.
-var given = []any{"mcp-conform/progress", 41, "41", 0, "", 9_007_199_254_740_991}
+// that a program may take for none. No two differ in type alone, so that one
+// that comes back changed is not taken for another.
+var given = []any{"mcp-conform/progress", 41, "42", 0, "", 9_007_199_254_740_991}
 
 // How long a slow tool takes, and in how many steps.
 const (

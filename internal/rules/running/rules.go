@@ -2,9 +2,13 @@
 // progress and cancellation.
 package running
 
-import "github.com/mcp-conform/mcp-conform/internal/rules"
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+)
 
 // Rules returns the rules of the package.
 func Rules() []rules.Rule {
-	return nil
+	return slices.Concat(loggingRules(), progressRules(), cancellationRules())
 }

@@ -1,0 +1,247 @@
+package running
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	stopProcessing = "cancellation.stop-processing"
+	noResponse     = "cancellation.no-response-after-cancel"
+	progressStops  = "progress.stops-after-cancel"
+	ownRequests    = "cancellation.server-cancels-own-requests"
+)
+
+func cancellationRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.cancelled-requests",
+			Title:        "a request that was cancelled is no longer worked on, and not answered",
+			Requirements: []string{stopProcessing, noResponse, progressStops},
+			Start:        cancelledRequests,
+		},
+		{
+			ID:           "rule.cancellations-of-server",
+			Title:        "the server cancels requests of its own that it may believe in progress",
+			Requirements: []string{ownRequests},
+			Start:        serverCancellations,
+		},
+		ordealRule(),
+	}
+}
+
+// cancelled is a request that was cancelled while it was in progress, and what
+// came of it when its cancellation had surely been read.
+type cancelled struct {
+	asked    *rules.Asked
+	by       *transcript.Event
+	since    *trips
+	ran      bool // it reported progress before
+	progress []*transcript.Event
+	response *transcript.Event
+	result   bool // the response is a result
+	crossed  bool // a response came that may have been on its way
+}
+
+func cancelledRequests() rules.Fold {
+	var all []*cancelled
+	g := newGrants()
+	ran := map[*rules.Asked]bool{}
+	var last *transcript.Event
+	return rules.Fold{
+		Hear: onAnswers(rules.Hears{
+			rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
+			rules.ClientNotification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+				if a := cancelledBy(s, h); a != nil {
+					all = append(all, &cancelled{asked: a, by: h.Event, since: since(h.Event), ran: ran[a]})
+				}
+			},
+			rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+				last = h.Event
+				a := g.alone(namedToken(h.Message))
+				if a == nil {
+					return
+				}
+				ran[a] = true
+				for _, c := range all {
+					if c.asked == a && c.since.n >= settled {
+						c.progress = append(c.progress, h.Event)
+					}
+				}
+			},
+		}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			last = h.Event
+			for _, c := range all {
+				switch {
+				case h.Asked != c.asked:
+					c.since.heard(h)
+				case c.since.n < settled:
+					c.crossed = true
+				case c.response == nil && !c.crossed:
+					c.response, c.result = h.Event, h.Message.Has("result")
+				}
+			}
+		}),
+		End: func(_ *rules.Session, out *rules.Out) {
+			for _, c := range all {
+				c.judge(last, out)
+			}
+		},
+	}
+}
+
+// cancelledBy returns the request that a cancellation stops, if there is one:
+// not initialize, which can't be cancelled, nor one that is to become a task,
+// for which there is another way.
+func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
+	all := s.Requests(wire.RawID(string(wire.At(h.Message.Params(), "/requestId"))))
+	if len(all) != 1 || !ordered(s) || !s.Began() {
+		return nil
+	}
+	a := all[0]
+	if len(a.Answers) > 0 || !a.Regular() || wire.At(a.Message.Params(), "/task") != nil {
+		return nil
+	}
+	return a
+}
+
+func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
+	switch {
+	case len(c.progress) > 1, len(c.progress) == 1 && c.result:
+		out.Found(verdict.Deviation{
+			Requirement: stopProcessing,
+			Summary:     "A cancelled request is worked on.",
+			Permitted:   "no more progress, and no answer, once the cancellation was read",
+			Seen:        "progress goes on after two later requests were answered",
+			At:          rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
+		})
+		out.Elsewhere(progressStops)
+		out.Elsewhere(noResponse)
+		return
+	case len(c.progress) == 1:
+		out.Found(verdict.Deviation{
+			Requirement: progressStops,
+			Summary:     "Progress of a cancelled request is reported.",
+			Permitted:   "no more progress once the cancellation was read",
+			Seen:        "progress after two later requests were answered",
+			At:          rules.At(c.asked.Event, c.by, c.progress[0]),
+		})
+		out.Elsewhere(stopProcessing)
+	}
+	switch {
+	case c.response != nil:
+		out.Found(verdict.Deviation{
+			Requirement: noResponse,
+			Summary:     "A cancelled request is answered.",
+			Permitted:   "no answer once the cancellation was read",
+			Seen:        "an answer after two later requests were answered",
+			At:          rules.At(c.asked.Event, c.by, c.response),
+		})
+	case len(c.progress) == 0 && c.stopped(last):
+		out.Subject(stopProcessing)
+		out.Subject(progressStops)
+		out.Subject(noResponse)
+	}
+}
+
+// stopped tells whether the request was seen to run, and to be silent then for
+// at least as long as it had run. That it was answered when it was cancelled
+// shows neither.
+func (c *cancelled) stopped(last *transcript.Event) bool {
+	ran := c.by.At - c.asked.Event.At
+	return c.ran && !c.crossed && c.since.n >= settled && ran > 0 && last.At-c.by.At >= ran
+}
+
+// serverCancellations judges which requests the server cancels.
+func serverCancellations() rules.Fold {
+	var replied []*reply
+	return rules.Fold{Hear: onAnswers(rules.Hears{
+		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			replied = append(replied, &reply{h.Posed, since(h.Event)})
+		},
+		rules.Notification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			if s.Began() && s.Era() == spec.Handshake {
+				serverCancels(s, h, replied, out)
+			}
+		},
+	}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+		for _, r := range replied {
+			if r.since.n < settled {
+				r.since.heard(h)
+			}
+		}
+	})}
+}
+
+// reply is an answer of the client, and how far the server has read since.
+type reply struct {
+	to    *rules.Posed
+	since *trips
+}
+
+func serverCancels(s *rules.Session, h *rules.Heard, replied []*reply, out *rules.Out) {
+	id := wire.RawID(string(wire.At(h.Message.Params(), "/requestId")))
+	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no answer yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
+	if !id.Present() {
+		if s.Revision() != spec.V20251125 { // there it is a requirement of its own
+			d.Summary = "A cancellation of the server names no request."
+			out.Found(d)
+		}
+		return
+	}
+	if !id.IsString() && !id.IsInteger() {
+		d.Summary = "A cancellation of the server names what is no id."
+		out.Found(d)
+		return
+	}
+	switch p := newest(s.Posed(), id); {
+	case p != nil && (p.Reply == nil || !certain(replied, p)):
+		out.Subject(ownRequests)
+		return
+	case p != nil:
+		d.Summary, d.At = "The server cancels a request that it had the answer to.", rules.At(p.Event, p.Replied, h.Event)
+		d.Seen += ", though two requests sent behind the answer were answered"
+	case changed(s.Posed(), id):
+		d.Summary = "The server cancels its request by an id of another type."
+	case len(s.Requests(id)) > 0:
+		d.Summary = "The server cancels a request of the client."
+	case s.OutputEnded: // never after the end
+		return
+	default:
+		d.Summary = "The server cancels a request that it never sent."
+	}
+	out.Found(d)
+}
+
+// newest returns the server's newest request with this id, or nil.
+func newest(all []*rules.Posed, id wire.ID) *rules.Posed {
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Message.ID.Same(id) {
+			return all[i]
+		}
+	}
+	return nil
+}
+
+// changed tells whether the id is one of the server's, but for its type.
+func changed(all []*rules.Posed, id wire.ID) bool {
+	for _, p := range all {
+		if p.Reply == nil && blurred(p.Message.ID) == blurred(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// certain tells whether the server surely had read the answer to p.
+func certain(replied []*reply, p *rules.Posed) bool {
+	for _, r := range replied {
+		if r.to == p {
+			return r.since.n >= settled
+		}
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+package running
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	onlyRequested = "progress.only-requested-tokens"
+	tokenEcho     = "progress.token-echo"
+	onlyActive    = "progress.only-in-progress"
+	stopsAfter    = "progress.stops-after-completion"
+	increases     = "progress.increases"
+	rateLimited   = "progress.rate-limited"
+	tokenUnique   = "progress.server-token-unique"
+)
+
+func progressRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.progress-tokens",
+			Title:        "progress names the token of a request that is still in progress",
+			Requirements: []string{onlyRequested, tokenEcho, onlyActive, stopsAfter},
+			Start:        progressTokens,
+		},
+		{
+			ID:           "rule.progress-increases",
+			Title:        "progress increases with each notification",
+			Requirements: []string{increases},
+			Start:        progressIncreases,
+		},
+		{
+			ID:           "rule.progress-rate",
+			Title:        "progress does not flood the client",
+			Requirements: []string{rateLimited},
+			Start:        progressRate,
+		},
+		{
+			ID:           "rule.progress-tokens-of-server",
+			Title:        "requests of the server that are open at a time have different progress tokens",
+			Requirements: []string{tokenUnique},
+			Start:        serverTokens,
+		},
+	}
+}
+
+func progressTokens() rules.Fold {
+	g := newGrants()
+	reported := map[*rules.Asked]bool{}
+	return rules.Fold{Hear: onAnswers(rules.Hears{
+		rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
+		rules.Notification(spec.MethodProgress): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			token := namedToken(h.Message)
+			if !token.Present() || !s.Began() {
+				return
+			}
+			all := g.of(token)
+			if len(all) == 0 {
+				notGiven(s, g, token, h, out)
+				return
+			}
+			out.Subject(onlyRequested)
+			out.Subject(tokenEcho)
+			for _, a := range all {
+				if len(a.Answers) == 0 {
+					reported[a] = true
+					out.Subject(onlyActive)
+					return
+				}
+			}
+			afterwards(s, all[len(all)-1], h, out)
+		},
+	}, func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+		if reported[h.Asked] { // it had its chance to go on
+			out.Subject(stopsAfter)
+		}
+	})}
+}
+
+// notGiven judges progress whose token no request gave.
+func notGiven(s *rules.Session, g *grants, token wire.ID, h *rules.Heard, out *rules.Out) {
+	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(h.Message.Raw)}
+	a := g.like(token)
+	switch {
+	case s.Unreadable(): // it may have stood in what can't be read
+		return
+	case a != nil:
+		d.Requirement, d.Summary, d.At = tokenEcho, "A progress token comes back changed.", rules.At(a.Event, h.Event)
+		d.Permitted = "the token as it was given, in type and value: " + rules.Excerpt(tokenOf(a.Message).Raw())
+		out.Elsewhere(onlyRequested)
+	default:
+		d.Requirement, d.Summary, d.At = onlyRequested, "Progress names a token that no request gave.", rules.At(h.Event)
+	}
+	out.Found(d)
+}
+
+// afterwards judges progress of a request that was answered.
+func afterwards(s *rules.Session, a *rules.Asked, h *rules.Heard, out *rules.Out) {
+	answer := a.Answers[len(a.Answers)-1]
+	if !ordered(s) || answer == h.Event || !a.WellFormed || becameTask(s, a) {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: stopsAfter,
+		Summary:     "Progress is reported after the result.",
+		Permitted:   "progress before the result alone",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(a.Event, answer, h.Event),
+	}
+	if !a.Succeeded() {
+		d.Requirement, d.Summary = onlyActive, "Progress is reported of a request that failed."
+		d.Permitted = "progress of requests that are in progress"
+	}
+	out.Found(d)
+}
+
+// becameTask tells whether the result of a request is a task, which goes on.
+func becameTask(s *rules.Session, a *rules.Asked) bool {
+	return s.Revision() == spec.V20251125 && wire.At(a.Replies[0].Result(), "/task") != nil
+}
+
+// step is the last progress of a request.
+type step struct {
+	of    *rules.Asked
+	event *transcript.Event
+	text  string
+	value float64
+}
+
+func progressIncreases() rules.Fold {
+	g := newGrants()
+	last := map[string]step{}
+	return rules.Fold{Hear: rules.Hears{
+		rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
+		rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+			token := namedToken(h.Message)
+			value, ok := number(wire.At(h.Message.Params(), "/progress"))
+			a := g.alone(token)
+			if !token.Present() || !ok || a == nil {
+				return
+			}
+			now := step{a, h.Event, string(wire.At(h.Message.Params(), "/progress")), value}
+			before, repeated := last[token.Key()]
+			last[token.Key()] = now
+			switch {
+			case !repeated || before.of != a:
+			case now.value > before.value:
+				out.Subject(increases)
+			case now.value == before.value && now.text != before.text && math.Abs(now.value) > 1<<53:
+				// they differ in digits that doubles do not have
+			default:
+				out.Found(verdict.Deviation{
+					Requirement: increases,
+					Summary:     "Progress does not increase.",
+					Permitted:   "a greater value with each notification, also where the total is not known",
+					Seen:        fmt.Sprintf("%s after %s", rules.Excerpt(now.text), rules.Excerpt(before.text)),
+					At:          rules.At(a.Event, before.event, h.Event),
+				})
+			}
+		},
+	}}
+}
+
+// number returns the value of a JSON number that a double can hold.
+func number(v jsontext.Value) (float64, bool) {
+	if v.Kind() != '0' {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(v), 64)
+	return f, err == nil
+}
+
+// What counts as flooding is not said anywhere, so it is far more than anybody
+// can look at.
+const (
+	flood       = 200
+	floodWindow = time.Second
+)
+
+func progressRate() rules.Fold {
+	recent := map[string][]*transcript.Event{}
+	return rules.Fold{Hear: rules.Hears{rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+		token := namedToken(h.Message)
+		if !token.Present() {
+			return
+		}
+		all := append(recent[token.Key()], h.Event)
+		if len(all) > flood {
+			all = all[1:]
+		}
+		recent[token.Key()] = all
+		took := h.Event.At - all[0].At
+		switch {
+		case len(all) < 2 || took == 0: // a record without times
+		case len(all) < flood || took >= floodWindow:
+			out.Subject(rateLimited)
+		default:
+			out.Found(verdict.Deviation{
+				Requirement: rateLimited,
+				Summary:     "Progress is reported more than two hundred times a second.",
+				Permitted:   "as much as a reader can follow",
+				Seen:        fmt.Sprintf("%d notifications for the token %s in %v", len(all), rules.Excerpt(token.Raw()), took.Round(time.Millisecond)),
+				At:          rules.At(all[0], h.Event),
+			})
+			recent[token.Key()] = nil
+		}
+	}}}
+}
+
+// serverTokens judges a request when the client answers it: until then it was
+// active, and so was whatever came meanwhile.
+func serverTokens() rules.Fold {
+	given := map[string][]*rules.Posed{}
+	return rules.Fold{Hear: rules.Hears{
+		rules.ServerRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			if token := tokenOf(h.Message); token.IsString() || token.IsInteger() {
+				given[token.Key()] = append(given[token.Key()], h.Posed)
+			}
+		},
+		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+			p, token := h.Posed, tokenOf(h.Posed.Message)
+			if !token.Present() {
+				return
+			}
+			given[token.Key()] = slices.DeleteFunc(given[token.Key()], func(q *rules.Posed) bool { return q == p })
+			for _, q := range given[token.Key()] {
+				if q.Event.Seq <= p.Event.Seq || q.Event.Seq > h.Event.Seq || p.Cancelled != nil && p.Cancelled.Seq < q.Event.Seq {
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: tokenUnique,
+					Summary:     "Two requests of the server that are open at a time have the same progress token.",
+					Permitted:   "tokens that are unique over all active requests",
+					Seen:        fmt.Sprintf("%s with the token of the %s before it: %s", rules.Excerpt(q.Message.Method), rules.Excerpt(p.Message.Method), rules.Excerpt(token.Raw())),
+					At:          rules.At(p.Event, q.Event),
+				})
+				return
+			}
+			out.Subject(tokenUnique)
+		},
+	}}
+}
