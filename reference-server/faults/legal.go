@@ -82,8 +82,8 @@ func legalVariations() []Fault {
 		legal("ids-first", "the members of messages come in another order, with blanks", AlterBytes(Everything, spaced)),
 		legal("escaped", "everything beyond ASCII is escaped", AlterBytes(Everything, ascii)),
 		legal("carriage-return", "lines end in CR LF", Outgoing(Everything, func(o *refserver.Out) { o.End = "\r\n" })),
-		legal("error-data-null", "errors have data that is null", editError(Errors(), func(e Members) { e["data"] = jsontext.Value("null") })),
-		legal("error-data", "errors have data", editError(Errors(), func(e Members) { e["data"] = jsontext.Value(`{"hint":["look","again"]}`) })),
+		legal("error-data-null", "errors have data that is null", editError(dataIsFree, func(e Members) { e["data"] = jsontext.Value("null") })),
+		legal("error-data", "errors have data", editError(dataIsFree, func(e Members) { e["data"] = jsontext.Value(`{"hint":["look","again"]}`) })),
 		legal("other-error-messages", "errors say everything in another language", editError(Errors(), func(e Members) {
 			e["message"] = jsontext.Value(`"Das ging leider schief."`)
 		})),
@@ -158,6 +158,9 @@ func legalVariations() []Fault {
 		})).in(older...),
 	}, legalLists()...)
 }
+
+// dataIsFree picks the errors whose data the specification leaves to the server.
+func dataIsFree(o *refserver.Out) bool { return Errors()(o) && !Errors(spec.CodeURLElicitation)(o) }
 
 func malformed(c *refserver.Call) bool {
 	arguments := wire.At(c.Params, "/arguments")

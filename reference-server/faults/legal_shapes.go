@@ -23,7 +23,17 @@ func legalShapes() []Fault {
 	notes := func(name string, values ...any) refserver.Seams {
 		return listed(resources, inTurn(func(v any) edit { return inside("annotations", put(name, v)) }, values...))
 	}
-	completion := func(e edit) refserver.Seams { return EditResult(complete, inside("completion", e)) }
+	completion := func(e edit) refserver.Seams { // of prompts: what completes a template has to be there
+		return Handle(complete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if kind, _ := wire.Text(wire.At(c.Params, "/ref/type")); err != nil || kind != "ref/prompt" {
+				return result, err
+			}
+			r := plain(result)
+			inside("completion", e)(r)
+			return r, nil
+		})
+	}
 	rest := leaveOut("title", "description", "icons", "annotations", "mimeType", "size", "_meta")
 	return []Fault{
 		// Members that no revision knows, and those that may be left out.
@@ -88,7 +98,7 @@ func legalShapes() []Fault {
 		legal("templates", "a template has every operator of RFC 6570", oddTemplate("demo://operators/{+path}{#fragment}{.ext}{/segments*}{;parameter}{?query,lang}{&more*}{prefix:3}{a.b,x_1}{%41}")),
 
 		// Content.
-		legal("empty-text", "text is empty, in what is read and in what tools and prompts return", together(listed(read, having("text", put("text", ""))), inPrompts("text", put("text", "")),
+		legal("empty-text", "text is empty, in what is read and in what tools and prompts return", together(listed(resources, leaveOut("size")), listed(read, having("text", put("text", ""))), inPrompts("text", put("text", "")),
 			inTools("text", func(b map[string]any) {
 				if text, _ := b["text"].(string); !strings.HasPrefix(text, "{") && !strings.Contains(text, " ") {
 					b["text"] = ""
