@@ -42,7 +42,7 @@ var all = sync.OnceValue(func() []Fault {
 	return slices.Concat(
 		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
 		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(),
-		resourcesFaults(), paginationFaults(),
+		resourcesFaults(), paginationFaults(), resourcesLegal(),
 		shapeFaults(), legalShapes(), legalAskedShapes(),
 	)
 })

@@ -30,6 +30,13 @@ func Cases() []suite.Case {
 			Run:      lists,
 		},
 		{
+			ID:       "resources.undeclared",
+			Title:    "asks for resources where they are not declared",
+			Provokes: []string{"resources.capability.declared"},
+			Asks:     true,
+			Run:      undeclared,
+		},
+		{
 			ID:       "resources.reads",
 			Title:    "reads what is listed",
 			Provokes: []string{"resources.read.", "resources.uri.", "resources.capability.", "resources.templates.mime-only-if-uniform", "content.mime-type.syntax"},
@@ -112,6 +119,17 @@ func lists(ctx context.Context, t *suite.T) {
 			}
 		}
 	}
+}
+
+// undeclared asks a server for what it says it does not have. Most know no such
+// method.
+func undeclared(ctx context.Context, t *suite.T) {
+	if t.Inventory.Declares("resources") {
+		t.Skip("the server declares resources")
+	}
+	c := shared(ctx, t)
+	c.Ask(ctx, spec.MethodResourcesList, nil)
+	c.Ask(ctx, spec.MethodResourcesTemplates, nil)
 }
 
 func reads(ctx context.Context, t *suite.T) {

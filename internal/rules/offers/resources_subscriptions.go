@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -48,7 +46,8 @@ func subscriptionRules() []rules.Rule {
 	}
 }
 
-// answeredSubscriptions judges what requests for subscriptions are answered.
+// answeredSubscriptions judges whether requests for subscriptions are served.
+// That a result which only confirms is empty, another rule sees to.
 type answeredSubscriptions struct {
 	ledger *ledger
 	on     map[string]bool // URIs that the server confirmed
@@ -64,13 +63,9 @@ func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out
 	switch {
 	case !s.ServerDeclared("resources.subscribe"):
 		unsupported(s, h, d, out)
-	case !h.Message.IsError() && isEmpty(h.Message.Result()):
-		a.on[asked] = true
-		out.Subject(subscribeConfirmed)
 	case !h.Message.IsError():
 		a.on[asked] = true
-		d.Summary = "The result of a subscription is not empty."
-		out.Found(d)
+		out.Subject(subscribeConfirmed)
 	case listed:
 		d.Summary = "A subscription to a listed resource is refused."
 		out.Found(d)
@@ -96,31 +91,13 @@ func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, o
 		return
 	}
 	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
-	switch {
-	case h.Message.IsError():
+	if h.Message.IsError() {
 		d.Summary = "The end of a subscription that was confirmed is refused."
 		out.Found(d)
-	case !isEmpty(h.Message.Result()):
-		d.Summary = "The result of ending a subscription is not empty."
-		out.Found(d)
-	default:
-		out.Subject(unsubscribed)
+		return
 	}
-	if !h.Message.IsError() {
-		delete(a.on, asked)
-	}
-}
-
-// isEmpty tells whether a result holds nothing but metadata. One that is no
-// object is a matter of its schema.
-func isEmpty(result jsontext.Value) bool {
-	names, _ := wire.Members(result)
-	for _, name := range names {
-		if name != "_meta" {
-			return false
-		}
-	}
-	return true
+	out.Subject(unsubscribed)
+	delete(a.on, asked)
 }
 
 // updates follows subscriptions and what comes of them.
