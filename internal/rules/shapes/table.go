@@ -86,7 +86,7 @@ func table() []row {
 // generalRows are those of messages as a whole.
 func generalRows() []row {
 	general := func(method, on, what string) row {
-		return row{in: method, on: on, summary: what + " has not the shape that the revision gives it."}
+		return row{in: method, on: on, summary: what + " does not have the shape that the revision gives it."}
 	}
 	return []row{
 		general(spec.MethodToolsList, "tools.list.result-schema", "The result of tools/list"),

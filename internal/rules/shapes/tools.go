@@ -1,11 +1,9 @@
 package shapes
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -16,19 +14,16 @@ import (
 )
 
 const (
-	nameLength         = "tools.name.length"
-	nameCharset        = "tools.name.charset"
 	noParametersForm   = "tools.input-schema.no-parameters-form"
 	dependentHints     = "tools.annotations.dependent-hints"
 	recommendedDialect = "base.json-schema-recommended-dialect"
-	errorExplains      = "tools.call.execution-error-explains"
 )
 
 func toolDefinitions() rules.Rule {
 	return rules.Rule{
 		ID:           "rule.tool-definitions",
-		Title:        "the names of tools, what their hints say together, and the dialect of their schemas",
-		Requirements: []string{nameLength, nameCharset, noParametersForm, dependentHints, recommendedDialect},
+		Title:        "what the hints of tools say together, the dialect of their schemas, and the form of those without parameters",
+		Requirements: []string{noParametersForm, dependentHints, recommendedDialect},
 		Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
 			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 				if !since(s, spec.V20250326) || !h.Asked.WellFormed {
@@ -47,38 +42,12 @@ func definition(s *rules.Session, tool jsontext.Value, d verdict.Deviation, wher
 	if !s.Revision().AtLeast(spec.V20251125) {
 		return
 	}
-	if name, ok := wire.Text(wire.At(tool, "/name")); ok {
-		toolName(name, d, out)
-	}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
 		if v := wire.At(tool, "/"+name); v.Kind() == '{' {
 			dialect(v, d, where+"/"+name, out)
 		}
 	}
 	parameters(wire.At(tool, "/inputSchema"), d, where, out)
-}
-
-var nameCharacters = regexp.MustCompile(`^[A-Za-z0-9_.-]*$`)
-
-const longestName = 128
-
-// toolName judges length and characters each by itself.
-func toolName(name string, d verdict.Deviation, out *rules.Out) {
-	d.Seen = "the name " + rules.Excerpt(wire.Quote(name))
-	if n := utf8.RuneCountInString(name); n < 1 || n > longestName {
-		d.Requirement, d.Summary = nameLength, "The name of a tool is empty, or has more than 128 characters."
-		d.Permitted, d.Seen = "1 to 128 characters", strconv.Itoa(n)+" characters: "+rules.Excerpt(wire.Quote(name))
-		out.Found(d)
-	} else {
-		out.Subject(nameLength)
-	}
-	if !nameCharacters.MatchString(name) {
-		d.Requirement, d.Summary = nameCharset, "The name of a tool has characters that names should not have."
-		d.Permitted, d.Seen = "ASCII letters, digits, underscores, hyphens and dots", "the name "+rules.Excerpt(wire.Quote(name))
-		out.Found(d)
-		return
-	}
-	out.Subject(nameCharset)
 }
 
 // hints notes what contradicts itself.
@@ -126,40 +95,5 @@ func parameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.
 	d.Requirement, d.Weight = noParametersForm, verdict.OnlyNote
 	d.Summary = "A tool without parameters takes any."
 	d.Permitted, d.Seen = "additionalProperties that are false; any object schema is valid, too", rules.Excerpt(v)+" at "+where+"/inputSchema"
-	out.Found(d)
-}
-
-func toolErrors() rules.Rule {
-	return rules.Rule{
-		ID:           "rule.tool-errors",
-		Title:        "a tool that fails says why",
-		Requirements: []string{errorExplains},
-		Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
-			rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-				if result := h.Message.Result(); since(s, spec.V20251125) && member(result, "isError").Kind() == 't' {
-					explained(result, verdict.Deviation{At: rules.At(h.Asked.Event, h.Event)}, out)
-				}
-			},
-		}}),
-	}
-}
-
-// explained takes any block for an explanation that is no blank text.
-func explained(result jsontext.Value, d verdict.Deviation, out *rules.Out) {
-	content := wire.At(result, "/content")
-	if content.Kind() != '[' {
-		return // told by the shape of the message
-	}
-	for _, block := range wire.Elements(content) {
-		if kind := text(block, "/type"); kind != "text" || strings.TrimSpace(text(block, "/text")) != "" {
-			out.Subject(errorExplains)
-			return
-		}
-	}
-	if has(result, "structuredContent") {
-		return // which may well say it
-	}
-	d.Requirement, d.Summary = errorExplains, "A tool fails and does not say why."
-	d.Permitted, d.Seen = "content that tells what went wrong", rules.Excerpt(result)
 	out.Found(d)
 }
