@@ -44,6 +44,7 @@ var all = sync.OnceValue(func() []Fault {
 		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(),
 		resourcesFaults(), paginationFaults(), resourcesLegal(),
 		shapeFaults(), legalShapes(), legalAskedShapes(),
+		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), legalAsking(),
 	)
 })
 
