@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -102,6 +103,9 @@ func encoding(s *Session, e *transcript.Event, out *Out) {
 	}
 	d := verdict.Deviation{Requirement: messageUTF8, At: at(e), Permitted: "UTF-8, without a byte order mark"}
 	if !out.Judges(messageUTF8) {
+		if e.Stream != nil && s.Transport == spec.SSE {
+			return // sse.utf8 has the better words
+		}
 		d.Requirement, d.Weight = jsonrpc20, verdict.AtMostWarning
 	}
 	raw := bytes.Join(rawOf(s.reading(e)), nil)

@@ -53,13 +53,18 @@ func (s *Session) over(a *Asked) bool {
 	return x != nil && s.Transport == spec.StreamableHTTP && x.End != nil && x.End.How != transcript.Dropped
 }
 
-// refusal tells whether m is the body of a response that refuses what was
-// posted over HTTP, and names none of the requests in it. Such a body may be an
-// error without an id; what is wrong with another is judged with the status.
+// refusal tells whether m is the body of a response that refuses by its status
+// what was posted over HTTP, and so says nothing of the request itself: the
+// session may be over, the page on another host. In the handshake era no error
+// of a request has such a status by order. Or the body that was posted has no
+// request at all; what is wrong with the answer is judged with the status.
 func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 	x := s.exchanges.Of(e)
 	if x == nil || e.Stream != nil || !m.IsError() {
 		return false
+	}
+	if x.Refused() && s.Era() == spec.Handshake {
+		return true
 	}
 	posted := s.posted[x.Number]
 	if slices.ContainsFunc(posted, func(a *Asked) bool { return m.ID.Present() && a.Message.ID.Key() == m.ID.Key() }) {

@@ -1,0 +1,196 @@
+package web
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	singleEndpoint    = "streamable-http.single-endpoint"
+	streamOr405       = "streamable-http.get-stream-or-405"
+	getUnrelated      = "streamable-http.get-unrelated"
+	getNoResponse     = "streamable-http.get-no-response"
+	getRetry          = "streamable-http.get-retry-before-close"
+	concurrentStreams = "streamable-http.concurrent-streams"
+)
+
+func getRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.get-status",
+			Title:        "GET opens a stream or is refused with 405",
+			Requirements: []string{singleEndpoint, streamOr405, concurrentStreams},
+			Start:        look(getStatus),
+		},
+		{
+			ID:           "rule.get-messages",
+			Title:        "the stream of a GET brings nothing that belongs to a request",
+			Requirements: []string{getUnrelated, getNoResponse},
+			Start:        look(getMessages),
+		},
+		{
+			ID:           "rule.get-retry",
+			Title:        "a GET whose stream goes on is not closed without a retry field",
+			Requirements: []string{getRetry},
+			Start:        look(getRetries),
+		},
+	}
+}
+
+// gets calls see with the GETs that resume nothing.
+func (v *view) gets(see func(x *exchange)) {
+	for _, x := range v.all {
+		if v.s.Transport == spec.StreamableHTTP && x.Method() == "GET" && !x.resumes() {
+			see(x)
+		}
+	}
+}
+
+func getStatus(v *view, out *rules.Out) {
+	v.gets(func(x *exchange) {
+		if x.flaws&^noVersion != 0 || x.Response == nil || v.initialized < 0 || x.Request.Seq < v.initialized || barred(x.Status()) || x.Status() == 403 {
+			return
+		}
+		d := verdict.Deviation{Requirement: streamOr405, Permitted: "200 with text/event-stream, or 405", Seen: x.seen(), At: x.at()}
+		other := v.otherOpen(x)
+		switch {
+		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
+			out.Subject(singleEndpoint)
+			out.Subject(streamOr405)
+			if other != nil && x.Succeeded() {
+				out.Subject(concurrentStreams)
+			}
+		case other != nil && x.Refused():
+			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
+			d.Summary, d.At = "A second stream is refused while the first is open.", rules.At(other.Request, x.Request, x.Response)
+			out.Found(d)
+		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
+		case x.Status() == 404 || x.Status() == 501:
+			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
+			d.Summary = "The endpoint knows no GET."
+			out.Found(d)
+			out.Elsewhere(streamOr405)
+		case x.Succeeded():
+			d.Summary = "A GET is answered with what is no event stream."
+			out.Found(d)
+		default:
+			d.Summary = "A GET is refused with another status than 405."
+			out.Found(d)
+		}
+	})
+}
+
+// otherOpen returns a GET of the same session whose stream was open when x was
+// sent.
+func (v *view) otherOpen(x *exchange) *exchange {
+	for _, y := range v.all {
+		if y != x && y.Method() == "GET" && y.session == x.session && y.open(x.Request.Seq) {
+			return y
+		}
+	}
+	return nil
+}
+
+func getMessages(v *view, out *rules.Out) {
+	v.gets(func(x *exchange) {
+		if !x.opened() {
+			return
+		}
+		if v.answeredDuring(x) {
+			out.Subject(getNoResponse)
+		}
+		for _, p := range x.pieces {
+			if p.Kind != transcript.Received || p.Cut() {
+				continue
+			}
+			if m := responseIn(p); m != nil {
+				if _, twice := v.firstElsewhere(p); twice { // streamable-http.no-broadcast
+					out.Elsewhere(getNoResponse)
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: getNoResponse,
+					Summary:     "A response comes on the stream of a GET that resumes nothing.",
+					Permitted:   "requests and notifications; responses on the stream of their POST",
+					Seen:        rules.Excerpt(m.Raw),
+					At:          rules.At(x.Request, x.Response, p.Event),
+				})
+				continue
+			}
+			v.unrelated(x, p, out)
+		}
+	})
+}
+
+func responseIn(p piece) *wire.Message {
+	for i := range p.Frame.Messages {
+		if m := &p.Frame.Messages[i]; m.Kind == wire.Response {
+			return m
+		}
+	}
+	return nil
+}
+
+// answeredDuring tells whether a request was answered while the stream of x was
+// open, so that the response could have come on it.
+func (v *view) answeredDuring(x *exchange) bool {
+	for _, a := range v.s.All() {
+		if len(a.Answers) > 0 && a.Answers[0].Exchange != x.Number && x.open(a.Answers[0].Seq) {
+			return true
+		}
+	}
+	return false
+}
+
+// unrelated judges progress: of other messages nobody can tell whether they
+// belong to a request in progress.
+func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
+	owner, token := v.progressOf(p)
+	switch {
+	case owner == nil:
+		out.Subject(getUnrelated)
+	case owner.Event.Seq < p.Seq && (len(owner.Answers) == 0 || owner.Answers[0].Seq > p.Seq):
+		out.Found(verdict.Deviation{
+			Requirement: getUnrelated,
+			Summary:     "The stream of a GET brings progress of a request.",
+			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
+			Seen:        "progress with the token " + rules.Excerpt(token),
+			At:          rules.At(x.Request, owner.Event, p.Event),
+		})
+	}
+}
+
+// getRetries judges a stream that the server closed and then let resume: it
+// had not ended.
+func getRetries(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if x.Method() != "GET" || !x.opened() || x.Ended() != transcript.Complete || v.excused(x) || !v.wasResumed(x) {
+			continue
+		}
+		if x.retries() {
+			out.Subject(getRetry)
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: getRetry,
+			Summary:     "The server closes a GET whose stream goes on without a retry field.",
+			Permitted:   "an event with a retry field before the connection is closed",
+			Seen:        "the end of the connection; the stream was resumed later",
+			At:          rules.At(x.Request, x.Response, x.End),
+		})
+	}
+}
+
+// wasResumed tells whether the client could go on with the stream of x.
+func (v *view) wasResumed(x *exchange) bool {
+	for _, y := range v.all {
+		id, resumes := y.lastID()
+		if resumes && y.Request.Seq > x.Request.Seq && y.opened() && y.session == x.session && v.ids[x.session][id] == x {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,124 @@
+package web
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	originValidated    = "streamable-http.origin-validated"
+	originInvalid      = "streamable-http.origin-invalid-403"
+	originAbsent       = "streamable-http.origin-absent-allowed"
+	originBody         = "streamable-http.origin-403-body"
+	legacyOriginChecks = "sse.origin-validated"
+)
+
+func originRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.origin",
+		Title:        "pages on other hosts are refused",
+		Requirements: []string{originValidated, originInvalid, originAbsent, originBody, legacyOriginChecks},
+		Start:        look(origins),
+	}}
+}
+
+func origins(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		switch {
+		case x.Response == nil || x.Request.Seq > x.Response.Seq:
+		case x.flaws&foreignOrigin != 0:
+			v.foreign(x, out)
+		case !x.RequestHead().Has("Origin") && x.flaws == 0:
+			v.absent(x, out)
+		}
+	}
+}
+
+// foreign judges what becomes of a request that claims to come from a page on
+// another host. Only of a server on this machine it is known that it serves no
+// such page.
+func (v *view) foreign(x *exchange, out *rules.Out) {
+	validated := originValidated
+	if v.s.Transport == spec.SSE {
+		validated = legacyOriginChecks
+	}
+	d := verdict.Deviation{
+		Requirement: validated, Permitted: "to refuse it", At: x.at(),
+		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.seen(),
+	}
+	if !loopback(x.RequestHead().Get("Host")) {
+		d.Weight = verdict.OnlyNote
+	}
+	switch {
+	case x.Succeeded():
+		d.Summary = "A request from a page on another host is served."
+		out.Found(d)
+		out.Elsewhere(originInvalid)
+		return
+	case !x.Refused() || barred(x.Status()):
+		return
+	}
+	// Another fault of the request may be the reason, and so may one that lies
+	// in the server.
+	if x.flaws&^noVersion != foreignOrigin || !v.servedWithout(x) {
+		return
+	}
+	out.Subject(validated)
+	if x.Status() == 403 {
+		out.Subject(originInvalid)
+		forbiddenBody(x, out)
+		return
+	}
+	d.Requirement, d.Permitted = originInvalid, "403"
+	d.Summary = "A request from a page on another host is refused with another status than 403."
+	out.Found(d)
+}
+
+// servedWithout tells whether the server served a request of the same sort
+// that claims to come from nowhere else.
+func (v *view) servedWithout(x *exchange) bool {
+	for _, y := range v.all {
+		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
+			return true
+		}
+	}
+	return false
+}
+
+func forbiddenBody(x *exchange, out *rules.Out) {
+	m := x.errorIn()
+	switch {
+	case m == nil:
+	case !m.ID.Present() || m.ID.IsNull():
+		out.Subject(originBody)
+	default:
+		out.Found(verdict.Deviation{
+			Requirement: originBody,
+			Summary:     "The error in the body of a 403 has an id.",
+			Permitted:   "an error without an id, or any body that is none",
+			Seen:        x.seen(), At: x.at(),
+		})
+	}
+}
+
+// absent judges a 403 for want of an Origin: with one it is served.
+func (v *view) absent(x *exchange, out *rules.Out) {
+	switch {
+	case x.Succeeded():
+		out.Subject(originAbsent)
+	case x.Status() != 403:
+	default:
+		for _, y := range v.all {
+			if y.RequestHead().Has("Origin") && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
+				out.Found(verdict.Deviation{
+					Requirement: originAbsent,
+					Summary:     "A request without an Origin is refused.",
+					Permitted:   "to serve it: only browsers send one",
+					Seen:        x.seen(), At: rules.At(x.Request, x.Response),
+				})
+				return
+			}
+		}
+	}
+}

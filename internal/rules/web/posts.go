@@ -1,0 +1,225 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	accepted         = "streamable-http.accepted-202"
+	acceptedResponse = "streamable-http.accepted-202-response"
+	rejectedStatus   = "streamable-http.rejected-status"
+	rejectedBody     = "streamable-http.rejected-body"
+	contentType      = "streamable-http.request-content-type"
+	singleObject     = "streamable-http.json-single-object"
+	acceptBoth       = "streamable-http.accept-both"
+	parseErrorHTTP   = "base.parse-error-http"
+)
+
+func postRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.post-accepted",
+			Title:        "notifications and responses get 202 and no body, or are refused by a status",
+			Requirements: []string{accepted, acceptedResponse, rejectedStatus, rejectedBody},
+			Start:        look(tellings),
+		},
+		{
+			ID:           "rule.post-answer",
+			Title:        "a request is answered with one JSON object or an event stream",
+			Requirements: []string{contentType, singleObject},
+			Start:        look(postAnswers),
+		},
+		{
+			ID:           "rule.post-accept",
+			Title:        "a client that takes both types is served",
+			Requirements: []string{acceptBoth},
+			Start:        look(acceptable),
+		},
+		{
+			ID:           "rule.post-unparsable",
+			Title:        "a body that is no JSON is refused by a status",
+			Requirements: []string{parseErrorHTTP},
+			Start:        look(unparsable),
+		},
+	}
+}
+
+// tellings judges the answers to bodies without requests.
+func tellings(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if !x.isPost() || len(x.requests) > 0 || x.Response == nil {
+			continue
+		}
+		requirement := accepted
+		if !slices.ContainsFunc(x.sent(), func(m wire.Message) bool { return m.Kind != wire.Response }) {
+			requirement = acceptedResponse
+		}
+		d := verdict.Deviation{Requirement: requirement, Permitted: "202 without a body, or a status of an error", Seen: x.seen(), At: x.at()}
+		switch {
+		case x.Refused():
+			out.Subject(rejectedStatus)
+			refusalBody(x, out)
+		case !x.Succeeded():
+		case x.errorIn() != nil:
+			d.Requirement, d.Summary = rejectedStatus, "A notification or response is refused with a status of success."
+			out.Found(d)
+			out.Elsewhere(requirement)
+		case x.Status() != 202:
+			d.Summary = "A notification or response is accepted with another status than 202."
+			out.Found(d)
+		case x.bodied():
+			d.Summary = "The 202 for a notification or response has a body."
+			out.Found(d)
+		default:
+			out.Subject(requirement)
+		}
+	}
+}
+
+func refusalBody(x *exchange, out *rules.Out) {
+	for _, m := range x.Messages() {
+		if !m.Has("jsonrpc") {
+			continue
+		}
+		if m.IsError() && (!m.ID.Present() || m.ID.IsNull()) {
+			out.Subject(rejectedBody)
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: rejectedBody,
+			Summary:     "The message in the body of a refusal is no error without an id.",
+			Permitted:   "an error without an id, or any body that is no message",
+			Seen:        x.seen(), At: x.at(),
+		})
+	}
+}
+
+// postAnswers judges what requests are answered with, where the status says
+// that they are.
+func postAnswers(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() {
+			continue
+		}
+		media := x.ResponseHead().MediaType()
+		if media == jsonType || media == transcript.EventStream {
+			out.Subject(contentType)
+			if media == jsonType && x.Ended() == transcript.Complete {
+				v.jsonBody(x, out)
+			}
+			continue
+		}
+		d := verdict.Deviation{
+			Requirement: contentType, Permitted: "application/json or text/event-stream, with the response",
+			Summary: "A request is answered with another media type.", Seen: x.seen(), At: x.at(),
+		}
+		if !x.bodied() {
+			d.Summary = "A request is answered without a body."
+		}
+		out.Found(d)
+	}
+}
+
+// jsonBody judges a whole body.
+func (v *view) jsonBody(x *exchange, out *rules.Out) {
+	d := verdict.Deviation{Requirement: singleObject, Permitted: "one JSON object, the response to the request", Seen: x.seen(), At: x.at()}
+	if len(x.Body) == 0 {
+		d.Summary = "The JSON body of an answer is empty."
+		out.Found(d)
+		return
+	}
+	e := x.Body[0]
+	if e.Cut() || e.Frame == nil || e.Stream != nil {
+		return
+	}
+	d.At = rules.At(x.Request, x.Sent, x.Response, e)
+	posted := x.Sent.Frame.Batch
+	switch f := e.Frame; {
+	case f.Has(wire.TooDeep) || f.Has(wire.TooMany):
+		return
+	case !f.Readable():
+		d.Summary = "The JSON body of an answer is no JSON."
+	case f.Has(wire.TrailingText):
+		d.Summary = "The JSON body of an answer holds more than one value."
+	case f.Batch && !v.revision.Batches(): // base.batch-not-emitted
+		out.Elsewhere(singleObject)
+		return
+	case f.Batch && !posted:
+		d.Summary = "A single request is answered with an array."
+	case f.Batch:
+		out.Subject(singleObject)
+		return
+	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
+		d.Summary = "The JSON body of an answer is a request or a notification."
+	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !answersHere(x, &f.Messages[0]):
+		out.Elsewhere(singleObject) // base rules speak of ids and shapes
+		return
+	case f.Messages[0].Kind == wire.Invalid:
+		d.Summary = "The JSON body of an answer is no JSON-RPC message."
+	default:
+		out.Subject(singleObject)
+		return
+	}
+	out.Found(d)
+}
+
+// answersHere tells whether m has the id of a request in the exchange, or is
+// no response.
+func answersHere(x *exchange, m *wire.Message) bool {
+	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return a.Message.ID.Key() == m.ID.Key() })
+}
+
+func acceptable(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		switch {
+		case !x.isPost() || x.flaws&^noVersion != 0:
+		case x.Succeeded():
+			out.Subject(acceptBoth)
+		case x.Status() == 406:
+			out.Found(verdict.Deviation{
+				Requirement: acceptBoth,
+				Summary:     "A client that accepts both types is refused with 406.",
+				Permitted:   "to serve it with either type",
+				Seen:        "Accept " + rules.Excerpt(x.RequestHead().Get("Accept")) + ": " + x.seen(), At: x.at(),
+			})
+		}
+	}
+}
+
+func unparsable(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if x.Method() != "POST" || x.Sent == nil || x.Sent.Cut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || barred(x.Status()) {
+			continue
+		}
+		if x.flaws&^(badBody|noVersion) != 0 {
+			continue // it may be refused for another reason
+		}
+		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "a status of an error; with it an error -32700 without an id, if any", Seen: x.seen(), At: x.at()}
+		m := x.errorIn()
+		switch {
+		case x.Succeeded() && m != nil:
+			d.Summary = "A body that is no JSON is refused with a status of success."
+			out.Found(d)
+		case x.Succeeded():
+			d.Summary = "A body that is no JSON is accepted."
+			out.Found(d)
+		case m != nil && x.Status() == 400 && code(m) != spec.CodeParse:
+			d.Summary = "A body that is no JSON is refused with another error than -32700."
+			out.Found(d)
+		case x.Refused():
+			out.Subject(parseErrorHTTP)
+		}
+	}
+}
+
+// code returns the code of an error, 0 where it has none that is an integer.
+func code(m *wire.Message) spec.Code {
+	n, _ := m.ErrorCode()
+	return spec.Code(n)
+}

@@ -1,0 +1,267 @@
+package web
+
+import (
+	"bytes"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	eventIDUnique = "streamable-http.event-id-unique"
+	replay        = "streamable-http.last-event-id-replay"
+	noCross       = "streamable-http.no-cross-stream-replay"
+	resumeViaGet  = "streamable-http.resume-via-get"
+	noBroadcast   = "streamable-http.no-broadcast"
+)
+
+func resumeRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.event-ids",
+			Title:        "event ids are unique over the streams of a session",
+			Requirements: []string{eventIDUnique},
+			Start:        look(eventIDs),
+		},
+		{
+			ID:           "rule.resumption",
+			Title:        "a stream that is resumed goes on, and with nothing of another one",
+			Requirements: []string{replay, noCross, resumeViaGet},
+			Start:        look(resumptions),
+		},
+		{
+			ID:           "rule.one-stream",
+			Title:        "a message comes on one stream",
+			Requirements: []string{noBroadcast},
+			Start:        look(broadcasts),
+		},
+	}
+}
+
+// eventIDs passes over what is delivered again when a stream is resumed.
+func eventIDs(v *view, out *rules.Out) {
+	type place struct {
+		session, id string
+	}
+	first := map[place]piece{}
+	for _, p := range v.inOrder() {
+		if v.s.Transport != spec.StreamableHTTP || p.says.ID == "" || !p.says.Complete() {
+			continue
+		}
+		x := v.of(p.Event)
+		at := place{x.session, p.says.ID}
+		known, seen := first[at]
+		if !seen {
+			first[at] = p
+			out.Subject(eventIDUnique)
+			continue
+		}
+		same := bytes.Equal(known.says.Data, p.says.Data)
+		if x.resumes() && (same || len(p.says.Data) == 0) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
+			continue // redelivered, or broadcast
+		}
+		out.Found(verdict.Deviation{
+			Requirement: eventIDUnique,
+			Summary:     "Two events have the same id.",
+			Permitted:   "ids that are unique over all streams of the session",
+			Seen:        "the id " + rules.Excerpt(p.says.ID),
+			At:          rules.At(known.Event, p.Event),
+		})
+	}
+}
+
+// inOrder returns all pieces of streams in the order in which they came.
+func (v *view) inOrder() []piece {
+	pieces, _ := v.s.Once(inOrderKey{}, func() any { return v.sortPieces() }).([]piece)
+	return pieces
+}
+
+type inOrderKey struct{}
+
+// resumptions judges what comes of a GET with the id of an event that came.
+func resumptions(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		id, resumes := x.lastID()
+		origin := v.origin(x)
+		if !resumes || x.Method() != "GET" || origin == nil || x.flaws&^noVersion != 0 || barred(x.Status()) {
+			continue
+		}
+		if x.opened() {
+			if origin.Method() == "POST" {
+				out.Subject(resumeViaGet)
+			}
+			v.replayed(x, origin, id, out)
+			continue
+		}
+		if origin.Method() == "POST" && (x.Status() == 400 || x.Status() == 405 || x.Status() == 501) {
+			out.Found(verdict.Deviation{
+				Requirement: resumeViaGet,
+				Summary:     "The stream of a POST has event ids, and can't be resumed.",
+				Permitted:   "to go on with the stream, or not to give ids",
+				Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.seen(),
+				At:          rules.At(origin.Request, x.Request, x.Response),
+			})
+		}
+	}
+}
+
+// replayed judges what came on x, which goes on with the stream of origin
+// behind the event with the id last.
+func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
+	old := v.upTo(origin, last, x)
+	clean, fresh := true, true
+	for _, p := range x.pieces {
+		if p.Kind != transcript.Received || p.Cut() {
+			continue
+		}
+		if v.foreignTo(p, x, origin) {
+			clean = false
+			out.Found(verdict.Deviation{
+				Requirement: noCross,
+				Summary:     "A stream that is resumed brings what belongs to another one.",
+				Permitted:   "what followed on the stream of the event with the id that was named",
+				Seen:        rules.Excerpt(p.Raw),
+				At:          rules.At(origin.Request, x.Request, p.Event),
+			})
+		}
+		if fresh && p.says.ID != "" && old[p.says.ID] {
+			fresh = false
+			out.Found(verdict.Deviation{
+				Requirement: replay,
+				Summary:     "A stream that is resumed begins before the event that was named.",
+				Permitted:   "the events behind it",
+				Seen:        "behind " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
+				At:          rules.At(x.Request, p.Event),
+			})
+		}
+	}
+	if clean {
+		out.Subject(noCross)
+	}
+	if fresh {
+		out.Subject(replay)
+	}
+}
+
+// upTo returns the ids of events with data on the stream of origin, up to the
+// one named last.
+func (v *view) upTo(origin *exchange, last string, before *exchange) map[string]bool {
+	ids := map[string]bool{}
+	for _, p := range v.inOrder() {
+		y := v.of(p.Event)
+		if y == before || y.session != before.session || p.says.ID == "" || v.origin(y) != origin {
+			continue
+		}
+		if len(p.says.Data) > 0 {
+			ids[p.says.ID] = true
+		}
+		if p.says.ID == last {
+			return ids
+		}
+	}
+	return nil
+}
+
+// foreignTo tells whether a message on the resumed stream x belongs to another
+// than that of origin: it came there before, or is the response to a request
+// that was posted elsewhere, or tells its progress.
+func (v *view) foreignTo(p piece, x, origin *exchange) bool {
+	if known := v.ids[x.session][p.says.ID]; p.says.ID != "" && known != nil && known.Number < x.Number {
+		if at := v.origin(known); at != nil && at != origin {
+			return true
+		}
+	}
+	if m := responseIn(p); m != nil {
+		for _, a := range v.s.Requests(m.ID) {
+			if a.Event.Exchange == origin.Number {
+				return false
+			}
+		}
+		return len(v.s.Requests(m.ID)) > 0
+	}
+	owner, _ := v.progressOf(p)
+	return owner != nil && owner.Event.Exchange != origin.Number && origin.Method() == "POST"
+}
+
+func broadcasts(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if v.s.Transport != spec.StreamableHTTP || x.resumes() {
+			continue
+		}
+		for _, p := range x.pieces {
+			first, twice := v.firstElsewhere(p)
+			if twice {
+				out.Found(verdict.Deviation{
+					Requirement: noBroadcast,
+					Summary:     "A message comes on two streams.",
+					Permitted:   "each message on one stream alone",
+					Seen:        rules.Excerpt(p.Raw),
+					At:          rules.At(first.Event, p.Event),
+				})
+			} else if p.Kind == transcript.Received && v.othersOpen(x, p.Seq) {
+				out.Subject(noBroadcast)
+			}
+		}
+	}
+}
+
+// othersOpen tells whether another stream of the session was open.
+func (v *view) othersOpen(x *exchange, at int) bool {
+	for _, y := range v.all {
+		if y != x && y.session == x.session && y.open(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstElsewhere returns the piece of another stream of the session, which
+// brought the same message before. Notifications may be alike, but for those of
+// progress, which must grow.
+func (v *view) firstElsewhere(p piece) (piece, bool) {
+	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 || !tellsApart(&p.Frame.Messages[0]) {
+		return piece{}, false
+	}
+	x := v.of(p.Event)
+	first, ok := v.firsts()[key{x.session, string(p.Raw)}]
+	if !ok || first.Seq == p.Seq || first.Exchange == p.Exchange || x.resumes() {
+		return piece{}, false
+	}
+	if m := responseIn(p); m != nil && len(x.requests) > 0 && answersHere(x, m) {
+		return piece{}, false // each request of this id is answered on its own stream
+	}
+	return first, true
+}
+
+func tellsApart(m *wire.Message) bool {
+	switch m.Kind {
+	case wire.Request, wire.Response:
+		return m.ID.Present() && !m.ID.IsNull()
+	case wire.Notification:
+		return m.Method == spec.MethodProgress
+	default:
+		return false
+	}
+}
+
+type key struct{ session, text string }
+
+type firstsKey struct{}
+
+// firsts returns the first piece that brought each message.
+func (v *view) firsts() map[key]piece {
+	out, _ := v.s.Once(firstsKey{}, func() any {
+		out := map[key]piece{}
+		for _, p := range v.inOrder() {
+			k := key{v.of(p.Event).session, string(p.Raw)}
+			if _, ok := out[k]; !ok && p.Kind == transcript.Received && !p.Cut() {
+				out[k] = p
+			}
+		}
+		return out
+	}).(map[key]piece)
+	return out
+}

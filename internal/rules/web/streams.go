@@ -1,0 +1,421 @@
+package web
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	responseDelivered  = "streamable-http.sse-response-delivered"
+	noEarlyClose       = "streamable-http.sse-no-early-close"
+	primingEvent       = "streamable-http.sse-priming-event"
+	retryBeforeClose   = "streamable-http.sse-retry-before-close"
+	closeAfterResponse = "streamable-http.sse-close-after-response-2025-03-26"
+	interimRelated     = "streamable-http.sse-interim-related-2025-03-26"
+	jsonrpc20          = "base.jsonrpc-2-0"
+	legacyUTF8         = "sse.utf8"
+)
+
+func streamRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.stream-delivers",
+			Title:        "the stream of a POST brings the response before it ends, or can be resumed",
+			Requirements: []string{responseDelivered, noEarlyClose, retryBeforeClose},
+			Start:        look(deliveries),
+		},
+		{
+			ID:           "rule.stream-primed",
+			Title:        "the stream of a POST begins with an event id",
+			Requirements: []string{primingEvent},
+			Start:        look(primed),
+		},
+		{
+			ID:           "rule.stream-ends",
+			Title:        "the stream of a POST ends with the response",
+			Requirements: []string{closeAfterResponse},
+			Start:        look(streamEnds),
+		},
+		{
+			ID:           "rule.stream-related",
+			Title:        "what comes on the stream of a POST belongs to its request",
+			Requirements: []string{interimRelated},
+			Start:        look(related),
+		},
+		{
+			ID:           "rule.stream-messages",
+			Title:        "the data of an event are a message",
+			Requirements: []string{jsonrpc20, legacyUTF8},
+			Start:        look(streamMessages),
+		},
+	}
+}
+
+// streams calls see with the streams that answer requests.
+func (v *view) streams(see func(x *exchange)) {
+	for _, x := range v.all {
+		if v.s.Transport == spec.StreamableHTTP && x.isPost() && len(x.requests) > 0 && x.opened() {
+			see(x)
+		}
+	}
+}
+
+// answeredOn returns the event on the stream that answers the request, or nil.
+func answeredOn(x *exchange, a *rules.Asked) *transcript.Event {
+	for _, e := range a.Answers {
+		if e.Exchange == x.Number {
+			return e
+		}
+	}
+	return nil
+}
+
+// allAnswered tells whether the stream brought all responses, and returns the
+// event with the last one.
+func allAnswered(x *exchange) (*transcript.Event, bool) {
+	var last *transcript.Event
+	for _, a := range x.requests {
+		e := answeredOn(x, a)
+		if e == nil {
+			return last, false
+		}
+		if last == nil || e.Seq > last.Seq {
+			last = e
+		}
+	}
+	return last, true
+}
+
+// confused tells whether the response may have come on the stream in another
+// form: with another id, or as what can't be read. That is judged elsewhere.
+func (v *view) confused(x *exchange) bool {
+	for _, p := range x.pieces {
+		if p.Kind != transcript.Received {
+			continue
+		}
+		if p.Cut() || !p.Frame.Readable() {
+			return true
+		}
+		for i := range p.Frame.Messages {
+			m := &p.Frame.Messages[i]
+			if (m.Kind == wire.Response || m.Kind == wire.Invalid) && !answersHere(x, m) || m.Kind == wire.Invalid {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// excused tells whether the server may have ended the stream for a reason of
+// its own: the session was over, or the client had the server end.
+func (v *view) excused(x *exchange) bool {
+	if v.s.Signalled || v.s.InputClosed {
+		return true
+	}
+	_, gone := v.sessions.gone[x.session]
+	_, ending := v.sessions.ending[x.session]
+	return x.session != "" && (gone || ending && v.sessions.ending[x.session] < x.End.Seq)
+}
+
+func (x *exchange) hasIDs() bool {
+	for _, p := range x.pieces {
+		if p.says.ID != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *exchange) retries() bool {
+	for _, p := range x.pieces {
+		if p.says.Retry != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// deliveries judges streams that the server ended.
+func deliveries(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		if v.halfDelivered(x, out) {
+			return
+		}
+		if _, all := allAnswered(x); all {
+			out.Subject(responseDelivered)
+			if x.Ended() == transcript.Complete {
+				out.Subject(noEarlyClose)
+			}
+			return
+		}
+		if x.Ended() != transcript.Complete || v.confused(x) || v.excused(x) {
+			return
+		}
+		v.endedEarly(x, out)
+	})
+}
+
+// endedEarly judges a stream that the server ended before a response.
+func (v *view) endedEarly(x *exchange, out *rules.Out) {
+	missing, late, elsewhere := v.notOn(x)
+	if elsewhere > 0 { // streamable-http.get-no-response
+		out.Elsewhere(responseDelivered)
+		return
+	}
+	if missing+late == 0 {
+		return
+	}
+	if x.hasIDs() {
+		v.polling(x, out)
+	}
+	d := verdict.Deviation{
+		Summary:   "The stream of a POST ends without the response.",
+		Permitted: "to end the stream when all responses are sent",
+		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
+		At:        rules.At(x.Request, x.Sent, x.Response, x.End),
+	}
+	// From 2025-11-25 on a stream with ids may be polled; whether it is given in
+	// the end was not tried, or shows on the stream that goes on with it.
+	polled := v.revision.AtLeast(spec.V20251125)
+	switch {
+	case polled && missing == 0:
+		out.Subject(responseDelivered)
+	case polled && x.hasIDs():
+	case polled:
+		d.Requirement, d.Permitted = responseDelivered, "the response before the stream ends, or event ids by which it can be resumed"
+		out.Found(d)
+	case missing == 0:
+		out.Subject(responseDelivered)
+		d.Requirement, d.Summary = noEarlyClose, "The stream of a POST ends before the response, which comes when it is resumed."
+		out.Found(d)
+	default:
+		d.Requirement = noEarlyClose
+		out.Found(d)
+		out.Elsewhere(responseDelivered)
+	}
+}
+
+// notOn counts the requests of x whose responses did not come on its stream:
+// those without one, with one on a stream that goes on with it, and with one on
+// another stream.
+func (v *view) notOn(x *exchange) (missing, late, elsewhere int) {
+	for _, a := range x.requests {
+		switch {
+		case answeredOn(x, a) != nil || a.Cancelled:
+		case len(a.Answers) == 0:
+			missing++
+		case v.resumed(x, a.Answers[0]):
+			late++
+		default:
+			elsewhere++
+		}
+	}
+	return missing, late, elsewhere
+}
+
+// resumed tells whether the event came on a stream that goes on with that of x.
+func (v *view) resumed(x *exchange, e *transcript.Event) bool {
+	y := v.of(e)
+	return y != nil && y != x && v.origin(y) == x
+}
+
+// polling judges a connection that the server closed so that the client comes
+// back later.
+func (v *view) polling(x *exchange, out *rules.Out) {
+	if x.retries() {
+		out.Subject(retryBeforeClose)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: retryBeforeClose,
+		Summary:     "The server closes the connection of an unfinished stream without a retry field.",
+		Permitted:   "an event with a retry field before the connection is closed",
+		Seen:        "the end of the connection before the response",
+		At:          rules.At(x.Request, x.Sent, x.Response, x.End),
+	})
+}
+
+// halfDelivered judges a response in an event without the blank line that ends
+// it: clients drop such an event.
+func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
+	for _, p := range x.pieces {
+		if p.Kind != transcript.Received || p.says.Complete() || p.Cut() || x.Ended() != transcript.Complete {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: responseDelivered,
+			Summary:     "The stream ends within the event that holds a message.",
+			Permitted:   "a blank line behind each event; without it the event is lost",
+			Seen:        rules.Excerpt(p.Stream),
+			At:          rules.At(x.Request, x.Sent, x.Response, p.Event),
+		})
+		return true
+	}
+	return false
+}
+
+func primed(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		for _, p := range x.pieces {
+			if !p.says.HasID && !p.says.HasData {
+				continue // comments, a retry field
+			}
+			if p.says.ID != "" && len(p.says.Data) == 0 {
+				out.Subject(primingEvent)
+				return
+			}
+			out.Found(verdict.Deviation{
+				Requirement: primingEvent,
+				Summary:     "The stream of a POST does not begin with an event id and empty data.",
+				Permitted:   "an event with an id and empty data before all others",
+				Seen:        rules.Excerpt(p.Stream),
+				At:          rules.At(x.Request, x.Response, p.Event),
+			})
+			return
+		}
+	})
+}
+
+// lingering is for how long a stream may stay open behind its last response.
+const lingering = 5 * time.Second
+
+func streamEnds(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		last, all := allAnswered(x)
+		if !all {
+			return
+		}
+		d := verdict.Deviation{Requirement: closeAfterResponse, Permitted: "the end of the stream behind the last response", At: rules.At(x.Request, x.Response, last)}
+		for _, p := range x.pieces {
+			if p.Seq > last.Seq && p.Kind == transcript.Received && !again(p) {
+				d.Summary, d.Seen = "Messages follow the response on its stream.", rules.Excerpt(p.Raw)
+				d.At = append(d.At, p.Seq)
+				out.Found(d)
+				return
+			}
+		}
+		until := v.end
+		switch x.Ended() {
+		case transcript.Complete:
+			out.Subject(closeAfterResponse)
+			return
+		case transcript.Dropped:
+			until = x.End.At
+		case "":
+		default:
+			return
+		}
+		if until-last.At >= lingering {
+			d.Summary, d.Seen = "The stream stays open behind the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second))
+			out.Found(d)
+		}
+	})
+}
+
+// again tells whether the message is a response to a request that was answered
+// already, which base.response-once speaks of.
+func again(p piece) bool {
+	for i := range p.Frame.Messages {
+		if p.Frame.Messages[i].Kind != wire.Response {
+			return false
+		}
+	}
+	return len(p.Frame.Messages) > 0
+}
+
+// related looks for progress of another request. What else is related to a
+// request can't be told.
+func related(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		for _, p := range x.pieces {
+			owner, token := v.progressOf(p)
+			switch {
+			case owner == nil:
+			case owner.Event.Exchange == x.Number:
+				out.Subject(interimRelated)
+			default:
+				out.Found(verdict.Deviation{
+					Requirement: interimRelated,
+					Summary:     "The stream of a request brings progress of another one.",
+					Permitted:   "messages that belong to the request of the stream",
+					Seen:        "progress with the token " + rules.Excerpt(token),
+					At:          rules.At(x.Request, x.Sent, owner.Event, p.Event),
+				})
+			}
+		}
+	})
+}
+
+// progressOf returns the request whose progress the piece tells, and its token;
+// nil where it tells none, or two requests have the token. The tasks of
+// 2025-11-25 outlive their request.
+func (v *view) progressOf(p piece) (*rules.Asked, string) {
+	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 {
+		return nil, ""
+	}
+	m := &p.Frame.Messages[0]
+	token := wire.RawID(string(wire.At(m.Params(), "/progressToken")))
+	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
+		return nil, ""
+	}
+	var owner *rules.Asked
+	for _, a := range v.s.All() {
+		if wire.RawID(string(wire.At(a.Message.Params(), "/_meta/progressToken"))).Key() != token.Key() {
+			continue
+		}
+		if owner != nil || wire.At(a.Message.Params(), "/task") != nil {
+			return nil, ""
+		}
+		owner = a
+	}
+	return owner, token.Raw()
+}
+
+func streamMessages(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		for _, p := range x.pieces {
+			if p.Kind != transcript.Received || p.Cut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
+				continue
+			}
+			d := verdict.Deviation{
+				Requirement: jsonrpc20, Permitted: "a JSON-RPC message as the data of a message event",
+				Seen: rules.Excerpt(p.Raw), At: rules.At(x.Request, x.Response, p.Event),
+			}
+			if out.Judges(legacyUTF8) {
+				d.Requirement, d.Permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
+			}
+			switch {
+			case !p.Frame.Readable():
+				d.Summary = "The data of a message event are no JSON."
+				out.Found(d)
+			case p.Frame.Has(wire.TrailingText):
+				d.Summary = "The data of a message event hold more than one JSON value."
+				out.Found(d)
+			case p.Frame.Has(wire.InvalidUTF8) && d.Requirement == legacyUTF8 && !p.isUTF8():
+				d.Summary = "The data of a message event are not UTF-8."
+				out.Found(d)
+			case !holdsMessage(p.Frame):
+				d.Requirement, d.Summary = jsonrpc20, "The data of a message event are no JSON-RPC message."
+				out.Found(d)
+			default:
+				out.Subject(d.Requirement)
+			}
+		}
+	}
+}
+
+// holdsMessage tells whether any member of the frame means to be a message.
+func holdsMessage(f *wire.Frame) bool {
+	for i := range f.Messages {
+		if m := &f.Messages[i]; m.Kind != wire.Invalid || m.Has("jsonrpc") {
+			return true
+		}
+	}
+	return f.Batch && len(f.Messages) == 0
+}
