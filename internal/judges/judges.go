@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules/running"
 	"github.com/mcp-conform/mcp-conform/internal/rules/shapes"
 	"github.com/mcp-conform/mcp-conform/internal/rules/tasks"
+	"github.com/mcp-conform/mcp-conform/internal/rules/web"
 )
 
 // All returns all rules, area by area.
@@ -20,6 +21,7 @@ func All() []rules.Rule {
 		offers.Rules(),
 		running.Rules(),
 		asking.Rules(),
+		web.Rules(),
 		tasks.Rules(),
 	)
 }
