@@ -26,6 +26,7 @@ import (
 type runFlags struct {
 	reference           bool
 	target              target.Options
+	remote              remoteFlags
 	revisions           []string
 	labels              string
 	focus               []string
@@ -66,6 +67,11 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.StringVar(&f.target.ConfigFile, "config", "", "a client's configuration file: .mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code")
 	fs.StringVar(&f.target.ServerName, "server", "", "name of the server in the configuration file")
 	fs.StringArrayVar(&f.target.Inputs, "input", nil, "value of an input of the configuration file: ID=VALUE (repeatable)")
+	fs.StringVar(&f.target.Transport, "transport", "", "transport of a URL: auto (default), http or sse")
+	fs.StringArrayVar(&f.target.Headers, "header", nil, "header of every HTTP request: 'Name: value' (repeatable)")
+	fs.StringVar(&f.target.BearerEnv, "bearer-env", "", "variable that holds the token for Authorization: Bearer")
+	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust beside the system's own")
+	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, as 2025-06-18 (default: all that the server speaks)")
 	fs.StringVar(&f.labels, "label-filter", "", "judge what these labels select: area, requirement, level, revision, transport, as 'lifecycle && MUST'")
 	fs.StringArrayVar(&f.focus, "focus", nil, "judge this requirement, case or rule: an id or a regular expression (repeatable)")
@@ -86,6 +92,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 
 const examples = `  mcp-conform run ./my-server
   mcp-conform run -- npx -y some-server --flag
+  mcp-conform run http://localhost:3000/mcp
   mcp-conform run --config .mcp.json --server NAME
   mcp-conform run --reference
 `
@@ -171,15 +178,25 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if err != nil {
 		return o, nil, err
 	}
+	if t.URL == "" {
+		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
+	} else {
+		var why string
+		if o.Dialer, why, err = a.remote(t, f.remote, f.start); err != nil {
+			return o, nil, err
+		}
+		if why != "" {
+			notices = append(notices, why)
+		}
+	}
 	if f.transcript != "" {
-		if f.recorder, err = newRecorder(f.transcript, t.Secrets(), string(spec.Stdio)); err != nil {
+		if f.recorder, err = newRecorder(f.transcript, t.Secrets(), string(o.Dialer.Transport())); err != nil {
 			return o, nil, err
 		}
 		o.Record = f.recorder.record
 		notices = append(notices, f.recorder.stale()...)
 	}
 	o.Target = t.Display()
-	o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	words := t.Args()
 	if f.reference {
 		o.Target, words = "the reference server", []string{"--reference"}
@@ -213,9 +230,6 @@ func (a *app) resolve(f *runFlags) (target.Target, error) {
 	t, err := target.Resolve(f.target)
 	if err != nil {
 		return t, err
-	}
-	if t.URL != "" {
-		return t, usagef("give the command that starts the server over stdio", "%s is a URL; servers over HTTP can't be judged yet", t.URL)
 	}
 	return t, nil
 }

@@ -95,11 +95,12 @@ func (o *Options) someSelected() error {
 	return &SelectionError{"the selection is empty: no requirement, case or rule matches the filters; mcp-conform list shows what there is"}
 }
 
-// wanted returns the handshake revisions that are to be judged, newest first.
+// wanted returns the handshake revisions that are to be judged, newest first:
+// those that define the transport, unless others are asked for.
 func (o *Options) wanted() []spec.Revision {
 	var out []spec.Revision
 	for _, r := range spec.HandshakeRevisions() {
-		if len(o.Revisions) == 0 || slices.Contains(o.Revisions, r) {
+		if len(o.Revisions) == 0 && o.Dialer.Transport().DefinedIn(r) || slices.Contains(o.Revisions, r) {
 			out = append(out, r)
 		}
 	}

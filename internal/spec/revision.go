@@ -82,3 +82,17 @@ const (
 
 // Transports returns all transports.
 func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
+
+// DefinedIn tells whether the transport belongs to revision r: HTTP+SSE to
+// 2024-11-05 alone, and Streamable HTTP to those since 2025-03-26
+// (basic/transports of each revision).
+func (t Transport) DefinedIn(r Revision) bool {
+	switch t {
+	case StreamableHTTP:
+		return r.AtLeast(V20250326)
+	case SSE:
+		return r == V20241105
+	default:
+		return true
+	}
+}

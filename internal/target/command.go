@@ -75,6 +75,9 @@ func (r *resolver) single(arg string) (Target, error) {
 
 // command reads a whole argv, which stays as it is.
 func (r *resolver) command(argv []string) (Target, error) {
+	if err := r.onlyRemote(); err != nil {
+		return Target{}, err
+	}
 	if strings.HasPrefix(argv[0], "-") {
 		return Target{}, usage("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.redactOne(argv[0])),
 			"name the command first (or look whether the variable that should hold it is empty):",
@@ -139,9 +142,7 @@ func (r *resolver) url(raw string) (Target, error) {
 			"leave "+flags[0]+" out")
 	}
 	r.secrets.addArgs([]string{raw})
-	t := Target{URL: raw, Source: "command line"}
-	t.secrets = r.secrets
-	return t, nil
+	return r.overURL(Target{URL: raw, Source: "command line"})
 }
 
 func (r *resolver) checkURL(where, raw string) error {

@@ -25,7 +25,7 @@ func (t Target) Args() []string {
 	case t.configured:
 		return slices.Clone(t.flags)
 	case t.URL != "":
-		return []string{t.secrets.redactOne(t.URL)}
+		return append(slices.Clone(t.flags), t.secrets.redactOne(t.URL))
 	}
 	return slices.Concat(t.flags, []string{"--"}, t.secrets.redact(t.Argv))
 }

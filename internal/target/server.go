@@ -34,8 +34,10 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 		return Target{}, err
 	}
 	if remote {
-		err = x.http(&t)
-	} else {
+		if err = x.http(&t); err == nil {
+			t, err = r.overURL(t)
+		}
+	} else if err = r.onlyRemote(); err == nil {
 		err = x.stdio(&t)
 	}
 	if err != nil {

@@ -46,6 +46,10 @@ type Options struct {
 	CleanEnv bool
 	Cwd      string // --cwd, empty when not given
 
+	Headers   []string // each --header: Name: value
+	BearerEnv string   // --bearer-env: the variable that holds the token
+	Transport string   // --transport: auto, http or sse; empty when not given
+
 	ConfigFile string   // --config, empty when not given
 	ServerName string   // --server, empty when not given
 	Inputs     []string // each --input: ID=VALUE, or ID alone

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// remoteFlags are the flags for servers that are reached by a URL.
+type remoteFlags struct {
+	caFile   string
+	insecure bool
+}
+
+// remote returns the dialer for a server that is reached by its URL, and says
+// which transport was chosen and why.
+func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (transport.Dialer, string, error) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return nil, "", usagef("give one like https://example.com/mcp", "the URL can't be read")
+	}
+	reach := exchange.Reach{Proxy: func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }}
+	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+		reach.Fields = append(reach.Fields, transcript.Field{Name: name, Value: t.Headers[name]})
+	}
+	if reach.TLS, err = f.tls(); err != nil {
+		return nil, "", err
+	}
+	over, why := t.Transport, ""
+	if over == "" {
+		ctx, cancel := context.WithTimeout(a.ctx, timeout)
+		defer cancel()
+		if over, why, err = choose(ctx, u, reach); err != nil {
+			return nil, "", err
+		}
+	}
+	if over == spec.SSE {
+		return sse.NewDialer(u, reach), why, nil
+	}
+	return streamablehttp.NewDialer(u, reach), why, nil
+}
+
+// tls returns how https is held; nil for the system's own way.
+func (f remoteFlags) tls() (*tls.Config, error) {
+	switch {
+	case f.insecure && f.caFile != "":
+		return nil, usagef("give one of them", "both --insecure and --ca-file are given")
+	case f.insecure:
+		return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, nil //nolint:gosec // asked for
+	case f.caFile == "":
+		return nil, nil
+	}
+	pem, err := os.ReadFile(f.caFile)
+	if err != nil {
+		return nil, usagef("name a file of PEM certificates", "--ca-file: %v", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, usagef("name a file of PEM certificates", "--ca-file: %s holds no certificate", f.caFile)
+	}
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
+}
+
+// choose finds out which transport is spoken at the URL, as the pages on the
+// backwards compatibility of transports say: a server that refuses the POST of
+// initialize with 400, 404 or 405 may have the older transport.
+func choose(ctx context.Context, u *url.URL, reach exchange.Reach) (spec.Transport, string, error) {
+	c := &exchange.Client{Record: transcript.New(), Reach: reach}
+	defer c.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	newest := spec.V20251125
+	initialize := wire.NewRequest(wire.IntID(1), spec.MethodInitialize, map[string]any{
+		"protocolVersion": newest, "capabilities": client.AllCapabilities(newest), "clientInfo": client.ClientInfo(),
+	})
+	post := c.Begin(ctx, exchange.Request{Method: "POST", URL: u, Body: initialize, Fields: []transcript.Field{
+		{Name: "Content-Type", Value: "application/json"}, {Name: "Accept", Value: "application/json, text/event-stream"},
+	}})
+	<-post.Responded
+	if post.Head() == nil {
+		return "", "", unreachable(post, u)
+	}
+	switch status := post.Head().Status(); status {
+	case 400, 404, 405:
+		if stream := c.Begin(ctx, exchange.Request{Method: "GET", URL: u, Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}); streams(stream) {
+			return spec.SSE, fmt.Sprintf("HTTP+SSE is judged: the POST of initialize was refused with %d, and a GET opens an event stream", status), nil
+		}
+		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is judged, though the POST of initialize was refused with %d: a GET opens no event stream either", status), nil
+	default:
+		leave(ctx, c, u, post)
+		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is judged: the POST of initialize was answered with %d", status), nil
+	}
+}
+
+func streams(p *exchange.Pending) bool {
+	<-p.Responded
+	defer p.Drop()
+	return p.Head() != nil && p.Head().Status() == 200 && p.Head().MediaType() == transcript.EventStream
+}
+
+// leave ends the session that the first POST may have opened.
+func leave(ctx context.Context, c *exchange.Client, u *url.URL, post *exchange.Pending) {
+	const session = "Mcp-Session-Id"
+	if id := post.Head().Get(session); id != "" {
+		<-c.Begin(ctx, exchange.Request{Method: "DELETE", URL: u, Fields: []transcript.Field{{Name: session, Value: id}}}).Over
+	}
+}
+
+func unreachable(p *exchange.Pending, u *url.URL) error {
+	<-p.Over
+	how, detail := p.Ended()
+	if detail == "" {
+		detail = "there was no answer in time"
+	}
+	advice := "check that the server runs, and the URL"
+	if how != transcript.Unreachable {
+		detail, advice = "the response to a POST: "+detail, "check that an MCP server is what answers at "+u.Host
+	}
+	return &engine.UnreachableError{Reason: detail, Advice: advice}
+}

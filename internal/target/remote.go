@@ -1,0 +1,94 @@
+package target
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+)
+
+// overURL completes a target that is reached by its URL with what the flags
+// for those say.
+func (r *resolver) overURL(t Target) (Target, error) {
+	headers, err := r.headers()
+	if err != nil {
+		return Target{}, err
+	}
+	for _, h := range headers {
+		maps.DeleteFunc(t.Headers, func(name, _ string) bool { return strings.EqualFold(name, h.name) })
+		if t.Headers == nil {
+			t.Headers = map[string]string{}
+		}
+		t.Headers[h.name] = h.value
+	}
+	switch r.Transport {
+	case "":
+	case "auto":
+		t.Transport = ""
+	default:
+		over, known := httpTypes[r.Transport]
+		if !known {
+			return Target{}, usage("", "--transport is "+quote(r.Transport)+", which is none that reaches a URL", "give auto, http or sse")
+		}
+		t.Transport = over
+	}
+	t.flags = append(t.flags, r.remoteFlags()...)
+	t.secrets = r.secrets
+	return t, nil
+}
+
+// headers returns those that --header and --bearer-env give.
+func (r *resolver) headers() ([]setting, error) {
+	var out []setting
+	for _, text := range r.Headers {
+		name, value, ok := strings.Cut(text, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || strings.ContainsFunc(name, notInName) || strings.ContainsAny(value, "\r\n\x00") {
+			return nil, usage("", "--header is "+quote(r.secrets.redactOne(text))+", which is no header", "write it as --header 'Name: value'")
+		}
+		r.secrets.addNamed(name, value)
+		out = append(out, setting{name: http.CanonicalHeaderKey(name), value: value})
+	}
+	if r.BearerEnv == "" {
+		return out, nil
+	}
+	token, set := r.outer.get(r.BearerEnv)
+	if !set || blank(token) {
+		return nil, usage("", "--bearer-env names "+quote(r.BearerEnv)+", and that variable is not set, or empty", "set it to the token, without the word Bearer")
+	}
+	token = strings.TrimSpace(token)
+	r.secrets.addNamed("token", token)
+	return append(out, setting{name: "Authorization", value: "Bearer " + token}), nil
+}
+
+// notInName tells whether a character can't stand in the name of a header.
+func notInName(c rune) bool {
+	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+}
+
+// remoteFlags are the flags that name the server again, without secrets.
+func (r *resolver) remoteFlags() []string {
+	var flags []string
+	if r.Transport != "" {
+		flags = append(flags, "--transport", r.Transport)
+	}
+	for _, h := range r.Headers {
+		flags = append(flags, "--header", r.secrets.redactOne(h))
+	}
+	if r.BearerEnv != "" {
+		flags = append(flags, "--bearer-env", r.BearerEnv)
+	}
+	return flags
+}
+
+// onlyRemote refuses the flags for a URL where a server is started.
+func (r *resolver) onlyRemote() error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--header", len(r.Headers) > 0}, {"--bearer-env", r.BearerEnv != ""}, {"--transport", r.Transport != ""}} {
+		if f.given {
+			return usage("", f.name+" is for a server that is reached by its URL, and this one is started as a command", "leave "+f.name+" out, or give the URL")
+		}
+	}
+	return nil
+}
