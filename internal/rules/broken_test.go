@@ -395,16 +395,6 @@ func deviant() []scene {
 		{name: "a revision without a handshake", script: `
 			> ` + hello(spec.V20251125) + `
 			< ` + welcome(spec.V20260728), want: []string{"versioning.initialize-known-version warning"}},
-		{name: "audio in 2024-11-05", revision: spec.V20241105, script: `
-			= hello
-			> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
-			< {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""},{"type":"audio","data":"","mimeType":"audio/wav"}]}}`,
-			want: []string{"versioning.negotiated-version-respected-2024-11-05 warning"}},
-		{name: "a resource link in a prompt of 2025-03-26", revision: spec.V20250326, script: `
-			= hello
-			> {"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a"}}
-			< {"jsonrpc":"2.0","id":1,"result":{"messages":[{"role":"user","content":{"type":"resource_link","uri":"a:b","name":"b"}}]}}`,
-			want: []string{"versioning.negotiated-version-respected-2024-11-05 warning"}},
 		{name: "elicitation in 2025-03-26", revision: spec.V20250326, script: `
 			= hello
 			< {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}`,

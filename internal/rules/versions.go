@@ -86,9 +86,14 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 	if c == nil {
 		return
 	}
-	if s.Revision().AtLeast(c.since) {
+	switch {
+	case s.Revision().AtLeast(c.since):
 		out.Subject(respectedSince24)
 		out.Subject(respectedSince25)
+		return
+	case c.content: // which types of content there are is a requirement of its own
+		out.Elsewhere(respectedSince24)
+		out.Elsewhere(respectedSince25)
 		return
 	}
 	d := verdict.Deviation{
@@ -104,8 +109,9 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 
 // construct is something on the wire and the revision that it came with.
 type construct struct {
-	name  string
-	since spec.Revision
+	name    string
+	since   spec.Revision
+	content bool // a type of content block
 }
 
 // newer returns the construct that came later.
@@ -122,19 +128,19 @@ func newInMessage(m *wire.Message) *construct {
 	switch m.Method {
 	case spec.MethodElicit:
 		if mode, _ := wire.Text(wire.At(m.Params(), "/mode")); mode == "url" {
-			return &construct{"elicitation in url mode", spec.V20251125}
+			return &construct{name: "elicitation in url mode", since: spec.V20251125}
 		}
-		return &construct{m.Method, spec.V20250618}
+		return &construct{name: m.Method, since: spec.V20250618}
 	case spec.MethodElicitDone, spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksList, spec.MethodTasksCancel, spec.MethodTasksStatus:
-		return &construct{m.Method, spec.V20251125}
+		return &construct{name: m.Method, since: spec.V20251125}
 	case spec.MethodSampling:
-		c := &construct{m.Method, spec.V20241105}
+		c := &construct{name: m.Method, since: spec.V20241105}
 		for _, message := range wire.Elements(wire.At(m.Params(), "/messages")) {
 			c = newer(c, newInContent(wire.At(message, "/content")))
 		}
 		return c
 	case spec.MethodRootsList:
-		return &construct{m.Method, spec.V20241105}
+		return &construct{name: m.Method, since: spec.V20241105}
 	}
 	return nil
 }
@@ -145,14 +151,14 @@ func newInResult(method string, result jsontext.Value) *construct {
 		return nil
 	}
 	if t, _ := wire.Text(wire.At(result, "/resultType")); t == "input_required" {
-		return &construct{"a result of the type input_required", spec.V20260728}
+		return &construct{name: "a result of the type input_required", since: spec.V20260728}
 	}
 	var c *construct
 	switch method {
 	case spec.MethodToolsCall:
 		content := wire.At(result, "/content")
 		if id := wire.At(result, "/task/taskId"); id != nil && content == nil {
-			return &construct{"a task instead of a result", spec.V20251125}
+			return &construct{name: "a task instead of a result", since: spec.V20251125}
 		}
 		for _, block := range wire.Elements(content) {
 			c = newer(c, newInContent(block))
@@ -168,11 +174,11 @@ func newInResult(method string, result jsontext.Value) *construct {
 func newInContent(block jsontext.Value) *construct {
 	switch kind, _ := wire.Text(wire.At(block, "/type")); kind {
 	case "audio":
-		return &construct{"audio content", spec.V20250326}
+		return &construct{"audio content", spec.V20250326, true}
 	case "resource_link":
-		return &construct{"a resource link", spec.V20250618}
+		return &construct{"a resource link", spec.V20250618, true}
 	case "text", "image", "resource":
-		return &construct{kind + " content", spec.V20241105}
+		return &construct{kind + " content", spec.V20241105, true}
 	default:
 		return nil
 	}

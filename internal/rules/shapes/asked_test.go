@@ -73,6 +73,7 @@ func TestURLs(t *testing.T) {
 	run(t, []scene{
 		{name: "a page", revision: r11, message: ask(`"mode":"url","message":"m","url":"https://a.b/","elicitationId":"1"`), kept: "elicitation.url.valid elicitation.url.id-present-2025-11-25"},
 		{name: "a path", revision: r11, message: ask(`"mode":"url","message":"m","url":"/a","elicitationId":"1"`), want: "elicitation.url.valid broken"},
+		{name: "a page before there was any", revision: r06, message: ask(`"mode":"url","message":"m","url":"https://a.b/"`), want: "versioning.negotiated-version-respected-2025-06-18 broken"},
 		{name: "no id", revision: r11, message: ask(`"mode":"url","message":"m","url":"https://a.b/"`), want: "elicitation.url.id-present-2025-11-25 broken"},
 		{name: "no url", revision: r11, message: ask(`"mode":"url","message":"m","elicitationId":"1"`), want: "elicitation.request.schema broken"},
 		{
@@ -104,6 +105,7 @@ func TestSampling(t *testing.T) {
 		{name: "several", revision: r11, message: says(`[` + text + `]`), kept: "sampling.message.content-types-2025-11-25"},
 		{name: "several in 2025-06-18", revision: r06, message: says(`[` + text + `]`), want: "sampling.message.content-types-2025-03-26 broken"},
 		{name: "a resource", revision: r11, message: says(`[` + embedded(`"uri":"a:b","text":""`) + `]`), want: "sampling.message.content-types-2025-11-25 broken"},
+		{name: "audio in 2024-11-05", revision: r24, message: says(`{"type":"audio","data":"","mimeType":"audio/wav"}`), want: "sampling.message.content-types-2024-11-05 broken"},
 		{name: "a resource in 2024-11-05", revision: r24, message: says(embedded(`"uri":"a:b","text":""`)), want: "sampling.message.content-types-2024-11-05 broken"},
 		{name: "a resource in a tool's result", revision: r11, message: sample(`{"role":"assistant","content":{"type":"tool_use","id":"1","name":"a","input":{}}},{"role":"user","content":{"type":"tool_result","toolUseId":"1","content":[`+embedded(`"uri":"a:b","text":""`)+`]}}`, ""), kept: "sampling.message.content-types-2025-11-25 content.embedded.uri-valid"},
 		{name: "a system message", revision: r11, message: sample(`{"role":"system","content":`+text+`}`, ""), want: "sampling.message.role broken"},

@@ -31,6 +31,10 @@ func TestContent(t *testing.T) {
 		{name: "a type of sampling", revision: r11, asked: call, message: block(`{"type":"tool_use","id":"a","name":"b","input":{}}`), want: "content.type.by-revision-2025-06-18 broken"},
 		{name: "a type of nobody in a prompt", revision: r03, asked: get, message: message(`{"type":"json"}`), want: "content.type.by-revision-2025-03-26 broken"},
 		{name: "a prompt with a list of blocks", revision: r11, asked: get, message: message(`[{"type":"text","text":"a"}]`), want: "prompts.get.result-schema broken"},
+		{name: "audio before there was any", revision: r24, asked: call, message: block(`{"type":"text","text":""},{"type":"audio","data":"","mimeType":"audio/wav"}`), want: "content.type.by-revision-2024-11-05 broken"},
+		{name: "a link before there was any", revision: r03, asked: get, message: message(`{"type":"resource_link","uri":"a:b","name":"b"}`), want: "content.type.by-revision-2025-03-26 broken"},
+		{name: "a result that asks for input", revision: r11, asked: call, message: `{"resultType":"input_required"}`, want: "versioning.negotiated-version-respected-2025-06-18 broken"},
+		{name: "a task before there was any", revision: r06, asked: call, message: `{"task":{"taskId":"1"}}`, want: "versioning.negotiated-version-respected-2025-06-18 broken"},
 		{
 			name: "an image in a prompt", revision: r11, asked: get, message: message(`{"type":"image","data":"aGk=","mimeType":"image/png"}`),
 			kept: "content.image.base64 content.image.mime-type-valid content.type.by-revision-2025-06-18 prompts.get.result-schema",

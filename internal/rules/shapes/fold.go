@@ -52,7 +52,13 @@ func startShape() rules.Fold {
 			came = map[*compiledRow]int{}
 		}
 		t.count(&met, came)
-		if len(violations) > 0 {
+		switch {
+		case len(violations) == 0:
+		case ofLater(s, h):
+			if t.general != nil {
+				out.Elsewhere(t.general.requirement)
+			}
+		default:
 			t.tell(single(violations), h, out)
 		}
 	}
@@ -108,6 +114,18 @@ func asked(h *rules.Heard) string {
 		return ""
 	}
 	return h.Asked.Message.Method
+}
+
+// ofLater tells whether a message is of a sort that came with a later revision,
+// which is told as such.
+func ofLater(s *rules.Session, h *rules.Heard) bool {
+	tasks := s.Revision().AtLeast(spec.V20251125)
+	if h.Asked == nil {
+		return h.Message.Method == spec.MethodElicit && !tasks && text(h.Message.Params(), "/mode") == "url"
+	}
+	result := h.Message.Result()
+	return text(result, "/resultType") == "input_required" ||
+		!tasks && wire.At(result, "/task/taskId") != nil && !has(result, "content")
 }
 
 // single keeps the first violation of each place, and of a JSON Schema those
