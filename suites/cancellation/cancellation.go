@@ -33,13 +33,15 @@ func Cases() []suite.Case {
 				"progress.unsolicited-from-client-tolerated",
 			},
 			Revisions: spec.HandshakeRevisions(),
+			Waits:     true,
 			Run:       pointless,
 		},
 		{
 			ID:    "cancellation.nested",
-			Title: "Cancels a tool that waits for the client, and answers it nevertheless",
+			Title: "Calls a tool that asks the client, cancels it and answers the question nevertheless",
 			Provokes: []string{
 				"cancellation.server-cancels-own-requests", "cancellation.request-id-present", "cancellation.late-response-ignored",
+				"progress.server-token-unique",
 			},
 			Needs:     []string{"tools"},
 			Revisions: spec.HandshakeRevisions(),

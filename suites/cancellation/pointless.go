@@ -25,7 +25,7 @@ var strays = []struct {
 	{spec.MethodProgress, map[string]any{"progressToken": 4_000_000_007, "progress": 0.5}},
 }
 
-// pointless sends each notification by itself, with a fence behind it, so that
+// pointless sends each notification by itself, with a ping behind it, so that
 // it is known which one a server can't bear. A server that ended is started
 // anew for the next.
 func pointless(ctx context.Context, t *suite.T) {
@@ -42,10 +42,15 @@ func pointless(ctx context.Context, t *suite.T) {
 	t.Quiet(ctx, c)
 }
 
-// bears returns the conversation if the server still answers, else a new one.
+// bears returns the conversation if the server still answers, a new one if the
+// server has ended. A server that answers nothing any more costs its time once.
 func bears(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conversation {
-	if c.Fence(ctx) == nil {
+	r := c.Ask(ctx, c.Harmless(), nil)
+	switch {
+	case r.Answered():
 		return c
+	case c.Alive():
+		t.GiveUp("the server answers no more: " + suite.Describe(r))
 	}
 	return t.Start(ctx, client.Options{})
 }

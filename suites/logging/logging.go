@@ -4,22 +4,28 @@ package logging
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
+
+const sendsAll = "logging.set-level.sends-everything-above"
 
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:        "logging.levels",
-			Title:     "Sets each level, and calls a tool that logs before that, at three levels, and after levels that do not exist",
-			Provokes:  []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
-			Needs:     []string{"logging"},
-			Revisions: spec.HandshakeRevisions(),
-			Run:       levels,
+			ID:           "logging.levels",
+			Title:        "Sets each level, and calls a tool that logs before that, at three levels, and after levels that do not exist",
+			Requirements: []string{sendsAll},
+			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
+			Needs:        []string{"logging"},
+			Revisions:    spec.HandshakeRevisions(),
+			Run:          levels,
 		},
 		{
 			ID:        "logging.undeclared",
@@ -42,14 +48,15 @@ var unknown = []any{"verbose", 3, nil, "INFO"}
 // not be set back.
 func levels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	logs(ctx, t, c)
+	logs(ctx, t, c, "")
 	for _, level := range known {
 		r := set(ctx, c, level)
 		switch {
 		case !r.Answered():
 			t.GiveUp("a level could not be set: " + suite.Describe(r))
+		case !r.Succeeded(): // whatever comes now says nothing
 		case level == "emergency", level == "error", level == "debug":
-			logs(ctx, t, c)
+			logs(ctx, t, c, level)
 		}
 	}
 	for _, level := range unknown {
@@ -57,20 +64,62 @@ func levels(ctx context.Context, t *suite.T) {
 			return // a rule has something to say of it
 		}
 	}
-	logs(ctx, t, c)
+	logs(ctx, t, c, "")
 }
 
 func set(ctx context.Context, c *client.Conversation, level any) *client.Reply {
 	return c.Ask(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
-// logs has the server log, if a tool is known that does. The fence before it
-// sees to it that what was in flight when the level was set has come.
-func logs(ctx context.Context, t *suite.T, c *client.Conversation) {
+// logs has the server log, if a tool is known that does: a message of every
+// level, of which those must come that the level lets through, if it is known.
+// The fence before it sees to it that what was in flight when the level was set
+// has come.
+func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
+	tool, ok := t.Inventory.Logging()
 	t.Fence(ctx, c)
-	if tool, ok := t.Inventory.Logging(); ok {
-		c.Try(ctx, spec.MethodToolsCall, tool.Params())
+	if !ok {
+		return
 	}
+	r := c.Try(ctx, spec.MethodToolsCall, tool.Params())
+	if level == "" || !r.Succeeded() || string(wire.At(r.Message.Result(), "/isError")) == "true" {
+		return
+	}
+	want := known[:slices.Index(known, level)+1]
+	if missing(c, r.Sent.Seq, want) != "" {
+		t.Quiet(ctx, c) // they may come behind the answer
+	}
+	if lacks := missing(c, r.Sent.Seq, want); lacks != "" {
+		t.Deviates(c, verdict.Deviation{
+			Requirement: sendsAll,
+			Summary:     "A log message is kept back though its level is to be sent.",
+			Permitted:   "all messages of the level that was set and above",
+			Seen:        "at level " + level + " no message of level " + lacks + ", of which the tool sends one",
+			At:          []int{r.Sent.Seq, r.Event.Seq},
+		})
+		return
+	}
+	t.Kept(sendsAll)
+}
+
+// missing returns the first of the levels of which no message came since from,
+// or "".
+func missing(c *client.Conversation, from int, want []string) string {
+	got := map[string]bool{}
+	for _, e := range c.Record.From(from) {
+		for i := range e.Messages() {
+			if m := &e.Messages()[i]; m.Method == spec.MethodMessage {
+				level, _ := wire.Text(wire.At(m.Params(), "/level"))
+				got[level] = true
+			}
+		}
+	}
+	for _, level := range want {
+		if !got[level] {
+			return level
+		}
+	}
+	return ""
 }
 
 func undeclared(ctx context.Context, t *suite.T) {

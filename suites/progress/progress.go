@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
@@ -14,7 +15,7 @@ import (
 func Cases() []suite.Case {
 	return []suite.Case{{
 		ID:       "progress.tokens",
-		Title:    "Calls tools at once with tokens of each type, and without one, and asks for progress of what is soon done",
+		Title:    "Calls tools at once with tokens of each type, and without one, and asks for progress of what is soon done, or fails",
 		Provokes: []string{"progress."},
 		Asks:     true,
 		Run:      tokens,
@@ -24,7 +25,7 @@ func Cases() []suite.Case {
 // given are the tokens of calls that run at once: texts, integers, and those
 // that a program may take for none. No two differ in type alone, so that one
 // that comes back changed is not taken for another.
-var given = []any{"mcp-conform/progress", 41, "42", 0, "", 9_007_199_254_740_991}
+var given = []any{"mcp-conform/Progress", 41, "42", 0, "", 9_007_199_254_740_991}
 
 // How long a slow tool takes, and in how many steps.
 const (
@@ -38,6 +39,9 @@ const bare = 3
 func tokens(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Ask(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
+	if c.Server().Declares("tools") {
+		c.Try(ctx, spec.MethodToolsCall, inventory.Known{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"))
+	}
 	var calls [][]byte
 	call := func(params map[string]any) {
 		calls = append(calls, c.Request(c.NewID(), spec.MethodToolsCall, params))
