@@ -4,5 +4,5 @@ import "slices"
 
 // Shapes returns the faults of shape and the legal variations in shape.
 func Shapes() []Fault {
-	return slices.Concat(shapeFaults(), besideFaults(), legalShapes(), legalAskedShapes())
+	return slices.Concat(shapeFaults(), legalShapes(), legalAskedShapes())
 }

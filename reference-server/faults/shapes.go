@@ -13,19 +13,15 @@ import (
 // What the faults of shape are made of: edits of the objects that results,
 // requests and notifications hold.
 
-// shapeFaults are the faults in the shape of what features send.
+// shapeFaults are the faults in the shape of what features send, and in what
+// comes close to it: what a comparison shows, or the pages alone say.
 func shapeFaults() []Fault {
 	return slices.Concat(
 		contentFaults(), annotationFaults(), iconFaults(),
 		toolShapeFaults(), resourceShapeFaults(), promptShapeFaults(), readShapeFaults(), callShapeFaults(), completionShapeFaults(),
 		notificationShapeFaults(), askingShapeFaults(), elicitationShapeFaults(), elicitationErrorFaults(),
+		structuredFaults(), completedFaults(), unaskedFaults(),
 	)
-}
-
-// besideFaults are the faults in what no schema shows: comparisons, and what
-// only the pages say.
-func besideFaults() []Fault {
-	return slices.Concat(namedFaults(), structuredFaults(), completedFaults(), unaskedFaults())
 }
 
 // edit alters a decoded object.

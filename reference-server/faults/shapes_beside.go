@@ -2,28 +2,10 @@ package faults
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
-
-// namedFaults are the faults in the names of tools, of which only a page speaks.
-func namedFaults() []Fault {
-	name := func(id, title, name string) Fault {
-		return breaks("tools.name."+id, title, editTool("fail", put("name", name)))
-	}
-	return []Fault{
-		name("length/empty", "a tool has an empty name", ""),
-		name("length/long", "a tool has a name of 129 characters", strings.Repeat("n", 129)),
-		name("charset/space", "a tool has a space in its name", "fail always"),
-		name("charset/slash", "a tool has a slash in its name", "tools/fail"),
-		name("charset/newline", "the name of a tool ends in a newline", "fail\n"),
-		name("charset/not-ascii", "the name of a tool is not ASCII", "échec"),
-		name("charset/parentheses", "a tool has parentheses in its name", "fail(always)"),
-		name("charset/comma", "a tool has a comma in its name", "fail,always"),
-	}
-}
 
 // structuredFaults are the faults in structured content that a comparison shows.
 func structuredFaults() []Fault {
@@ -71,8 +53,6 @@ func unaskedFaults() []Fault {
 		breaks("cancellation.request-id-present/snake-case", "a cancellation names a request_id", tells(spec.MethodCancelled, `{"request_id":1}`)),
 		breaks("logging.set-level.empty-result/echo", "logging/setLevel gets the level back", replaceResult(spec.MethodSetLevel, `{"level":"info"}`)),
 		breaks("logging.set-level.empty-result/ok", "logging/setLevel gets an ok", replaceResult(spec.MethodSetLevel, `{"ok":true}`)),
-		breaks("resources.subscribe.confirmed/filled", "resources/subscribe gets a subscription", replaceResult(spec.MethodResourcesSubscribe, `{"subscriptionId":"1"}`)),
-		breaks("resources.unsubscribe.confirmed/filled", "resources/unsubscribe gets an ok", replaceResult(spec.MethodResourcesUnsubscribe, `{"ok":true}`)),
 		breaks("elicitation.required-error.lists-elicitations-2025-11-25/empty", "-32042 lists no elicitation", requiresVisit(raw(`{"elicitations":[]}`))),
 	}
 }
