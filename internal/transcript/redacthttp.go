@@ -60,62 +60,41 @@ func (r *Redactor) field(name string, value []byte) []byte {
 // what they are, and so does what ends them.
 func (r *Redactor) stream(e *Event) []byte {
 	ev := ParseStream(e.Stream)
-	data := ev.Data
-	if e.Cut() {
-		data = r.text(data)
-	} else {
-		data = r.Frame(data)
-	}
 	if ev.ByteOrderMark {
 		return e.Stream
 	}
-	if !bytes.Equal(data, ev.Data) {
-		ev = ev.with(data)
+	data := r.Frame(ev.Data)
+	if e.Cut() {
+		data = r.text(ev.Data)
 	}
+	parts, changed := bytes.Split(data, []byte("\n")), !bytes.Equal(data, ev.Data)
 	var out []byte
-	for i := range ev.Lines {
-		l := &ev.Lines[i]
+	for l := range StreamLines(e.Stream) {
 		text := l.Text
-		switch l.Field {
-		case "data":
-		case "id":
+		switch {
+		case l.Field == "data" && !changed:
+		case l.Field == "data" && len(parts) == 0: // a secret of several lines has become one
+			continue
+		case l.Field == "data":
+			text, parts = l.with(parts[0]), parts[1:]
+		case l.Field == "id":
 			text = r.replaceKnown(text)
 		default:
 			text = r.text(text)
 		}
 		out = append(append(out, text...), l.End...)
 	}
-	return append(out, ev.Blank...)
+	return out
 }
 
-// with returns the event with other data, in as many lines as they have.
-func (ev *StreamEvent) with(data []byte) *StreamEvent {
-	changed := *ev
-	changed.Lines = nil
-	parts := bytes.Split(data, []byte("\n"))
-	for _, l := range ev.Lines {
-		if l.Field != "data" {
-			changed.Lines = append(changed.Lines, l)
-			continue
-		}
-		if len(parts) > 0 {
-			changed.Lines = append(changed.Lines, l.with(parts[0]))
-			parts = parts[1:]
-		}
-	}
-	return &changed
-}
-
-// with returns the line with another value.
-func (l StreamLine) with(value []byte) StreamLine {
+// with returns the text of the line with another value.
+func (l *StreamLine) with(value []byte) []byte {
 	if bytes.Equal(value, l.Value) {
-		return l
+		return l.Text
 	}
 	head := l.Text[:len(l.Text)-len(l.Value)]
 	if !bytes.HasSuffix(head, []byte(" ")) && (!bytes.Contains(head, []byte(":")) || bytes.HasPrefix(value, []byte(" "))) {
 		head = []byte(l.Field + ": ")
 	}
-	l.Value = value
-	l.Text = slices.Concat(head, value)
-	return l
+	return slices.Concat(head, value)
 }

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -96,9 +97,9 @@ func (s *Splitter) End() []byte {
 	return s.piece(len(s.rest))
 }
 
-// StreamEvent is what a piece of an event stream says.
+// StreamEvent is what a piece of an event stream says; its lines are those of
+// StreamLines.
 type StreamEvent struct {
-	Lines []StreamLine
 	// Type is that of the event field, "" where there is none.
 	Type string
 	// Data are the values of the data fields, joined by newlines.
@@ -122,8 +123,7 @@ func (ev *StreamEvent) Complete() bool { return ev.Blank != "" }
 type StreamLine struct {
 	Text []byte // without its end
 	End  string // "\n", "\r\n", "\r", or "" where the stream ended before
-	// Field and Value are what the line says. A comment has no field; the
-	// blank line is none of the lines.
+	// Field and Value are what the line says. A comment has no field.
 	Field string
 	Value []byte
 }
@@ -139,17 +139,26 @@ func ParseStream(piece []byte) *StreamEvent {
 		ev.ByteOrderMark = true
 		return ev
 	}
-	for len(piece) > 0 {
-		var l StreamLine
-		l, piece = cutLine(piece)
+	for l := range StreamLines(piece) {
 		if len(l.Text) == 0 {
 			ev.Blank = l.End
 			break
 		}
 		ev.take(&l)
-		ev.Lines = append(ev.Lines, l)
 	}
 	return ev
+}
+
+// StreamLines returns the lines of a piece, the blank one at its end included.
+func StreamLines(piece []byte) iter.Seq[StreamLine] {
+	return func(yield func(StreamLine) bool) {
+		for len(piece) > 0 {
+			var l StreamLine
+			if l, piece = cutLine(piece); !yield(l) {
+				return
+			}
+		}
+	}
 }
 
 func cutLine(text []byte) (StreamLine, []byte) {

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestSplitter(t *testing.T) {
 func TestParseStream(t *testing.T) {
 	for _, c := range []struct {
 		name, piece string
-		want        StreamEvent // without the lines
+		want        StreamEvent
 	}{
 		{"data", "data: a\n\n", StreamEvent{Data: []byte("a"), HasData: true, Blank: "\n"}},
 		{"all fields", "event:x\r\nid: 7\r\nretry: 10\r\ndata:a\r\ndata:  b\r\n\r\n",
@@ -73,13 +74,12 @@ func TestParseStream(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := *ParseStream([]byte(c.piece))
-			got.Lines = nil
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("read (-want +got):\n%s", diff)
 			}
 		})
 	}
-	lines := ParseStream([]byte(": c\rdata: a\r\nid")).Lines
+	lines := slices.Collect(StreamLines([]byte(": c\rdata: a\r\nid")))
 	want := []StreamLine{{Text: []byte(": c"), End: "\r", Value: []byte("c")}, {Text: []byte("data: a"), End: "\r\n", Field: "data", Value: []byte("a")}, {Text: []byte("id"), Field: "id", Value: nil}}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)

@@ -51,7 +51,7 @@ func (v *view) gets(see func(x *exchange)) {
 
 func getStatus(v *view, out *rules.Out) {
 	v.gets(func(x *exchange) {
-		if x.flaws&^noVersion != 0 || x.Response == nil || v.initialized < 0 || x.Request.Seq < v.initialized || barred(x.Status()) || x.Status() == 403 {
+		if x.flaws != 0 || x.Response == nil || v.initialized < 0 || x.Request.Seq < v.initialized || barred(x.Status()) || x.Status() == 403 {
 			return
 		}
 		d := verdict.Deviation{Requirement: streamOr405, Permitted: "200 with text/event-stream, or 405", Seen: x.seen(), At: x.at()}

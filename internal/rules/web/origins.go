@@ -1,6 +1,8 @@
 package web
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -26,7 +28,7 @@ func originRules() []rules.Rule {
 func origins(v *view, out *rules.Out) {
 	for _, x := range v.all {
 		switch {
-		case x.Response == nil || x.Request.Seq > x.Response.Seq:
+		case x.Response == nil || !slices.Contains([]string{"GET", "POST", "DELETE"}, x.Method()):
 		case x.flaws&foreignOrigin != 0:
 			v.foreign(x, out)
 		case !x.RequestHead().Has("Origin") && x.flaws == 0:
@@ -51,6 +53,8 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 		d.Weight = verdict.OnlyNote
 	}
 	switch {
+	case x.Succeeded() && x.errorIn() != nil: // refused, or served and failed
+		return
 	case x.Succeeded():
 		d.Summary = "A request from a page on another host is served."
 		out.Found(d)
@@ -61,7 +65,7 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 	}
 	// Another fault of the request may be the reason, and so may one that lies
 	// in the server.
-	if x.flaws&^noVersion != foreignOrigin || !v.servedWithout(x) {
+	if x.flaws != foreignOrigin || !v.servedWithout(x) {
 		return
 	}
 	out.Subject(validated)

@@ -197,7 +197,7 @@ func unparsable(v *view, out *rules.Out) {
 		if x.Method() != "POST" || x.Sent == nil || x.Sent.Cut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || barred(x.Status()) {
 			continue
 		}
-		if x.flaws&^(badBody|noVersion) != 0 {
+		if x.flaws != badBody {
 			continue // it may be refused for another reason
 		}
 		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "a status of an error; with it an error -32700 without an id, if any", Seen: x.seen(), At: x.at()}

@@ -86,7 +86,7 @@ func resumptions(v *view, out *rules.Out) {
 	for _, x := range v.all {
 		id, resumes := x.lastID()
 		origin := v.origin(x)
-		if !resumes || x.Method() != "GET" || origin == nil || x.flaws&^noVersion != 0 || barred(x.Status()) {
+		if !resumes || x.Method() != "GET" || origin == nil || x.flaws != 0 || barred(x.Status()) {
 			continue
 		}
 		if x.opened() {
@@ -187,6 +187,7 @@ func (v *view) foreignTo(p piece, x, origin *exchange) bool {
 }
 
 func broadcasts(v *view, out *rules.Out) {
+	several := false
 	for _, x := range v.all {
 		if v.s.Transport != spec.StreamableHTTP || x.resumes() {
 			continue
@@ -201,7 +202,8 @@ func broadcasts(v *view, out *rules.Out) {
 					Seen:        rules.Excerpt(p.Raw),
 					At:          rules.At(first.Event, p.Event),
 				})
-			} else if p.Kind == transcript.Received && v.othersOpen(x, p.Seq) {
+			} else if !several && p.Kind == transcript.Received && v.othersOpen(x, p.Seq) {
+				several = true
 				out.Subject(noBroadcast)
 			}
 		}

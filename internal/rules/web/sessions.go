@@ -62,6 +62,12 @@ func newSessions(all []*exchange) *sessions {
 			earliest(s.gone, id, x.Response)
 		}
 	}
+	for _, x := range all { // it was not gone if it served later
+		id := x.RequestHead().Get(sessionHeader)
+		if x.Method() == "POST" && x.Succeeded() && before(s.gone, id, x.Request.Seq) {
+			delete(s.gone, id)
+		}
+	}
 	return s
 }
 
@@ -164,13 +170,13 @@ func sessionStatus(v *view, out *rules.Out) {
 			continue
 		}
 		switch x.flaws {
-		case noSession, noSession | noVersion:
+		case noSession:
 			v.withoutSession(x, out)
-		case endedSession, endedSession | noVersion:
+		case endedSession:
 			v.withEndedSession(x, out)
-		case unknownSession, unknownSession | noVersion:
+		case unknownSession:
 			v.withUnknownSession(x, out)
-		case 0, noVersion:
+		case 0:
 			if x.Method() == "DELETE" && x.session != "" {
 				ended(x, out)
 			}

@@ -293,7 +293,7 @@ func streamEnds(v *view, out *rules.Out) {
 		}
 		d := verdict.Deviation{Requirement: closeAfterResponse, Permitted: "the end of the stream behind the last response", At: rules.At(x.Request, x.Response, last)}
 		for _, p := range x.pieces {
-			if p.Seq > last.Seq && p.Kind == transcript.Received && !again(p) {
+			if p.Seq > last.Seq && p.Kind == transcript.Received && !judgedAlone(p) {
 				d.Summary, d.Seen = "Messages follow the response on its stream.", rules.Excerpt(p.Raw)
 				d.At = append(d.At, p.Seq)
 				out.Found(d)
@@ -318,15 +318,18 @@ func streamEnds(v *view, out *rules.Out) {
 	})
 }
 
-// again tells whether the message is a response to a request that was answered
-// already, which base.response-once speaks of.
-func again(p piece) bool {
+// judgedAlone tells whether other requirements speak of the messages behind a
+// response: a second response, or further progress.
+func judgedAlone(p piece) bool {
+	if p.Cut() {
+		return true
+	}
 	for i := range p.Frame.Messages {
-		if p.Frame.Messages[i].Kind != wire.Response {
+		if m := &p.Frame.Messages[i]; m.Kind != wire.Response && m.Method != spec.MethodProgress {
 			return false
 		}
 	}
-	return len(p.Frame.Messages) > 0
+	return true
 }
 
 // related looks for progress of another request. What else is related to a
@@ -364,17 +367,11 @@ func (v *view) progressOf(p piece) (*rules.Asked, string) {
 	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
 		return nil, ""
 	}
-	var owner *rules.Asked
-	for _, a := range v.s.All() {
-		if wire.RawID(string(wire.At(a.Message.Params(), "/_meta/progressToken"))).Key() != token.Key() {
-			continue
-		}
-		if owner != nil || wire.At(a.Message.Params(), "/task") != nil {
-			return nil, ""
-		}
-		owner = a
+	owners := v.tokens[token.Key()]
+	if len(owners) != 1 || wire.At(owners[0].Message.Params(), "/task") != nil {
+		return nil, ""
 	}
-	return owner, token.Raw()
+	return owners[0], token.Raw()
 }
 
 func streamMessages(v *view, out *rules.Out) {

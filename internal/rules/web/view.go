@@ -29,7 +29,9 @@ type view struct {
 	byNumber map[int]*exchange
 	sessions *sessions
 	ids      map[string]map[string]*exchange // by session and event id, the stream that brought it first
-	end      time.Duration                   // of the transcript
+	origins  map[*exchange]*exchange
+	tokens   map[string][]*rules.Asked // requests by their progress tokens
+	end      time.Duration             // of the transcript
 	// initialized is the position at which the client sent it, or -1.
 	initialized int
 }
@@ -57,7 +59,10 @@ func viewOf(s *rules.Session) *view {
 }
 
 func newView(s *rules.Session) *view {
-	v := &view{s: s, revision: s.Revision(), byNumber: map[int]*exchange{}, ids: map[string]map[string]*exchange{}, initialized: -1}
+	v := &view{
+		s: s, revision: s.Revision(), byNumber: map[int]*exchange{}, ids: map[string]map[string]*exchange{}, initialized: -1,
+		origins: map[*exchange]*exchange{}, tokens: map[string][]*rules.Asked{},
+	}
 	for _, known := range s.Exchanges().All() {
 		if known.Request == nil || known.Request.Head == nil {
 			continue // nothing can be said of an answer without its question
@@ -85,6 +90,11 @@ func newView(s *rules.Session) *view {
 		x.flaws = v.flawsOf(x)
 	}
 	v.index()
+	for _, a := range s.All() {
+		if token := wire.RawID(string(wire.At(a.Message.Params(), "/_meta/progressToken"))); token.Present() {
+			v.tokens[token.Key()] = append(v.tokens[token.Key()], a)
+		}
+	}
 	return v
 }
 
@@ -160,18 +170,18 @@ func (x *exchange) resumes() bool {
 // origin returns the exchange whose stream x goes on with: x itself, unless it
 // resumes another; nil where nobody knows which.
 func (v *view) origin(x *exchange) *exchange {
-	for range len(v.all) {
-		id, resumes := x.lastID()
-		if !resumes {
-			return x
-		}
-		before := v.ids[x.session][id]
-		if before == nil || before.Number >= x.Number {
-			return nil
-		}
-		x = before
+	id, resumes := x.lastID()
+	if !resumes {
+		return x
 	}
-	return nil
+	if known, ok := v.origins[x]; ok {
+		return known
+	}
+	v.origins[x] = nil
+	if before := v.ids[x.session][id]; before != nil && before.Request.Seq < x.Request.Seq {
+		v.origins[x] = v.origin(before)
+	}
+	return v.origins[x]
 }
 
 // isUTF8 tells whether the data are UTF-8.
