@@ -20,6 +20,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 	"github.com/mcp-conform/mcp-conform/suites/sampling"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
+	"github.com/mcp-conform/mcp-conform/suites/tasks"
 	"github.com/mcp-conform/mcp-conform/suites/tools"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
 )
@@ -44,5 +45,6 @@ func Cases() []suite.Case {
 		sampling.Cases(),
 		elicitation.Cases(),
 		roots.Cases(),
+		tasks.Cases(),
 	)
 }

@@ -1,0 +1,155 @@
+package tasks
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+func lives(ctx context.Context, t *suite.T) {
+	run, refuse, require, optional := supports(t)
+	if len(run)+len(refuse) == 0 {
+		t.Skip("no tool may be called that arguments can be made for")
+	}
+	r := start(ctx, t)
+	for i, call := range refuse {
+		r.create(ctx, asTask(call, "refused-"+strconv.Itoa(i), object{"ttl": ttl}))
+	}
+	for _, call := range require {
+		r.c.TryFor(ctx, callTime, spec.MethodToolsCall, call.Params())
+	}
+	if len(run) == 0 {
+		return
+	}
+	both := first(optionals(run, optional), maxPlain)
+	r.plainly(ctx, both)
+	ids := r.createHeld(ctx, run)
+	if len(ids) == 0 {
+		return
+	}
+	r.results(ctx, ids)
+	r.odd(ctx, t, ids)
+	r.plainly(ctx, both)
+	r.cancelAtOnce(ctx, t, run[0])
+}
+
+func optionals(run []inventory.Known, optional map[string]bool) []inventory.Known {
+	var out []inventory.Known
+	for _, call := range run {
+		if optional[call.Tool] {
+			out = append(out, call)
+		}
+	}
+	return out
+}
+
+// plainly makes the calls without a task, all at once.
+func (r *runner) plainly(ctx context.Context, calls []inventory.Known) {
+	var frames [][]byte
+	for _, call := range calls {
+		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, call.Params()))
+	}
+	if len(frames) > 0 {
+		r.c.TryTogether(ctx, frames...)
+	}
+}
+
+// createHeld makes each call as a task, the first once more without a ttl, and
+// with an id that the client has no say in. What the tasks ask is answered when
+// they were seen to ask it.
+func (r *runner) createHeld(ctx context.Context, run []inventory.Known) []string {
+	release := r.hold()
+	defer release()
+	calls := []object{
+		asTask(run[0], "bare", object{}),
+		asTask(run[0], "proposed", object{"ttl": ttl, "taskId": "mcp-conform-proposed"}),
+	}
+	for i, call := range run {
+		calls = append(calls, asTask(call, strconv.Itoa(i), object{"ttl": ttl}))
+	}
+	ids := r.create(ctx, calls...)
+	r.watch(ctx, ids)
+	return ids
+}
+
+// How long tasks are watched before what they ask is answered, and how often
+// they are asked for meanwhile.
+const (
+	watchTime = 100 * time.Millisecond
+	watchStep = 20 * time.Millisecond
+)
+
+// watch asks for the tasks until each is over or waits for the client.
+func (r *runner) watch(ctx context.Context, ids []string) {
+	for until := time.Now().Add(watchTime); ; {
+		busy := 0
+		for _, id := range ids {
+			switch r.get(ctx, id) {
+			case "working":
+				busy++
+			case "input_required":
+				r.get(ctx, id) // by now its request has come
+			}
+		}
+		if busy == 0 || time.Now().After(until) || ctx.Err() != nil {
+			return
+		}
+		pause(ctx, r, watchStep)
+	}
+}
+
+// pause lets the tasks go on for a while.
+func pause(ctx context.Context, r *runner, d time.Duration) {
+	defer r.c.Idle()()
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// results waits for the results of the tasks and asks for them once more.
+func (r *runner) results(ctx context.Context, ids []string) {
+	for i, id := range ids {
+		if !r.about(ctx, spec.MethodTasksResult, id).Answered() {
+			continue
+		}
+		r.get(ctx, id)
+		if i == 0 {
+			r.about(ctx, spec.MethodTasksResult, id)
+		}
+	}
+}
+
+// odd asks for the tasks in less usual ways, and lists them.
+func (r *runner) odd(ctx context.Context, t *suite.T, ids []string) {
+	if len(ids) > 1 {
+		related := object{"io.modelcontextprotocol/related-task": object{"taskId": ids[1]}}
+		for _, method := range []string{spec.MethodTasksGet, spec.MethodTasksResult} {
+			r.c.TryFor(ctx, callTime, method, object{"taskId": ids[0], "_meta": related})
+		}
+	}
+	if t.Inventory.Declares("tasks.cancel") {
+		r.about(ctx, spec.MethodTasksCancel, ids[0])
+	}
+	if t.Inventory.Declares("tasks.list") {
+		inventory.Walk(ctx, r.c, spec.MethodTasksList, "tasks", maxPages)
+	}
+	for _, id := range ids {
+		r.get(ctx, id)
+	}
+}
+
+// cancelAtOnce cancels a task that has only begun, or is over already.
+func (r *runner) cancelAtOnce(ctx context.Context, t *suite.T, call inventory.Known) {
+	if !t.Inventory.Declares("tasks.cancel") {
+		return
+	}
+	for _, id := range r.create(ctx, asTask(call, "cancelled", object{"ttl": ttl})) {
+		r.about(ctx, spec.MethodTasksCancel, id)
+		r.get(ctx, id)
+	}
+}

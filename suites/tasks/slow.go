@@ -1,0 +1,128 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// How long the slow tool takes, and in how many steps.
+const (
+	duration = 300 * time.Millisecond
+	steps    = 6
+)
+
+// slow has the plain call and both tasks run at the same time, so that they
+// take no longer than one.
+func slow(ctx context.Context, t *suite.T) {
+	call, ok := slowTask(t)
+	if !ok {
+		t.Skip("no tool that is known to be slow may be called as a task")
+	}
+	r := start(ctx, t)
+	plain, from := r.c.NewID(), r.c.Record.Len()
+	if err := r.c.Send(ctx, r.c.Request(plain, spec.MethodToolsCall, call.Params())); err != nil {
+		t.GiveUp("the tool could not be called: " + err.Error())
+	}
+	ids := r.create(ctx, asTask(call, "waited-for", object{"ttl": ttl}), asTask(call, "cancelled", object{"ttl": ttl}))
+	if len(ids) < 2 {
+		t.GiveUp("the tool did not become a task")
+	}
+	r.get(ctx, ids[0])
+	result := r.c.NewID()
+	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
+		t.GiveUp("the result could not be asked for: " + err.Error())
+	}
+	r.cancel(ctx, t, ids[1])
+	r.listen(ctx, from, result)
+	r.get(ctx, ids[0])
+	r.listen(ctx, from, plain)
+	t.Quiet(ctx, r.c) // what a cancelled execution still says comes now
+	for _, id := range ids {
+		r.get(ctx, id)
+	}
+}
+
+// slowTask returns the call of a tool known to be slow that runs as a task and
+// without.
+func slowTask(t *suite.T) (inventory.Known, bool) {
+	call, ok := t.Inventory.Slow(duration, steps)
+	if !ok {
+		return call, false
+	}
+	tool, _ := t.Inventory.Tool(call.Tool)
+	support, _ := wire.Text(wire.At(tool.Raw, "/execution/taskSupport"))
+	return call, support == "optional"
+}
+
+// cancel tries to cancel a task by a notification, which is not the way, then
+// by tasks/cancel, twice.
+func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
+	if request := r.requestOf(id); request != "" {
+		_ = r.c.Notify(ctx, spec.MethodCancelled, object{"requestId": json.RawMessage(request), "reason": "tasks are cancelled otherwise"})
+		t.Fence(ctx, r.c)
+		r.get(ctx, id)
+	}
+	if !t.Inventory.Declares("tasks.cancel") {
+		t.NotApplicable(resultAfterCancel, "the server does not declare tasks.cancel")
+		return
+	}
+	if r.about(ctx, spec.MethodTasksCancel, id).Succeeded() {
+		r.get(ctx, id)
+		r.afterCancel(ctx, t, id)
+	}
+	r.about(ctx, spec.MethodTasksCancel, id)
+}
+
+// requestOf returns the id of the request that the task came of.
+func (r *runner) requestOf(id string) string {
+	for _, e := range r.c.Record.From(0) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			if found, ok := wire.Text(wire.At(m.Result(), "/task/taskId")); ok && found == id {
+				return m.ID.Raw()
+			}
+		}
+	}
+	return ""
+}
+
+// afterCancel asks for the result of a cancelled task: whatever the answer is,
+// there is nothing to wait for.
+func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
+	reply := r.about(ctx, spec.MethodTasksResult, id)
+	switch {
+	case reply.Answered():
+		t.Kept(resultAfterCancel)
+	case errors.Is(reply.Err, client.ErrUnanswered) && ctx.Err() == nil && r.c.Fence(ctx) == nil:
+		t.Deviates(r.c, verdict.Deviation{
+			Requirement: resultAfterCancel,
+			Summary:     "The result of a cancelled task is asked for, and there is no answer.",
+			Permitted:   "a result or an error",
+			Seen:        suite.Describe(reply),
+			At:          positions(reply.Sent),
+		})
+	default:
+		t.NotObserved(resultAfterCancel, "the result could not be waited for")
+	}
+}
+
+// listen waits for the answer to a request that was sent at from or later.
+func (r *runner) listen(ctx context.Context, from int, id wire.ID) {
+	defer r.c.Idle()()
+	ctx, cancel := context.WithTimeoutCause(ctx, callTime, client.ErrUnanswered)
+	defer cancel()
+	r.c.AwaitReply(ctx, from, id)
+}

@@ -1,0 +1,205 @@
+// Package tasks provokes what the rules on tasks judge: it runs tools as tasks,
+// asks for them in order and not, and cancels them. Cases judge by themselves
+// only what a rule can't know: that an id was made up, and that an answer did
+// not come. No tool is called that the policy does not allow.
+package tasks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	unknownID         = "tasks.unknown-id-error"
+	resultAfterCancel = "tasks.result-after-cancel"
+)
+
+// toolCalls is the capability to run tool calls as tasks.
+const toolCalls = "tasks.requests.tools.call"
+
+// Bounds on what is asked of a server.
+const (
+	maxPages = 20 // of a list
+	maxTools = 8  // that are run as tasks
+	maxPlain = 3  // that are called both ways
+	maxWrong = 2  // that are called as they forbid
+	callTime = 3 * time.Second
+	ttl      = 60_000 // ms that a task is wanted for
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:           "tasks.unknown",
+			Title:        "Asks for tasks that do not exist, by cursors that do not exist, and by requests that can't be tasks",
+			Requirements: []string{unknownID},
+			Provokes: []string{
+				"tasks.capability-shape", "tasks.requests-exhaustive", "tasks.list-capability", "tasks.cancel-capability",
+				"tasks.list-invalid-cursor", "tasks.error-messages", "tasks.related-task-not-in-get-list-cancel",
+			},
+			Needs: []string{"tasks"},
+			Asks:  true,
+			Run:   unknown,
+		},
+		{
+			ID:       "tasks.undeclared",
+			Title:    "Calls a tool as a task where the server runs none, and without one before and after it",
+			Provokes: []string{"tasks.capability-declared", "tasks.undeclared-ignored"},
+			Needs:    []string{"tools"},
+			Asks:     true,
+			Run:      undeclared,
+		},
+		{
+			ID:       "tasks.lives",
+			Title:    "Runs tools as tasks, follows them to their ends, lists them, and compares their results with those of plain calls",
+			Provokes: []string{"tasks.", "progress.task-token-continues", "progress.task-stops-at-terminal"},
+			Needs:    []string{toolCalls},
+			Run:      lives,
+		},
+		{
+			ID:           "tasks.slow",
+			Title:        "Runs a slow tool as two tasks beside a plain call, waits for the one and cancels the other",
+			Requirements: []string{resultAfterCancel},
+			Provokes: []string{
+				"tasks.create-result-immediate", "tasks.result-blocks", "tasks.cancel-status-before-response", "tasks.cancel-stops-execution",
+				"tasks.cancelled-stays", "tasks.cancel-terminal-error", "cancellation.tasks-use-tasks-cancel", "progress.task-stops-at-terminal",
+				"progress.task-token-continues", "tasks.related-task-everywhere", "tasks.terminal-is-final", "tasks.transitions",
+			},
+			Needs: []string{toolCalls},
+			Run:   slow,
+		},
+	}
+}
+
+type object = map[string]any
+
+// runner asks for tasks in one conversation.
+type runner struct {
+	c *client.Conversation
+
+	mu   sync.Mutex
+	held chan struct{} // closed when the server's requests may be answered; nil while they are at once
+}
+
+// start begins a conversation with a server of its own, in which the tools are
+// listed, so that the rules know what they say of tasks.
+func start(ctx context.Context, t *suite.T) *runner {
+	caps := client.AllCapabilities(t.Revision)
+	script := client.NewAnswers(caps)
+	r := &runner{}
+	r.c = t.Start(ctx, client.Options{Capabilities: caps, Answer: func(m *wire.Message) []byte {
+		if m.Method != spec.MethodPing {
+			r.wait()
+		}
+		return script.Answer(m)
+	}})
+	inventory.Walk(ctx, r.c, spec.MethodToolsList, "tools", maxPages)
+	return r
+}
+
+// hold has the server's requests wait for their answers until release, so that
+// a task that asks is seen waiting.
+func (r *runner) hold() (release func()) {
+	held := make(chan struct{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held = held
+	return sync.OnceFunc(func() { close(held) })
+}
+
+func (r *runner) wait() {
+	r.mu.Lock()
+	held := r.held
+	r.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+}
+
+// about asks something about the task.
+func (r *runner) about(ctx context.Context, method, id string) *client.Reply {
+	return r.c.TryFor(ctx, callTime, method, object{"taskId": id})
+}
+
+// get asks for the task's status; "" where there is none.
+func (r *runner) get(ctx context.Context, id string) string {
+	reply := r.about(ctx, spec.MethodTasksGet, id)
+	if !reply.Succeeded() {
+		return ""
+	}
+	status, _ := wire.Text(wire.At(reply.Message.Result(), "/status"))
+	return status
+}
+
+// create runs calls as tasks, all at once, and returns the ids of the tasks
+// that came of it.
+func (r *runner) create(ctx context.Context, calls ...object) []string {
+	frames := make([][]byte, 0, len(calls))
+	for _, params := range calls {
+		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, params))
+	}
+	var ids []string
+	for _, reply := range r.c.TryTogether(ctx, frames...) {
+		if reply.Answered() {
+			if id, ok := wire.Text(wire.At(reply.Message.Result(), "/task/taskId")); ok {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// asTask returns the params of a call that is to become a task.
+func asTask(call inventory.Known, token string, task object) object {
+	params := call.WithToken("mcp-conform/task/" + token)
+	params["task"] = task
+	return params
+}
+
+// supports are the tools that may be called, with arguments, by what they say
+// of tasks.
+func supports(t *suite.T) (run, refuse, require []inventory.Known, optional map[string]bool) {
+	optional = map[string]bool{}
+	quick, _ := t.Inventory.Slow(40*time.Millisecond, 2)
+	for _, tool := range t.Inventory.Callable() {
+		arguments, err := tool.Arguments()
+		if err != nil {
+			continue
+		}
+		call := inventory.Known{Tool: tool.Name, Arguments: arguments}
+		if quick.Tool == tool.Name {
+			call = quick
+		}
+		switch word, _ := wire.Text(wire.At(tool.Raw, "/execution/taskSupport")); word {
+		case "optional":
+			optional[tool.Name] = true
+			run = append(run, call)
+		case "required":
+			run, require = append(run, call), append(require, call)
+		case "", "forbidden":
+			refuse = append(refuse, call)
+		}
+	}
+	return first(run, maxTools), first(refuse, maxWrong), first(require, maxWrong), optional
+}
+
+func first(calls []inventory.Known, n int) []inventory.Known { return calls[:min(n, len(calls))] }
+
+func positions(events ...*transcript.Event) []int {
+	var at []int
+	for _, e := range events {
+		if e != nil {
+			at = append(at, e.Seq)
+		}
+	}
+	return at
+}

@@ -1,0 +1,91 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// madeUp is the id of no task, and the cursor of no page.
+const madeUp = "mcp-conform-no-such-task"
+
+func unknown(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	methods := []string{spec.MethodTasksGet, spec.MethodTasksResult}
+	if c.Server().Declares("tasks.cancel") {
+		methods = append(methods, spec.MethodTasksCancel)
+	} else {
+		c.Ask(ctx, spec.MethodTasksCancel, object{"taskId": madeUp})
+	}
+	for _, method := range methods {
+		for _, id := range []any{madeUp, "", 7} {
+			if !asked(ctx, t, c, method, id) {
+				return
+			}
+		}
+	}
+	c.Ask(ctx, spec.MethodTasksList, nil)
+	if c.Server().Declares("tasks.list") {
+		c.Ask(ctx, spec.MethodTasksList, object{"cursor": madeUp})
+	}
+	for _, method := range []string{c.Harmless(), spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList} {
+		c.Ask(ctx, method, object{"task": object{"ttl": ttl}})
+	}
+}
+
+// asked asks about a task that does not exist. The rules judge what error comes
+// of it; that a result is no answer is known here. It tells whether to ask on.
+func asked(ctx context.Context, t *suite.T, c *client.Conversation, method string, id any) bool {
+	r := c.TryFor(ctx, callTime, method, object{"taskId": id})
+	d := verdict.Deviation{
+		Requirement: unknownID,
+		Permitted:   "an error with code -32602",
+		Seen:        suite.Describe(r),
+		At:          positions(r.Sent, r.Event),
+	}
+	switch {
+	case r.Succeeded() && id == madeUp:
+		d.Summary = "An id that was made up is answered with a result."
+		t.Deviates(c, d)
+	case r.Answered():
+		t.Kept(unknownID)
+	case errors.Is(r.Err, client.ErrUnanswered) && method == spec.MethodTasksResult && ctx.Err() == nil && c.Fence(ctx) == nil:
+		d.Summary = "The result of a task that does not exist is asked for, and there is no answer."
+		t.Deviates(c, d)
+	}
+	return r.Answered()
+}
+
+// undeclared calls the first tools that may be called and can be.
+func undeclared(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	if c.Server().Declares(toolCalls) {
+		t.Skip("the server declares " + toolCalls)
+	}
+	var calls []inventory.Known
+	for _, tool := range t.Inventory.Callable() {
+		if arguments, err := tool.Arguments(); err == nil && len(calls) < maxPlain {
+			calls = append(calls, inventory.Known{Tool: tool.Name, Arguments: arguments})
+		}
+	}
+	if len(calls) == 0 {
+		t.Skip("no tool may be called that arguments can be made for")
+	}
+	for _, call := range calls {
+		for _, params := range []object{call.Params(), with(call.Params(), "task", object{"ttl": ttl}), call.Params()} {
+			if !c.TryFor(ctx, callTime, spec.MethodToolsCall, params).Answered() {
+				return
+			}
+		}
+	}
+}
+
+func with(params object, name string, value any) object {
+	params[name] = value
+	return params
+}
