@@ -1,0 +1,449 @@
+package web_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/rules/web"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// scene is what follows the handshake, and what is found in it. Lines that
+// begin with = stand for exchanges as they usually are:
+//
+//	= post N BODY      a POST with all headers; = get N, = delete N and = init N
+//	                   likewise
+//	= json N BODY      answered with 200 and JSON
+//	= sse N            answered with 200 and an event stream
+//	= status N STATUS  answered without a body
+//	= hello            the handshake, in the exchanges 901 and 902
+//
+// A line below them that begins with + is one more header; - takes one away.
+type scene struct {
+	name     string
+	revision spec.Revision // 2025-11-25 where empty
+	script   string
+	want     []string // "requirement outcome", sorted
+}
+
+const session = "7f3c9a52-41d8-4b60-9e0c-5d2f8a1b6c34"
+
+func (s scene) rev() spec.Revision {
+	if s.revision == "" {
+		return spec.V20251125
+	}
+	return s.revision
+}
+
+// expand writes the lines that begin with = in full.
+func expand(rev spec.Revision, script string) string {
+	var out []string
+	for _, line := range strings.Split(script, "\n") {
+		line = strings.TrimLeft(line, "\t")
+		switch word, rest, _ := strings.Cut(line, " "); word {
+		case "=":
+			out = append(out, exchange(rev, rest)...)
+		case "+":
+			out = slices.Insert(out, headEnd(out), "    "+rest)
+		case "-":
+			for i := headEnd(out) - 1; strings.HasPrefix(out[i], "    "); i-- {
+				if strings.HasPrefix(out[i], "    "+rest+":") {
+					out = slices.Delete(out, i, i+1)
+					break
+				}
+			}
+		default:
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// headEnd returns where the last head of a request ends.
+func headEnd(lines []string) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "    ") {
+			return i + 1
+		}
+	}
+	return len(lines)
+}
+
+func exchange(rev spec.Revision, text string) []string {
+	what, rest, _ := strings.Cut(text, " ")
+	n, rest, _ := strings.Cut(rest, " ")
+	host := "    Host: localhost:3000"
+	own := []string{host, "    Mcp-Session-Id: " + session, "    MCP-Protocol-Version: " + string(rev)}
+	if rev == spec.V20250326 {
+		own = own[:2]
+	}
+	both := []string{"    Accept: application/json, text/event-stream", "    Content-Type: application/json"}
+	switch what {
+	case "post":
+		return slices.Concat([]string{n + "> POST /mcp HTTP/1.1"}, own, both, []string{n + ">> " + rest})
+	case "get":
+		return slices.Concat([]string{n + "> GET /mcp HTTP/1.1"}, own, []string{"    Accept: text/event-stream"})
+	case "delete":
+		return slices.Concat([]string{n + "> DELETE /mcp HTTP/1.1"}, own)
+	case "init":
+		return slices.Concat([]string{n + "> POST /mcp HTTP/1.1", host}, both, []string{
+			fmt.Sprintf(`%s>> {"jsonrpc":"2.0","id":"i%[1]s","method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, n, rev),
+		})
+	case "json":
+		return []string{n + "< HTTP/1.1 200 OK", "    Content-Type: application/json", n + "<< " + rest, n + "! complete"}
+	case "sse":
+		return []string{n + "< HTTP/1.1 200 OK", "    Content-Type: text/event-stream"}
+	case "status":
+		return []string{n + "< HTTP/1.1 " + rest, n + "! complete"}
+	case "hello":
+		welcome := fmt.Sprintf(`{"jsonrpc":"2.0","id":"i901","result":{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}}`, rev)
+		return slices.Concat(exchange(rev, "init 901"), []string{"901< HTTP/1.1 200 OK", "    Content-Type: application/json", "    Mcp-Session-Id: " + session, "901<< " + welcome, "901! complete"},
+			exchange(rev, `post 902 {"jsonrpc":"2.0","method":"notifications/initialized"}`), exchange(rev, "status 902 202 Accepted"))
+	default:
+		panic("unknown line = " + text)
+	}
+}
+
+func judge(t *testing.T, rev spec.Revision, transport spec.Transport, script string) ([]rules.Result, []*transcript.Event) {
+	t.Helper()
+	r, err := transcript.ParseScript(script)
+	if err != nil {
+		t.Fatalf("%v, of\n%s", err, script)
+	}
+	return rules.Judge(slices.Concat(rules.Base(), web.Rules()), r.Events, rev, transport), r.Events
+}
+
+// said returns the findings, one for all deviations with the same summary.
+func said(results []rules.Result) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, r := range results {
+		q := spec.Requirements().Lookup(r.Requirement)
+		for _, d := range r.Deviations {
+			if key := r.Requirement + d.Summary; !seen[key] {
+				seen[key] = true
+				out = append(out, r.Requirement+" "+d.Outcome(q, r.Revision).String())
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func run(t *testing.T, scenes []scene) {
+	t.Helper()
+	for _, s := range scenes {
+		t.Run(s.name, func(t *testing.T) {
+			results, events := judge(t, s.rev(), spec.StreamableHTTP, expand(s.rev(), s.script))
+			if diff := cmp.Diff(s.want, said(results)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+			for _, r := range results {
+				for _, d := range r.Deviations {
+					if !strings.HasSuffix(d.Summary, ".") || d.Permitted == "" || d.Seen == "" {
+						t.Errorf("a deviation is not told in full: %+v", d)
+					}
+					if len(d.At) == 0 || slices.Min(d.At) < 0 || slices.Max(d.At) >= len(events) {
+						t.Errorf("%s: positions %v of %d events", d.Summary, d.At, len(events))
+					}
+				}
+			}
+		})
+	}
+}
+
+const (
+	asks    = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	answers = `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`
+	told    = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
+)
+
+// What has another reason, or may have one, is held against nobody.
+func TestWhatCannotBeDecided(t *testing.T) {
+	run(t, []scene{
+		{name: "a GET before initialized", script: `
+			= get 1
+			= status 1 400 Bad Request
+			= hello`},
+		{name: "a GET without a session", script: `
+			= hello
+			= get 1
+			- Mcp-Session-Id
+			= status 1 400 Bad Request`},
+		{name: "a GET of a session that may be over", script: `
+			= hello
+			= get 1
+			= status 1 404 Not Found`},
+		{name: "a GET that resumes what nobody knows", script: `
+			= hello
+			= get 1
+			+ Last-Event-ID: x
+			= status 1 400 Bad Request`},
+		{name: "statuses of gateways and guards", script: `
+			= hello
+			= get 1
+			= status 1 401 Unauthorized
+			= get 2
+			= status 2 503 Service Unavailable
+			= post 3 ` + asks + `
+			= status 3 429 Too Many Requests
+			= post 4 ` + told + `
+			= status 4 307 Temporary Redirect
+			= post 5 {"jsonrpc"
+			= status 5 502 Bad Gateway
+			= delete 6
+			= status 6 403 Forbidden`},
+		{name: "a preflight from another host", script: `
+			= hello
+			1> OPTIONS /mcp HTTP/1.1
+			   Host: localhost:3000
+			   Origin: http://evil.example
+			= status 1 204 No Content`},
+		{name: "another port of this machine", script: `
+			= hello
+			= post 1 ` + asks + `
+			+ Origin: http://localhost:6274
+			= json 1 ` + answers},
+		{name: "another host, refused for who knows what", script: `
+			= hello
+			= delete 1
+			+ Origin: http://evil.example
+			= status 1 404 Not Found`},
+		{name: "another host at a public server", script: `
+			= post 1 ` + asks + `
+			- Host
+			+ Host: mcp.example
+			+ Origin: http://evil.example
+			= json 1 ` + answers, want: []string{"streamable-http.origin-validated note"}},
+		{name: "a stream that DELETE ends", script: `
+			= hello
+			= post 1 ` + asks + `
+			= sse 1
+			1<~ id: a
+			    data:
+			= delete 2
+			= status 2 200 OK
+			1! complete`},
+		{name: "requests that pass a DELETE", script: `
+			= hello
+			= delete 1
+			= post 2 ` + asks + `
+			= json 2 ` + answers + `
+			= status 1 200 OK`},
+		{name: "an ended session without a version", script: `
+			= hello
+			= delete 1
+			= status 1 200 OK
+			= post 2 ` + asks + `
+			- MCP-Protocol-Version
+			= status 2 400 Bad Request`},
+		{name: "a session id where there are none", script: `
+			= init 1
+			= json 1 {"jsonrpc":"2.0","id":"i1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
+			= post 2 {"jsonrpc":"2.0","method":"notifications/initialized"}
+			= status 2 202 Accepted
+			= post 3 ` + asks + `
+			= json 3 ` + answers},
+		{name: "versions that a server may know", script: `
+			= hello
+			= post 1 ` + asks + `
+			- MCP-Protocol-Version
+			+ MCP-Protocol-Version: 2027-01-01
+			= json 1 ` + answers + `
+			= post 2 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+			- MCP-Protocol-Version
+			+ MCP-Protocol-Version: DRAFT-2026-v1
+			= json 2 {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}`},
+		{name: "a server without sessions that wants the version", script: `
+			= init 1
+			= json 1 {"jsonrpc":"2.0","id":"i1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
+			= post 2 {"jsonrpc":"2.0","method":"notifications/initialized"}
+			- Mcp-Session-Id
+			= status 2 202 Accepted
+			= post 3 ` + asks + `
+			- Mcp-Session-Id
+			- MCP-Protocol-Version
+			= status 3 400 Bad Request`},
+		{name: "an illegal batch, whatever comes of it", script: `
+			= hello
+			= post 1 [` + asks + `]
+			= status 1 200 OK
+			= post 2 [` + told + `]
+			= status 2 200 OK`},
+		{name: "progress that two requests may have", script: `
+			= hello
+			= post 1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":1}}}
+			= post 2 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":1}}}
+			= sse 1
+			1<~ id: a
+			    data:
+			1<~ data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+			1<~ data: {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
+			1! complete
+			= json 2 {"jsonrpc":"2.0","id":2,"result":{"content":[]}}`},
+		{name: "progress of a task on the stream of a GET", script: `
+			= hello
+			= get 9
+			= sse 9
+			= post 1 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","task":{},"_meta":{"progressToken":1}}}
+			9<~ data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+			= json 1 {"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working","createdAt":"2025-11-25T00:00:00Z","lastUpdatedAt":"2025-11-25T00:00:00Z","ttl":null}}}`},
+		{name: "an initialize that the protocol refuses", script: `
+			= init 1
+			1< HTTP/1.1 400 Bad Request
+			   Content-Type: application/json
+			1<< {"jsonrpc":"2.0","id":"i1","error":{"code":-32602,"message":"Unsupported protocol version"}}
+			1! complete`},
+		{name: "a list that changed, told to two streams", script: `
+			= hello
+			= get 1
+			= sse 1
+			= get 2
+			= sse 2
+			1<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+			2<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`},
+		{name: "events of other types", script: `
+			= hello
+			= post 1 ` + asks + `
+			= sse 1
+			1<~ id: a
+			    data:
+			1<~ event: ping
+			    data: {}
+			1<~ event: ping
+			    data: now
+			1<~ data: ` + answers + `
+			1! complete`},
+		{name: "nothing but an answer", script: "= status 1 404 Not Found"},
+	})
+}
+
+// The base rules know what HTTP does to messages.
+func TestMessagesOverHTTP(t *testing.T) {
+	run(t, []scene{
+		{name: "an id used in two requests at once", script: `
+			= hello
+			= post 1 ` + asks + `
+			= post 2 ` + asks + `
+			= json 2 ` + answers + `
+			= json 1 ` + answers},
+		{name: "an answer given twice", script: `
+			= hello
+			= post 1 ` + asks + `
+			= sse 1
+			1<~ id: a
+			    data:
+			1<~ data: ` + answers + `
+			1<~ data: ` + answers + `
+			1! complete`, want: []string{"base.response-once broken"}},
+		{name: "silence", script: `
+			= hello
+			= post 1 ` + asks + `
+			1! dropped
+			! gave-up 1`, want: []string{"base.request-answered broken"}},
+		{name: "silence after an end", script: `
+			= hello
+			= post 1 ` + asks + `
+			= status 1 202 Accepted
+			! gave-up 1`, want: []string{"streamable-http.request-content-type broken"}},
+		{name: "silence after DELETE", script: `
+			= hello
+			= post 1 ` + asks + `
+			= delete 2
+			= status 2 200 OK
+			! gave-up 1`},
+		{name: "an answer of another stream on time", script: `
+			= hello
+			= post 1 ` + asks + `
+			= post 2 {"jsonrpc":"2.0","id":2,"method":"ping"}
+			= sse 2
+			2<~ id: a
+			    data:
+			2<~ id: b
+			    data: ` + answers + `
+			2<~ id: c
+			    data: {"jsonrpc":"2.0","id":2,"result":{}}
+			2! complete
+			1! dropped
+			! gave-up 1`},
+		{name: "another id", script: `
+			= hello
+			= post 1 ` + asks + `
+			= json 1 {"jsonrpc":"2.0","id":"1","result":{"tools":[]}}`, want: []string{"base.response-id-echo broken"}},
+		{name: "another id on a stream", script: `
+			= hello
+			= post 1 ` + asks + `
+			= sse 1
+			1<~ id: a
+			    data:
+			1<~ data: {"jsonrpc":"2.0","id":"1","result":{"tools":[]}}
+			1! complete`, want: []string{"base.response-id-echo broken"}},
+		{name: "an array where batches do not exist", script: `
+			= hello
+			= post 1 ` + asks + `
+			= json 1 [` + answers + `]`, want: []string{"base.batch-not-emitted broken"}},
+		{name: "a notification answered with its own kind of error", script: `
+			= hello
+			= post 1 ` + told + `
+			= json 1 {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`, want: []string{"streamable-http.rejected-status broken"}},
+		{name: "a request refused by status, with another id, and none", script: `
+			= hello
+			= post 1 ` + asks + `
+			1< HTTP/1.1 400 Bad Request
+			   Content-Type: application/json
+			1<< {"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"no"}}
+			1! complete
+			= post 2 {"jsonrpc":"2.0","id":2,"method":"ping"}
+			2< HTTP/1.1 500 Internal Server Error
+			   Content-Type: text/html
+			2<< <html>
+			2! complete
+			! gave-up 1
+			! gave-up 2`},
+		{name: "no connection", script: `
+			= hello
+			= post 1 ` + asks + `
+			1! unreachable connection refused
+			! gave-up 1`},
+		{name: "a flooded stream is the matter of its exchange", script: `
+			= hello
+			= post 1 ` + asks + `
+			= sse 1
+			! flooded xxx
+			! exchange 1
+			1! dropped
+			= post 2 {"jsonrpc":"2.0","id":2,"method":"ping"}
+			2! dropped
+			! gave-up 2`, want: []string{"ping.responds broken"}},
+		{name: "requests of the server with ids used before", script: `
+			= hello
+			= post 1 ` + asks + `
+			= sse 1
+			1<~ id: a
+			    data:
+			1<~ data: {"jsonrpc":"2.0","id":1,"method":"ping"}
+			= post 2 {"jsonrpc":"2.0","id":1,"result":{}}
+			= status 2 202 Accepted
+			1<~ data: {"jsonrpc":"2.0","id":1,"method":"ping","params":{}}
+			1<~ data: ` + answers + `
+			1! complete`, want: []string{"base.request-id-unique-per-session broken"}},
+		{name: "stdio is elsewhere", script: `
+			= hello
+			= post 1 ` + asks + `
+			1< HTTP/1.1 200 OK
+			   Content-Type: application/json
+			1<<q "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"result\": {\"tools\": []}\n}\n"
+			1! complete
+			= get 2
+			2< HTTP/1.1 405 Method Not Allowed
+			   Content-Type: text/plain
+			2<< Method Not Allowed
+			2! complete`},
+	})
+}
