@@ -67,6 +67,12 @@ func resourcesLegal() []Fault {
 					r["resourceTemplates"] = append(r["resourceTemplates"].([]any), map[string]any{"uriTemplate": "{+anything}", "name": "anything"})
 				}
 			}),
+			Handle(spec.MethodComplete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if uri, _ := wire.Text(wire.At(c.Params, "/ref/uri")); uri == "{+anything}" {
+					return map[string]any{"completion": map[string]any{"values": []any{}}}, nil
+				}
+				return next(c)
+			}),
 			reading(has(nowhere), serving("Whatever you like.")))),
 		legalAfresh("clock", "a resource has other contents with every read", func() refserver.Seams {
 			var n atomic.Int64

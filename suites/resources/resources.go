@@ -4,6 +4,7 @@ package resources
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -13,8 +14,9 @@ import (
 // What is asked of a real server has to stay in bounds.
 const (
 	maxReads         = 20 // resources
-	maxTemplates     = 8  // that are tried
-	maxExpansions    = 3  // a template
+	maxRereads       = 5
+	maxTemplates     = 8 // that are tried
+	maxExpansions    = 3 // a template
 	maxSubscriptions = 3
 )
 
@@ -134,7 +136,9 @@ func undeclared(ctx context.Context, t *suite.T) {
 
 func reads(ctx context.Context, t *suite.T) {
 	c := shared(ctx, t)
-	for _, uri := range first(maxReads, t.Inventory.Resources) {
+	uris := first(maxReads, t.Inventory.Resources)
+	// Some are read again: it shows which of them change by themselves.
+	for _, uri := range slices.Concat(uris, first(maxRereads, uris)) {
 		if ctx.Err() != nil || !c.Alive() {
 			return
 		}

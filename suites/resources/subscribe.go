@@ -69,7 +69,7 @@ func updates(ctx context.Context, t *suite.T) {
 		call(0)
 		read(ctx, c, change.uri)
 		subscription(ctx, c, spec.MethodResourcesUnsubscribe, change.uri)
-		_ = c.Fence(ctx) // what was in flight has come
+		_ = c.Quiet(ctx) // what was in flight has come
 		call(1)
 		return
 	}

@@ -227,12 +227,13 @@ type sizes struct {
 	reads  []*sized
 }
 
-// sized is what was read of a URI first, and whether it was another size later.
+// sized is what was read of a URI first, and whether it was of that size again,
+// or of another one later.
 type sized struct {
-	listed       listedItem
-	read         *rules.Heard
-	claim, bytes int64
-	changes      bool
+	listed         listedItem
+	read           *rules.Heard
+	claim, bytes   int64
+	again, changes bool
 }
 
 func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
@@ -246,7 +247,7 @@ func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 		return
 	}
 	if before := z.byURI[asked]; before != nil {
-		before.changes = before.changes || before.bytes != n
+		before.again, before.changes = true, before.changes || before.bytes != n
 		return
 	}
 	listed, isListed := z.ledger.resource(asked)
@@ -279,7 +280,7 @@ func (z *sizes) end(_ *rules.Session, out *rules.Out) {
 		case r.changes:
 		case r.claim == r.bytes:
 			out.Subject(sizeRaw)
-		default:
+		case r.again: // else it may be one that changes with every read
 			out.Found(verdict.Deviation{
 				Requirement: sizeRaw,
 				Summary:     "The size of a listed resource is not that of its raw content.",

@@ -3,6 +3,7 @@ package offers
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -217,12 +218,16 @@ func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	u.late(s, h, about, d, out)
 }
 
+// crossing is how long after the end of a subscription an update may have been
+// on its way still.
+const crossing = 100 * time.Millisecond
+
 // late judges an update of what is not subscribed to any more. One that was on
 // its way may cross the answer, so something asked for after that must have
-// been answered before the update came.
+// been answered before the update came, and some time must have passed.
 func (u *updates) late(s *rules.Session, h *rules.Heard, about string, d verdict.Deviation, out *rules.Out) {
 	l := u.lines[about]
-	if l == nil || l.left == nil || !answeredSince(s, l.left.Event.Seq, h.Event.Seq) {
+	if l == nil || l.left == nil || h.Event.At-l.left.Event.At < crossing || !answeredSince(s, l.left.Event.Seq, h.Event.Seq) {
 		return
 	}
 	for _, other := range u.ordered {
