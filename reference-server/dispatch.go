@@ -85,7 +85,7 @@ func (s *Session) request(m *wire.Message, a *answers) {
 		return
 	}
 	if inOrder[c.Method] {
-		a.end(place, s.answer(c))
+		s.conclude(a, place, c, s.answer(c))
 		return
 	}
 	slots := s.quick
@@ -107,7 +107,7 @@ func (s *Session) request(m *wire.Message, a *answers) {
 	}
 	started := s.spawn(&s.work, func() {
 		defer func() { <-slots }()
-		a.end(place, s.answer(c))
+		s.conclude(a, place, c, s.answer(c))
 		if c.then != nil {
 			c.then()
 		}
@@ -115,6 +115,14 @@ func (s *Session) request(m *wire.Message, a *answers) {
 	if !started {
 		s.finish(c)
 		a.end(place, nil)
+	}
+}
+
+// conclude brings the answer to c, or tells who has to know that none comes.
+func (s *Session) conclude(a *answers, place int, c *Call, o *Out) {
+	a.end(place, o)
+	if o == nil && s.over != nil {
+		s.over(c.ID)
 	}
 }
 

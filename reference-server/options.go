@@ -16,6 +16,9 @@ type Options struct {
 	PageSize int
 	// MaxFrame is the longest frame in bytes that is read; 16 MiB when zero.
 	MaxFrame int
+	// JSONOnly: over Streamable HTTP requests are answered by JSON alone, and
+	// what would precede the answer goes to the listening stream.
+	JSONOnly bool
 }
 
 func (o Options) withDefaults() Options {

@@ -2,6 +2,7 @@ package refserver
 
 import (
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,6 +31,10 @@ type Seams struct {
 	// Outgoing sees every message before it leaves and may change, drop,
 	// repeat or hold it.
 	Outgoing func(o *Out)
+	// HTTP wraps the handling of every HTTP request.
+	HTTP func(w http.ResponseWriter, r *http.Request, next http.Handler)
+	// Event writes an event of a stream of Streamable HTTP.
+	Event func(e *Event) []byte
 	// NextID makes the id of the nth request (from 1) of the server's own.
 	NextID func(n int64) wire.ID
 	// Patience says how long to wait for the client's answer to a request

@@ -18,6 +18,7 @@ const (
 type Session struct {
 	o    Options
 	emit func(*Out)
+	over func(id wire.ID) // told of requests that get no answer; may be nil
 
 	ctx   context.Context // ends when the session does
 	stop  context.CancelFunc

@@ -8,25 +8,37 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
 func (a *app) serveCommand() *cobra.Command {
-	var fault string
+	f := &serveFlags{}
 	c := &cobra.Command{
-		Use:   "serve [--fault ID | --fault list]",
-		Short: "Be the reference server on stdio, right or wrong on demand",
-		Args:  noArgs,
+		Use:   "serve [--http HOST:PORT | --sse HOST:PORT] [--fault ID | --fault list]",
+		Short: "Be the reference server, right or wrong on demand",
+		Long: `Be the reference server: on stdio, over Streamable HTTP at /mcp, or over HTTP+SSE
+at /sse. Port 0 takes a free one; the URL is written to stderr.`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if fault == "list" {
+			if f.fault == "list" {
 				return a.listFaults()
 			}
-			return a.serve(fault)
+			return a.serve(f)
 		},
 	}
-	c.Flags().StringVar(&fault, "fault", "", "misbehave in this way; list shows all")
+	c.Flags().StringVar(&f.fault, "fault", "", "misbehave in this way; list shows all")
+	c.Flags().StringVar(&f.http, "http", "", "serve Streamable HTTP at this address, as 127.0.0.1:3000")
+	c.Flags().StringVar(&f.sse, "sse", "", "serve HTTP+SSE at this address")
+	c.Flags().BoolVar(&f.jsonOnly, "json-only", false, "with --http: answer by JSON alone, never by a stream")
 	return c
+}
+
+// serveFlags are the flags of mcp-conform serve.
+type serveFlags struct {
+	fault, http, sse string
+	jsonOnly         bool
 }
 
 func (a *app) listFaults() error {
@@ -36,14 +48,24 @@ func (a *app) listFaults() error {
 	return nil
 }
 
-func (a *app) serve(id string) error {
-	var o refserver.Options
-	if id != "" {
-		f, ok := faults.Lookup(id)
+func (a *app) serve(f *serveFlags) error {
+	o := refserver.Options{JSONOnly: f.jsonOnly}
+	if f.fault != "" {
+		fault, ok := faults.Lookup(f.fault)
 		if !ok {
-			return usagef("mcp-conform serve --fault list shows all", "there is no fault %q", id)
+			return usagef("mcp-conform serve --fault list shows all", "there is no fault %q", f.fault)
 		}
-		o.Seams = f.Seams()
+		o.Seams = fault.Seams()
+	}
+	switch {
+	case f.http != "" && f.sse != "":
+		return usagef("give one of them", "both --http and --sse are given")
+	case f.jsonOnly && f.http == "":
+		return usagef("add --http, or leave it out", "--json-only is for Streamable HTTP")
+	case f.http != "":
+		return a.serveHTTP(f.http, spec.StreamableHTTP, o)
+	case f.sse != "":
+		return a.serveHTTP(f.sse, spec.SSE, o)
 	}
 	raw := make(chan os.Signal, 4)
 	signal.Notify(raw, os.Interrupt, syscall.SIGTERM)

@@ -1,0 +1,245 @@
+package refserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// The headers of Streamable HTTP (basic/transports).
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+	eventHeader   = "Last-Event-Id"
+)
+
+const (
+	jsonType   = "application/json"
+	streamType = "text/event-stream"
+)
+
+// HTTPHandler is the MCP endpoint of Streamable HTTP: each message of a client
+// is a POST, a GET listens, a DELETE ends the session.
+type HTTPHandler struct {
+	ctx context.Context
+	o   Options
+
+	mu       sync.Mutex
+	sessions map[string]*httpSession
+}
+
+// NewHTTPHandler returns an MCP endpoint; the context ends all its sessions.
+func NewHTTPHandler(ctx context.Context, o Options) *HTTPHandler {
+	return &HTTPHandler{ctx: ctx, o: o.withDefaults(), sessions: map[string]*httpSession{}}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if seam := h.o.Seams.HTTP; seam != nil {
+		seam(w, r, http.HandlerFunc(h.serve))
+		return
+	}
+	h.serve(w, r)
+}
+
+func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
+	// Against DNS rebinding: a web page must not reach a local server.
+	if !sameSite(r) {
+		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
+		return
+	}
+	switch r.Method {
+	case http.MethodPost:
+		h.post(w, r)
+	case http.MethodGet:
+		h.get(w, r)
+	case http.MethodDelete:
+		h.delete(w, r)
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// Close ends all sessions, and waits for what runs in them.
+func (h *HTTPHandler) Close() {
+	h.mu.Lock()
+	sessions := h.sessions
+	h.sessions = map[string]*httpSession{}
+	h.mu.Unlock()
+	for _, s := range sessions {
+		s.close()
+	}
+}
+
+// sameSite tells whether a request comes from no web page, or from one of the
+// server's own host, and names a host that the server can be reached by: on the
+// loopback interface only a loopback name.
+func sameSite(r *http.Request) bool {
+	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(at.String()) && !isLoopback(r.Host) {
+		return false
+	}
+	origin := r.Header.Values("Origin")
+	if len(origin) == 0 {
+		return true
+	}
+	u, err := url.Parse(origin[0])
+	if err != nil || len(origin) > 1 || u.Host == "" {
+		return false
+	}
+	return strings.EqualFold(u.Host, r.Host) || isLoopback(u.Host) && isLoopback(r.Host)
+}
+
+func isLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// refuseHTTP answers a request that is refused as such: the body is a JSON-RPC
+// error without an id.
+func refuseHTTP(w http.ResponseWriter, status int, code spec.Code, message string) {
+	w.Header().Set("Content-Type", jsonType)
+	w.WriteHeader(status)
+	_, _ = w.Write(errorFrame(spec.V20251125, wire.ID{}, &Error{Code: code, Message: message}))
+}
+
+// post takes a message, or a batch, of the client.
+func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
+	if !accepted(r, jsonType) || !accepted(r, streamType) {
+		refuseHTTP(w, http.StatusNotAcceptable, spec.CodeInvalidRequest, "Accept must name "+jsonType+" and "+streamType)
+		return
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
+		refuseHTTP(w, http.StatusUnsupportedMediaType, spec.CodeInvalidRequest, "Content-Type must be "+jsonType)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxFrame)))
+	if err != nil {
+		status := http.StatusBadRequest
+		var long *http.MaxBytesError
+		if errors.As(err, &long) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		refuseHTTP(w, status, spec.CodeInvalidRequest, "the body can't be read: "+err.Error())
+		return
+	}
+	frame := wire.Parse(body)
+	if !readable(frame) {
+		refuseHTTP(w, http.StatusBadRequest, spec.CodeParse, "Parse error")
+		return
+	}
+	s := h.sessionFor(w, r, frame)
+	if s != nil {
+		s.post(w, r, body, frame)
+	}
+}
+
+// readable tells whether the body is JSON.
+func readable(f *wire.Frame) bool {
+	return !slices.ContainsFunc(f.Problems, func(p wire.Problem) bool {
+		return p.Fault != wire.DuplicateKey && p.Fault != wire.ByteOrderMark
+	})
+}
+
+// accepted tells whether the Accept header lets a media type pass.
+func accepted(r *http.Request, media string) bool {
+	kind, _, _ := strings.Cut(media, "/")
+	for _, value := range r.Header.Values("Accept") {
+		for _, part := range strings.Split(value, ",") {
+			name, parameters, err := mime.ParseMediaType(part)
+			if err == nil && parameters["q"] != "0" && (name == media || name == kind+"/*" || name == "*/*") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sessionFor returns the session that the request belongs to: a new one for
+// initialize. It has answered the request where there is none.
+func (h *HTTPHandler) sessionFor(w http.ResponseWriter, r *http.Request, f *wire.Frame) *httpSession {
+	if r.Header.Get(sessionHeader) == "" && isInitialize(f) {
+		return h.begin(w)
+	}
+	return h.session(w, r)
+}
+
+func isInitialize(f *wire.Frame) bool {
+	return len(f.Messages) == 1 && !f.Batch && f.Messages[0].Kind == wire.Request && f.Messages[0].Method == spec.MethodInitialize
+}
+
+// begin opens a session; its id is a random text of visible ASCII characters.
+func (h *HTTPHandler) begin(w http.ResponseWriter) *httpSession {
+	s := newHTTPSession(h, rand.Text())
+	h.mu.Lock()
+	h.sessions[s.id] = s
+	h.mu.Unlock()
+	w.Header().Set(sessionHeader, s.id)
+	return s
+}
+
+// session returns the session that the request names. It has answered the
+// request where there is none, or where the version is not that of the session.
+func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request) *httpSession {
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "the header Mcp-Session-Id is missing")
+		return nil
+	}
+	h.mu.Lock()
+	s := h.sessions[id]
+	h.mu.Unlock()
+	if s == nil {
+		refuseHTTP(w, http.StatusNotFound, spec.CodeInvalidRequest, "there is no such session, or it has ended")
+		return nil
+	}
+	version := r.Header.Get(versionHeader)
+	if negotiated := s.session.Revision(); version != "" && negotiated != "" && version != string(negotiated) {
+		refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "the header MCP-Protocol-Version is not the version of the session")
+		return nil
+	}
+	return s
+}
+
+// get opens a stream for what the server says unasked, or takes up one that
+// broke off.
+func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
+	if !accepted(r, streamType) {
+		refuseHTTP(w, http.StatusNotAcceptable, spec.CodeInvalidRequest, "Accept must name "+streamType)
+		return
+	}
+	if s := h.session(w, r); s != nil {
+		s.listen(w, r)
+	}
+}
+
+// delete ends the session.
+func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
+	s := h.session(w, r)
+	if s == nil {
+		return
+	}
+	h.mu.Lock()
+	delete(h.sessions, s.id)
+	h.mu.Unlock()
+	s.close()
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,144 @@
+package refserver
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// maxWaiting bounds the messages that wait for a client that does not read.
+const maxWaiting = 1000
+
+// SSEHandler is the pair of endpoints of HTTP+SSE: a GET opens the stream of a
+// session, to whose address its messages are posted.
+type SSEHandler struct {
+	ctx context.Context
+	o   Options
+
+	mu       sync.Mutex
+	sessions map[string]*sseSession
+}
+
+// sseSession is one open stream.
+type sseSession struct {
+	session *Session
+	out     chan []byte
+	deliver sync.Mutex
+}
+
+// NewSSEHandler returns the endpoints; the context ends all sessions.
+func NewSSEHandler(ctx context.Context, o Options) *SSEHandler {
+	return &SSEHandler{ctx: ctx, o: o.withDefaults(), sessions: map[string]*sseSession{}}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if seam := h.o.Seams.HTTP; seam != nil {
+		seam(w, r, http.HandlerFunc(h.serve))
+		return
+	}
+	h.serve(w, r)
+}
+
+func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case !sameSite(r):
+		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
+	case r.Method == http.MethodGet:
+		h.stream(w, r)
+	case r.Method == http.MethodPost:
+		h.post(w, r)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// stream opens a session, which lives as long as the connection.
+func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
+	if !accepted(r, streamType) {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s := &sseSession{out: make(chan []byte, maxWaiting)}
+	s.session = NewSession(ctx, h.o, func(o *Out) {
+		for _, frame := range o.Frames {
+			select {
+			case s.out <- frame:
+			default:
+				cancel() // the client does not read
+			}
+		}
+	})
+	id := rand.Text()
+	h.mu.Lock()
+	h.sessions[id] = s
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		delete(h.sessions, id)
+		h.mu.Unlock()
+		closing, done := context.WithTimeout(context.Background(), closeTime)
+		defer done()
+		s.session.Close(closing)
+	}()
+	w.Header().Set("Content-Type", streamType)
+	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	_, _ = fmt.Fprintf(w, "event: endpoint\ndata: %s?sessionId=%s\n\n", r.URL.Path, id)
+	s.pump(ctx, h.ctx, w)
+}
+
+// pump writes the messages of the session.
+func (s *sseSession) pump(ctx, all context.Context, w http.ResponseWriter) {
+	flush := http.NewResponseController(w).Flush
+	for flush() == nil {
+		select {
+		case frame := <-s.out:
+			if _, err := fmt.Fprintf(w, "event: message\ndata: %s\n\n", frame); err != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		case <-all.Done():
+			return
+		}
+	}
+}
+
+// post takes a message for a session; what comes of it goes to the stream.
+func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	s := h.sessions[r.URL.Query().Get("sessionId")]
+	h.mu.Unlock()
+	if s == nil {
+		http.Error(w, "there is no such session, or it has ended", http.StatusNotFound)
+		return
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
+		http.Error(w, "Content-Type must be "+jsonType, http.StatusUnsupportedMediaType)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxFrame)))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		http.Error(w, "the message is too long", http.StatusRequestEntityTooLarge)
+		return
+	case err != nil:
+		http.Error(w, "the body can't be read", http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
+	s.deliver.Lock()
+	defer s.deliver.Unlock()
+	s.session.Deliver(body)
+}

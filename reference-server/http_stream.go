@@ -1,0 +1,207 @@
+package refserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// maxKept bounds the events of one stream that can be sent again.
+const maxKept = 1000
+
+// eventStream is one stream of a session: its events are kept, so that a
+// client whose connection broke can have them again.
+type eventStream struct {
+	s      *httpSession
+	number int
+
+	mu      sync.Mutex
+	frames  [][]byte // events by their number less dropped
+	dropped int      // events that are not kept any more
+	next    int      // the first event that no connection has sent
+	grown   chan struct{}
+	claims  int  // connections so far; only the newest is served
+	owed    int  // answers that are still to come; the listening stream owes none
+	over    bool // nothing more comes
+	refusal bool // the answer refuses the body as a whole
+}
+
+func newEventStream(s *httpSession, number int) *eventStream {
+	return &eventStream{s: s, number: number, grown: make(chan struct{})}
+}
+
+// add puts a message on the stream.
+func (e *eventStream) add(frame []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.frames = append(e.frames, frame)
+	if len(e.frames) > maxKept {
+		e.frames, e.dropped = e.frames[1:], e.dropped+1
+	}
+	e.wake()
+}
+
+// answered says that answers came, and ends the stream with the last of them.
+func (e *eventStream) answered(n int, refusal bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.number == 0 {
+		return
+	}
+	e.owed -= n
+	e.refusal = e.refusal || refusal
+	if e.owed <= 0 {
+		e.over = true
+		e.wake()
+	}
+}
+
+func (e *eventStream) wake() {
+	close(e.grown)
+	e.grown = make(chan struct{})
+}
+
+// sent returns the number of the first event that was never sent.
+func (e *eventStream) sent() int { e.mu.Lock(); defer e.mu.Unlock(); return e.next }
+
+// first returns the only event of a stream that is over.
+func (e *eventStream) first() []byte {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.frames) == 0 {
+		return nil
+	}
+	e.next = 1
+	return e.frames[len(e.frames)-1]
+}
+
+// single waits for the stream to be over with one message alone, and tells
+// whether that is so.
+func (e *eventStream) single(ctx context.Context, patience time.Duration) bool {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		e.mu.Lock()
+		over, n, grown := e.over, len(e.frames), e.grown
+		e.mu.Unlock()
+		switch {
+		case over:
+			return n == 1 || e.s.h.o.JSONOnly && n > 0
+		case n > 0 && !e.s.h.o.JSONOnly || patience == 0:
+			return false
+		}
+		select {
+		case <-grown:
+		case <-deadline.C:
+			return false
+		case <-ctx.Done():
+			return false
+		case <-e.s.ended:
+			return false
+		}
+	}
+}
+
+// since returns the events from a number on, and what to wait for if there
+// are none.
+func (e *eventStream) since(from, claim int) (frames [][]byte, first int, over bool, grown <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if claim != e.claims {
+		return nil, from, true, nil
+	}
+	first = max(from, e.dropped)
+	if first-e.dropped < len(e.frames) {
+		frames = e.frames[first-e.dropped:]
+	}
+	e.next = max(e.next, first+len(frames))
+	return frames, first, e.over, e.grown
+}
+
+// claim makes a connection the one that is served: each message goes over one
+// connection only.
+func (e *eventStream) claim() (claims int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.claims++
+	e.wake()
+	return e.claims
+}
+
+// serve sends the events from a number on until the stream is over, the client
+// hangs up or comes over another connection, or the session ends. That a client
+// hangs up cancels nothing.
+func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
+	claim := e.claim()
+	flush := http.NewResponseController(w).Flush
+	w.Header().Set("Content-Type", streamType)
+	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	w.WriteHeader(http.StatusOK)
+	// The priming event lets a client come back though nothing was said yet.
+	if fresh && e.s.session.Revision().AtLeast(spec.V20251125) {
+		_, _ = fmt.Fprintf(w, "id: %s\ndata:\n\n", eventID(e.number, from-1))
+	}
+	_ = flush()
+	for {
+		frames, first, over, grown := e.since(from, claim)
+		for i, frame := range frames {
+			if _, err := w.Write(e.event(first+i, frame)); err != nil {
+				return
+			}
+		}
+		_ = flush()
+		from = first + len(frames)
+		if len(frames) > 0 {
+			continue
+		}
+		if over {
+			return
+		}
+		select {
+		case <-grown:
+		case <-r.Context().Done():
+			return
+		case <-e.s.ended:
+			return
+		case <-e.s.h.ctx.Done():
+			return
+		}
+	}
+}
+
+// event writes one event; a seam may write it otherwise.
+func (e *eventStream) event(seq int, frame []byte) []byte {
+	ev := &Event{Stream: e.number, ID: eventID(e.number, seq), Data: frame}
+	if seam := e.s.h.o.Seams.Event; seam != nil {
+		return seam(ev)
+	}
+	return ev.Bytes()
+}
+
+// Event is one event of a stream.
+type Event struct {
+	Stream int    // its number in the session; 0 is what a GET opens
+	ID     string // unique in the session
+	Data   []byte // the message
+}
+
+// Bytes returns the lines of the event.
+func (e *Event) Bytes() []byte {
+	return fmt.Appendf(nil, "event: message\nid: %s\ndata: %s\n\n", e.ID, e.Data)
+}
+
+// eventID names an event of a stream; the priming event has the number -1.
+func eventID(stream, seq int) string { return fmt.Sprintf("%d-%d", stream, seq+1) }
+
+func parseEventID(id string) (stream, seq int, ok bool) {
+	a, b, found := strings.Cut(id, "-")
+	stream, err := strconv.Atoi(a)
+	seq, err2 := strconv.Atoi(b)
+	return stream, seq - 1, found && err == nil && err2 == nil && stream >= 0 && seq >= 0
+}

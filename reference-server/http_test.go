@@ -1,0 +1,214 @@
+package refserver_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+const (
+	helloHTTP = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+	readyHTTP = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	pingHTTP  = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	slowHTTP  = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"slow","arguments":{"durationMs":20,"steps":2},"_meta":{"progressToken":"t"}}}`
+)
+
+// site is a reference server over HTTP, and a client's view of it.
+type site struct {
+	t       *testing.T
+	url     string
+	session string
+}
+
+func newSite(t *testing.T, o refserver.Options) *site {
+	h := refserver.NewHTTPHandler(t.Context(), o)
+	server := httptest.NewServer(h)
+	t.Cleanup(func() { h.Close(); server.Close() })
+	s := &site{t: t, url: server.URL + "/mcp"}
+	w := s.do("POST", helloHTTP)
+	s.session = w.Header.Get("Mcp-Session-Id")
+	if w.StatusCode != 200 || s.session == "" {
+		t.Fatalf("initialize: %s, session %q", w.Status, s.session)
+	}
+	if w := s.do("POST", readyHTTP); w.StatusCode != 202 || text(t, w) != "" {
+		t.Fatalf("initialized: %s", w.Status)
+	}
+	return s
+}
+
+// do sends a request with the headers that it must have; more are "Name: value",
+// and a name alone takes a header away.
+func (s *site) do(method, body string, more ...string) *http.Response {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if method == "POST" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if s.session != "" {
+		r.Header.Set("Mcp-Session-Id", s.session)
+	}
+	for _, h := range more {
+		name, value, _ := strings.Cut(h, ":")
+		switch value = strings.TrimSpace(value); {
+		case name == "Host":
+			r.Host = value
+		case value == "":
+			r.Header.Del(name)
+		default:
+			r.Header.Set(name, value)
+		}
+	}
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = w.Body.Close() })
+	return w
+}
+
+func text(t *testing.T, w *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestHTTPStatuses(t *testing.T) {
+	s := newSite(t, refserver.Options{})
+	for _, c := range []struct {
+		name, method, body string
+		headers            []string
+		want               int
+	}{
+		{"a request", "POST", pingHTTP, nil, 200},
+		{"a notification", "POST", readyHTTP, nil, 202},
+		{"the version of the session", "POST", pingHTTP, []string{"MCP-Protocol-Version: 2025-11-25"}, 200},
+		{"another version", "POST", pingHTTP, []string{"MCP-Protocol-Version: 1999-01-01"}, 400},
+		{"no session", "POST", pingHTTP, []string{"Mcp-Session-Id"}, 400},
+		{"a session that is none", "POST", pingHTTP, []string{"Mcp-Session-Id: x"}, 404},
+		{"no JSON", "POST", "{", nil, 400},
+		{"a batch where there are none", "POST", "[" + pingHTTP + "]", nil, 400},
+		{"a type that is not JSON", "POST", pingHTTP, []string{"Content-Type: text/plain"}, 415},
+		{"JSON with parameters", "POST", pingHTTP, []string{"Content-Type: Application/JSON; charset=utf-8"}, 200},
+		{"streams are not accepted", "POST", pingHTTP, []string{"Accept: application/json"}, 406},
+		{"anything is accepted", "POST", pingHTTP, []string{"Accept: */*"}, 200},
+		{"weights", "POST", pingHTTP, []string{"Accept: text/event-stream;q=0.5, application/*;q=0.9"}, 200},
+		{"a foreign page", "POST", pingHTTP, []string{"Origin: http://evil.example"}, 403},
+		{"no origin to speak of", "POST", pingHTTP, []string{"Origin: null"}, 403},
+		{"a page of the same host", "POST", pingHTTP, []string{"Origin: http://localhost:1234"}, 200},
+		{"a host that was rebound", "POST", pingHTTP, []string{"Host: evil.example"}, 403},
+		{"another method", "PUT", "{}", nil, 405},
+		{"a GET for something else", "GET", "", []string{"Accept: text/html"}, 406},
+		{"an event that never was", "GET", "", []string{"Last-Event-ID: 99-1"}, 400},
+		{"an event id of nobody", "GET", "", []string{"Last-Event-ID: x"}, 400},
+		{"the end", "DELETE", "", nil, 204},
+		{"after the end", "POST", pingHTTP, nil, 404},
+		{"the end once more", "DELETE", "", nil, 404},
+	} {
+		if w := s.do(c.method, c.body, c.headers...); w.StatusCode != c.want {
+			t.Errorf("%s: %d instead of %d", c.name, w.StatusCode, c.want)
+		}
+	}
+}
+
+// What belongs to a call comes on its stream, which ends with the answer; the
+// stream can be had again from any of its events.
+func TestHTTPStream(t *testing.T) {
+	s := newSite(t, refserver.Options{})
+	w := s.do("POST", slowHTTP)
+	if got := w.Header.Get("Content-Type"); got != "text/event-stream" {
+		t.Fatalf("the answer is %s", got)
+	}
+	all := text(t, w)
+	events := strings.SplitAfter(strings.TrimSuffix(all, "\n\n"), "\n\n")
+	if len(events) != 4 || !strings.HasPrefix(events[0], "id: 2-0\ndata:\n") || !strings.Contains(events[3], `"id":3,"result"`) {
+		t.Fatalf("the stream is %q", all)
+	}
+	_, rest, _ := strings.Cut(all, events[1])
+	again := text(t, s.do("GET", "", "Last-Event-ID: 2-1", "Accept: text/event-stream"))
+	if diff := cmp.Diff(rest, again); diff != "" {
+		t.Errorf("the rest of the stream (-first +again):\n%s", diff)
+	}
+}
+
+// With JSON alone, what precedes an answer comes where the client listens.
+func TestHTTPJSONOnly(t *testing.T) {
+	s := newSite(t, refserver.Options{JSONOnly: true})
+	listening := s.do("GET", "", "Accept: text/event-stream")
+	w := s.do("POST", slowHTTP)
+	if got := w.Header.Get("Content-Type"); got != "application/json" {
+		t.Fatalf("the answer is %s", got)
+	}
+	if got := text(t, w); !strings.Contains(got, `"id":3,"result"`) {
+		t.Errorf("the answer is %s", got)
+	}
+	in := bufio.NewScanner(listening.Body)
+	for in.Scan() {
+		if strings.Contains(in.Text(), "notifications/progress") {
+			return
+		}
+	}
+	t.Error("no progress came")
+}
+
+// The older transport: one stream, which names where messages are posted.
+func TestSSE(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	server := httptest.NewServer(refserver.NewSSEHandler(ctx, refserver.Options{}))
+	defer server.Close()
+	s := &site{t: t, url: server.URL + "/sse"}
+	stream := s.do("GET", "")
+	in := bufio.NewScanner(stream.Body)
+	next := func(prefix string) string {
+		for in.Scan() {
+			if value, ok := strings.CutPrefix(in.Text(), prefix); ok {
+				return value
+			}
+		}
+		t.Fatalf("the stream ended without %q", prefix)
+		return ""
+	}
+	if got := next("event: "); got != "endpoint" {
+		t.Fatalf("the first event is %s", got)
+	}
+	s.url = server.URL + next("data: ")
+	for _, c := range []struct {
+		name, body string
+		headers    []string
+		want       int
+	}{
+		{"initialize", helloHTTP, nil, 202},
+		{"no JSON type", pingHTTP, []string{"Content-Type: text/plain"}, 415},
+		{"a foreign page", pingHTTP, []string{"Origin: http://evil.example"}, 403},
+	} {
+		if w := s.do("POST", c.body, c.headers...); w.StatusCode != c.want {
+			t.Errorf("%s: %d instead of %d", c.name, w.StatusCode, c.want)
+		}
+	}
+	if got := next("data: "); !strings.Contains(got, `"id":1,"result"`) {
+		t.Errorf("the answer is %s", got)
+	}
+	cancel()
+	if in.Scan() && in.Scan() {
+		t.Error("the stream goes on")
+	}
+	s.url = server.URL + "/sse?sessionId=none"
+	if w := s.do("POST", pingHTTP); w.StatusCode != 404 {
+		t.Errorf("a session that is none: %d", w.StatusCode)
+	}
+}
