@@ -176,8 +176,18 @@ func cutLine(text []byte) (StreamLine, []byte) {
 // read finds field and value.
 func (l StreamLine) read() StreamLine {
 	field, value, _ := bytes.Cut(l.Text, []byte(":"))
-	l.Field, l.Value = string(field), bytes.TrimPrefix(value, []byte(" "))
+	l.Field, l.Value = fieldName(field), bytes.TrimPrefix(value, []byte(" "))
 	return l
+}
+
+// fieldName returns the name, without a copy of those that are known.
+func fieldName(name []byte) string {
+	for _, known := range [...]string{"", "data", "id", "event", "retry"} {
+		if string(name) == known {
+			return known
+		}
+	}
+	return string(name)
 }
 
 // take does what the standard says is to be done with a line.

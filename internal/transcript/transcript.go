@@ -152,16 +152,17 @@ func (t *Transcript) Add(e Event) *Event {
 // complete sets what follows from the rest.
 func (e *Event) complete() {
 	if e.Stream != nil {
-		if ev := ParseStream(e.Stream); e.Size <= int64(len(ev.Data)) {
+		ev := ParseStream(e.Stream)
+		if e.Size <= int64(len(ev.Data)) {
 			e.Kind = Streamed
 			if ev.carriesMessage() {
 				e.Kind = Received
 			}
 		}
-		e.Frame = nil
+		e.Raw, e.Frame = ev.Data, nil
 	}
 	if e.Frame == nil {
-		e.parse()
+		e.parseRaw()
 	}
 	e.Size = max(e.Size, int64(len(e.Raw)))
 }
@@ -171,6 +172,11 @@ func (e *Event) parse() {
 	if e.Stream != nil {
 		e.Raw = ParseStream(e.Stream).Data
 	}
+	e.parseRaw()
+}
+
+// parseRaw reads Raw.
+func (e *Event) parseRaw() {
 	e.Frame, e.Head = nil, nil
 	switch e.Kind {
 	case Sent, Received:

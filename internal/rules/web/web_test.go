@@ -110,13 +110,16 @@ func exchange(rev spec.Revision, text string) []string {
 	}
 }
 
+// all are the rules that look at any transcript, and those of the package.
+func all() []rules.Rule { return slices.Concat(rules.Base(), web.Rules()) }
+
 func judge(t *testing.T, rev spec.Revision, transport spec.Transport, script string) ([]rules.Result, []*transcript.Event) {
 	t.Helper()
 	r, err := transcript.ParseScript(script)
 	if err != nil {
 		t.Fatalf("%v, of\n%s", err, script)
 	}
-	return rules.Judge(slices.Concat(rules.Base(), web.Rules()), r.Events, rev, transport), r.Events
+	return rules.Judge(all(), r.Events, rev, transport), r.Events
 }
 
 // said returns the findings, one for all deviations with the same summary.
