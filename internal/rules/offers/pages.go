@@ -2,6 +2,7 @@ package offers
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -185,9 +186,9 @@ func goesOn(s *rules.Session, p *page, out *rules.Out) {
 			return
 		}
 	}
-	if n := len(chain); n%idlePages == 0 && p.hasNext && idle(chain[n-idlePages:]) {
+	if n := idle(chain); n >= idlePages && p.hasNext {
 		d.Requirement, d.Summary, d.Permitted = walkEnds, "Page after page is empty and has a nextCursor.", "a page without nextCursor in the end"
-		d.Seen, d.At = "the last 20 pages hold nothing", append(chain[n-idlePages].at(), p.at()...)
+		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", n), append(chain[len(chain)-n].at(), p.at()...)
 		out.Found(d)
 		return
 	}
@@ -203,8 +204,13 @@ func goesOn(s *rules.Session, p *page, out *rules.Out) {
 	}
 }
 
-func idle(pages []*page) bool {
-	return !slices.ContainsFunc(pages, func(p *page) bool { return len(p.items) > 0 })
+// idle counts the empty pages at the end.
+func idle(pages []*page) int {
+	n := 0
+	for n < len(pages) && len(pages[len(pages)-1-n].items) == 0 {
+		n++
+	}
+	return n
 }
 
 // repeated enters the items of a page into the index of its walk, and returns

@@ -124,8 +124,6 @@ type line struct {
 	steadyAt int // the position of the last read before the change
 	// notified is where the last update of the URI, or below it, came.
 	notified int
-	// quiet: it changed after it was left, and nothing was said of it.
-	quiet bool
 }
 
 func (u *updates) line(uri string) *line {
@@ -144,7 +142,7 @@ func (u *updates) subscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 		l := u.line(asked)
 		l.pending++
 		l.leaving, l.left = false, nil
-		l.last, l.steady, l.quiet = nil, false, false
+		l.last, l.steady = nil, false
 	}
 }
 
@@ -182,7 +180,7 @@ func (u *updates) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	case l.last == nil || same:
 		l.steady = same
 	case l.left != nil:
-		if l.notified < l.left.Event.Seq {
+		if l.notified < l.last.Event.Seq {
 			out.Subject(updatesStop) // it changed, and nobody said so
 		}
 	case l.steady && l.changed == nil:
