@@ -15,7 +15,7 @@ func (c *Conversation) fruitless(e *transcript.Event, from int, frame []byte) bo
 		return false
 	}
 	x := transcript.ExchangesOf(c.Record.From(from)).Of(e)
-	if x == nil || x.Sent == nil || !bytes.Equal(x.Sent.Raw, frame) || x.Status()/100 == 3 {
+	if x == nil || x.Sent == nil || !bytes.Equal(x.Sent.Raw, frame) || x.Status() == 307 || x.Status() == 308 {
 		return false
 	}
 	for _, piece := range x.Body {

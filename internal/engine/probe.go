@@ -249,6 +249,10 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
+	if over := r.o.Dialer.Transport(); over != spec.Stdio {
+		e.Reason, e.Advice = explainRefusal(p.conv.Record.From(0), over)
+		return e
+	}
 	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
 	return e
 }
