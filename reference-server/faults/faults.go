@@ -45,6 +45,8 @@ var all = sync.OnceValue(func() []Fault {
 		resourcesFaults(), paginationFaults(), resourcesLegal(),
 		shapeFaults(), legalShapes(), legalAskedShapes(),
 		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), legalAsking(),
+		loggingFaults(), progressFaults(), cancellationFaults(), legalRunning(),
+		taskFaults(), legalTasks(),
 	)
 })
 

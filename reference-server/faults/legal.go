@@ -196,6 +196,9 @@ func offeringOnly(capabilities ...string) refserver.Seams {
 		if c.Revision != "" && !offered[family] {
 			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "Method not found"}
 		}
+		if !offered["tasks"] && c.Method == spec.MethodToolsCall {
+			dropTask(c)
+		}
 		return next(c)
 	}), mute(func(o *refserver.Out) bool {
 		return o.Kind == refserver.OutNotification && (strings.HasSuffix(o.Method, "/list_changed") || o.Method == spec.MethodMessage)

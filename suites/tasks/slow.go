@@ -42,6 +42,7 @@ func slow(ctx context.Context, t *suite.T) {
 	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
 		t.GiveUp("the result could not be asked for: " + err.Error())
 	}
+	r.awaitProgress(ctx, from, "mcp-conform/task/cancelled")
 	r.cancel(ctx, t, ids[1])
 	r.listen(ctx, from, result)
 	r.get(ctx, ids[0])
@@ -117,6 +118,24 @@ func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 	default:
 		t.NotObserved(resultAfterCancel, "the result could not be waited for")
 	}
+}
+
+// awaitProgress waits until the execution has shown that it is going on, so
+// that it is seen whether it stops.
+func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
+	defer r.c.Idle()()
+	ctx, cancel := context.WithTimeout(ctx, duration/2)
+	defer cancel()
+	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			given, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
+			if e.Kind == transcript.Received && m.Method == spec.MethodProgress && given == token {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // listen waits for the answer to a request that was sent at from or later.

@@ -108,7 +108,7 @@ const stopTime = 100 * time.Millisecond
 // judgeStops looks for signs of an execution that goes on. Progress has to stop
 // for another reason, too, which has a rule of its own.
 func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
-	ran, waited := false, false
+	ran, waited := l.reported(t, q.event), false
 	for _, s := range l.signs(t) {
 		if s.Seq < q.event.Seq {
 			ran = true
@@ -129,6 +129,16 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
 	if ran && waited {
 		out.Subject(cancelStops)
 	}
+}
+
+// reported tells whether there was progress on the task before the event.
+func (l *ledger) reported(t *task, e *transcript.Event) bool {
+	for _, n := range l.notes {
+		if n.message.Method == spec.MethodProgress && n.event.Seq < e.Seq && names(n.message, t) {
+			return true
+		}
+	}
+	return false
 }
 
 // signs are the messages of a running execution: those that name the task, but

@@ -134,7 +134,9 @@ func (l *ledger) judgeLeft(t *task, out *rules.Out) {
 	if last == nil {
 		return
 	}
-	var late *sight
+	if mode, _ := wire.Text(wire.At(last.Message.Params(), "/mode")); mode == "url" {
+		return // what a page asks of the user may take longer than the answer
+	}
 	for _, v := range t.sights {
 		switch {
 		case v.event.Seq < last.Replied.Seq || v.query != nil && v.query.asked.Event.Seq < last.Replied.Seq:
@@ -142,16 +144,14 @@ func (l *ledger) judgeLeft(t *task, out *rules.Out) {
 			out.Subject(inputLeft)
 			return
 		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-last.Replied.At >= leaveTime:
-			late = v
+			out.Found(verdict.Deviation{
+				Requirement: inputLeft,
+				Summary:     "A task still needs input when all of it has come.",
+				Permitted:   "another status than " + inputRequired,
+				Seen:        inputRequired + " " + (v.event.At - last.Replied.At).Round(time.Millisecond).String() + " after the last answer",
+				At:          rules.At(last.Replied, v.event),
+			})
+			return
 		}
-	}
-	if late != nil {
-		out.Found(verdict.Deviation{
-			Requirement: inputLeft,
-			Summary:     "A task still needs input when all of it has come.",
-			Permitted:   "another status than " + inputRequired,
-			Seen:        inputRequired + " " + (late.event.At - last.Replied.At).Round(time.Millisecond).String() + " after the last answer",
-			At:          rules.At(last.Replied, late.event),
-		})
 	}
 }
