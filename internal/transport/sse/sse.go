@@ -138,6 +138,9 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 			return err
 		}
 		posts = append(posts, p)
+		if err := await(ctx, p, p.Written); err != nil {
+			return err
+		}
 	}
 	for _, p := range posts {
 		if err := taken(ctx, p); err != nil {
@@ -193,9 +196,11 @@ func (l *Link) post(ctx context.Context, r exchange.Request) (*exchange.Pending,
 }
 
 // taken waits for the response to a POST, and says why nothing was sent.
-func taken(ctx context.Context, p *exchange.Pending) error {
+func taken(ctx context.Context, p *exchange.Pending) error { return await(ctx, p, p.Responded) }
+
+func await(ctx context.Context, p *exchange.Pending, done <-chan struct{}) error {
 	select {
-	case <-p.Responded:
+	case <-done:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

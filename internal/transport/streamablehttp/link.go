@@ -56,9 +56,9 @@ func (l *Link) Do(r exchange.Request) *exchange.Pending {
 	return l.client.Begin(l.ctx, r)
 }
 
-// Send posts each frame by itself. It returns when the requests among them are
-// written, and when the server has taken the others, for what follows must not
-// overtake them.
+// Send posts each frame by itself, each when the one before is written. It
+// returns when the requests among them are written, and when the server has
+// taken the others, for what follows must not overtake them.
 func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 	posts := make([]*post, 0, len(frames))
 	for _, frame := range frames {
@@ -67,6 +67,9 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 			return err
 		}
 		posts = append(posts, p)
+		if err := p.await(ctx, p.first.Written); err != nil {
+			return err
+		}
 	}
 	for _, p := range posts {
 		if err := p.await(ctx, p.sent()); err != nil {
