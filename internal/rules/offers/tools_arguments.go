@@ -36,9 +36,9 @@ func toolArguments() rules.Fold {
 	return rules.Fold{Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear})}
 }
 
-// brokenArguments has two sentences for a success: what nobody could take for
-// right was not validated; what could be converted was perhaps, and then it
-// should have been said.
+// brokenArguments has three sentences for a success: what nobody could take
+// for right was not validated; what could be converted was perhaps, and then
+// it should have been said; what there is too much of does no harm.
 func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules.Heard, out *rules.Out) {
 	d := about(toolInvalidIsResult, h)
 	d.Permitted = "a result with isError true"
@@ -59,14 +59,29 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules
 		d.Requirement, d.Summary = toolValidates, "A tool succeeds with arguments that break its schema."
 		out.Found(d)
 		out.Elsewhere(toolRejects)
-	case s.Revision().AtLeast(spec.V20251125):
-		d.Requirement, d.Summary = toolValidates, "A tool succeeds with arguments that break its schema, and that it may have converted or dropped."
-		d.Weight = verdict.AtMostWarning
-		out.Found(d)
 	default:
-		d.Requirement, d.Summary = toolRejects, "A tool succeeds with arguments that break its schema, and that it may have converted or dropped."
+		d.Requirement, d.Weight = toolRejects, verdict.AtMostWarning
+		if s.Revision().AtLeast(spec.V20251125) {
+			d.Requirement = toolValidates
+		}
+		d.Summary = "A tool succeeds with arguments that break its schema, and that it may have converted."
+		if fits(s.Revision(), input, known(input, arguments)) {
+			d.Summary, d.Weight = "A tool passes over an argument that its schema forbids.", verdict.OnlyNote
+		}
 		out.Found(d)
 	}
+}
+
+// known returns the arguments less those that the schema has no word of.
+func known(input, arguments jsontext.Value) jsontext.Value {
+	_, properties := wire.Members(wire.At(input, "/properties"))
+	_, given := wire.Members(arguments)
+	for name := range given {
+		if properties[name] == nil {
+			delete(given, name)
+		}
+	}
+	return wire.JSON(given)
 }
 
 // plainlyWrong tells whether arguments break the schema where no conversion
