@@ -20,7 +20,7 @@ func shapeFaults() []Fault {
 		contentFaults(), annotationFaults(), iconFaults(),
 		toolShapeFaults(), resourceShapeFaults(), promptShapeFaults(), readShapeFaults(), callShapeFaults(), completionShapeFaults(),
 		notificationShapeFaults(), askingShapeFaults(), elicitationShapeFaults(), elicitationErrorFaults(),
-		structuredFaults(), completedFaults(), unaskedFaults(),
+		structuredFaults(), completedFaults(), unaskedFaults(), formFaults(),
 	)
 }
 
