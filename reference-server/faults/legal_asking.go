@@ -12,11 +12,16 @@ import (
 // legalAsking are the odd and permitted ways to ask a client.
 func legalAsking() []Fault {
 	newer := []spec.Revision{spec.V20250618, spec.V20251125}
-	form := func(params string) refserver.Seams { return asksIf("elicitation", spec.MethodElicit, raw(params)) }
+	form := func(params string) refserver.Seams {
+		takes := func(s *refserver.Session) bool {
+			return s.Declared("elicitation") && (s.Declared("elicitation", "form") || !s.Declared("elicitation", "url"))
+		}
+		return asksWhere(takes, spec.MethodElicit, raw(params))
+	}
 	return []Fault{
-		legal("roots-never-asked", "the roots are asked for by a tool alone", Outgoing(func(o *refserver.Out) bool {
+		legal("roots-never-asked", "the roots are asked for by a tool alone", together(mute(func(o *refserver.Out) bool {
 			return Requests(o) && o.Method == spec.MethodRootsList && !o.Related.Present()
-		}, func(o *refserver.Out) { o.Frames = nil })).in(spec.V20250618),
+		}), refserver.Seams{Patience: patient})).in(spec.V20250618),
 		legal("asks-at-once", "the client is asked for all that it has declared as soon as it is ready", together(
 			asksIf("sampling", spec.MethodSampling, samplingParams), form(aForm),
 			asksWhere(declares("elicitation", "url"), spec.MethodElicit, raw(aPage)),
@@ -54,7 +59,10 @@ func legalAsking() []Fault {
 			m["content"] = blocks
 		})).in(spec.V20251125),
 		legal("short-memory", "the history of a loop of tools is cut at its beginning", editMessages(func(messages []map[string]any) []map[string]any {
-			return messages[max(0, len(messages)-2):]
+			if n := len(messages); n > 2 && holds(messages[n-2], "tool_use") {
+				return messages[n-2:]
+			}
+			return messages
 		})).in(spec.V20251125),
 		legal("loop-ended-at-once", "a model that wants to use tools does not get to", calling("ask-sampling-tools", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if !c.Session.Declared("sampling", "tools") {
