@@ -1,17 +1,13 @@
 package faults_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,10 +93,10 @@ var (
 
 // objections returns what the schemas say of a server, each place once, and
 // what the server said, in some order.
-func objections(t *testing.T, seams refserver.Seams, r spec.Revision) (found []string, said string) {
+func objections(t *testing.T, seams refserver.Seams, r spec.Revision) (found []string, text string) {
 	t.Helper()
 	v := schema.For(r)
-	var out, lines []string
+	var out []string
 	var outputs []schema.Violation
 	object := func(method string, all []schema.Violation) {
 		for _, x := range all {
@@ -110,10 +106,10 @@ func objections(t *testing.T, seams refserver.Seams, r spec.Revision) (found []s
 			}
 		}
 	}
-	for _, s := range tour(t, seams, r) {
+	all := tour(t, willing, seams, r)
+	for _, s := range all {
 		for i := range s.messages {
 			m := &s.messages[i]
-			lines = append(lines, random.ReplaceAllString(string(m.Raw), "ID"))
 			method := s.asked + m.Method
 			object(method, v.Message(m, s.asked))
 			if got := wire.At(m.Result(), "/structuredContent"); s.asked == spec.MethodToolsCall && got.Kind() == '{' {
@@ -123,81 +119,20 @@ func objections(t *testing.T, seams refserver.Seams, r spec.Revision) (found []s
 	}
 	object("structured", outputs)
 	slices.Sort(out)
+	return out, said(all)
+}
+
+// said returns what the server said, in some order.
+func said(all []heard) string {
+	var lines []string
+	for _, h := range all {
+		for _, m := range h.messages {
+			lines = append(lines, random.ReplaceAllString(string(m.Raw), "ID"))
+		}
+	}
 	slices.Sort(lines)
-	return out, strings.Join(lines, "\n")
+	return strings.Join(lines, "\n")
 }
 
 // outputSchema is that of the one tool called that has structured content.
 var outputSchema = []byte(`{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]}`)
-
-// heard is one frame of the server: its messages, and what they answer.
-type heard struct {
-	asked    string
-	messages []wire.Message
-}
-
-// tour uses everything that the server offers, in a bubble whose time passes
-// at once, and returns what it said.
-func tour(t *testing.T, seams refserver.Seams, r spec.Revision) []heard {
-	t.Helper()
-	var all []heard
-	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex // guards all, and the session's reader
-		var s *refserver.Session
-		replies := make(chan []byte, 100)
-		s = refserver.NewSession(t.Context(), refserver.Options{Seams: seams, PageSize: 100, AskTimeout: time.Second}, func(o *refserver.Out) {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, raw := range o.Frames {
-				h := heard{messages: wire.Parse(raw).Messages}
-				if o.Kind == refserver.OutResult || o.Kind == refserver.OutError {
-					h.asked = o.Method
-				}
-				all = append(all, h)
-				for _, m := range h.messages {
-					if m.Kind == wire.Request && m.Method != spec.MethodPing { // a ping is given up in the end
-						replies <- wire.NewResult(m.ID, map[string]any{"action": "accept", "content": map[string]any{}})
-					}
-				}
-			}
-		})
-		for _, line := range questions(r) {
-			s.Deliver([]byte(line))
-			synctest.Wait()
-			for len(replies) > 0 {
-				s.Deliver(<-replies)
-				synctest.Wait()
-			}
-			time.Sleep(100 * time.Millisecond) // for the tools that take their time
-		}
-		s.Close(context.Background())
-	})
-	return all
-}
-
-func questions(r spec.Revision) []string {
-	lines := []string{
-		initialize(string(r), `{"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}`), initialized,
-		request("1", "tools/list", ""), request("2", "prompts/list", ""), request("3", "resources/list", ""), request("4", "resources/templates/list", ""),
-		request("5", "logging/setLevel", `{"level":"debug"}`), request("6", "resources/subscribe", `{"uri":"demo://note"}`),
-		request("7", "completion/complete", `{"ref":{"type":"ref/prompt","name":"greeting"},"argument":{"name":"style","value":"f"}}`),
-		request("8", "completion/complete", `{"ref":{"type":"ref/resource","uri":"demo://items/{number}"},"argument":{"name":"number","value":""}}`),
-		request("9", "com.example/none", ""), request("10", "tools/call", `{"name":"add","arguments":{"a":1,"b":2}}`),
-		request("11", "tools/call", `{"name":"slow","arguments":{"durationMs":20,"steps":2},"_meta":{"progressToken":"t"}}`),
-		request("12", "tools/call", `{"name":"trigger-list-changed"}`), request("13", "resources/read", `{"uri":"demo://items/1"}`),
-	}
-	for i, name := range []string{"echo", "content", "fail", "log", "update-resource", "ask-ping", "ask-roots", "ask-sampling", "ask-sampling-media", "ask-elicitation", "ask-elicitation-fields", "ask-elicitation-url"} {
-		arguments := "{}"
-		if name == "echo" {
-			arguments = `{"text":"é"}`
-		}
-		lines = append(lines, request(fmt.Sprint(20+i), "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments)))
-	}
-	for i, name := range []string{"hello", "greeting", "conversation", "picture", "document", "sound", "everything"} {
-		lines = append(lines, request(fmt.Sprint(40+i), "prompts/get", fmt.Sprintf(`{"name":%q,"arguments":{"name":"Ada"}}`, name)))
-	}
-	for i, uri := range []string{"demo://text/hello", "demo://image/dot", "demo://json/object", "demo://note"} {
-		lines = append(lines, request(fmt.Sprint(60+i), "resources/read", fmt.Sprintf(`{"uri":%q}`, uri)))
-	}
-	return append(lines, request("70", "resources/unsubscribe", `{"uri":"demo://note"}`))
-}
