@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -229,10 +230,21 @@ func taken(x *exchange, out *rules.Out) {
 		d.Requirement, d.Summary = twoEndpoints, "The endpoint that a stream announced takes no POST."
 		out.Found(d)
 		out.Elsewhere(acceptsPost)
-	case x.Refused():
+	case x.Refused() && x.isKnown():
 		d.Summary = "A message is refused at the endpoint that its stream announced."
 		out.Found(d)
 	}
+}
+
+// isKnown tells whether every server knows the methods in the body: another
+// one may be refused by a status, too.
+func (x *exchange) isKnown() bool {
+	return !slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
+		return m.Kind != wire.Response && !slices.Contains([]string{
+			spec.MethodInitialize, spec.MethodInitialized, spec.MethodPing, spec.MethodCancelled, spec.MethodToolsList, spec.MethodToolsCall,
+			spec.MethodResourcesList, spec.MethodResourcesRead, spec.MethodPromptsList, spec.MethodPromptsGet,
+		}, m.Method)
+	})
 }
 
 // toClosed judges a POST to the endpoint of a stream that is closed.

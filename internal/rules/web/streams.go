@@ -57,10 +57,13 @@ func streamRules() []rules.Rule {
 	}
 }
 
-// streams calls see with the streams that answer requests.
+// streams calls see with the streams that answer requests. What a stream must
+// be depends on the revision; without its header a server may take the request
+// for one of an older revision.
 func (v *view) streams(see func(x *exchange)) {
 	for _, x := range v.all {
-		if v.s.Transport == spec.StreamableHTTP && x.isPost() && len(x.requests) > 0 && x.opened() {
+		other := x.flaws&(noVersion|badVersion|otherVersion) != 0
+		if v.s.Transport == spec.StreamableHTTP && !other && x.isPost() && len(x.requests) > 0 && x.opened() {
 			see(x)
 		}
 	}

@@ -311,6 +311,13 @@ func TestWhatCannotBeDecided(t *testing.T) {
 			= sse 2
 			1<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 			2<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`},
+		{name: "a stream without a version", script: `
+			= hello
+			= post 1 ` + asks + `
+			- MCP-Protocol-Version
+			= sse 1
+			1<~ data: ` + answers + `
+			1! complete`},
 		{name: "events of other types", script: `
 			= hello
 			= post 1 ` + asks + `
