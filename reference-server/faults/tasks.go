@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -199,6 +200,11 @@ func taskClientFaults() []Fault {
 	}
 	return []Fault{
 		breaks("tasks.server-no-tasks-without-capability/elicits", "the client is to answer an elicitation by a task", asksWhenReady(spec.MethodElicit, params)),
+		breaks("tasks.server-respects-client-capability/elicits", "a client with tasks is to answer an elicitation by one, which it has not declared", onceReady(func(s *refserver.Session) {
+			if s.Declared("tasks") {
+				s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, spec.MethodElicit, params) })
+			}
+		})),
 		breaks("tasks.requestor-no-related-task/there", "a task of the client is named in the metadata, too", asksWhenReady(spec.MethodTasksGet, map[string]any{
 			"taskId": "mine", "_meta": map[string]any{relatedTask: map[string]any{"taskId": "mine"}},
 		})),

@@ -220,13 +220,13 @@ func forgets() refserver.Seams {
 	}), refuse(spec.MethodTasksGet, func(c *refserver.Call) bool { return n.text(id(c)) != "" }, spec.CodeInvalidParams, "Invalid params: there is no such task"))
 }
 
-// late answers with the task when about as much time has gone by as the work
+// late answers with the task when twice as much time has gone by as the work
 // takes, and shows it completed from then on.
 func late() refserver.Seams {
 	return together(Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if tool(c) == "slow" && wantsTask(c) {
 			milliseconds, _ := wire.Integer(wire.At(c.Params, "/arguments/durationMs"))
-			pause(c.Context(), time.Duration(milliseconds)*time.Millisecond)
+			pause(c.Context(), 2*time.Duration(milliseconds)*time.Millisecond)
 		}
 		return next(c)
 	}), untold(EditResult(spec.MethodTasksGet, func(r map[string]any) {

@@ -77,6 +77,13 @@ func Cases() []suite.Case {
 			Needs: []string{toolCalls},
 			Run:   slow,
 		},
+		{
+			ID:       "tasks.client",
+			Title:    "Has the server ask a client that declares tasks, and no request that can be one",
+			Provokes: []string{"tasks.server-respects-client-capability"},
+			Needs:    []string{"tools"},
+			Run:      asClient,
+		},
 	}
 }
 

@@ -19,7 +19,6 @@ const (
 	idUnique          = "tasks.id-unique"
 	idEntropy         = "tasks.id-entropy"
 	startsWorking     = "tasks.starts-working"
-	maxTTL            = "tasks.max-ttl"
 	immediateResponse = "tasks.model-immediate-response"
 )
 
@@ -28,7 +27,7 @@ func creationRules() []rules.Rule {
 		{
 			ID:           "rule.task-created",
 			Title:        "a call that becomes a task is answered with one, at work and at once",
-			Requirements: []string{createResult, createImmediate, startsWorking, ttlOptional, maxTTL, immediateResponse},
+			Requirements: []string{createResult, createImmediate, startsWorking, ttlOptional, immediateResponse},
 			Start: atEnd(func(l *ledger, out *rules.Out) {
 				if !l.s.ServerDeclared(toolCalls) {
 					return
@@ -85,7 +84,6 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 	} else if v != nil {
 		out.Subject(immediateResponse)
 	}
-	l.judgeMaxTTL(c, out)
 	l.judgeImmediate(c, out)
 }
 
@@ -97,29 +95,6 @@ func (l *ledger) runsWithTTL(c *call) bool {
 		}
 	}
 	return false
-}
-
-// century is more than any task should be kept.
-const century = 100 * 365 * 24 * time.Hour
-
-func (l *ledger) judgeMaxTTL(c *call, out *rules.Out) {
-	asked, ok := wire.Integer(wire.At(c.asked.Message.Params(), "/task/ttl"))
-	if !ok || asked < century.Milliseconds() {
-		return
-	}
-	given := wire.At(createdTask(c.reply), "/ttl")
-	if n, isNumber := wire.Integer(given); !isNumber && given.Kind() != 'n' || isNumber && n < asked {
-		out.Subject(maxTTL)
-		return
-	}
-	out.Found(verdict.Deviation{
-		Requirement: maxTTL,
-		Summary:     "A task is to be kept for a hundred years.",
-		Permitted:   "a ttl that the server can keep",
-		Seen:        "ttl " + string(given),
-		At:          c.at(),
-		Weight:      verdict.OnlyNote,
-	})
 }
 
 // slowCall is how long a call must take for it to be seen whether its task

@@ -1,0 +1,34 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// maxAskers is how many tools are called that may ask something.
+const maxAskers = 2
+
+// asClient declares that the client has tasks, and nothing of what can be one:
+// what the server asks must not ask for a task then.
+func asClient(ctx context.Context, t *suite.T) {
+	var tools []inventory.Tool
+	for _, topic := range []inventory.Topic{inventory.AsksElicitation, inventory.AsksSampling} {
+		askers := t.Inventory.Askers(topic)
+		tools = append(tools, askers[:min(len(askers), maxAskers)]...)
+	}
+	if len(tools) == 0 {
+		t.Skip("no tool that may be called seems to ask something of the client")
+	}
+	caps := client.AllCapabilities(t.Revision)
+	caps["tasks"] = object{}
+	c := t.Start(ctx, client.Options{Capabilities: caps})
+	for _, tool := range tools {
+		if n := suite.Call(ctx, c, tool, callTime); n != nil && !n.Answered() {
+			return
+		}
+	}
+	t.Fence(ctx, c)
+}
