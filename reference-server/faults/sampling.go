@@ -1,8 +1,6 @@
 package faults
 
 import (
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -189,7 +187,7 @@ func modelFaults() []Fault {
 
 // uses tells whether a model wants to use tools.
 func uses(m *wire.Message) bool {
-	for _, b := range wire.Elements(jsontext.Value(wire.At(m.Result(), "/content"))) {
+	for _, b := range wire.Elements(wire.At(m.Result(), "/content")) {
 		if kind, _ := wire.Text(wire.At(b, "/type")); kind == "tool_use" {
 			return true
 		}
