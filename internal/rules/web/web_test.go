@@ -311,6 +311,17 @@ func TestWhatCannotBeDecided(t *testing.T) {
 			= sse 2
 			1<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 			2<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`},
+		{name: "the stream of a GET, opened again where it stood", script: `
+			= hello
+			= get 1
+			= sse 1
+			1<~ id: g-1
+			    data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+			1! broken
+			= get 2
+			= sse 2
+			2<~ id: g-1
+			    data:`},
 		{name: "a stream without a version", script: `
 			= hello
 			= post 1 ` + asks + `
