@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -15,9 +16,6 @@ func TestFaults(t *testing.T) {
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "all is well: unknown", Case: "tasks.unknown", Kept: []string{"tasks.unknown-id-error"}},
 		{Name: "all is well: slow", Case: "tasks.slow", Kept: []string{"tasks.result-after-cancel"}},
-		{Name: "all is well: lives", Case: "tasks.lives"},
-		{Name: "all is well: client", Case: "tasks.client"},
-		{Name: "no tasks: undeclared", Case: "tasks.undeclared", Seams: fault(t, "legal/tasks-undeclared")},
 		{
 			Name: "a task that was made up", Case: "tasks.unknown", Seams: fault(t, "tasks.unknown-id-error/made-up"),
 			Want: []string{"tasks.unknown-id-error: An id that was made up is answered with a result. (broken)"},
@@ -36,6 +34,40 @@ func TestFaults(t *testing.T) {
 		},
 	} {
 		m.Try(t, tasks.Cases())
+	}
+}
+
+// What the cases provoke is found by the rules, and nothing where all is well.
+func TestProvoked(t *testing.T) {
+	const lives, undeclared, client = "tasks.lives", "tasks.undeclared", "tasks.client"
+	for _, f := range []struct {
+		name, judge string
+		fault       string // none where all is well
+		want        []string
+	}{
+		{"all is well: lives", lives, "", nil},
+		{"all is well: client", client, "", nil},
+		{"all is well: no tasks", undeclared, "legal/tasks-undeclared", nil},
+		{"tasks without being declared", undeclared, "tasks.capability-declared/undeclared", []string{
+			"tasks.capability-declared: A server that declares no tasks tells of the status of one. (broken)",
+			"tasks.capability-declared: A tool call is answered with a task, which the server did not declare. (broken)",
+			"tasks.undeclared-ignored: A call is refused for its task member by a server that declares no tasks. (broken)", // of a tool that forbids tasks
+		}},
+		{"calls refused for the member", undeclared, "tasks.undeclared-ignored/refused", []string{
+			"tasks.undeclared-ignored: A call is refused for its task member by a server that declares no tasks. (broken)",
+		}},
+		{"a task that asks, and is said to work", lives, "tasks.input-required-status/working", []string{
+			"tasks.input-required-status: A task that waits for the client's answer is said to be at work. (warning)",
+		}},
+		{"tasks that fail are completed", lives, "tasks.failed-status/completed", []string{
+			"tasks.failed-status: A task whose call has failed has the status completed. (warning)",
+		}},
+	} {
+		seams := func() refserver.Seams { return refserver.Seams{} }
+		if f.fault != "" {
+			seams = fault(t, f.fault)
+		}
+		suitetest.TryRuled(t, tasks.Cases(), f.name, f.judge, spec.V20251125, seams, f.want)
 	}
 }
 
