@@ -41,7 +41,7 @@ func All() []Fault { return all() }
 var all = sync.OnceValue(func() []Fault {
 	return slices.Concat(
 		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
-		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(),
+		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(), legalOffers(),
 		resourcesFaults(), paginationFaults(), resourcesLegal(),
 		shapeFaults(), legalShapes(), legalAskedShapes(),
 		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), legalAsking(),

@@ -236,11 +236,12 @@ func dropsUnknownArguments() refserver.Seams {
 	})
 }
 
-// onFailure rewrites the results of tools that failed by themselves.
+// onFailure rewrites the results of tools that failed by themselves, be they
+// called as tasks or not.
 func onFailure(f func(r map[string]any) (any, *refserver.Error)) refserver.Seams {
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
-		if err != nil {
+		if err != nil || c.Method != spec.MethodToolsCall && c.Method != spec.MethodTasksResult {
 			return result, err
 		}
 		r := plain(result)
@@ -248,6 +249,10 @@ func onFailure(f func(r map[string]any) (any, *refserver.Error)) refserver.Seams
 		if r["isError"] != true || strings.HasPrefix(text, "The arguments are not right") {
 			return r, nil
 		}
-		return f(r)
+		changed, err := f(r)
+		if o, ok := changed.(map[string]any); ok && r["_meta"] != nil {
+			o["_meta"] = r["_meta"]
+		}
+		return changed, err
 	})
 }
