@@ -125,10 +125,11 @@ func askForm(c *Call, _ values) object {
 	return asked(c, spec.MethodElicit, params, func(result jsontext.Value) string {
 		action, _ := wire.Text(wire.At(result, "/action"))
 		name, ok := wire.Text(wire.At(result, "/content/name"))
+		colour := wire.At(result, "/content/colour")
 		switch {
 		case action != "accept":
 			return "The user chose to " + action + "."
-		case !ok || name == "":
+		case !ok || name == "" || colour != nil && !oneOf(colours)(colour):
 			return "The user's answer does not fit the form."
 		default:
 			return "The user is called " + name + "."
