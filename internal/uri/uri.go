@@ -6,6 +6,7 @@ package uri
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // Nowhere is part of every URI that cases make up to name no resource.
@@ -25,13 +26,15 @@ type Template struct {
 // maxTemplate bounds the templates that are taken apart.
 const maxTemplate = 4096
 
-// Parse takes a template apart; of one that is too long, or that has no closing
-// brace, it is said that it may match anything.
+// Parse takes a template apart. Of one that is too long, or no text, or lacks
+// a closing brace, it is said that it may match anything.
 func Parse(text string) *Template {
-	t := &Template{Text: text, Simple: len(text) <= maxTemplate}
+	if len(text) > maxTemplate || !utf8.ValidString(text) {
+		return &Template{Text: text}
+	}
+	t := &Template{Text: text, Simple: true}
 	var generous, strict strings.Builder
-	rest := text
-	for t.Simple || len(text) <= maxTemplate {
+	for rest := text; ; {
 		literal, expression, open := strings.Cut(rest, "{")
 		generous.WriteString(regexp.QuoteMeta(literal))
 		strict.WriteString(regexp.QuoteMeta(literal))
@@ -45,9 +48,6 @@ func Parse(text string) *Template {
 		t.note(expression)
 		generous.WriteString(".*")
 		strict.WriteString("([^/?#&=]+)")
-	}
-	if len(text) > maxTemplate {
-		return t
 	}
 	t.generous = regexp.MustCompile("(?s)^" + generous.String() + "$")
 	t.strict = regexp.MustCompile("^" + strict.String() + "$")

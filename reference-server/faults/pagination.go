@@ -183,7 +183,7 @@ func countingCursors(again Answer) refserver.Seams {
 		if own, _, marked := strings.Cut(cursor, "#"); marked && genuine(cursor) {
 			c.Params = wire.JSON(map[string]any{"cursor": own})
 		}
-		answer := Handler(next)
+		answer := next
 		if repeated {
 			answer = func(c *refserver.Call) (any, *refserver.Error) { return again(c, next) }
 		}

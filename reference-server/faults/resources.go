@@ -174,17 +174,16 @@ func updateOf(uri string) string {
 }
 
 func subscriptionFaults() []Fault {
-	answering := func(method, result string) refserver.Seams { return replaceResult(method, result) }
 	return []Fault{
 		breaks("resources.subscribe.confirmed/refused", "subscriptions are declared and refused", refuse(spec.MethodResourcesSubscribe, always, spec.CodeMethodNotFound, "Method not found")),
-		breaks("resources.subscribe.confirmed/not-empty", "a subscription is answered with what it is about", answering(spec.MethodResourcesSubscribe, `{"subscribed":true}`)),
+		breaks("resources.subscribe.confirmed/not-empty", "a subscription is answered with what it is about", replaceResult(spec.MethodResourcesSubscribe, `{"subscribed":true}`)),
 		breaks("resources.subscribe.unsupported-error/confirmed", "subscriptions are not declared and confirmed", flags(map[string]any{"listChanged": true})),
 		breaks("resources.subscribe.unsupported-error/false", "subscriptions are declared as false and confirmed", flags(map[string]any{"subscribe": false})),
 		breaks("resources.subscribe.update-sent/silent", "a change of a resource is not told to who subscribed to it", together(
 			harmless("update-resource"), mute(notifications(spec.MethodResourcesUpdated)))),
 		breaks("resources.subscribe.no-update-without-subscription/at-once", "an update comes without a subscription", sendsWhenReady(updateOf(note))),
 		breaks("resources.unsubscribe.confirmed/refused", "the end of a subscription is refused", refuse(spec.MethodResourcesUnsubscribe, always, spec.CodeMethodNotFound, "Method not found")),
-		breaks("resources.unsubscribe.confirmed/not-empty", "the end of a subscription is answered with what it is about", answering(spec.MethodResourcesUnsubscribe, `{"uri":"demo://note"}`)),
+		breaks("resources.unsubscribe.confirmed/not-empty", "the end of a subscription is answered with what it is about", replaceResult(spec.MethodResourcesUnsubscribe, `{"uri":"demo://note"}`)),
 		breaks("resources.unsubscribe.stops-updates/goes-on", "updates come after the subscription was ended", together(
 			harmless("update-resource"), Handle(spec.MethodResourcesUnsubscribe, func(*refserver.Call, Handler) (any, *refserver.Error) { return map[string]any{}, nil }))),
 		breaks("resources.updated.requires-subscribe-capability/undeclared", "an update comes, and subscriptions are not declared", together(

@@ -39,18 +39,26 @@ func expansions(ctx context.Context, t *suite.T) {
 	}
 }
 
+// beginnings are what is completed, one after the other until there are values.
+var beginnings = []string{"", "1"}
+
 // complete asks for the values of the template's one variable.
 func complete(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
-	r := c.Try(ctx, spec.MethodComplete, map[string]any{
-		"ref":      map[string]any{"type": "ref/resource", "uri": template.Text},
-		"argument": map[string]any{"name": template.Variables[0], "value": ""},
-	})
-	if !r.Succeeded() {
-		return nil, false
-	}
-	for _, v := range wire.Elements(wire.At(r.Message.Result(), "/completion/values")) {
-		if text, isText := wire.Text(v); isText && text != "" {
-			values = append(values, text)
+	for _, beginning := range beginnings {
+		r := c.Try(ctx, spec.MethodComplete, map[string]any{
+			"ref":      map[string]any{"type": "ref/resource", "uri": template.Text},
+			"argument": map[string]any{"name": template.Variables[0], "value": beginning},
+		})
+		if !r.Succeeded() {
+			return nil, false
+		}
+		for _, v := range wire.Elements(wire.At(r.Message.Result(), "/completion/values")) {
+			if text, isText := wire.Text(v); isText && text != "" {
+				values = append(values, text)
+			}
+		}
+		if len(values) > 0 {
+			break
 		}
 	}
 	return values, true

@@ -101,7 +101,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 		switch {
 		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
 			out.Subject(resourcesChangeSent)
-		case answeredSince(s, x.to.ended(), 1<<62):
+		case answeredSince(s, x.to.ended()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			out.Found(verdict.Deviation{
 				Requirement: resourcesChangeSent,
@@ -112,4 +112,10 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 			})
 		}
 	}
+}
+
+// answeredSince tells whether a request that was sent after the position was
+// answered.
+func answeredSince(s *rules.Session, from int) bool {
+	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool { return a.Event.Seq > from && len(a.Answers) > 0 })
 }

@@ -154,7 +154,7 @@ func isURI(text string) bool {
 		return false
 	}
 	for i := range len(scheme) {
-		if c := scheme[i]; !isLetter(c) && !('0' <= c && c <= '9') && !strings.Contains("+-.", string(c)) {
+		if c := scheme[i]; !isLetter(c) && !('0' <= c && c <= '9') && c != '+' && c != '-' && c != '.' {
 			return false
 		}
 	}

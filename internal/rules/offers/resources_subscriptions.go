@@ -35,6 +35,8 @@ func subscriptionRules() []rules.Rule {
 			Start: func() rules.Fold {
 				u := &updates{lines: map[string]*line{}}
 				return rules.Fold{Hear: rules.Hears{
+					rules.ResultOf(""): u.answer,
+					rules.ErrorTo(""):  u.answer,
 					rules.ClientRequest(spec.MethodResourcesSubscribe):   u.subscribe,
 					rules.ResultOf(spec.MethodResourcesSubscribe):        u.confirmed,
 					rules.ClientRequest(spec.MethodResourcesUnsubscribe): u.unsubscribe,
@@ -104,6 +106,7 @@ func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, o
 // updates follows subscriptions and what comes of them.
 type updates struct {
 	asked   bool             // for any subscription, whatever the answer
+	fence   int              // the position of the newest request that was answered: what came before it was read
 	lines   map[string]*line // by URI
 	ordered []*line
 }
@@ -134,6 +137,10 @@ func (u *updates) line(uri string) *line {
 		u.ordered = append(u.ordered, l)
 	}
 	return l
+}
+
+func (u *updates) answer(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	u.fence = max(u.fence, h.Asked.Event.Seq)
 }
 
 func (u *updates) subscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
@@ -213,7 +220,7 @@ func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		return
 	}
 	out.Subject(updateUnsubscribed)
-	u.late(s, h, about, d, out)
+	u.late(h, about, d, out)
 }
 
 // crossing is how long after the end of a subscription an update may have been
@@ -223,9 +230,9 @@ const crossing = 100 * time.Millisecond
 // late judges an update of what is not subscribed to any more. One that was on
 // its way may cross the answer, so something asked for after that must have
 // been answered before the update came, and some time must have passed.
-func (u *updates) late(s *rules.Session, h *rules.Heard, about string, d verdict.Deviation, out *rules.Out) {
+func (u *updates) late(h *rules.Heard, about string, d verdict.Deviation, out *rules.Out) {
 	l := u.lines[about]
-	if l == nil || l.left == nil || h.Event.At-l.left.Event.At < crossing || !answeredSince(s, l.left.Event.Seq, h.Event.Seq) {
+	if l == nil || l.left == nil || h.Event.At-l.left.Event.At < crossing || u.fence < l.left.Event.Seq {
 		return
 	}
 	for _, other := range u.ordered {
@@ -242,17 +249,6 @@ func (u *updates) late(s *rules.Session, h *rules.Heard, about string, d verdict
 // may name something below what was subscribed to.
 func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
 
-// answeredSince tells whether a request that was sent after one position was
-// answered before the other.
-func answeredSince(s *rules.Session, from, to int) bool {
-	for _, a := range s.All() {
-		if a.Event.Seq > from && len(a.Answers) > 0 && a.Answers[0].Seq < to {
-			return true
-		}
-	}
-	return false
-}
-
 // end judges changes that reads showed: the update may come at any time, also
 // before the read that shows the change.
 func (u *updates) end(s *rules.Session, out *rules.Out) {
@@ -261,7 +257,7 @@ func (u *updates) end(s *rules.Session, out *rules.Out) {
 		case l.changed == nil || !s.ServerDeclared("resources.subscribe"):
 		case l.notified > l.steadyAt:
 			out.Subject(updateSent)
-		case answeredSince(s, l.changed.Event.Seq, 1<<62):
+		case u.fence > l.changed.Event.Seq:
 			out.Found(verdict.Deviation{
 				Requirement: updateSent,
 				Summary:     "A resource that is subscribed to has changed, and no update came.",
