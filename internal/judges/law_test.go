@@ -21,6 +21,15 @@ import (
 // server does.
 type line string
 
+// and puts several lines together between which nothing comes.
+func and(lines ...line) line {
+	parts := make([]string, 0, len(lines))
+	for _, l := range lines {
+		parts = append(parts, string(l))
+	}
+	return line(strings.Join(parts, "\n"))
+}
+
 // strand is what belongs together and keeps its order: a request and its
 // answer, with all that may come between. What stands in other strands may
 // come between any two of its lines.
@@ -147,7 +156,8 @@ func (w *weaver) reporting() strand {
 	return append(s, result(id, said))
 }
 
-// cancelled is a call that is cancelled: what was under way may still come.
+// cancelled is a call that is cancelled: an answer that was under way may still
+// come, but not after what the client asked later.
 func (w *weaver) cancelled() strand {
 	id, token := w.id(), w.id()
 	report := func(n int) line {
@@ -157,14 +167,14 @@ func (w *weaver) cancelled() strand {
 	if rapid.Bool().Draw(w.t, "a report before") {
 		s = append(s, report(1))
 	}
-	s = append(s, notice(">", "notifications/cancelled", fmt.Sprintf(`{"requestId":%s,"reason":"enough"}`, id)))
+	cancel := notice(">", "notifications/cancelled", fmt.Sprintf(`{"requestId":%s,"reason":"enough"}`, id))
 	switch rapid.IntRange(0, 3).Draw(w.t, "after the cancellation") {
 	case 1:
-		s = append(s, result(id, said))
+		cancel = and(cancel, result(id, said))
 	case 2:
-		s = append(s, refusal(id, -32800, "Cancelled", ""))
+		cancel = and(cancel, refusal(id, -32800, "Cancelled", ""))
 	}
-	return s
+	return append(s, cancel)
 }
 
 // asking is a call during which the server asks the client.
@@ -315,8 +325,12 @@ func (w *weaver) handshake() []line {
 }
 
 // record makes a transcript of lines, with times between them.
-func record(t *rapid.T, lines []line) []*transcript.Event {
+func record(t *rapid.T, woven []line) []*transcript.Event {
 	events := []*transcript.Event{{Kind: transcript.Opened}}
+	var lines []string
+	for _, l := range woven {
+		lines = append(lines, strings.Split(string(l), "\n")...)
+	}
 	var now time.Duration
 	for _, l := range lines {
 		now += time.Duration(rapid.IntRange(0, 3000).Draw(t, "milliseconds")) * time.Millisecond
