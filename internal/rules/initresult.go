@@ -3,9 +3,11 @@ package rules
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -41,81 +43,27 @@ func isUnknownCapability(name string) bool {
 	return !slices.Contains([]string{"roots", "sampling", "elicitation"}, name)
 }
 
-// missingMember returns the first member that the result of initialize should
-// have and does not; a member of the wrong type is there.
-func missingMember(result jsontext.Value) string {
-	for _, pointer := range []string{"/protocolVersion", "/capabilities", "/serverInfo"} {
-		if wire.At(result, pointer) == nil {
-			return pointer[1:]
-		}
+// demanded are the members that an answer to initialize has to have.
+var demanded = []string{"/protocolVersion", "/capabilities", "/serverInfo", "/serverInfo/name", "/serverInfo/version"}
+
+// initializeShape returns the first of the members demanded that is not there,
+// and the first violation of the schema beside; a member of the wrong type is
+// there. The capability of tasks and the themes of icons have requirements of
+// their own.
+func initializeShape(result jsontext.Value, r spec.Revision) (missing string, wrong *schema.Violation) {
+	if r.Era() != spec.Handshake {
+		r = spec.V20251125 // the last that has initialize
 	}
-	if info := wire.At(result, "/serverInfo"); info.Kind() == '{' {
-		for _, name := range []string{"name", "version"} {
-			if wire.At(info, "/"+name) == nil {
-				return "serverInfo." + name
+	for _, v := range schema.For(r).Result(spec.MethodInitialize, result) {
+		switch {
+		case v.Basis != schema.Schema || v.Place == "Icon.theme" || strings.HasPrefix(v.Place, "ServerCapabilities.tasks"):
+		case v.Kind == schema.Missing && slices.Contains(demanded, v.Pointer):
+			if missing == "" {
+				missing = strings.ReplaceAll(v.Pointer[1:], "/", ".")
 			}
+		case wrong == nil:
+			wrong = &v
 		}
 	}
-	return ""
-}
-
-// typed is a member of the result of initialize with the JSON type that its
-// schema gives it.
-type typed struct {
-	pointer string
-	kind    jsontext.Kind
-	since   spec.Revision
-}
-
-// initializeTypes are the members that have a type of their own; all others,
-// and capabilities that the revision does not know, are free. The capability
-// of tasks is judged where tasks are.
-var initializeTypes = []typed{
-	{"/protocolVersion", '"', spec.V20241105},
-	{"/instructions", '"', spec.V20241105},
-	{"/_meta", '{', spec.V20241105},
-	{"/serverInfo", '{', spec.V20241105},
-	{"/serverInfo/name", '"', spec.V20241105},
-	{"/serverInfo/version", '"', spec.V20241105},
-	{"/serverInfo/title", '"', spec.V20250618},
-	{"/serverInfo/websiteUrl", '"', spec.V20251125},
-	{"/serverInfo/icons", '[', spec.V20251125},
-	{"/capabilities", '{', spec.V20241105},
-	{"/capabilities/experimental", '{', spec.V20241105},
-	{"/capabilities/logging", '{', spec.V20241105},
-	{"/capabilities/prompts", '{', spec.V20241105},
-	{"/capabilities/prompts/listChanged", 't', spec.V20241105},
-	{"/capabilities/resources", '{', spec.V20241105},
-	{"/capabilities/resources/subscribe", 't', spec.V20241105},
-	{"/capabilities/resources/listChanged", 't', spec.V20241105},
-	{"/capabilities/tools", '{', spec.V20241105},
-	{"/capabilities/tools/listChanged", 't', spec.V20241105},
-	{"/capabilities/completions", '{', spec.V20250326},
-}
-
-var kindNames = map[jsontext.Kind]string{'"': "a string", '{': "an object", '[': "an array", 't': "true or false"}
-
-// mistyped returns where the result first differs from its schema, and what
-// should stand there; "" when it does not.
-func mistyped(result jsontext.Value, r spec.Revision) (pointer, want string) {
-	for _, t := range initializeTypes {
-		v := wire.At(result, t.pointer)
-		if v == nil || !r.AtLeast(t.since) {
-			continue
-		}
-		kind := v.Kind()
-		if kind == 'f' {
-			kind = 't'
-		}
-		if kind != t.kind {
-			return t.pointer, kindNames[t.kind]
-		}
-	}
-	names, values := wire.Members(wire.At(result, "/capabilities/experimental"))
-	for _, name := range names {
-		if values[name].Kind() != '{' {
-			return "/capabilities/experimental", "an object of objects"
-		}
-	}
-	return "", ""
+	return missing, wrong
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -118,9 +119,9 @@ func initializeResult(s *Session, out *Out) {
 	if a == nil || !a.Succeeded() || a.Replies[0].Result().Kind() != '{' || a.Answers[0].Cut() {
 		return
 	}
-	result := a.Replies[0].Result()
+	missing, wrong := initializeShape(a.Replies[0].Result(), s.Revision())
 	d := verdict.Deviation{At: at(a.Event, a.Answers[0])}
-	if missing := missingMember(result); missing != "" {
+	if missing != "" {
 		d.Requirement, d.Summary = initializeResponse, "The answer to initialize lacks a member that is required."
 		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"
 		d.Seen = "no " + missing
@@ -128,10 +129,12 @@ func initializeResult(s *Session, out *Out) {
 	} else {
 		out.Subject(initializeResponse)
 	}
-	if where, want := mistyped(result, s.Revision()); where != "" {
+	if wrong != nil {
 		d.Requirement, d.Summary = initializeSchema, "A member of the answer to initialize has the wrong type."
-		d.Permitted = want + " at " + where
-		d.Seen = excerpt(wire.At(result, where))
+		if wrong.Kind != schema.WrongType {
+			d.Summary = "A part of the answer to initialize is missing, or not permitted."
+		}
+		d.Permitted, d.Seen = wrong.Permitted, wrong.Seen+" at "+wrong.Pointer
 		out.Found(d)
 	} else {
 		out.Subject(initializeSchema)

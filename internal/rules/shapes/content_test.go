@@ -104,6 +104,16 @@ func TestIcons(t *testing.T) {
 		{name: "a theme", revision: r11, asked: resources, message: icon(`"src":"https://a.b","theme":"blue"`), want: "content.icons.theme broken"},
 		{name: "icons before there were any", revision: r06, asked: resources, message: icon(`"theme":"blue"`), kept: "resources.list.result-schema"},
 		{
+			name: "an icon of the server without a src", revision: r11, asked: spec.MethodInitialize,
+			message: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1","icons":[{"theme":"dark"}]}}`,
+			want:    "lifecycle.initialize-result-schema broken",
+		},
+		{
+			name: "a theme of the server's icon", revision: r11, asked: spec.MethodInitialize,
+			message: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1","icons":[{"src":"https://a.b","theme":"blue"}]}}`,
+			want:    "content.icons.theme broken",
+		},
+		{
 			name: "an icon of the server", revision: r11, asked: spec.MethodInitialize,
 			message: `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1","icons":[{"src":"a.png","sizes":["1"]}]}}`,
 			want:    "content.icons.sizes-format warning\ncontent.icons.src-valid-uri warning",
