@@ -48,6 +48,7 @@ func visitors() []visitor {
 		{capabilities: all, pages: 3, reply: refusing, more: append(pageWalk(), odd()...)},
 		{capabilities: `{"roots":{},"sampling":{},"elicitation":{}}`, pages: 100, reply: able()},
 		{capabilities: `{"elicitation":{"url":{}}}`, pages: 100, reply: able()},
+		patient,
 	}
 }
 
@@ -110,6 +111,9 @@ func tour(t *testing.T, v visitor, seams refserver.Seams, r spec.Revision) []hea
 			}
 		})
 		for _, line := range append(append([]string{initialize(string(r), v.capabilities), initialized}, questions()...), v.more...) {
+			mu.Lock()
+			line = withTasks(line, all)
+			mu.Unlock()
 			s.Deliver([]byte(line))
 			synctest.Wait()
 			for reply := next(); reply != nil; reply = next() {
