@@ -31,11 +31,11 @@ func legalOffers() []Fault {
 		})
 	}
 	return []Fault{
-		legal("no-tools", "tools are declared, and there are none", together(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
+		legal("empty-list-of-tools", "tools are declared, and there are none", together(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
 			onNamed(spec.MethodToolsCall, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown tool"}
 			}))),
-		legal("no-prompts", "prompts are declared, and there are none", together(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
+		legal("empty-list-of-prompts", "prompts are declared, and there are none", together(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
 			onNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
@@ -119,7 +119,7 @@ func legalOffers() []Fault {
 			}
 			return result, err
 		})),
-		legal("no-values", "nothing has values", completion(func(_ jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
+		legal("nothing-has-values", "nothing has values", completion(func(_ jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
 			if err != nil {
 				return nil, err
 			}

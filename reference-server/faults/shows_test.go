@@ -190,7 +190,7 @@ func conversations(r spec.Revision) []conversation {
 			open("{}"), "[" + member(ping("1")) + "," + member(ping("2")) + "," + note + "]\n", "[" + note + "]\n", "[]\n", "[1," + member(ping("3")) + "]\n", ping("4"),
 		}})
 	}
-	return append(out, askingConversations(r)...)
+	return append(append(out, offersConversation(r)), askingConversations(r)...)
 }
 
 // pieces cuts a text into its bytes.
