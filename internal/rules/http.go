@@ -27,6 +27,13 @@ func (s *Session) Once(key any, make func() any) any {
 	return v
 }
 
+// sessionless tells whether the server assigned no session to the exchange of
+// the event, so that nobody can say which messages belong together.
+func (s *Session) sessionless(e *transcript.Event) bool {
+	x := s.exchanges.Of(e)
+	return x != nil && s.Transport == spec.StreamableHTTP && !x.RequestHead().Has("Mcp-Session-Id") && !x.ResponseHead().Has("Mcp-Session-Id")
+}
+
 // Posted returns the client's requests in the body of an exchange.
 func (s *Session) Posted(x *transcript.Exchange) []*Asked { return s.posted[x.Number] }
 
@@ -78,7 +85,7 @@ func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 // it sends on several streams. Rules on messages pass over them; that they may
 // not be sent is a matter of the transport.
 func copies(events []*transcript.Event) map[*transcript.Event]bool {
-	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]int{}, out: map[*transcript.Event]bool{}}
+	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]*transcript.Event{}, out: map[*transcript.Event]bool{}}
 	for _, e := range events {
 		c.exchanges.Note(e)
 		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.redelivered(e) || c.broadcast(e)) {
@@ -91,7 +98,7 @@ func copies(events []*transcript.Event) map[*transcript.Event]bool {
 type copyFinder struct {
 	exchanges transcript.Exchanges
 	byID      map[string]*transcript.Event // events of streams by their ids
-	byText    map[[sha256.Size]byte]int    // in which exchange a message came first
+	byText    map[[sha256.Size]byte]*transcript.Event
 	out       map[*transcript.Event]bool
 }
 
@@ -118,11 +125,16 @@ func (c *copyFinder) broadcast(e *transcript.Event) bool {
 		return false
 	}
 	key := sha256.Sum256(e.Raw)
-	first, seen := c.byText[key]
-	if !seen {
-		c.byText[key] = e.Exchange
+	first := c.byText[key]
+	if first == nil {
+		c.byText[key] = e
+		return false
 	}
-	return seen && first != e.Exchange && !c.answersItsOwn(e, m)
+	// On a stream that was not there when the message came first, it is not
+	// the same one again, unless the stream goes on with another.
+	x := c.exchanges.Of(e)
+	there := x.Response != nil && x.Response.Seq < first.Seq || x.RequestHead().Has("Last-Event-ID")
+	return there && first.Exchange != e.Exchange && !c.answersItsOwn(e, m)
 }
 
 // answersItsOwn tells whether the message is the answer to a request in the

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -22,7 +24,7 @@ func idRules() []Rule {
 			Requirements: []string{requestIDType, requestIDNotNull, requestIDUnique},
 			Start: func() Fold {
 				used := map[string]*transcript.Event{}
-				return onMessage(func(_ *Session, e *transcript.Event, m *wire.Message, out *Out) { requestID(used, e, m, out) })
+				return onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Out) { requestID(s, used, e, m, out) })
 			},
 		},
 		{
@@ -42,7 +44,7 @@ func asksClient(m *wire.Message) bool {
 	return m.Kind == wire.Request && m.Method != "" || m.Kind == wire.Notification && isServerRequest(m.Method)
 }
 
-func requestID(used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Out) {
+func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Out) {
 	if !asksClient(m) {
 		return
 	}
@@ -64,13 +66,17 @@ func requestID(used map[string]*transcript.Event, e *transcript.Event, m *wire.M
 	}
 	out.Subject(requestIDType)
 	out.Subject(requestIDNotNull)
-	if first := used[m.ID.Key()]; first != nil {
+	key := m.ID.Key()
+	if s.sessionless(e) {
+		key = fmt.Sprintf("%d %s", e.Exchange, key)
+	}
+	if first := used[key]; first != nil {
 		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses the id of a request twice.", "an id that this session has not seen in a request of the server"
 		d.At = []int{first.Seq, e.Seq}
 		out.Found(d)
 		return
 	}
-	used[m.ID.Key()] = e
+	used[key] = e
 	out.Subject(requestIDUnique)
 }
 

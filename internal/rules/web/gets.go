@@ -68,6 +68,7 @@ func getStatus(v *view, out *rules.Out) {
 			d.Summary, d.At = "A second stream is refused while the first is open.", rules.At(other.Request, x.Request, x.Response)
 			out.Found(d)
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
+		case x.Status() == 409 && v.hadStream(x): // the server may not know yet that we closed it
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The endpoint knows no GET."
@@ -81,6 +82,16 @@ func getStatus(v *view, out *rules.Out) {
 			out.Found(d)
 		}
 	})
+}
+
+// hadStream tells whether a GET of the same session had opened a stream before x.
+func (v *view) hadStream(x *exchange) bool {
+	for _, y := range v.all {
+		if y.Method() == "GET" && y.session == x.session && y.opened() && y.Request.Seq < x.Request.Seq {
+			return true
+		}
+	}
+	return false
 }
 
 // otherOpen returns a GET of the same session whose stream was open when x was

@@ -316,7 +316,7 @@ func TestJudgingHTTPIsBounded(t *testing.T) {
 					s.rec.Add(transcript.Event{Kind: transcript.Responded, Exchange: n, Raw: []byte("HTTP/1.1 200 OK\nContent-Type: text/event-stream")})
 					exchanges = append(exchanges, n)
 				}
-				for i := range 9000 {
+				for i := range 4000 {
 					s.rec.Add(transcript.Event{Kind: transcript.Streamed, Exchange: exchanges[i%len(exchanges)], Stream: []byte(piece)})
 				}
 				for _, n := range exchanges {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -19,6 +20,7 @@ const (
 	singleObject     = "streamable-http.json-single-object"
 	acceptBoth       = "streamable-http.accept-both"
 	parseErrorHTTP   = "base.parse-error-http"
+	batchComplete    = "base.batch-responses-complete"
 )
 
 func postRules() []rules.Rule {
@@ -32,7 +34,7 @@ func postRules() []rules.Rule {
 		{
 			ID:           "rule.post-answer",
 			Title:        "a request is answered with one JSON object or an event stream",
-			Requirements: []string{contentType, singleObject},
+			Requirements: []string{contentType, singleObject, batchComplete},
 			Start:        look(postAnswers),
 		},
 		{
@@ -112,6 +114,7 @@ func postAnswers(v *view, out *rules.Out) {
 			out.Subject(contentType)
 			if media == jsonType && x.Ended() == transcript.Complete {
 				v.jsonBody(x, out)
+				wholeBatch(x, out)
 			}
 			continue
 		}
@@ -167,6 +170,31 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 		return
 	}
 	out.Found(d)
+}
+
+// wholeBatch judges whether the JSON body that answers a batch has all its
+// responses: there is no other place for them.
+func wholeBatch(x *exchange, out *rules.Out) {
+	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].Cut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
+		return
+	}
+	missing := 0
+	for _, a := range x.requests {
+		if len(a.Answers) == 0 && !a.Cancelled {
+			missing++
+		}
+	}
+	if missing == 0 {
+		out.Subject(batchComplete)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: batchComplete,
+		Summary:     "The answer to a batch lacks responses.",
+		Permitted:   "one response for each request of the batch",
+		Seen:        fmt.Sprintf("%d of %d responses are missing", missing, len(x.requests)),
+		At:          rules.At(x.Request, x.Sent, x.Response, x.Body[0]),
+	})
 }
 
 // answersHere tells whether m has the id of a request in the exchange, or is

@@ -311,6 +311,35 @@ func TestWhatCannotBeDecided(t *testing.T) {
 			= sse 2
 			1<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 			2<~ data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`},
+		{name: "requests of a server without sessions, which counts anew for each of ours", script: `
+			= init 1
+			= json 1 {"jsonrpc":"2.0","id":"i1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}
+			= post 2 {"jsonrpc":"2.0","method":"notifications/initialized"}
+			- Mcp-Session-Id
+			= status 2 202 Accepted
+			= post 3 ` + asks + `
+			- Mcp-Session-Id
+			= post 4 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+			- Mcp-Session-Id
+			= sse 3
+			= sse 4
+			3<~ id: a
+			    data:
+			4<~ id: b
+			    data:
+			3<~ data: {"jsonrpc":"2.0","id":0,"method":"ping"}
+			4<~ data: {"jsonrpc":"2.0","id":0,"method":"ping"}
+			3<~ data: ` + answers + `
+			3! complete
+			4<~ data: {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
+			4! complete`},
+		{name: "a GET that comes again at once", script: `
+			= hello
+			= get 1
+			= sse 1
+			1! dropped
+			= get 2
+			= status 2 409 Conflict`},
 		{name: "the stream of a GET, opened again where it stood", script: `
 			= hello
 			= get 1
@@ -454,6 +483,22 @@ func TestMessagesOverHTTP(t *testing.T) {
 			1<~ data: {"jsonrpc":"2.0","id":1,"method":"ping","params":{}}
 			1<~ data: ` + answers + `
 			1! complete`, want: []string{"base.request-id-unique-per-session broken"}},
+		{name: "requests of the server with one id on streams one after the other", script: `
+			= hello
+			= post 1 ` + asks + `
+			= sse 1
+			1<~ id: a
+			    data:
+			1<~ data: {"jsonrpc":"2.0","id":0,"method":"ping"}
+			1<~ data: ` + answers + `
+			1! complete
+			= post 2 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
+			= sse 2
+			2<~ id: b
+			    data:
+			2<~ data: {"jsonrpc":"2.0","id":0,"method":"ping"}
+			2<~ data: {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
+			2! complete`, want: []string{"base.request-id-unique-per-session broken"}},
 		{name: "stdio is elsewhere", script: `
 			= hello
 			= post 1 ` + asks + `
