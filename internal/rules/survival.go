@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"strings"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -9,7 +11,7 @@ import (
 // Ordeal is a message of the client that may name what the server does not
 // know (any more): a cancellation, progress, or an answer to a request that the
 // server has cancelled. It lasts until a ping behind it is answered, or the
-// client sends something else. If the server ends or falls silent meanwhile,
+// client asks something else. If the server ends or falls silent meanwhile,
 // that falls on rules of their own, and not on those of requests.
 type Ordeal struct {
 	Event   *transcript.Event
@@ -20,33 +22,44 @@ type Ordeal struct {
 	// Posed is the server's request that an answer came too late for; nil for
 	// notifications.
 	Posed *Posed
+	// Before is the ordeal that still lasted when this one began, if any.
+	Before *Ordeal
+	// Mixed: another notification was sent behind it, which may be to blame.
+	Mixed bool
 }
 
-// Ordeal returns the message, if any, that the client sent last but for pings,
-// as long as no ping behind it was answered.
+// Ordeal returns the one that lasts, if any.
 func (s *Session) Ordeal() *Ordeal { return s.ordeal }
 
 // noteOrdeal takes note of a message of the client.
 func (s *Session) noteOrdeal(e *transcript.Event, m *wire.Message) {
+	o := &Ordeal{Event: e, Message: m, Before: s.ordeal}
 	switch {
 	case m.Kind == wire.Request && (m.Method == spec.MethodPing || m.Method == spec.MethodDiscover):
 		return
-	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
-		s.ordeal = &Ordeal{Event: e, Message: m}
 	case m.Kind == wire.Notification && m.Method == spec.MethodCancelled:
-		o := &Ordeal{Event: e, Message: m}
 		if all := s.Requests(namedBy(m)); len(all) > 0 {
 			o.Cancelled = all[len(all)-1]
 		}
-		s.ordeal = o
-	case m.Kind == wire.Response && s.replyTo[m] != nil && s.replyTo[m].Cancelled != nil:
-		s.ordeal = &Ordeal{Event: e, Message: m, Posed: s.replyTo[m]}
+	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
+	case m.Kind == wire.Notification:
+		if s.ordeal != nil {
+			s.ordeal.Mixed = true
+		}
+		return
+	case m.Kind == wire.Response:
+		o.Posed = s.replyTo[m]
+		if o.Posed == nil || o.Posed.Cancelled == nil {
+			return // what the server waits for does it no harm
+		}
 	default:
 		s.ordeal = nil
+		return
 	}
-	if s.ordeal != nil && busy(s) { // whatever happens may be the work of another request
-		s.ordeal = nil
+	if busy(s) { // whatever happens may be the work of another request
+		o = nil
 	}
+	s.ordeal = o
 }
 
 // borne ends the ordeal when a request that was sent behind it is answered.
@@ -75,4 +88,15 @@ func (s *Session) noteCancelled(e *transcript.Event, m *wire.Message) {
 // namedBy returns the id that a cancellation names.
 func namedBy(m *wire.Message) wire.ID {
 	return wire.RawID(string(wire.At(m.Params(), "/requestId")))
+}
+
+// Garbled tells whether text stands in a frame of the client that nobody can
+// read for certain.
+func (s *Session) Garbled(text string) bool {
+	for _, frame := range s.garbled {
+		if strings.Contains(string(frame), text) {
+			return true
+		}
+	}
+	return false
 }

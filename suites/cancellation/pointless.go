@@ -2,10 +2,13 @@ package cancellation
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // strays are notifications that name nothing, most of them malformed.
@@ -49,8 +52,34 @@ func bears(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conv
 	switch {
 	case r.Answered():
 		return c
-	case c.Alive():
+	case !gone(ctx, c, r.Err):
 		t.GiveUp("the server answers no more: " + suite.Describe(r))
 	}
 	return t.Start(ctx, client.Options{})
+}
+
+// endWait bounds the wait for the end of a server to which nothing can be
+// written any more.
+const endWait = 2 * time.Second
+
+// gone tells whether the server has ended, err being what came of the last
+// thing done with it. That nothing can be written to it shows a little before
+// the end of its output does, which is what rules go by.
+func gone(ctx context.Context, c *client.Conversation, err error) bool {
+	if err == nil || errors.Is(err, client.ErrUnanswered) {
+		return !c.Alive()
+	}
+	wait, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	_, err = c.Await(wait, 0, func(*transcript.Event) bool { return false })
+	return errors.Is(err, client.ErrEnded)
+}
+
+// fence proves that the server has read everything so far, and ends the case
+// where that can't be had.
+func fence(ctx context.Context, t *suite.T, c *client.Conversation) {
+	if err := c.Fence(ctx); err != nil {
+		gone(ctx, c, err)
+		t.GiveUp("the fence was not answered: " + err.Error())
+	}
 }

@@ -34,8 +34,8 @@ func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inv
 	}
 	// The second fence is sent when the first was answered: what was on its
 	// way when the cancellation was read has come by then.
-	t.Fence(ctx, c)
-	t.Fence(ctx, c)
+	fence(ctx, t, c)
+	fence(ctx, t, c)
 	listen(ctx, c, from, id, duration)
 	t.Quiet(ctx, c)
 }
@@ -107,7 +107,7 @@ func otherType(ctx context.Context, t *suite.T, c *client.Conversation) {
 func atOnce(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
 	id := c.NewID()
 	_ = c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.Params()), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw())}))
-	t.Fence(ctx, c)
+	fence(ctx, t, c)
 }
 
 func carries(e *transcript.Event, match func(*wire.Message) bool) bool {

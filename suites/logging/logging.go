@@ -20,7 +20,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "logging.levels",
-			Title:        "Sets each level, and calls a tool that logs before that, at three levels, and after levels that do not exist",
+			Title:        "Sets each level, and levels that do not exist, and calls a tool that logs before, between and after them",
 			Requirements: []string{sendsAll},
 			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
 			Needs:        []string{"logging"},
@@ -65,6 +65,9 @@ func levels(ctx context.Context, t *suite.T) {
 		}
 	}
 	logs(ctx, t, c, "")
+	if set(ctx, c, "warning").Succeeded() { // from everything to less
+		logs(ctx, t, c, "warning")
+	}
 }
 
 func set(ctx context.Context, c *client.Conversation, level any) *client.Reply {

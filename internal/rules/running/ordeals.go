@@ -50,14 +50,14 @@ func (o *ordeals) asked(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 func (o *ordeals) see(s *rules.Session, e *transcript.Event, out *rules.Out) {
 	if o.now != s.Ordeal() {
 		if o.now != nil && !o.decided && e.Kind == transcript.Received {
-			out.Subject(o.requirement())
+			out.Subject(o.requirement(o.now))
 		}
 		o.now, o.decided = s.Ordeal(), false
 	}
 	if o.now == nil || o.decided {
 		return
 	}
-	id := o.requirement()
+	id := o.blamed()
 	if id == "" || !s.Began() || s.Era() != spec.Handshake || s.Unreadable() {
 		o.decided = true
 		return
@@ -98,12 +98,24 @@ func (o *ordeals) end(_ *rules.Session, out *rules.Out) {
 	}
 }
 
-// requirement returns the one that says how the ordeal is borne, "" for what
-// is none.
-func (o *ordeals) requirement() string {
-	m := o.now.Message
+// blamed returns the requirement that everything falls under by which the
+// server is tried, "" where there is none, or several.
+func (o *ordeals) blamed() string {
+	id := o.requirement(o.now)
+	for q := o.now; q != nil; q = q.Before {
+		if q.Mixed || o.requirement(q) != id {
+			return ""
+		}
+	}
+	return id
+}
+
+// requirement returns the one that says how an ordeal is borne, "" for what is
+// none.
+func (o *ordeals) requirement(q *rules.Ordeal) string {
+	m := q.Message
 	switch {
-	case o.now.Posed != nil:
+	case q.Posed != nil:
 		return lateIgnored
 	case m.Method == spec.MethodProgress:
 		if o.tokens[namedToken(m).Key()] {
@@ -115,9 +127,9 @@ func (o *ordeals) requirement() string {
 	switch {
 	case !id.IsString() && !id.IsInteger():
 		return malformedIgnored
-	case o.now.Cancelled == nil:
+	case q.Cancelled == nil:
 		return unknownIgnored
-	case o.now.Cancelled.Message.Method == spec.MethodInitialize: // no client may
+	case q.Cancelled.Message.Method == spec.MethodInitialize: // no client may
 		return ""
 	default:
 		return raceHandled

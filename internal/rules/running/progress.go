@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -93,7 +94,7 @@ func notGiven(s *rules.Session, g *grants, token wire.ID, h *rules.Heard, out *r
 	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(h.Message.Raw)}
 	a := g.like(token)
 	switch {
-	case s.Unreadable(): // it may have stood in what can't be read
+	case s.Garbled(strings.Trim(token.Raw(), `"`)): // it may have been given in what can't be read
 		return
 	case a != nil:
 		d.Requirement, d.Summary, d.At = tokenEcho, "A progress token comes back changed.", rules.At(a.Event, h.Event)
@@ -225,7 +226,7 @@ func serverTokens() rules.Fold {
 	return rules.Fold{Hear: rules.Hears{
 		rules.ServerRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 			if token := tokenOf(h.Message); token.IsString() || token.IsInteger() {
-				given[token.Key()] = append(given[token.Key()], h.Posed)
+				given[token.Key()] = append(unreplied(given[token.Key()]), h.Posed)
 			}
 		},
 		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
@@ -233,7 +234,6 @@ func serverTokens() rules.Fold {
 			if !token.Present() {
 				return
 			}
-			given[token.Key()] = slices.DeleteFunc(given[token.Key()], func(q *rules.Posed) bool { return q == p })
 			for _, q := range given[token.Key()] {
 				if q.Event.Seq <= p.Event.Seq || q.Event.Seq > h.Event.Seq || p.Cancelled != nil && p.Cancelled.Seq < q.Event.Seq {
 					continue
@@ -250,4 +250,12 @@ func serverTokens() rules.Fold {
 			out.Subject(tokenUnique)
 		},
 	}}
+}
+
+// unreplied drops requests that have a reply where there are many.
+func unreplied(all []*rules.Posed) []*rules.Posed {
+	if len(all) < many {
+		return all
+	}
+	return slices.DeleteFunc(all, func(p *rules.Posed) bool { return p.Reply != nil })
 }

@@ -1,0 +1,140 @@
+package faults
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// calls remembers which calls run, and the progress tokens of all, as neither
+// answers nor cancellations have them.
+type calls struct {
+	mu sync.Mutex
+	of map[callKey]*call
+}
+
+type callKey struct {
+	session *refserver.Session
+	id      string
+}
+
+type call struct {
+	token     jsontext.Value // nil where there is none
+	running   bool
+	cancelled bool
+}
+
+func newCalls() *calls { return &calls{of: map[callKey]*call{}} }
+
+// seams are what must be part of the fault that asks.
+func (t *calls) seams() refserver.Seams {
+	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		now := &call{token: tokenOf(c), running: true}
+		t.mu.Lock()
+		t.of[callKey{c.Session, c.ID.Key()}] = now
+		t.mu.Unlock()
+		defer func() {
+			t.mu.Lock()
+			now.running = false
+			t.mu.Unlock()
+		}()
+		return next(c)
+	})
+}
+
+// token returns the token of the newest request with the id.
+func (t *calls) token(s *refserver.Session, id wire.ID) jsontext.Value {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c := t.of[callKey{s, id.Key()}]; c != nil {
+		return c.token
+	}
+	return nil
+}
+
+// cancel marks the call that a cancellation names, and tells whether it runs.
+func (t *calls) cancel(n *refserver.Note) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.of[callKey{n.Session, wire.RawID(string(wire.At(n.Params, "/requestId"))).Key()}]
+	if c == nil || !c.running {
+		return false
+	}
+	c.cancelled = true
+	return true
+}
+
+// cancelled tells whether the call with the id was cancelled while it ran.
+func (t *calls) cancelled(s *refserver.Session, id wire.ID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.of[callKey{s, id.Key()}]
+	return c != nil && c.cancelled
+}
+
+// onceCancelled sends something 150 ms after the cancellation of a call.
+func onceCancelled(frame func(id wire.ID, token jsontext.Value) []byte) refserver.Seams {
+	t := newCalls()
+	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		runs := t.cancel(n)
+		next(n)
+		if runs {
+			id := wire.RawID(string(wire.At(n.Params, "/requestId")))
+			later(n.Session, 150*time.Millisecond, frame(id, t.token(n.Session, id)))
+		}
+	}))
+}
+
+// unansweredOnceCancelled keeps back the answers to cancelled calls.
+func unansweredOnceCancelled() refserver.Seams {
+	t := newCalls()
+	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		t.cancel(n)
+		next(n)
+	}), mute(func(o *refserver.Out) bool { return Answers()(o) && t.cancelled(o.Session, o.ID) }))
+}
+
+// diesOfRunning ends the process when a call is cancelled that runs.
+func diesOfRunning() refserver.Seams {
+	t := newCalls()
+	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		if t.cancel(n) {
+			n.Session.Exit(1)
+			<-n.Session.Context().Done() // at once: what follows is not read any more
+			return
+		}
+		next(n)
+	}))
+}
+
+// afterGivingUp does something of the answers to requests that the server has
+// cancelled.
+func afterGivingUp(f func(s *refserver.Session, raw []byte) refserver.Verdict) refserver.Seams {
+	var mu sync.Mutex
+	given := map[string]bool{}
+	return together(Outgoing(isCancellation, func(o *refserver.Out) {
+		mu.Lock()
+		defer mu.Unlock()
+		given[cancels(&wire.Parse(o.Frames[0]).Messages[0]).Key()] = true
+	}), incoming(func(_ *refserver.Session, frame *wire.Frame) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(frame.Messages) == 1 && frame.Messages[0].Kind == wire.Response && given[frame.Messages[0].ID.Key()]
+	}, f))
+}
+
+// later sends frames after some time, in one go.
+func later(s *refserver.Session, after time.Duration, frames ...[]byte) {
+	s.Go(func(ctx context.Context) {
+		if pause(ctx, after) {
+			for _, frame := range frames {
+				s.SendRaw(frame)
+			}
+		}
+	})
+}
