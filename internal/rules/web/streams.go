@@ -147,7 +147,7 @@ func (x *exchange) retries() bool {
 // deliveries judges streams that the server ended.
 func deliveries(v *view, out *rules.Out) {
 	v.streams(func(x *exchange) {
-		if v.halfDelivered(x, out) {
+		if v.halfDelivered(x, out) || v.misplaced(x, out) {
 			return
 		}
 		if _, all := allAnswered(x); all {
@@ -257,6 +257,29 @@ func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
 			Permitted:   "a blank line behind each event; without it the event is lost",
 			Seen:        rules.Excerpt(p.Stream),
 			At:          rules.At(x.Request, x.Sent, x.Response, p.Event),
+		})
+		return true
+	}
+	return false
+}
+
+// misplaced judges a response that comes on the stream of another POST. On that
+// of a GET it is a matter of streamable-http.get-no-response.
+func (v *view) misplaced(x *exchange, out *rules.Out) bool {
+	for _, a := range x.requests {
+		if len(a.Answers) == 0 {
+			continue
+		}
+		e := a.Answers[0]
+		if y := v.of(e); y == nil || y == x || y.Method() != "POST" {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: responseDelivered,
+			Summary:     "The response to a request comes on the stream of another one.",
+			Permitted:   "the response on the stream that its request opened",
+			Seen:        rules.Excerpt(e.Raw),
+			At:          rules.At(x.Request, x.Sent, x.Response, e),
 		})
 		return true
 	}
