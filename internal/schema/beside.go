@@ -26,6 +26,7 @@ var (
 	absoluteURI = written(NotURI, "an absolute URI of RFC 3986", isURI)
 	uriTemplate = written(NotTemplate, "a URI template of RFC 6570", isTemplate)
 	isoDate     = written(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
+	saysMore    = written(Blank, "a text that tells a person something", isNoBlank)
 	iconSize    = written(IconSize, `a size such as "48x48", or "any"`, size.Match)
 )
 
@@ -108,6 +109,20 @@ var base64Digit = func() (t [256]bool) {
 	}
 	return t
 }()
+
+// isNoBlank wants more than space, written out or escaped.
+func isNoBlank(s []byte) bool {
+	for i := 0; i < len(s); i++ {
+		switch b := s[i]; {
+		case b == ' ':
+		case b == '\\' && i+1 < len(s) && bytes.IndexByte([]byte("ntr"), s[i+1]) >= 0:
+			i++
+		default:
+			return true
+		}
+	}
+	return false
+}
 
 // isMIME wants type/subtype, and is not particular about parameters.
 func isMIME(s []byte) bool {

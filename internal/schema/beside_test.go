@@ -17,6 +17,11 @@ func TestTexts(t *testing.T) {
 			[]string{"a", "aGVsbG8==", "a=b", "-_-_", "data:;base64,YQ==", "YQ===", "====", "aGVs bG8=", "é"},
 		},
 		{
+			"a text", isNoBlank,
+			[]string{"a", " a", `\\`, `\n.`, "\u00a0"},
+			[]string{"", " ", `\n`, ` \r\n\t`},
+		},
+		{
 			"a MIME type", isMIME,
 			[]string{"text/plain", "text/plain; charset=utf-8", "text/html;profile=mcp-app", "application/vnd.api+json", "x/y ;a"},
 			[]string{"", "text", "text/", "/plain", "text/plain/x", "te xt/plain", "text, html/plain", ".png"},

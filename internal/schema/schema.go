@@ -53,6 +53,7 @@ const (
 	NotTemplate     Kind = "not-template" // no URI template by RFC 6570
 	NotDate         Kind = "not-date"     // no ISO 8601 date or time
 	TextAndBlob     Kind = "text-and-blob"
+	Blank           Kind = "blank"          // a text for people that says nothing
 	IconScheme      Kind = "icon-scheme"    // neither http, https nor data
 	IconData        Kind = "icon-data"      // no data: URI with base64 image data
 	IconSize        Kind = "icon-size"      // neither 48x48 nor any

@@ -53,7 +53,7 @@ var elicitParams = tagged("mode",
 
 var urlMembers = with(
 	requestMeta, taskMember,
-	req("message", text),
+	req("message", text.also(saysMore)),
 	req("url", uri),
 	req("elicitationId", text).until(spec.V20251125),
 )
@@ -63,7 +63,7 @@ var elicitURLParams = object("ElicitRequestURLParams", req("mode", words("url"))
 
 var formParams = object("ElicitRequestFormParams",
 	requestMeta, taskMember,
-	req("message", text),
+	req("message", text.also(saysMore)),
 	req("requestedSchema", object("",
 		opt("$schema", text).since(spec.V20251125),
 		req("type", words("object")),

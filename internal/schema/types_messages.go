@@ -177,7 +177,7 @@ var notifications = []row{
 		req("progressToken", id),
 		req("progress", number),
 		opt("total", number),
-		opt("message", text).since(spec.V20250326),
+		opt("message", text.also(saysMore)).since(spec.V20250326),
 	)},
 	{method: spec.MethodMessage, typ: params("LoggingMessageNotification", notificationMeta,
 		req("level", level),

@@ -38,28 +38,30 @@ func requirementsOf(rows []row) []string {
 // startShape counts by itself what came up, which costs less than to say so
 // for every message.
 func startShape() rules.Fold {
-	var came map[*compiledRow]int
+	var t *compiledTable // of the conversation's revision, which does not change
+	var came []int       // by row
 	judge := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		if !judged(s, h) {
 			return
 		}
-		t := tables[s.Revision()]().topics[topicOf(h)]
 		if t == nil {
+			t = tables[s.Revision()]()
+			came = make([]int, len(t.rows))
+		}
+		topic := t.topics[topicOf(h)]
+		if topic == nil {
 			return
 		}
-		met, violations := schema.For(s.Revision()).Examine(h.Message, asked(h))
-		if came == nil {
-			came = map[*compiledRow]int{}
-		}
-		t.count(&met, came)
+		met, violations := t.validator.Examine(h.Message, asked(h))
+		topic.count(&met, came)
 		switch {
 		case len(violations) == 0:
 		case ofLater(s, h):
-			if t.general != nil {
-				out.Elsewhere(t.general.requirement)
+			if topic.general != nil {
+				out.Elsewhere(topic.general.requirement)
 			}
 		default:
-			t.tell(single(violations), h, out)
+			topic.tell(single(violations), h, out)
 		}
 	}
 	return rules.Fold{
@@ -70,8 +72,10 @@ func startShape() rules.Fold {
 			rules.ServerRequest(""): judge,
 		},
 		End: func(_ *rules.Session, out *rules.Out) {
-			for r, n := range came {
-				out.Subjects(r.requirement, n)
+			for i, n := range came {
+				if n > 0 {
+					out.Subjects(t.rows[i].requirement, n)
+				}
 			}
 		},
 	}
@@ -182,7 +186,11 @@ func positions(h *rules.Heard) []int {
 }
 
 // compiledTable is the table as one revision has it.
-type compiledTable struct{ topics map[string]*topic }
+type compiledTable struct {
+	validator *schema.Validator
+	topics    map[string]*topic
+	rows      []*compiledRow // all
+}
 
 // topic is what the table says of one sort of messages.
 type topic struct {
@@ -192,6 +200,7 @@ type topic struct {
 
 type compiledRow struct {
 	*row
+	number      int    // among all rows
 	requirement string // the one that exists in the revision
 	places      []schema.Place
 }
@@ -206,8 +215,8 @@ var tables = func() map[spec.Revision]func() *compiledTable {
 }()
 
 func compile(rows []row, revision spec.Revision) *compiledTable {
-	t := &compiledTable{map[string]*topic{}}
 	v := schema.For(revision)
+	t := &compiledTable{validator: v, topics: map[string]*topic{}}
 	for i := range rows {
 		r := &compiledRow{row: &rows[i]}
 		for _, id := range strings.Fields(r.on) {
@@ -223,6 +232,8 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 				r.places = append(r.places, p)
 			}
 		}
+		r.number = len(t.rows)
+		t.rows = append(t.rows, r)
 		for _, name := range r.topics() {
 			if t.topics[name] == nil {
 				t.topics[name] = &topic{}
@@ -238,18 +249,24 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 }
 
 // count notes which requirements came up in a message.
-func (t *topic) count(met *schema.Met, came map[*compiledRow]int) {
-	if t.general != nil {
-		came[t.general]++
+func (t *topic) count(met *schema.Met, came []int) {
+	if g := t.general; g != nil && (len(g.places) == 0 || g.meets(met)) {
+		came[g.number]++
 	}
 	for _, r := range t.rows {
-		for _, p := range r.places {
-			if met.Has(p) {
-				came[r]++
-				break
-			}
+		if r.meets(met) {
+			came[r.number]++
 		}
 	}
+}
+
+func (r *compiledRow) meets(met *schema.Met) bool {
+	for _, p := range r.places {
+		if met.Has(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // find returns the row that a violation falls on, or nil.

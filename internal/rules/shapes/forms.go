@@ -2,7 +2,6 @@ package shapes
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -14,7 +13,6 @@ import (
 )
 
 const (
-	messageExplains   = "elicitation.message.explains"
 	requiredKnown     = "elicitation.form.required-known"
 	satisfiable       = "elicitation.form.satisfiable"
 	defaultsFit       = "elicitation.form.defaults-fit"
@@ -29,12 +27,6 @@ const (
 
 func requests() []rules.Rule {
 	return []rules.Rule{
-		{
-			ID:           "rule.elicitation-message",
-			Title:        "an elicitation says why",
-			Requirements: []string{messageExplains},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): explains}}),
-		},
 		{
 			ID:           "rule.requested-schema",
 			Title:        "forms can be filled in, and use what forms have",
@@ -53,23 +45,6 @@ func requests() []rules.Rule {
 			Requirements: []string{definitionsValid},
 			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): uniqueTools}}),
 		},
-	}
-}
-
-func explains(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	message, ok := wire.Text(wire.At(h.Message.Params(), "/message"))
-	switch {
-	case !ok || !since(s, spec.V20250618):
-	case strings.TrimSpace(message) != "":
-		out.Subject(messageExplains)
-	default:
-		out.Found(verdict.Deviation{
-			Requirement: messageExplains,
-			Summary:     "The message of an elicitation is empty.",
-			Permitted:   "a text that says why the input is needed",
-			Seen:        "message " + rules.Excerpt(wire.At(h.Message.Params(), "/message")),
-			At:          rules.At(h.Event),
-		})
 	}
 }
 

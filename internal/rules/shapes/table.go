@@ -88,9 +88,11 @@ func generalRows() []row {
 	general := func(method, on, what string) row {
 		return row{in: method, on: on, summary: what + " does not have the shape that the revision gives it."}
 	}
+	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The result of tools/call")
+	call.came = "CallToolResult" // and no task
 	return []row{
+		call,
 		general(spec.MethodToolsList, "tools.list.result-schema", "The result of tools/list"),
-		general(spec.MethodToolsCall, "tools.call.result-schema", "The result of tools/call"),
 		general(spec.MethodResourcesList, "resources.list.result-schema", "The result of resources/list"),
 		general(spec.MethodResourcesTemplates, "resources.templates.result-schema", "The result of resources/templates/list"),
 		general(spec.MethodResourcesRead, "resources.read.result-schema", "The result of resources/read"),

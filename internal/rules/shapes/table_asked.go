@@ -5,7 +5,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// askedRows are those of what a server asks of the client.
+// askedRows are those of what a server asks of the client, and tells it on the
+// way.
 func askedRows() []row {
 	const (
 		sampling, elicit = spec.MethodSampling, spec.MethodElicit
@@ -14,6 +15,14 @@ func askedRows() []row {
 		required         = "elicitation.required-error."
 	)
 	return []row{
+		{
+			in: spec.MethodProgress, place: "ProgressNotification.message", kinds: kinds(schema.Blank), on: "progress.message-useful",
+			summary: "The message of a progress notification is empty.",
+		},
+		{
+			in: elicit, place: "ElicitRequestFormParams.message ElicitRequestURLParams.message", kinds: kinds(schema.Blank), on: "elicitation.message.explains",
+			summary: "The message of an elicitation is empty.",
+		},
 		{
 			in: sampling + " " + elicit + " " + spec.MethodRootsList + " " + spec.MethodPing, place: "RequestMeta.progressToken", on: "progress.server-token-type",
 			summary: "The progress token of a server's request is neither a string nor an integer.",
