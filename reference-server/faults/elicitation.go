@@ -97,6 +97,17 @@ func userFaults() []Fault {
 			}
 			return result, err
 		})),
+		breaks("elicitation.response.validated/taken", "a form is taken whatever is handed in", calling("ask-elicitation", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if !c.Session.Declared("elicitation") {
+				return next(c)
+			}
+			result, err := c.Ask(spec.MethodElicit, raw(`{"message":"What do you like?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}}}}`))
+			if err != nil {
+				return nil, &refserver.Error{Code: spec.CodeInternal, Message: err.Error()}
+			}
+			colour, _ := wire.Text(wire.At(result, "/content/colour"))
+			return map[string]any{"content": []any{textBlock("You like " + colour + ".")}}, nil
+		})),
 	}
 }
 

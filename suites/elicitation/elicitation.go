@@ -33,8 +33,8 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "elicitation.answers",
-			Title:        "the user accepts, declines and dismisses what is asked, and the client fails",
-			Requirements: []string{allActions, clientError, acceptWithoutContent},
+			Title:        "the user accepts, declines and dismisses what is asked, hands in what does not fit, and the client fails",
+			Requirements: []string{allActions, clientError, acceptWithoutContent, validated},
 			Provokes:     []string{"elicitation.url.", "elicitation.complete.", "elicitation.required-error."},
 			Needs:        []string{"tools"},
 			Run:          answers,

@@ -38,8 +38,10 @@ func Cases() []suite.Case {
 const (
 	maxAskers = 2
 	callTime  = 3 * time.Second
-	// firstTime is how long a server has to ask for the roots unprompted.
-	firstTime = 600 * time.Millisecond
+	// firstTime is how long a server has to ask for the roots unprompted, and
+	// againTime how long one that did so has when they change once more.
+	firstTime = time.Second
+	againTime = 3 * time.Second
 )
 
 type object = map[string]any
@@ -182,7 +184,7 @@ func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool
 // more there, and tells whether it survives that.
 func gone(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	from := c.Record.Len()
-	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !asks(ctx, c, from, c.Grace()) {
+	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !asks(ctx, c, from, againTime) {
 		return err == nil
 	}
 	switch err := c.Fence(ctx); {
@@ -204,7 +206,7 @@ func callable(ctx context.Context, c *client.Conversation, tools []inventory.Too
 	limits := map[string]time.Duration{}
 	for _, tool := range tools {
 		if n := suite.Call(ctx, c, tool, callTime); n != nil && n.Answered() && n.Asked(spec.MethodRootsList) {
-			limits[tool.Name] = max(2*time.Second, 20*n.Took)
+			limits[tool.Name] = max(5*time.Second, 20*n.Took)
 		}
 	}
 	return limits

@@ -56,7 +56,7 @@ const (
 	maxTools  = 20 // called once each
 	maxAskers = 3  // called again and again
 	together  = 4
-	callTime  = 3 * time.Second
+	callTime  = 2 * time.Second
 	allTime   = 15 * time.Second
 )
 
