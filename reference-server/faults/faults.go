@@ -43,7 +43,7 @@ var all = sync.OnceValue(func() []Fault {
 		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
 		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(), legalOffers(),
 		resourcesFaults(), paginationFaults(), resourcesLegal(),
-		shapeFaults(), legalShapes(), legalAskedShapes(),
+		shapeFaults(), formFaults(), legalShapes(), legalAskedShapes(),
 		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), legalAsking(),
 		loggingFaults(), progressFaults(), cancellationFaults(), legalRunning(),
 		taskFaults(), legalTasks(),

@@ -31,7 +31,7 @@ func legalAskedShapes() []Fault {
 			})
 		}),
 		legal("notification-extras", "notifications have _meta and members that no revision knows", sentAll(both(
-			put("_meta", map[string]any{"com.example/at": 1}), put("x-more", nil)), log, progress, spec.MethodResourcesUpdated, spec.MethodToolsChanged, spec.MethodPromptsChanged,
+			inside("_meta", put("com.example/at", 1)), put("x-more", nil)), log, progress, spec.MethodResourcesUpdated, spec.MethodToolsChanged, spec.MethodPromptsChanged,
 			spec.MethodResourcesChanged, spec.MethodElicitDone)),
 		legal("list-changed-params", "notifications that a list has changed have empty params", sentAll(func(map[string]any) {},
 			spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged)),
@@ -61,7 +61,7 @@ func legalAskedShapes() []Fault {
 		legal("sampling-content-empty", "messages of sampling have no block at all", sent(sampling, inEach("messages", put("content", []any{})))).in(spec.V20251125),
 		legal("sampling-content-one", "messages of sampling have one block in an array, with _meta", sent(sampling, inEach("messages",
 			put("content", raw(`[{"type":"text","text":"","_meta":{},"annotations":{},"x":1}]`))))).in(spec.V20251125),
-		legal("form-empty", "a form has no field", field(func(p map[string]any) { clear(p) })).in(newer...),
+		legal("form-empty", "a form has no field", form(both(put("properties", map[string]any{}), put("required", []any{})))).in(newer...),
 		legal("form-odd", "fields have no title, members that no revision knows, empty words and bounds with points", field(func(p map[string]any) {
 			clear(p)
 			p[""] = raw(`{"type":"string"}`)

@@ -64,7 +64,7 @@ func legalShapes() []Fault {
 			}
 		})),
 		legal("free-names", "the names of tools are whatever they like", renamedTool("fail", "fail (always), échoue/!")).in(beforeNewest()...),
-		legal("deep-meta", "_meta nests a hundred levels", EditResult("", put("_meta", map[string]any{"com.example/deep": raw(strings.Repeat(`[{"a":`, 50) + "null" + strings.Repeat("}]", 50))}))),
+		legal("deep-meta", "_meta nests a hundred levels", EditResult("", inside("_meta", put("com.example/deep", raw(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
 
 		// Annotations, hints and icons.
 		legal("priority-bounds", "priorities are exactly 0 and 1, in several spellings", notes("priority",

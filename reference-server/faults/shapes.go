@@ -20,7 +20,7 @@ func shapeFaults() []Fault {
 		contentFaults(), annotationFaults(), iconFaults(),
 		toolShapeFaults(), resourceShapeFaults(), promptShapeFaults(), readShapeFaults(), callShapeFaults(), completionShapeFaults(),
 		notificationShapeFaults(), askingShapeFaults(), elicitationShapeFaults(), elicitationErrorFaults(),
-		structuredFaults(), completedFaults(), unaskedFaults(), formFaults(),
+		structuredFaults(), completedFaults(), unaskedFaults(),
 	)
 }
 
@@ -112,7 +112,11 @@ func blocks(method, kind string, e edit) refserver.Seams {
 }
 
 func inPrompts(kind string, e edit) refserver.Seams { return blocks(spec.MethodPromptsGet, kind, e) }
-func inTools(kind string, e edit) refserver.Seams   { return blocks(spec.MethodToolsCall, kind, e) }
+
+// inTools edits what tools return, at once or later.
+func inTools(kind string, e edit) refserver.Seams {
+	return together(blocks(spec.MethodToolsCall, kind, e), blocks(spec.MethodTasksResult, kind, e))
+}
 
 // annotated sets a member of the annotations of every item of a list.
 func annotated(method, name string, value any) refserver.Seams {
