@@ -189,7 +189,7 @@ func TestTheLimitBoundsExchanges(t *testing.T) {
 		tr.limit = 1 << 20
 		before, fed := heap(), 0
 		piece := []byte(strings.Repeat(text, 50_000) + "\n")
-		for fed < 8<<20 {
+		for fed < 3<<20 {
 			fed += len(piece)
 			tr.Add(Event{Kind: Streamed, Exchange: 1, Stream: bytes.Clone(piece)})
 		}

@@ -294,9 +294,9 @@ func TestJudgingHTTPIsBounded(t *testing.T) {
 		"comments":      ": x\n\n",
 		"blank lines":   "\n",
 		"endpoints":     "event: endpoint\ndata: /x\n\n",
-		"lines":         strings.Repeat(":\n", 500) + "\n",
+		"lines":         strings.Repeat(":\n", 200) + "\n",
 		"no JSON":       "data: x\n\n",
-		"lines of data": strings.Repeat("data\n", 200) + "\n",
+		"lines of data": strings.Repeat("data\n", 100) + "\n",
 	} {
 		for _, transport := range []spec.Transport{spec.StreamableHTTP, spec.SSE} {
 			t.Run(name+"/"+string(transport), func(t *testing.T) {
