@@ -48,7 +48,7 @@ func visitors() []visitor {
 		{capabilities: all, pages: 3, reply: refusing, more: append(pageWalk(), odd()...)},
 		{capabilities: `{"roots":{},"sampling":{},"elicitation":{}}`, pages: 100, reply: able()},
 		{capabilities: `{"elicitation":{"url":{}}}`, pages: 100, reply: able()},
-		patient,
+		patient, dawdling,
 	}
 }
 
