@@ -147,6 +147,9 @@ func taskShownFaults() []Fault {
 				}
 				return next(c)
 			})),
+		breaks("tasks.related-task-in-request-ignored/silent", "tasks/get with metadata is not answered", unanswered(spec.MethodTasksGet, func(c *refserver.Call) bool {
+			return wire.At(c.Params, "/_meta/io.modelcontextprotocol~1related-task") != nil
+		})),
 		breaks("tasks.status-notification-complete/status", "status notifications tell the status alone", status(func(p Members) {
 			for name := range p {
 				if name != "taskId" && name != "status" {

@@ -29,6 +29,10 @@ func TestFaults(t *testing.T) {
 			Want: []string{"tasks.result-after-cancel: The result of a cancelled task is asked for, and there is no answer. (broken)"},
 		},
 		{
+			Name: "no answer for its metadata", Case: "tasks.lives", Seams: fault(t, "tasks.related-task-in-request-ignored/silent"),
+			Want: []string{"tasks.related-task-in-request-ignored: A request for a task is not answered when its metadata name another one. (broken)"},
+		},
+		{
 			Name: "a cancelled task that is gone", Case: "tasks.slow", Seams: fault(t, "legal/tasks-deleted"),
 			Kept: []string{"tasks.result-after-cancel"},
 		},

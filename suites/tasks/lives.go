@@ -2,12 +2,15 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 func lives(ctx context.Context, t *suite.T) {
@@ -77,10 +80,10 @@ func (r *runner) createHeld(ctx context.Context, run []inventory.Known) []string
 }
 
 // How long tasks are watched before what they ask is answered, and how often
-// they are asked for meanwhile.
+// they are asked for meanwhile, where the server has no wish.
 const (
-	watchTime = 100 * time.Millisecond
-	watchStep = 20 * time.Millisecond
+	watchTime     = 100 * time.Millisecond
+	leastInterval = 20 * time.Millisecond
 )
 
 // watch asks for the tasks until each is over or waits for the client.
@@ -95,11 +98,11 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 				r.get(ctx, id) // by now its request has come
 			}
 		}
-		if len(busy) == 0 || time.Now().After(until) || ctx.Err() != nil {
+		if len(busy) == 0 || time.Now().Add(r.interval).After(until) || ctx.Err() != nil {
 			return
 		}
 		ids = busy
-		pause(ctx, r, watchStep)
+		pause(ctx, r, r.interval)
 	}
 }
 
@@ -118,7 +121,11 @@ const leaveTime = 1100 * time.Millisecond
 
 // results waits for the results of the tasks and asks for them once more.
 func (r *runner) results(ctx context.Context, ids []string) {
+	until := time.Now().Add(allTime)
 	for i, id := range ids {
+		if time.Now().After(until) {
+			return
+		}
 		if !r.about(ctx, spec.MethodTasksResult, id).Answered() {
 			continue
 		}
@@ -135,10 +142,7 @@ func (r *runner) results(ctx context.Context, ids []string) {
 // odd asks for the tasks in less usual ways, and lists them.
 func (r *runner) odd(ctx context.Context, t *suite.T, ids []string) {
 	if len(ids) > 1 {
-		related := object{"io.modelcontextprotocol/related-task": object{"taskId": ids[1]}}
-		for _, method := range []string{spec.MethodTasksGet, spec.MethodTasksResult} {
-			r.c.TryFor(ctx, callTime, method, object{"taskId": ids[0], "_meta": related})
-		}
+		r.mixed(ctx, t, ids[0], ids[1])
 	}
 	if t.Inventory.Declares("tasks.cancel") {
 		r.about(ctx, spec.MethodTasksCancel, ids[0])
@@ -148,6 +152,30 @@ func (r *runner) odd(ctx context.Context, t *suite.T, ids []string) {
 	}
 	for _, id := range ids {
 		r.get(ctx, id)
+	}
+}
+
+// mixed asks for a task with metadata of another one. Which task is shown is
+// judged by a rule; that nothing comes, where it does without the metadata, is
+// known here.
+func (r *runner) mixed(ctx context.Context, t *suite.T, id, other string) {
+	related := object{"io.modelcontextprotocol/related-task": object{"taskId": other}}
+	for _, method := range []string{spec.MethodTasksGet, spec.MethodTasksResult} {
+		reply := r.c.TryFor(ctx, callTime, method, object{"taskId": id, "_meta": related})
+		switch {
+		case reply.Answered():
+			t.Kept(relatedIgnored)
+			continue
+		case errors.Is(reply.Err, client.ErrUnanswered) && r.get(ctx, id) != "":
+			t.Deviates(r.c, verdict.Deviation{
+				Requirement: relatedIgnored,
+				Summary:     "A request for a task is not answered when its metadata name another one.",
+				Permitted:   "the task that taskId names",
+				Seen:        suite.Describe(reply),
+				At:          positions(reply.Sent),
+			})
+		}
+		return
 	}
 }
 

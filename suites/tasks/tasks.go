@@ -20,6 +20,7 @@ import (
 const (
 	unknownID         = "tasks.unknown-id-error"
 	resultAfterCancel = "tasks.result-after-cancel"
+	relatedIgnored    = "tasks.related-task-in-request-ignored"
 )
 
 // toolCalls is the capability to run tool calls as tasks.
@@ -32,7 +33,8 @@ const (
 	maxPlain = 3  // that are called both ways
 	maxWrong = 2  // that are called as they forbid
 	callTime = 3 * time.Second
-	ttl      = 60_000 // ms that a task is wanted for
+	allTime  = 5 * time.Second // for the results of tasks
+	ttl      = 60_000          // ms that a task is wanted for
 )
 
 // Cases returns the cases of this area.
@@ -59,11 +61,12 @@ func Cases() []suite.Case {
 			Run:      undeclared,
 		},
 		{
-			ID:       "tasks.lives",
-			Title:    "Runs tools as tasks, follows them to their ends, lists them, and compares their results with those of plain calls",
-			Provokes: []string{"tasks.", "progress.task-token-continues", "progress.task-stops-at-terminal"},
-			Needs:    []string{toolCalls},
-			Run:      lives,
+			ID:           "tasks.lives",
+			Title:        "Runs tools as tasks, follows them to their ends, lists them, and compares their results with those of plain calls",
+			Requirements: []string{relatedIgnored},
+			Provokes:     []string{"tasks.", "progress.task-token-continues", "progress.task-stops-at-terminal"},
+			Needs:        []string{toolCalls},
+			Run:          lives,
 		},
 		{
 			ID:           "tasks.slow",
@@ -91,7 +94,8 @@ type object = map[string]any
 
 // runner asks for tasks in one conversation.
 type runner struct {
-	c *client.Conversation
+	c        *client.Conversation
+	interval time.Duration // between two looks at a task
 
 	mu   sync.Mutex
 	held chan struct{} // closed when the server's requests may be answered; nil while they are at once
@@ -102,7 +106,7 @@ type runner struct {
 func start(ctx context.Context, t *suite.T) *runner {
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
-	r := &runner{}
+	r := &runner{interval: leastInterval}
 	r.c = t.Start(ctx, client.Options{Capabilities: caps, Answer: func(m *wire.Message) []byte {
 		if m.Method != spec.MethodPing {
 			r.wait()
@@ -137,11 +141,15 @@ func (r *runner) about(ctx context.Context, method, id string) *client.Reply {
 	return r.c.TryFor(ctx, callTime, method, object{"taskId": id})
 }
 
-// get asks for the task's status; "" where there is none.
+// get asks for the task's status; "" where there is none. It notes how long
+// the server wants it to be before it is asked again.
 func (r *runner) get(ctx context.Context, id string) string {
 	reply := r.about(ctx, spec.MethodTasksGet, id)
 	if !reply.Succeeded() {
 		return ""
+	}
+	if n, ok := wire.Integer(wire.At(reply.Message.Result(), "/pollInterval")); ok {
+		r.interval = max(r.interval, time.Duration(min(n, time.Hour.Milliseconds()))*time.Millisecond)
 	}
 	status, _ := wire.Text(wire.At(reply.Message.Result(), "/status"))
 	return status

@@ -50,7 +50,8 @@ func creationRules() []rules.Rule {
 
 func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 	object := createdTask(c.reply)
-	runs := l.support[c.name].tasks == optional || l.support[c.name].tasks == required
+	said := l.supports(c).tasks
+	runs := said == optional || said == required
 	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
 	if object == nil {
 		if c.succeeded() && runs {

@@ -57,8 +57,8 @@ func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
 		out.Subject(unknownID)
 	case isError:
 		d.Summary = "An id that names no task is refused with another code."
-		if q.method == spec.MethodTasksResult && !none {
-			d.Weight = verdict.AtMostWarning // it may be the error of a task from before
+		if !q.named || q.method == spec.MethodTasksResult && !none {
+			d.Weight = verdict.AtMostWarning // the request has no shape, or it may be the error of a task from before
 		}
 		out.Found(d)
 	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):

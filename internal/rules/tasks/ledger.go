@@ -22,7 +22,7 @@ type ledger struct {
 	notes, taken []*note
 	// answered are the client's requests about tasks that have an answer.
 	answered []*query
-	support  map[string]support // of the tools that were listed
+	listings []listing
 }
 
 // call is a request for tools/call.

@@ -25,7 +25,7 @@ const (
 
 // support is what is known of a tool.
 type support struct {
-	tasks string // forbidden, optional, required, or unclear where lists differ
+	tasks string // forbidden, optional, required or unclear
 	bare  bool   // its input schema asks for no argument
 }
 
@@ -42,11 +42,11 @@ func toolRules() []rules.Rule {
 				if c.reply == nil {
 					continue
 				}
-				switch l.support[c.name].tasks {
+				switch have := l.supports(c); have.tasks {
 				case forbidden:
 					judgeForbidden(c, out)
 				case required:
-					judgeRequired(c, l.support[c.name].bare, out)
+					judgeRequired(c, have.bare && c.arguments == "{}" || l.runsAsTask(c), out)
 				case optional:
 					judgeOptional(c, out)
 				}
@@ -55,30 +55,48 @@ func toolRules() []rules.Rule {
 	}}
 }
 
-// readTools learns what tools say of tasks. Where the list changes in the
-// course of the conversation, it is not known what held when.
+// listing is what one result of tools/list says of tools.
+type listing struct {
+	asked, came int // positions
+	tools       map[string]support
+}
+
+// readTools learns what tools say of tasks.
 func (l *ledger) readTools() {
-	l.support = map[string]support{}
-	if slices.ContainsFunc(l.notes, func(n *note) bool { return n.message.Method == spec.MethodToolsChanged }) {
-		return
-	}
 	for _, a := range l.s.All() {
 		if a.Message.Method != spec.MethodToolsList || !a.Succeeded() {
 			continue
 		}
+		page := listing{a.Event.Seq, a.Answers[0].Seq, map[string]support{}}
 		for _, tool := range wire.Elements(wire.At(a.Replies[0].Result(), "/tools")) {
-			name, ok := wire.Text(wire.At(tool, "/name"))
-			if !ok {
-				continue
+			if name, ok := wire.Text(wire.At(tool, "/name")); ok {
+				have := supportOf(wire.At(tool, "/execution/taskSupport"))
+				have.bare = len(wire.Elements(wire.At(tool, "/inputSchema/required"))) == 0
+				page.tools[name] = have
 			}
-			have := supportOf(wire.At(tool, "/execution/taskSupport"))
-			have.bare = len(wire.Elements(wire.At(tool, "/inputSchema/required"))) == 0
-			if before, again := l.support[name]; again && before.tasks != have.tasks {
-				have.tasks = unclear
-			}
-			l.support[name] = have
 		}
+		l.listings = append(l.listings, page)
 	}
+}
+
+// supports returns what the called tool said of tasks when it was listed last
+// before the call. It is unclear where the list has changed since, or where
+// the tool was not listed.
+func (l *ledger) supports(c *call) support {
+	for i := len(l.listings) - 1; i >= 0; i-- {
+		page := l.listings[i]
+		have, listed := page.tools[c.name]
+		if !listed || page.came > c.asked.Event.Seq {
+			continue
+		}
+		if slices.ContainsFunc(l.notes, func(n *note) bool {
+			return n.message.Method == spec.MethodToolsChanged && n.event.Seq > page.asked && (c.event == nil || n.event.Seq < c.event.Seq)
+		}) {
+			return support{}
+		}
+		return have
+	}
+	return support{}
 }
 
 func supportOf(v []byte) support {
@@ -121,7 +139,8 @@ func judgeForbidden(c *call, out *rules.Out) {
 
 // judgeRequired judges a call of a tool that can only be run as a task. The
 // page has another code elsewhere for receivers that demand tasks.
-func judgeRequired(c *call, bare bool, out *rules.Out) {
+// Fits says that there is nothing else for which it could have been refused.
+func judgeRequired(c *call, fits bool, out *rules.Out) {
 	if wire.At(c.asked.Message.Params(), "/task") != nil {
 		return
 	}
@@ -134,7 +153,6 @@ func judgeRequired(c *call, bare bool, out *rules.Out) {
 		At:          c.at(),
 		Weight:      verdict.AtMostWarning,
 	}
-	fits := bare && c.arguments == "{}" // else it may be refused for its arguments
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
 		out.Subject(toolRequired)
@@ -148,6 +166,13 @@ func judgeRequired(c *call, bare bool, out *rules.Out) {
 		d.Weight = verdict.Full
 	}
 	out.Found(d)
+}
+
+// runsAsTask tells whether the same call becomes a task elsewhere.
+func (l *ledger) runsAsTask(c *call) bool {
+	return slices.ContainsFunc(l.calls, func(o *call) bool {
+		return o.name == c.name && o.arguments == c.arguments && o.task != nil
+	})
 }
 
 // judgeOptional judges a call of a tool that can be run both ways.
