@@ -158,7 +158,7 @@ func progressIncreases() rules.Fold {
 			case !repeated || before.of != a:
 			case now.value > before.value:
 				out.Subject(increases)
-			case now.value == before.value && now.text != before.text && math.Abs(now.value) > 1<<53:
+			case now.value == before.value && now.text != before.text && math.Abs(now.value) >= 1<<53:
 				// they differ in digits that doubles do not have
 			default:
 				out.Found(verdict.Deviation{
