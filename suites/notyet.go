@@ -4,7 +4,6 @@ package suites
 // and no rule judges, or not yet, each with the reason.
 func NotYet() map[string]string {
 	return map[string]string{
-		"base.json-schema-2020-12":   "needs a tool whose schema uses what only that dialect has",
 		"lifecycle.request-timeouts": "needs a tool known to ask the client, and minutes of waiting",
 		"lifecycle.timeout-cancels":  "needs a tool known to ask the client, and minutes of waiting",
 		"stdio.one-message-per-line": "has nothing of its own to judge: an array is a matter of base.batch-not-emitted, two messages on a line of stdio.newline-delimited",

@@ -71,7 +71,7 @@ func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 type schemaCache struct {
 	mutex    sync.Mutex
 	problems map[uint64]string
-	compiled map[uint64][]*jsonschema.Schema
+	compiled map[uint64]compiledSchema
 }
 
 const maxCached = 1024
@@ -129,19 +129,18 @@ func schemaProblem(v []byte, r spec.Revision) string {
 // other documents or can't be judged at small cost give no violation.
 func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) []Violation {
 	outputSchema, structuredContent = trimmed(outputSchema), trimmed(structuredContent)
-	value, ok := decoded(structuredContent)
-	if !ok {
-		return nil
-	}
-	schemas := remember(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() []*jsonschema.Schema {
+	compiled := remember(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() compiledSchema {
 		return compileSchema(outputSchema, v.revision)
 	})
+	if len(compiled.dialects) == 0 {
+		return nil
+	}
+	value, ok := decoded(structuredContent)
+	if !ok || !affordable(compiled.root, value) {
+		return nil
+	}
 	var first []Violation
-	for _, s := range schemas {
-		root, ok := decoded(outputSchema)
-		if !ok || !affordable(root, value) {
-			return nil
-		}
+	for _, s := range compiled.dialects {
 		judged, err := guarded(func() error { return s.Validate(value) })
 		problem := describe(err)
 		if problem == "" || !judged {
@@ -157,15 +156,35 @@ func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) [
 	return first
 }
 
-// compileSchema returns a server's schema in the dialects that it may be of;
-// none if one of them can't be compiled, or has regular expressions that are
-// not understood here.
-func compileSchema(v []byte, r spec.Revision) []*jsonschema.Schema {
+// InDraft07 says what Structured would say if the schema, which must name no
+// dialect of its own, were of draft-07; false where it names one.
+func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
+	schema = trimmed(schema)
+	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
+		return nil, false
+	}
+	older := []byte(`{"$schema":"http://json-schema.org/draft-07/schema#"`)
+	if c := inside(schema); !c.empty() {
+		older = append(older, ',')
+	}
+	return v.Structured(append(older, schema[1:]...), value), true
+}
+
+// compiledSchema is a server's schema in the dialects that it may be of, and
+// as a value.
+type compiledSchema struct {
+	dialects []*jsonschema.Schema
+	root     any
+}
+
+// compileSchema returns no dialects if one of them can't be compiled, or has
+// regular expressions that are not understood here.
+func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	value, ok := decoded(v)
 	if !ok {
-		return nil
+		return compiledSchema{}
 	}
-	var out []*jsonschema.Schema
+	out := compiledSchema{root: value}
 	for _, d := range draftsFor(v, r) {
 		var s *jsonschema.Schema
 		foreign := false
@@ -179,9 +198,9 @@ func compileSchema(v []byte, r spec.Revision) []*jsonschema.Schema {
 			return err
 		})
 		if err != nil || !judged || foreign {
-			return nil
+			return compiledSchema{}
 		}
-		out = append(out, s)
+		out.dialects = append(out.dialects, s)
 	}
 	return out
 }

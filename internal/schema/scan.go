@@ -19,6 +19,12 @@ type cursor struct {
 // inside returns a cursor into v, which is an object or a list.
 func inside(v []byte) cursor { return cursor{v, 1} }
 
+// empty tells whether nothing is left.
+func (c *cursor) empty() bool {
+	_, more := c.element()
+	return !more
+}
+
 // element returns the next element, without space around it.
 func (c *cursor) element() ([]byte, bool) {
 	c.skip(',')

@@ -57,6 +57,11 @@ func TestStructuredContent(t *testing.T) {
 	called := func(id int, result string) string {
 		return fmt.Sprintf("> {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n< {\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}\n", id, id, result)
 	}
+	const points = "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n" +
+		`< {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"p","inputSchema":{"type":"object","properties":{"at":{"type":"array","prefixItems":[{"type":"number"},{"type":"number"}],"maxItems":2}}}}]}}` + "\n"
+	drawn := func(id int, at, result string) string {
+		return fmt.Sprintf("> {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":\"p\",\"arguments\":{\"at\":%s}}}\n< {\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":%s}\n", id, at, id, result)
+	}
 	const changed = `< {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n"
 	const sound = `{"content":[{"type":"text","text":"Hello"},{"type":"text","text":" {\"n\" : 1.0}"}],"structuredContent":{"n":1}}`
 	const present, conforms, copied = "tools.structured.present", "tools.structured.conforms", "tools.structured.text-copy"
@@ -70,6 +75,11 @@ func TestStructuredContent(t *testing.T) {
 		{name: "a list", revision: r11, message: listed + called(2, `{"content":[],"structuredContent":[1]}`), want: "tools.structured.object-only-2025-06-18 broken"},
 		{name: "no copy", revision: r11, message: listed + called(2, `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`), want: copied + " warning"},
 		{name: "a copy of something else", revision: r11, message: listed + called(2, `{"content":[{"type":"text","text":"{\"n\":2}"}],"structuredContent":{"n":1}}`), want: copied + " warning"},
+		{name: "a point", revision: r11, message: strings.ReplaceAll(points, `"prefixItems":`, `"items":false,"prefixItems":`) + drawn(2, `[1,2]`, `{"content":[]}`), kept: "base.json-schema-2020-12"},
+		{name: "a point of words, refused", revision: r11, message: points + drawn(2, `["1","2"]`, `{"content":[{"type":"text","text":"no"}],"isError":true}`), kept: "base.json-schema-2020-12"},
+		{name: "a point of words", revision: r11, message: points + drawn(2, `["1","2"]`, `{"content":[]}`), want: "base.json-schema-2020-12 broken"},
+		{name: "a point refused", revision: r11, message: strings.ReplaceAll(points, `"prefixItems":`, `"items":false,"prefixItems":`) + drawn(2, `[1,2]`, `{"content":[{"type":"text","text":"no"}],"isError":true}`), want: "base.json-schema-2020-12 note"},
+		{name: "a point of words in 2025-06-18", revision: r06, message: points + drawn(2, `["1","2"]`, `{"content":[]}`)},
 		{name: "unpromised", revision: r11, message: called(2, sound), kept: copied},
 		{name: "unpromised, without a copy", revision: r11, message: called(2, `{"content":[],"structuredContent":{"n":1}}`), want: copied + " warning"},
 		{name: "a task", revision: r11, message: listed + "> {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"a\",\"task\":{}}}\n" + `< {"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"1","status":"working","createdAt":"2025-01-01T00:00:00Z","lastUpdatedAt":"2025-01-01T00:00:00Z","ttl":null}}}`},

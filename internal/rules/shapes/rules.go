@@ -21,7 +21,7 @@ import (
 func Rules() []rules.Rule {
 	return slices.Concat([]rules.Rule{
 		messageShape(),
-		toolDefinitions(), structuredContent(),
+		toolDefinitions(), structuredContent(), supportedDialect(),
 		promptResources(), completionCounts(), emptyResults(),
 	}, notifications(), requests())
 }

@@ -24,7 +24,7 @@ func structuredContent() rules.Rule {
 		Title:        "tools give the structured content that their output schema promises, and a copy as text",
 		Requirements: []string{structuredPresent, structuredConforms, structuredCopy},
 		Start: func() rules.Fold {
-			l := &listing{}
+			l := &listing{member: "outputSchema"}
 			return rules.Fold{Hear: rules.Hears{
 				rules.ResultOf(spec.MethodToolsList):        l.learn,
 				rules.Notification(spec.MethodToolsChanged): l.forget,
@@ -34,8 +34,9 @@ func structuredContent() rules.Rule {
 	}
 }
 
-// listing is what is known of the tools' output schemas.
+// listing is what is known of the tools' input or output schemas.
 type listing struct {
+	member  string
 	schemas map[string]jsontext.Value // nil: the tool has none, or it is unclear
 }
 
@@ -50,7 +51,7 @@ func (l *listing) learn(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 		if !ok {
 			continue
 		}
-		s := wire.At(tool, "/outputSchema")
+		s := wire.At(tool, "/"+l.member)
 		if s.Kind() != '{' {
 			s = nil
 		}
