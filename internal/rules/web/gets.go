@@ -65,7 +65,7 @@ func getStatus(v *view, out *rules.Out) {
 			}
 		case other != nil && x.Refused():
 			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
-			d.Summary, d.At = "A second stream is refused while the first is open.", rules.At(other.Request, x.Request, x.Response)
+			d.Summary, d.At = "A second stream is refused while the first is open.", shown(other.Request, x.Request, x.Response)
 			out.Found(d)
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
 		case x.Status() == 409 && v.hadStream(x): // the server may not know yet that we closed it
@@ -127,7 +127,7 @@ func getMessages(v *view, out *rules.Out) {
 					Summary:     "A response comes on the stream of a GET that resumes nothing.",
 					Permitted:   "requests and notifications; responses on the stream of their POST",
 					Seen:        rules.Excerpt(m.Raw),
-					At:          rules.At(x.Request, x.Response, p.Event),
+					At:          shown(x.Request, x.Response, p.Event),
 				})
 				continue
 			}
@@ -169,7 +169,7 @@ func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
 			Summary:     "The stream of a GET brings progress of a request.",
 			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
 			Seen:        "progress with the token " + rules.Excerpt(token),
-			At:          rules.At(x.Request, owner.Event, p.Event),
+			At:          shown(x.Request, owner.Event, p.Event),
 		})
 	}
 }
@@ -190,7 +190,7 @@ func getRetries(v *view, out *rules.Out) {
 			Summary:     "The server closes a GET whose stream goes on without a retry field.",
 			Permitted:   "an event with a retry field before the connection is closed",
 			Seen:        "the end of the connection; the stream was resumed later",
-			At:          rules.At(x.Request, x.Response, x.End),
+			At:          shown(x.Request, x.Response, x.End),
 		})
 	}
 }

@@ -130,7 +130,7 @@ func endpoints(v *view, out *rules.Out) {
 				Requirement: legacyMediaType,
 				Summary:     "The stream has another content type than text/event-stream.",
 				Permitted:   "text/event-stream, with or without parameters",
-				Seen:        x.seenStatus(), At: rules.At(x.Request, x.Response),
+				Seen:        x.seenStatus(), At: shown(x.Request, x.Response),
 			})
 			continue
 		}
@@ -142,7 +142,7 @@ func endpoints(v *view, out *rules.Out) {
 }
 
 func (v *view) announcement(c *channel, out *rules.Out) {
-	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint, whose data are a URI", At: rules.At(c.Request, c.Response)}
+	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint, whose data are a URI", At: shown(c.Request, c.Response)}
 	if c.announced == nil {
 		if e := v.withoutEndpoint(c); e != nil {
 			d.Summary, d.Seen = "The stream announces no endpoint.", "no endpoint event"
@@ -151,7 +151,7 @@ func (v *view) announcement(c *channel, out *rules.Out) {
 		}
 		return
 	}
-	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), rules.At(c.Request, c.Response, c.announced.Event)
+	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), shown(c.Request, c.Response, c.announced.Event)
 	if _, ok := uri(c.announced.says.Data); !ok {
 		d.Summary = "The data of the endpoint event are no URI."
 		out.Found(d)
@@ -167,7 +167,7 @@ func (v *view) announcement(c *channel, out *rules.Out) {
 	for _, p := range c.pieces {
 		if p.Seq < c.announced.Seq && p.says.HasData && p.says.Complete() {
 			d.Requirement, d.Summary, d.Permitted = endpointFirst, "Another event comes before the endpoint event.", "the endpoint event before all others; comments are none"
-			d.Seen, d.At = rules.Excerpt(p.Stream), rules.At(c.Request, p.Event, c.announced.Event)
+			d.Seen, d.At = rules.Excerpt(p.Stream), shown(c.Request, p.Event, c.announced.Event)
 			out.Found(d)
 			return
 		}
@@ -258,7 +258,7 @@ func toClosed(x *exchange, c *channel, out *rules.Out) {
 		Summary:     "A message is accepted at the endpoint of a stream that is closed.",
 		Permitted:   "a status of an error",
 		Seen:        x.seen(),
-		At:          rules.At(c.Request, c.End, x.Request, x.Sent, x.Response),
+		At:          shown(c.Request, c.End, x.Request, x.Sent, x.Response),
 	})
 }
 
@@ -277,7 +277,7 @@ func legacyMessages(v *view, out *rules.Out) {
 					Summary:     "A message comes as an event of another type than message.",
 					Permitted:   "the type message, by name or by default",
 					Seen:        "an event of the type " + rules.Excerpt(p.says.Type),
-					At:          rules.At(c.Request, p.Event),
+					At:          shown(c.Request, p.Event),
 				})
 				continue
 			}
@@ -300,7 +300,7 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 				Requirement: messageEvents,
 				Summary:     "A request is answered in the body of its POST.",
 				Permitted:   "the response as a message event on the stream",
-				Seen:        x.seen(), At: rules.At(x.Request, x.Sent, x.Response, e),
+				Seen:        x.seen(), At: shown(x.Request, x.Sent, x.Response, e),
 			})
 		}
 		return
@@ -318,6 +318,6 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 		Summary:     "A response comes on another stream than the one that announced the endpoint.",
 		Permitted:   "the stream on which the endpoint was announced",
 		Seen:        rules.Excerpt(e.Raw),
-		At:          rules.At(own[0].Request, x.Request, x.Sent, e),
+		At:          shown(own[0].Request, x.Request, x.Sent, e),
 	})
 }

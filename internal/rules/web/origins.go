@@ -119,7 +119,7 @@ func (v *view) absent(x *exchange, out *rules.Out) {
 					Requirement: originAbsent,
 					Summary:     "A request without an Origin is refused.",
 					Permitted:   "to serve it: only browsers send one",
-					Seen:        x.seen(), At: rules.At(x.Request, x.Response),
+					Seen:        x.seen(), At: shown(x.Request, x.Response),
 				})
 				return
 			}

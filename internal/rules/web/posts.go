@@ -141,7 +141,7 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 	if e.Cut() || e.Frame == nil || e.Stream != nil {
 		return
 	}
-	d.At = rules.At(x.Request, x.Sent, x.Response, e)
+	d.At = shown(x.Request, x.Sent, x.Response, e)
 	posted := x.Sent.Frame.Batch
 	switch f := e.Frame; {
 	case f.Has(wire.TooDeep) || f.Has(wire.TooMany):
@@ -193,7 +193,7 @@ func wholeBatch(x *exchange, out *rules.Out) {
 		Summary:     "The answer to a batch lacks responses.",
 		Permitted:   "one response for each request of the batch",
 		Seen:        fmt.Sprintf("%d of %d responses are missing", missing, len(x.requests)),
-		At:          rules.At(x.Request, x.Sent, x.Response, x.Body[0]),
+		At:          shown(x.Request, x.Sent, x.Response, x.Body[0]),
 	})
 }
 

@@ -71,7 +71,7 @@ func eventIDs(v *view, out *rules.Out) {
 			Summary:     "Two events have the same id.",
 			Permitted:   "ids that are unique over all streams of the session",
 			Seen:        "the id " + rules.Excerpt(p.says.ID),
-			At:          rules.At(known.Event, p.Event),
+			At:          shown(known.Event, p.Event),
 		})
 	}
 }
@@ -105,7 +105,7 @@ func resumptions(v *view, out *rules.Out) {
 				Summary:     "The stream of a POST has event ids, and can't be resumed.",
 				Permitted:   "to go on with the stream, or not to give ids",
 				Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.seen(),
-				At:          rules.At(origin.Request, x.Request, x.Response),
+				At:          shown(origin.Request, x.Request, x.Response),
 			})
 		}
 	}
@@ -127,7 +127,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 				Summary:     "A stream that is resumed brings what belongs to another one.",
 				Permitted:   "what followed on the stream of the event with the id that was named",
 				Seen:        rules.Excerpt(p.Raw),
-				At:          rules.At(origin.Request, x.Request, p.Event),
+				At:          shown(origin.Request, x.Request, p.Event),
 			})
 		}
 		if fresh && p.says.ID != "" && old[p.says.ID] {
@@ -137,7 +137,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 				Summary:     "A stream that is resumed begins before the event that was named.",
 				Permitted:   "the events behind it",
 				Seen:        "behind " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
-				At:          rules.At(x.Request, p.Event),
+				At:          shown(x.Request, p.Event),
 			})
 		}
 	}
@@ -203,7 +203,7 @@ func broadcasts(v *view, out *rules.Out) {
 					Summary:     "A message comes on two streams.",
 					Permitted:   "each message on one stream alone",
 					Seen:        rules.Excerpt(p.Raw),
-					At:          rules.At(first.Event, p.Event),
+					At:          shown(first.Event, p.Event),
 				})
 			} else if !several && p.Kind == transcript.Received && v.othersOpen(x, p.Seq) {
 				several = true

@@ -135,7 +135,7 @@ func sessionIDs(v *view, out *rules.Out) {
 		d.Requirement, d.Permitted = sessionUnique, "ids that are unlike any other and can't be guessed, such as random UUIDs"
 		switch other := first[id]; {
 		case other != nil && !x.RequestHead().Has(sessionHeader):
-			d.At, d.Summary = rules.At(other.Response, x.Request, x.Response), "Two sessions have the same id."
+			d.At, d.Summary = shown(other.Response, x.Request, x.Response), "Two sessions have the same id."
 			out.Found(d)
 		case strength(id) < leastStrength:
 			d.Summary = "A session id is so short that it can be guessed."

@@ -30,7 +30,7 @@ func shutdown(v *view, out *rules.Out) {
 					Summary:     "The server can't be reached after the client closed a connection.",
 					Permitted:   "to serve other connections, and new ones",
 					Seen:        x.Method() + ": " + rules.Excerpt(x.End.Detail),
-					At:          rules.At(closed.Request, closed.End, x.Request, x.End),
+					At:          shown(closed.Request, closed.End, x.Request, x.End),
 				})
 				return
 			case x.Succeeded():
@@ -63,7 +63,7 @@ func (v *view) leftovers(out *rules.Out) {
 			Summary:     "A new stream brings the response to a request of one that the client closed.",
 			Permitted:   "a stream that begins anew",
 			Seen:        rules.Excerpt(a.Answers[0].Raw),
-			At:          rules.At(own[0].Request, own[0].End, on.Request, a.Answers[0]),
+			At:          shown(own[0].Request, own[0].End, on.Request, a.Answers[0]),
 		})
 	}
 }

@@ -181,7 +181,7 @@ func (v *view) endedEarly(x *exchange, out *rules.Out) {
 		Summary:   "The stream of a POST ends without the response.",
 		Permitted: "to end the stream when all responses are sent",
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
-		At:        rules.At(x.Request, x.Sent, x.Response, x.End),
+		At:        shown(x.Request, x.Sent, x.Response, x.End),
 	}
 	// From 2025-11-25 on a stream with ids may be polled; whether it is given in
 	// the end was not tried, or shows on the stream that goes on with it.
@@ -240,7 +240,7 @@ func (v *view) polling(x *exchange, out *rules.Out) {
 		Summary:     "The server closes the connection of an unfinished stream without a retry field.",
 		Permitted:   "an event with a retry field before the connection is closed",
 		Seen:        "the end of the connection before the response",
-		At:          rules.At(x.Request, x.Sent, x.Response, x.End),
+		At:          shown(x.Request, x.Sent, x.Response, x.End),
 	})
 }
 
@@ -256,7 +256,7 @@ func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
 			Summary:     "The stream ends within the event that holds a message.",
 			Permitted:   "a blank line behind each event; without it the event is lost",
 			Seen:        rules.Excerpt(p.Stream),
-			At:          rules.At(x.Request, x.Sent, x.Response, p.Event),
+			At:          shown(x.Request, x.Sent, x.Response, p.Event),
 		})
 		return true
 	}
@@ -279,7 +279,7 @@ func (v *view) misplaced(x *exchange, out *rules.Out) bool {
 			Summary:     "The response to a request comes on the stream of another one.",
 			Permitted:   "the response on the stream that its request opened",
 			Seen:        rules.Excerpt(e.Raw),
-			At:          rules.At(x.Request, x.Sent, x.Response, e),
+			At:          shown(x.Request, x.Sent, x.Response, e),
 		})
 		return true
 	}
@@ -301,7 +301,7 @@ func primed(v *view, out *rules.Out) {
 				Summary:     "The stream of a POST does not begin with an event id and empty data.",
 				Permitted:   "an event with an id and empty data before all others",
 				Seen:        rules.Excerpt(p.Stream),
-				At:          rules.At(x.Request, x.Response, p.Event),
+				At:          shown(x.Request, x.Response, p.Event),
 			})
 			return
 		}
@@ -317,7 +317,7 @@ func streamEnds(v *view, out *rules.Out) {
 		if !all {
 			return
 		}
-		d := verdict.Deviation{Requirement: closeAfterResponse, Permitted: "the end of the stream behind the last response", At: rules.At(x.Request, x.Response, last)}
+		d := verdict.Deviation{Requirement: closeAfterResponse, Permitted: "the end of the stream behind the last response", At: shown(x.Request, x.Response, last)}
 		for _, p := range x.pieces {
 			if p.Seq > last.Seq && p.Kind == transcript.Received && !judgedAlone(p) {
 				d.Summary, d.Seen = "Messages follow the response on its stream.", rules.Excerpt(p.Raw)
@@ -374,7 +374,7 @@ func related(v *view, out *rules.Out) {
 					Summary:     "The stream of a request brings progress of another one.",
 					Permitted:   "messages that belong to the request of the stream",
 					Seen:        "progress with the token " + rules.Excerpt(token),
-					At:          rules.At(x.Request, x.Sent, owner.Event, p.Event),
+					At:          shown(x.Request, x.Sent, owner.Event, p.Event),
 				})
 			}
 		}
@@ -408,7 +408,7 @@ func streamMessages(v *view, out *rules.Out) {
 			}
 			d := verdict.Deviation{
 				Requirement: jsonrpc20, Permitted: "a JSON-RPC message as the data of a message event",
-				Seen: rules.Excerpt(p.Raw), At: rules.At(x.Request, x.Response, p.Event),
+				Seen: rules.Excerpt(p.Raw), At: shown(x.Request, x.Response, p.Event),
 			}
 			if out.Judges(legacyUTF8) {
 				d.Requirement, d.Permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"

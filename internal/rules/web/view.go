@@ -247,8 +247,15 @@ func (x *exchange) seenStatus() string {
 // seen says the same behind what was sent.
 func (x *exchange) seen() string { return x.Method() + " answered with " + x.seenStatus() }
 
+// shown returns the positions of events, in their order.
+func shown(events ...*transcript.Event) []int {
+	at := rules.At(events...)
+	slices.Sort(at)
+	return slices.Compact(at)
+}
+
 // at returns the positions that show the exchange.
-func (x *exchange) at() []int { return rules.At(x.Request, x.Sent, x.Response) }
+func (x *exchange) at() []int { return shown(x.Request, x.Sent, x.Response) }
 
 // barred tells whether a status may have reasons that no requirement here is
 // about: credentials, load, something in between.

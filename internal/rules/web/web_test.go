@@ -152,7 +152,7 @@ func run(t *testing.T, scenes []scene) {
 					if !strings.HasSuffix(d.Summary, ".") || d.Permitted == "" || d.Seen == "" {
 						t.Errorf("a deviation is not told in full: %+v", d)
 					}
-					if len(d.At) == 0 || slices.Min(d.At) < 0 || slices.Max(d.At) >= len(events) {
+					if len(d.At) == 0 || !slices.IsSorted(d.At) || d.At[0] < 0 || slices.Max(d.At) >= len(events) {
 						t.Errorf("%s: positions %v of %d events", d.Summary, d.At, len(events))
 					}
 				}
