@@ -5,6 +5,7 @@ package roots
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -106,8 +107,11 @@ func keepsRoots(ctx context.Context, c *client.Conversation) bool {
 func asks(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := c.Await(ctx, from, isRootsList)
-	return err == nil
+	if _, err := c.Await(ctx, from, isRootsList); err == nil {
+		return true
+	}
+	// A server that ends at once ends the wait for what it said last.
+	return slices.ContainsFunc(c.Record.From(from), isRootsList)
 }
 
 func isRootsList(e *transcript.Event) bool {

@@ -62,26 +62,28 @@ type variation struct {
 	// this one; else it has to end somehow.
 	legal   bool
 	summary string
-	// noted tells of which requests a failure is only noted.
-	noted func(request *wire.Message) bool
+	// noted says of which requests a failure is only noted, and with which words.
+	noted   func(request *wire.Message) bool
+	notedAs string
 }
 
 func variations(r spec.Revision) []variation {
 	array := []any{object{"type": "text", "text": "mcp-conform"}}
 	out := []variation{
-		{anyModel, as("model", "some-other-model-of-our-own"), true, "A tool fails when another model answers.", nil},
-		{anyStopReason, as("stopReason", "somethingElse"), true, "A tool fails of a stop reason that is not known.", nil},
-		{anyStopReason, without("stopReason"), true, "A tool fails when there is no stop reason.", nil},
+		{anyModel, as("model", "some-other-model-of-our-own"), true, "A tool fails when another model answers.", nil, ""},
+		{anyStopReason, as("stopReason", "somethingElse"), true, "A tool fails of a stop reason that is not known.", nil, ""},
+		{anyStopReason, without("stopReason"), true, "A tool fails when there is no stop reason.", nil, ""},
 		{rejectionHandled, func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected sampling request", nil) }, false,
-			"A request that asks a model does not survive that the user rejects it.", nil},
-		{contentValidated, without("content"), false, "A request that asks a model does not survive an answer without content.", nil},
+			"A request that asks a model does not survive that the user rejects it.", nil, ""},
+		{contentValidated, without("content"), false, "A request that asks a model does not survive an answer without content.", nil, ""},
 		{contentValidated, as("content", object{"type": "image", "data": "%%%", "mimeType": "image/png"}), false,
-			"A request that asks a model does not survive an image that is no base64.", nil},
+			"A request that asks a model does not survive an image that is no base64.", nil, ""},
 	}
 	if r.AtLeast(spec.V20251125) {
 		// Many servers read an array only where they offered tools.
 		toolless := func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Params(), "/tools"))) == 0 }
-		out = append(out, variation{anyContent, as("content", array), true, "A tool fails when the content of the answer is an array.", toolless})
+		out = append(out, variation{anyContent, as("content", array), true, "A tool that offered tools fails when the content of the answer is an array.",
+			toolless, "A tool fails when the content of the answer is an array."})
 	}
 	return out
 }
@@ -131,7 +133,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 		Seen: suite.Describe(n.Reply), At: positions(n),
 	}
 	if v.noted != nil && v.noted(n.Request(spec.MethodSampling)) {
-		d.Weight = verdict.OnlyNote
+		d.Summary, d.Weight = v.notedAs, verdict.OnlyNote
 	}
 	switch {
 	case n.Answered() && v.legal && n.Failed() && !plain.Failed():

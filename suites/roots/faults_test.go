@@ -1,0 +1,43 @@
+package roots_test
+
+import (
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites/roots"
+)
+
+func TestFaults(t *testing.T) {
+	const (
+		dies   = "roots.change.handled: The server does not survive that the roots change. (warning)"
+		never  = "roots.change.asks-again: The server asked for the roots, and does not when they change. (warning)"
+		gone   = "roots.unavailable.handled: The server does not survive that the client has no roots to tell. (warning)"
+		nobody = "roots.unavailable.handled: The server does not survive that there are no roots. (warning)"
+	)
+	for _, x := range []struct {
+		fault string
+		want  []string
+	}{
+		{"", nil},
+		{"legal/roots-never-asked", nil},
+		{"roots.change.handled/dies", []string{dies}},
+		{"roots.change.handled/deaf", []string{dies}},
+		{"roots.change.asks-again/never", []string{never}},
+		{"roots.unavailable.handled/error-dies", []string{gone}},
+		{"roots.unavailable.handled/none-dies", []string{nobody}},
+		{"roots.unavailable.handled/error-hangs", []string{gone}},
+	} {
+		seams := func() refserver.Seams { return refserver.Seams{} }
+		if x.fault != "" {
+			f, ok := faults.Lookup(x.fault)
+			if !ok {
+				t.Fatalf("there is no fault %s", x.fault)
+			}
+			seams = f.Seams
+		}
+		suitetest.TryRuled(t, roots.Cases(), x.fault, "roots.change", spec.V20250618, seams, x.want)
+	}
+}
