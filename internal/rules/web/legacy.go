@@ -189,7 +189,7 @@ func (v *view) withoutEndpoint(c *channel) *transcript.Event {
 	return nil
 }
 
-// channelOf returns the streams that announced the target of a POST.
+// channelsFor returns the streams that announced the target of a POST.
 func (v *view) channelsFor(x *exchange) []*channel {
 	var out []*channel
 	for _, c := range v.channels() {
@@ -198,6 +198,11 @@ func (v *view) channelsFor(x *exchange) []*channel {
 		}
 	}
 	return out
+}
+
+// shared tells whether another stream announced the same endpoint.
+func (v *view) shared(c *channel) bool {
+	return slices.ContainsFunc(v.channels(), func(other *channel) bool { return other != c && other.target == c.target })
 }
 
 // settled is how long a server may take to notice that we closed a stream.
@@ -306,7 +311,7 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 		return
 	}
 	own := v.channelsFor(x)
-	if len(own) != 1 || !own[0].open(e.Seq) {
+	if len(own) != 1 || !own[0].open(e.Seq) || v.shared(own[0]) {
 		return
 	}
 	if own[0].Number == e.Exchange {

@@ -55,7 +55,7 @@ func (v *view) leftovers(out *rules.Out) {
 			continue
 		}
 		own, on := v.channelsFor(x), v.of(a.Answers[0])
-		if len(own) != 1 || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
+		if len(own) != 1 || v.shared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
 			continue
 		}
 		out.Found(verdict.Deviation{
