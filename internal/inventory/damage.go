@@ -68,5 +68,12 @@ func damaged(schema jsontext.Value) map[string]any {
 	case "array", "object":
 		out[mistyped] = 5
 	}
+	if tuple := wire.Elements(wire.At(schema, "/prefixItems")); len(tuple) > 0 {
+		var elements []any
+		for range tuple {
+			elements = append(elements, map[string]any{"mcp-conform": "neither"})
+		}
+		out["the elements of an argument are of another type"] = elements
+	}
 	return out
 }

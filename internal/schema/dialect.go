@@ -156,20 +156,6 @@ func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) [
 	return first
 }
 
-// InDraft07 says what Structured would say if the schema, which must name no
-// dialect of its own, were of draft-07; false where it names one.
-func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
-	schema = trimmed(schema)
-	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
-		return nil, false
-	}
-	older := []byte(`{"$schema":"http://json-schema.org/draft-07/schema#"`)
-	if c := inside(schema); !c.empty() {
-		older = append(older, ',')
-	}
-	return v.Structured(append(older, schema[1:]...), value), true
-}
-
 // compiledSchema is a server's schema in the dialects that it may be of, and
 // as a value.
 type compiledSchema struct {

@@ -60,7 +60,7 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules
 		d.Requirement, d.Summary = toolValidates, "A tool succeeds with arguments that break its schema."
 		out.Found(d)
 		out.Elsewhere(toolRejects)
-	case ofOlderDialect(s, input, arguments): // told as a dialect that is not supported
+	case schema.For(s.Revision()).BreaksModern(input, arguments): // told as a dialect that is not supported
 		out.Elsewhere(toolValidates)
 	default:
 		d.Requirement, d.Weight = toolRejects, verdict.AtMostWarning
@@ -73,16 +73,6 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules
 		}
 		out.Found(d)
 	}
-}
-
-// ofOlderDialect tells whether arguments fit a schema without a dialect only
-// where it is taken for draft-07.
-func ofOlderDialect(s *rules.Session, input, arguments jsontext.Value) bool {
-	if !s.Revision().AtLeast(spec.V20251125) {
-		return false
-	}
-	broken, ok := schema.For(s.Revision()).InDraft07(input, arguments)
-	return ok && len(broken) == 0
 }
 
 // known returns the arguments less those that the schema has no word of.
