@@ -146,8 +146,8 @@ func (c *checker) checkObject(v []byte, t *typ) {
 	}
 	// Of a name that occurs twice the last value counts, as everywhere here.
 	var values [maxMembers][]byte
-	for cur := inside(v); ; {
-		name, value, ok := cur.member()
+	for cur := wire.Inside(v); ; {
+		name, value, ok := cur.Member()
 		if !ok {
 			break
 		}
@@ -241,8 +241,8 @@ func valueOf(v []byte, wanted string) []byte {
 		return nil
 	}
 	var found []byte
-	for cur := inside(v); ; {
-		name, value, ok := cur.member()
+	for cur := wire.Inside(v); ; {
+		name, value, ok := cur.Member()
 		if !ok {
 			return found
 		}
@@ -254,8 +254,8 @@ func valueOf(v []byte, wanted string) []byte {
 
 func (c *checker) checkList(v []byte, t *typ) {
 	n := 0
-	for cur := inside(v); ; n++ {
-		e, ok := cur.element()
+	for cur := wire.Inside(v); ; n++ {
+		e, ok := cur.Element()
 		if !ok {
 			break
 		}

@@ -3,8 +3,10 @@ package wire
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -27,18 +29,12 @@ func decoder(v []byte) *jsontext.Decoder {
 // members ranges over the members of object v in the order of the wire.
 func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
-		dec := decoder(v)
-		if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
-			return
-		}
-		for dec.PeekKind() != '}' {
-			token, err := dec.ReadToken()
-			if err != nil {
+		for w := walk(v, '{'); ; {
+			quoted, value, ok := w.Member()
+			if !ok {
 				return
 			}
-			name := token.String() // before the next read takes its bytes
-			value, err := dec.ReadValue()
-			if err != nil || !yield(name, value) {
+			if name, ok := plain(quoted); !ok || !yield(name, value) {
 				return
 			}
 		}
@@ -48,17 +44,45 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 // elements ranges over the elements of array v.
 func elements(v jsontext.Value) iter.Seq[jsontext.Value] {
 	return func(yield func(jsontext.Value) bool) {
-		dec := decoder(v)
-		if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '[' {
-			return
-		}
-		for dec.PeekKind() != ']' {
-			value, err := dec.ReadValue()
-			if err != nil || !yield(value) {
+		for w := walk(v, '['); ; {
+			e, ok := w.Element()
+			if !ok || !yield(e) {
 				return
 			}
 		}
 	}
+}
+
+// walk returns a walk through v if that begins with opening, else through
+// nothing.
+func walk(v jsontext.Value, opening byte) Walk {
+	v = bytes.TrimLeft(v, space)
+	if len(v) == 0 || v[0] != opening {
+		return Walk{}
+	}
+	return Inside(v)
+}
+
+// plain returns the text that stands between the quotes of a string, and
+// whether it can be read; what is not UTF-8 in it becomes U+FFFD.
+func plain(s []byte) (string, bool) {
+	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
+		return string(s), true
+	}
+	tok, err := decoder(slices.Concat([]byte{'"'}, s, []byte{'"'})).ReadToken()
+	if err != nil {
+		return "", false
+	}
+	return tok.String(), true
+}
+
+// named tells whether the name between quotes is the wanted one.
+func named(name []byte, wanted string) bool {
+	if bytes.IndexByte(name, '\\') < 0 && utf8.Valid(name) {
+		return string(name) == wanted
+	}
+	text, ok := plain(name)
+	return ok && text == wanted
 }
 
 // Members returns the names of the members of object v in the order of the
@@ -92,11 +116,11 @@ func Text(v jsontext.Value) (string, bool) {
 	if v.Kind() != '"' {
 		return "", false
 	}
-	tok, err := decoder(v).ReadToken()
-	if err != nil {
+	v = bytes.Trim(v, space)
+	if len(v) < 2 || v[len(v)-1] != '"' {
 		return "", false
 	}
-	return tok.String(), true
+	return plain(v[1 : len(v)-1])
 }
 
 // Integer returns the integer that v is, and whether it is one that fits;
@@ -122,19 +146,28 @@ func At(v jsontext.Value, pointer string) jsontext.Value {
 	if pointer[0] != '/' {
 		return nil
 	}
-	for _, part := range strings.Split(pointer[1:], "/") {
-		v = step(v, strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~"))
+	for part := range strings.SplitSeq(pointer[1:], "/") {
+		if strings.IndexByte(part, '~') >= 0 {
+			part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		}
+		if v = step(v, part); v == nil {
+			return nil
+		}
 	}
 	return v
 }
 
 // step returns the member or element that part names, or nil.
 func step(v jsontext.Value, part string) jsontext.Value {
-	var found jsontext.Value
 	switch v.Kind() {
 	case '{':
-		for name, value := range members(v) {
-			if name == part {
+		var found jsontext.Value
+		for w := walk(v, '{'); ; {
+			name, value, ok := w.Member()
+			if !ok {
+				return found
+			}
+			if named(name, part) {
 				found = value
 			}
 		}
@@ -150,7 +183,7 @@ func step(v jsontext.Value, part string) jsontext.Value {
 			index--
 		}
 	}
-	return found
+	return nil
 }
 
 // Error is the error member of a response as far as it could be read.
