@@ -52,29 +52,33 @@ func toolFaults() []Fault {
 	}, callFaults(), failureFaults())
 }
 
+// sinceReadOnly are the revisions in which a tool can say that it only reads: in
+// others no tool is called, unless the user allows it.
+func sinceReadOnly() []spec.Revision { return spec.HandshakeRevisions()[1:] }
+
 // callFaults are those in how calls are taken.
 func callFaults() []Fault {
 	return []Fault{
-		breaks("tools.call.arguments-optional/refused", "a call without arguments is refused", refuse(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")),
+		breaks("tools.call.arguments-optional/refused", "a call without arguments is refused", refuse(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).in(sinceReadOnly()...),
 		breaks("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", Handle(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if noArguments(c) {
 					return toolFails("expected object, received undefined"), nil
 				}
 				return next(c)
-			})),
+			})).in(sinceReadOnly()...),
 		breaks("tools.call.listed-tool-is-found/renamed", "tools are listed by other names than they are called by", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range items(r, "tools") {
 				t["name"] = t["name"].(string) + "_v2"
 			}
-		})),
+		})).in(sinceReadOnly()...),
 		breaks("tools.call.listed-tool-is-found/is-error", "every call gets a result that says that the tool was not found", Handle(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name, ok := wire.Text(wire.At(c.Params, "/name")); ok {
 					return toolFails("Tool " + name + " not found"), nil
 				}
 				return next(c)
-			})),
+			})).in(sinceReadOnly()...),
 		breaks("tools.call.unknown-tool-error/served", "a call of an unknown tool succeeds", onUnknownTool(func(*refserver.Error) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}}, nil
 		})),
@@ -92,7 +96,7 @@ func callFaults() []Fault {
 				c.Params = wire.JSON(map[string]any{"name": wire.At(c.Params, "/name")})
 			}
 			return next(c)
-		})),
+		})).in(sinceReadOnly()...),
 		breaks("tools.call.malformed-request-error/no-name", "a call without a name succeeds", acceptsWithout(spec.MethodToolsCall, "name", `{"content":[]}`)),
 		breaks("tools.call.not-supported-error/is-error", "tools are not declared, and calls get an isError result", together(
 			undeclared("tools"), refuse(spec.MethodToolsList, session, spec.CodeMethodNotFound, "Method not found"),
@@ -105,7 +109,7 @@ func failureFaults() []Fault {
 	return []Fault{
 		breaks("tools.call.validates-inputs/taken", "wrong arguments are taken", onWrongArguments(func(string) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}, "structuredContent": map[string]any{"sum": 0, "distance": 0}}, nil
-		})),
+		})).in(sinceReadOnly()...),
 		breaks("tools.call.validates-inputs/dropped", "arguments that a tool does not have are dropped", dropsUnknownArguments()).in(spec.V20251125),
 		breaks("tools.call.invalid-arguments-rejected-2024-11-05/dropped", "arguments that a tool does not have are dropped", dropsUnknownArguments()).in(spec.V20250326, spec.V20250618),
 		breaks("tools.call.invalid-arguments-is-execution-error-2025-11-25/error", "wrong arguments get an error", onWrongArguments(func(problem string) (any, *refserver.Error) {
@@ -113,10 +117,10 @@ func failureFaults() []Fault {
 		})),
 		breaks("tools.call.execution-error-is-result/own-code", "a tool that fails gets an error of its own code", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: 1001, Message: "The tool failed"}
-		})),
+		})).in(sinceReadOnly()...),
 		breaks("tools.call.execution-error-is-result/internal-error", "a tool that fails gets an internal error", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "The tool failed"}
-		})),
+		})).in(sinceReadOnly()...),
 		breaks("tools.call.execution-error-explains/empty", "a tool that fails returns no content", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return with(r, "content", []any{}), nil
 		})),
