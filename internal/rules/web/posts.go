@@ -106,7 +106,7 @@ func refusalBody(x *exchange, out *rules.Out) {
 // that they are.
 func postAnswers(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() {
+		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.bodied() && v.pointless(x) {
 			continue
 		}
 		media := x.ResponseHead().MediaType()
@@ -127,6 +127,13 @@ func postAnswers(v *view, out *rules.Out) {
 		}
 		out.Found(d)
 	}
+}
+
+// pointless tells whether no response is due any more: the requests were
+// cancelled, or the session has ended.
+func (v *view) pointless(x *exchange) bool {
+	cancelled := !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Cancelled })
+	return cancelled || x.End != nil && v.excused(x)
 }
 
 // jsonBody judges a whole body.
@@ -237,6 +244,8 @@ func unparsable(v *view, out *rules.Out) {
 		case x.Succeeded():
 			d.Summary = "A body that is no JSON is accepted."
 			out.Found(d)
+		case m != nil && v.s.Era() == spec.Stateless && code(m) == spec.CodeHeaderMismatch: // no body fits its headers
+			out.Subject(parseErrorHTTP)
 		case m != nil && x.Status() == 400 && code(m) != spec.CodeParse:
 			d.Summary = "A body that is no JSON is refused with another error than -32700."
 			out.Found(d)

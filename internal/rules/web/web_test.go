@@ -1,6 +1,10 @@
 package web_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
 
 const (
 	asks    = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
@@ -174,6 +178,23 @@ func TestWhatCannotBeDecided(t *testing.T) {
 			3! complete
 			4<~ data: {"jsonrpc":"2.0","id":2,"result":{"tools":[]}}
 			4! complete`},
+		{name: "a cancelled request that ends without a body", script: `
+			= hello
+			= post 1 ` + asks + `
+			= post 2 {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
+			= status 2 202 Accepted
+			= status 1 204 No Content
+			= post 3 {"jsonrpc":"2.0","id":3,"method":"tools/list"}
+			= delete 4
+			= status 4 200 OK
+			= status 3 200 OK`},
+		{name: "a body that fits no header", revision: spec.V20260728, script: `
+			= post 1 {"jsonrpc":
+			- Mcp-Session-Id
+			1< HTTP/1.1 400 Bad Request
+			   Content-Type: application/json
+			1<< {"jsonrpc":"2.0","error":{"code":-32020,"message":"Header mismatch"}}
+			1! complete`},
 		{name: "a GET that comes again at once", script: `
 			= hello
 			= get 1
