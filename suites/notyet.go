@@ -27,5 +27,18 @@ func NotYet() map[string]string {
 		"elicitation.identity.bound":                        "needs two users who can be told apart",
 		"roots.boundaries.respected":                        "needs a tool that is known to read files, and files to read",
 		"roots.paths.validated":                             "needs a tool that is known to read files, and files to read",
+
+		"resources.capability.features-optional":           "a permission: each flag may be there or not",
+		"resources.uri.https-only-if-directly-fetchable":   "needs the address to be fetched from where the harness runs",
+		"resources.mime.directory":                         "a permission",
+		"resources.read.multiple-contents":                 "a permission",
+		"resources.read.error-names-uri":                   "a permission",
+		"resources.subscribe.update-may-name-sub-resource": "a permission",
+		"resources.subscribe.unknown-uri":                  "a permission: refusing is as good as confirming",
+		"resources.list-changed.unsolicited-allowed":       "a permission",
+		"resources.security.access-control":                "needs the HTTP transports, and two clients of different rights",
+		"pagination.page-size.server-decides":              "a permission",
+		"pagination.operations":                            "a permission",
+		"pagination.walk.complete":                         "needs a list of which it is known what it holds",
 	}
 }
