@@ -26,6 +26,7 @@ var (
 	absoluteURI = written(NotURI, "an absolute URI of RFC 3986", isURI)
 	uriTemplate = written(NotTemplate, "a URI template of RFC 6570", isTemplate)
 	isoDate     = written(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
+	iconType    = written(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", shownInIcons)
 	saysMore    = written(Blank, "a text that tells a person something", isNoBlank)
 	iconSize    = written(IconSize, `a size such as "48x48", or "any"`, size.Match)
 )

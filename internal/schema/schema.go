@@ -49,6 +49,7 @@ const (
 	NotBase64       Kind = "not-base64"
 	NotMIME         Kind = "not-mime"     // no type/subtype
 	OtherMIME       Kind = "other-mime"   // an image that says it is text
+	OtherBytes      Kind = "other-bytes"  // data of another format than its MIME type says
 	NotURI          Kind = "not-uri"      // no absolute URI
 	NotTemplate     Kind = "not-template" // no URI template by RFC 6570
 	NotDate         Kind = "not-date"     // no ISO 8601 date or time
@@ -56,6 +57,7 @@ const (
 	Blank           Kind = "blank"          // a text for people that says nothing
 	IconScheme      Kind = "icon-scheme"    // neither http, https nor data
 	IconData        Kind = "icon-data"      // no data: URI with base64 image data
+	IconType        Kind = "icon-type"      // an image that clients need not show
 	IconSize        Kind = "icon-size"      // neither 48x48 nor any
 	NotDialect      Kind = "not-dialect"    // no valid JSON Schema of its dialect
 	NotStructured   Kind = "not-structured" // does not fit the output schema

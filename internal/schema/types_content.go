@@ -21,7 +21,7 @@ var meta = opt("_meta", record).since(spec.V20250618)
 
 var icon = object("Icon",
 	req("src", text.also(absoluteURI, iconSource)),
-	opt("mimeType", mimeType),
+	opt("mimeType", text.also(mediaType, iconType)),
 	opt("sizes", list(text.also(iconSize))),
 	opt("theme", words("light", "dark")),
 )
@@ -83,12 +83,12 @@ var (
 		req("data", encoded),
 		req("mimeType", text.also(mediaType, imageType)),
 		annotations, meta,
-	)
+	).also(asNamed)
 	audioContent = object("AudioContent",
 		req("data", encoded),
 		req("mimeType", text.also(mediaType, audioType)),
 		annotations, meta,
-	)
+	).also(asNamed)
 	resourceLink     = object("ResourceLink", resourceMembers)
 	embeddedResource = object("EmbeddedResource", req("resource", resourceContents), annotations, meta)
 )

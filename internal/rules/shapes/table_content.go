@@ -56,6 +56,11 @@ func contentRows() []row {
 		},
 
 		{
+			in: get + " " + lesser, place: "ImageContent AudioContent", kinds: kinds(schema.OtherBytes), on: "content.data.matches-mime-type",
+			came: "ImageContent.data AudioContent.data", summary: "Data is of another format than its MIME type says.",
+		},
+
+		{
 			in: get, place: "ResourceContents.uri", kinds: kinds(schema.NotURI), on: "content.prompt-embedded.uri-valid",
 			summary: "A resource embedded in a prompt has no valid URI.",
 		},
@@ -109,6 +114,7 @@ func contentRows() []row {
 			place: "Icon.src", kinds: kinds(schema.IconData), on: "content.icons.data-uri-base64",
 			summary: "The data: URI of an icon holds no base64 image data.",
 		},
+		{place: "Icon.mimeType", kinds: kinds(schema.IconType), on: "content.icons.type-supported", summary: "An icon is of a type that clients need not show."},
 		{place: "Icon.sizes", kinds: kinds(schema.IconSize), on: "content.icons.sizes-format", summary: "A size of an icon is neither like 48x48 nor any."},
 		{place: "Icon.theme", on: "content.icons.theme", summary: "The theme of an icon is neither light nor dark."},
 	}

@@ -1,0 +1,78 @@
+package shapes
+
+import (
+	"regexp"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const supports202012 = "base.json-schema-2020-12"
+
+func supportedDialect() rules.Rule {
+	return rules.Rule{
+		ID:           "rule.json-schema-2020-12",
+		Title:        "arguments are judged by JSON Schema 2020-12 where the schema names no dialect",
+		Requirements: []string{supports202012},
+		Start: func() rules.Fold {
+			l := &listing{member: "inputSchema"}
+			return rules.Fold{Hear: rules.Hears{
+				rules.ResultOf(spec.MethodToolsList):        l.learn,
+				rules.Notification(spec.MethodToolsChanged): l.forget,
+				rules.ResultOf(spec.MethodToolsCall):        l.called,
+				rules.ErrorTo(spec.MethodToolsCall):         l.called,
+			}}
+		},
+	}
+}
+
+// differs finds keywords that 2020-12 has and draft-07 has not, or takes for
+// something else.
+var differs = regexp.MustCompile(`prefixItems|unevaluated|dependen|Contains|\$ref|\$dynamicRef|additionalItems`)
+
+// called judges calls with arguments that older dialects take differently; no
+// others show by which the server goes. One call is no proof: what is taken
+// may have been converted, and what is refused may have another fault.
+func (l *listing) called(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	params := h.Asked.Message.Params()
+	if !since(s, spec.V20251125) || !h.Asked.WellFormed || len(l.schemas) == 0 {
+		return
+	}
+	input, arguments := l.schemas[text(params, "/name")], wire.At(params, "/arguments")
+	if input == nil || !differs.Match(input) || arguments.Kind() != '{' || has(params, "task") {
+		return
+	}
+	v := schema.For(s.Revision())
+	failed := h.Message.IsError() || isTrue(h.Message.Result(), "/isError")
+	d := verdict.Deviation{Requirement: supports202012, At: rules.At(h.Asked.Event, h.Event)}
+	switch broken := v.Structured(input, arguments); {
+	case len(broken) > 0 && !v.BreaksModern(input, arguments):
+	case len(broken) > 0 && !failed:
+		d.Summary, d.Weight = "Arguments that JSON Schema 2020-12 does not permit are taken, as an older dialect would.", verdict.AtMostWarning
+		d.Permitted, d.Seen = "a refusal", seenArguments(arguments, broken[0].Seen)
+		out.Found(d)
+	case len(broken) > 0:
+		out.Subject(supports202012)
+	default:
+		older, ok := v.InDraft07(input, arguments)
+		if !ok || len(older) == 0 {
+			return
+		}
+		if !failed {
+			out.Subject(supports202012)
+			return
+		}
+		d.Summary, d.Weight = "Arguments that JSON Schema 2020-12 permits get an error, and draft-07 would not permit them.", verdict.OnlyNote
+		d.Permitted, d.Seen = "what the tool gives for arguments that fit its schema", seenArguments(arguments, rules.Excerpt(h.Message.Raw))
+		out.Found(d)
+	}
+}
+
+func seenArguments(arguments jsontext.Value, what string) string {
+	return "arguments " + rules.Excerpt(arguments) + ": " + what
+}
