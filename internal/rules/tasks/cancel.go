@@ -182,7 +182,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 			if v.event.Seq < n.event.Seq || v.query != nil && v.query.asked.Event.Seq < n.event.Seq {
 				continue
 			}
-			if q := l.firstCancel(t); q != nil && q.asked.Event.Seq < v.event.Seq {
+			if all := l.cancels(t); len(all) > 0 && all[0].Event.Seq < v.event.Seq {
 				return
 			}
 			if v.status != cancelled {
@@ -202,10 +202,13 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 	}
 }
 
-// firstCancel returns the first answered tasks/cancel for the task.
-func (l *ledger) firstCancel(t *task) *query {
-	if all := l.queries(spec.MethodTasksCancel, t); len(all) > 0 {
-		return all[0]
+// cancels returns the requests to cancel the task, answered or not.
+func (l *ledger) cancels(t *task) []*rules.Asked {
+	var out []*rules.Asked
+	for _, a := range l.s.All() {
+		if id, ok := wire.Text(wire.At(a.Message.Params(), "/taskId")); ok && id == t.id && a.Message.Method == spec.MethodTasksCancel {
+			out = append(out, a)
+		}
 	}
-	return nil
+	return out
 }

@@ -58,6 +58,8 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 			d.Requirement, d.Summary, d.Permitted = createResult, "A call as a task is answered with something else than a task.", "a result with the task"
 			if wire.At(c.reply.Result(), "/task").Kind() == '{' {
 				d.Summary, d.Permitted, d.Weight = "A task comes together with the result of the call.", "the task alone", verdict.AtMostWarning
+			} else if flag(c.reply) && !l.runsAsTask(c) {
+				d.Weight = verdict.AtMostWarning // it may not have been accepted
 			}
 			out.Found(d)
 		}

@@ -49,6 +49,7 @@ func (l *ledger) judgePosed(p *rules.Posed, out *rules.Out) {
 		return
 	}
 	out.Subject(inputRelated)
+	var atWork *sight
 	for _, v := range t.sights {
 		switch {
 		case !asked(v, p):
@@ -56,15 +57,17 @@ func (l *ledger) judgePosed(p *rules.Posed, out *rules.Out) {
 			out.Subject(inputStatus)
 			return
 		case v.status == working:
-			out.Found(verdict.Deviation{
-				Requirement: inputStatus,
-				Summary:     "A task that waits for the client's answer is said to be at work.",
-				Permitted:   inputRequired,
-				Seen:        working,
-				At:          rules.At(p.Event, v.event),
-			})
-			return
+			atWork = v
 		}
+	}
+	if atWork != nil {
+		out.Found(verdict.Deviation{
+			Requirement: inputStatus,
+			Summary:     "A task that waits for the client's answer is said to be at work.",
+			Permitted:   inputRequired,
+			Seen:        working,
+			At:          rules.At(p.Event, atWork.event),
+		})
 	}
 }
 

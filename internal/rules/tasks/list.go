@@ -24,15 +24,17 @@ func listRules() []rules.Rule {
 			if !l.s.ServerDeclared("tasks.list") {
 				return
 			}
+			var lists []*query
 			given := map[string]bool{}
 			for _, q := range l.answered {
-				if q.method != spec.MethodTasksList {
-					continue
-				}
-				l.judgeCursor(q, given, out)
-				if next, ok := wire.Text(wire.At(q.reply.Result(), "/nextCursor")); ok {
+				if q.method == spec.MethodTasksList {
+					lists = append(lists, q)
+					next, _ := wire.Text(wire.At(q.reply.Result(), "/nextCursor"))
 					given[next] = true
 				}
+			}
+			for _, q := range lists {
+				judgeCursor(q, given, out)
 			}
 			for _, w := range l.walks() {
 				l.judgeWalk(w, out)
@@ -41,9 +43,9 @@ func listRules() []rules.Rule {
 	}}
 }
 
-// judgeCursor judges the answer to a cursor that the server has not given
-// out. An empty one is left alone: some clients mean the beginning by it.
-func (l *ledger) judgeCursor(q *query, given map[string]bool, out *rules.Out) {
+// judgeCursor judges the answer to a cursor that the server gives out nowhere
+// in the conversation. An empty one is left alone: some clients mean the beginning by it.
+func judgeCursor(q *query, given map[string]bool, out *rules.Out) {
 	raw := wire.At(q.asked.Message.Params(), "/cursor")
 	cursor, isText := wire.Text(raw)
 	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || given[cursor]) {

@@ -257,13 +257,19 @@ func (l *ledger) judgeRetained(q *query, out *rules.Out) {
 	}
 }
 
+// wasCancelled tells whether the task was cancelled, or may have been.
 func (l *ledger) wasCancelled(t *task) bool {
 	for _, v := range t.sights {
 		if v.status == cancelled {
 			return true
 		}
 	}
-	return l.cancelledBy(t) != nil
+	for _, a := range l.cancels(t) {
+		if len(a.Replies) == 0 || a.Succeeded() {
+			return true
+		}
+	}
+	return false
 }
 
 func judgeFailedMessage(q *query, out *rules.Out) {

@@ -147,7 +147,7 @@ func judgeRequired(c *call, fits bool, out *rules.Out) {
 	code, isCode := c.reply.ErrorCode()
 	d := verdict.Deviation{
 		Requirement: toolRequired,
-		Summary:     "A tool that requires tasks is called without one, and that is not refused with the code it should be.",
+		Summary:     "A tool that requires tasks is called without one, and for whatever reason that is not refused with the code it should be.",
 		Permitted:   "an error with code -32601",
 		Seen:        rules.Excerpt(c.reply.Raw),
 		At:          c.at(),
@@ -163,6 +163,7 @@ func judgeRequired(c *call, fits bool, out *rules.Out) {
 		d.Summary = "A tool that requires tasks is run without one."
 		d.Weight = verdict.Full
 	case fits && (c.succeeded() || spec.Code(code) == spec.CodeInvalidParams):
+		d.Summary = "A tool that requires tasks is called without one, and that is not refused with the code it should be."
 		d.Weight = verdict.Full
 	}
 	out.Found(d)

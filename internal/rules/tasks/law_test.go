@@ -1,0 +1,309 @@
+package tasks_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/rules/tasks"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+type object = map[string]any
+
+// world is a server that keeps the rules, and a client that asks it for this
+// and that. The server takes requests in any order, and its answers overtake
+// each other.
+type world struct {
+	t       *rapid.T
+	lines   []string
+	now     time.Duration
+	ids     int
+	posed   int
+	tasks   []*taskOf
+	pending []*asked
+	ready   []string // answers that were computed and not sent yet
+	cursors []string
+}
+
+type taskOf struct {
+	id, token, status string
+	request           int
+	created, updated  time.Duration
+	failing, gone     bool
+	posed             int // the request that it waits for, 0 for none
+}
+
+type asked struct {
+	id     int
+	method string
+	params object
+}
+
+func (w *world) say(side string, message object) {
+	message["jsonrpc"] = "2.0"
+	b, err := json.Marshal(message)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.lines = append(w.lines, side+" "+string(b))
+}
+
+func (w *world) ask(method string, params object) {
+	w.ids++
+	m := object{"id": w.ids, "method": method}
+	if params != nil {
+		m["params"] = params
+	}
+	w.say(">", m)
+	w.pending = append(w.pending, &asked{w.ids, method, params})
+}
+
+func at(d time.Duration) string {
+	return time.Date(2025, 11, 25, 10, 30, 0, 0, time.UTC).Add(d).Format(time.RFC3339Nano)
+}
+
+func (w *world) show(t *taskOf) object {
+	o := object{"taskId": t.id, "status": t.status, "createdAt": at(t.created), "lastUpdatedAt": at(t.updated), "ttl": 3_600_000}
+	if t.status == "failed" {
+		o["statusMessage"] = "It could not be done."
+	}
+	return o
+}
+
+func related(id string) object {
+	return object{"io.modelcontextprotocol/related-task": object{"taskId": id}}
+}
+
+func (w *world) move(t *taskOf, status string) {
+	t.status, t.updated = status, w.now
+	if rapid.Bool().Draw(w.t, "told") {
+		w.say("<", object{"method": "notifications/tasks/status", "params": w.show(t)})
+	}
+}
+
+func (t *taskOf) over() bool { return slices.Contains([]string{"completed", "failed", "cancelled"}, t.status) }
+
+func (w *world) find(id any) *taskOf {
+	for _, t := range w.tasks {
+		if t.id == id && !t.gone {
+			return t
+		}
+	}
+	return nil
+}
+
+func result(failing bool) object {
+	o := object{"content": []object{{"type": "text", "text": "done"}}}
+	if failing {
+		o["isError"] = true
+	}
+	return o
+}
+
+// take computes the answer to a request, and tells whether there is one yet.
+func (w *world) take(a *asked) bool {
+	answer := object{"id": a.id}
+	refuse := func(code int) { answer["error"] = object{"code": code, "message": "That can't be done"} }
+	t := w.find(a.params["taskId"])
+	switch {
+	case a.method == "tools/call" && a.params["task"] != nil:
+		t := &taskOf{id: fmt.Sprintf("%x%d", 0x9e3779b97f4a7c15*uint64(len(w.tasks)+1), 7), request: a.id, status: "working", created: w.now, updated: w.now}
+		t.failing = a.params["name"] == "fail"
+		if meta, ok := a.params["_meta"].(object); ok {
+			t.token = meta["progressToken"].(string)
+		}
+		answer["result"] = object{"task": w.show(t)}
+		w.say("<", answer) // at once, so that nothing is heard of a task before it
+		w.tasks = append(w.tasks, t)
+		return true
+	case a.method == "tools/call":
+		answer["result"] = result(a.params["name"] == "fail")
+	case a.method == "ping":
+		answer["result"] = object{}
+	case a.method == "tasks/list":
+		w.list(a, answer)
+	case t == nil:
+		refuse(-32602)
+	case a.method == "tasks/get":
+		answer["result"] = w.show(t)
+	case a.method == "tasks/cancel" && t.over():
+		refuse(-32602)
+	case a.method == "tasks/cancel":
+		w.move(t, "cancelled")
+		answer["result"] = w.show(t)
+		t.gone = rapid.Bool().Draw(w.t, "deleted")
+	case !t.over():
+		return false
+	case t.status == "cancelled":
+		refuse(-32603)
+	default:
+		r := result(t.failing)
+		r["_meta"] = related(t.id)
+		answer["result"] = r
+	}
+	answer["jsonrpc"] = "2.0"
+	b, err := json.Marshal(answer)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ready = append(w.ready, "< "+string(b))
+	return true
+}
+
+// list answers with pages of two; a cursor is the number of tasks before it.
+func (w *world) list(a *asked, answer object) {
+	from := 0
+	if cursor, ok := a.params["cursor"].(string); ok {
+		if _, err := fmt.Sscanf(cursor, "after-%d", &from); err != nil {
+			answer["error"] = object{"code": -32602, "message": "There is no such cursor"}
+			return
+		}
+	}
+	page, r := []object{}, object{}
+	for i := from; i < len(w.tasks); i++ {
+		if len(page) == 2 {
+			r["nextCursor"] = fmt.Sprintf("after-%d", i)
+			break
+		}
+		if !w.tasks[i].gone {
+			page = append(page, w.show(w.tasks[i]))
+		}
+	}
+	r["tasks"] = page
+	answer["result"] = r
+}
+
+// work lets a task go on.
+func (w *world) work(t *taskOf) {
+	switch choice := rapid.IntRange(0, 4).Draw(w.t, "work"); {
+	case t.over() || t.posed > 0:
+	case choice == 0 && t.token != "":
+		w.say("<", object{"method": "notifications/progress", "params": object{"progressToken": t.token, "progress": len(w.lines), "_meta": related(t.id)}})
+	case choice == 1:
+		w.move(t, "input_required")
+		w.posed++
+		t.posed = w.posed
+		w.say("<", object{"id": w.posed, "method": "elicitation/create", "params": object{"message": "?", "requestedSchema": object{"type": "object", "properties": object{}}, "_meta": related(t.id)}})
+	case choice == 2 && t.failing:
+		w.move(t, "failed")
+	case choice == 2:
+		w.move(t, "completed")
+	}
+}
+
+// step does one thing on either side.
+func (w *world) step() {
+	w.now += time.Duration(rapid.IntRange(0, 50).Draw(w.t, "ms")) * time.Millisecond
+	w.lines = append(w.lines, "! at "+w.now.String())
+	id := any("none")
+	if len(w.tasks) > 0 && rapid.IntRange(0, 5).Draw(w.t, "known") > 0 {
+		id = rapid.SampledFrom(w.tasks).Draw(w.t, "task").id
+	}
+	name := rapid.SampledFrom([]string{"work", "fail"}).Draw(w.t, "tool")
+	switch rapid.IntRange(0, 12).Draw(w.t, "step") {
+	case 0:
+		w.ask("tools/call", object{"name": name, "task": object{}, "_meta": object{"progressToken": fmt.Sprintf("t%d", w.ids)}})
+	case 1:
+		w.ask("tools/call", object{"name": name, "task": object{"ttl": 60000}})
+	case 2:
+		w.ask("tools/call", object{"name": name})
+	case 3:
+		w.ask("tasks/result", object{"taskId": id})
+	case 4:
+		w.ask("tasks/cancel", object{"taskId": id})
+	case 5:
+		if len(w.cursors) > 0 && rapid.Bool().Draw(w.t, "further") {
+			w.ask("tasks/list", object{"cursor": w.cursors[len(w.cursors)-1]})
+		} else {
+			w.ask("tasks/list", object{})
+		}
+	case 6:
+		if len(w.tasks) > 0 && w.tasks[0].request > 0 {
+			w.say(">", object{"method": "notifications/cancelled", "params": object{"requestId": w.tasks[0].request}})
+		}
+	case 7:
+		for _, t := range w.tasks {
+			if t.posed > 0 {
+				w.say(">", object{"id": t.posed, "result": object{"action": "decline"}})
+				t.posed = 0
+				if !t.over() {
+					w.move(t, "working")
+				}
+			}
+		}
+	case 8, 9:
+		w.ask("tasks/get", object{"taskId": id})
+	case 10:
+		w.ask("ping", nil)
+	}
+	w.serve()
+}
+
+// serve takes some requests, sends some answers, and works on some tasks.
+func (w *world) serve() {
+	for range rapid.IntRange(0, 3).Draw(w.t, "served") {
+		if n := len(w.pending); n > 0 {
+			i := rapid.IntRange(0, n-1).Draw(w.t, "taken")
+			if w.take(w.pending[i]) {
+				w.pending = slices.Delete(w.pending, i, i+1)
+			}
+		}
+		if n := len(w.ready); n > 0 && rapid.Bool().Draw(w.t, "sent") {
+			i := rapid.IntRange(0, n-1).Draw(w.t, "answer")
+			w.lines = append(w.lines, w.ready[i])
+			if cursor := regexp.MustCompile(`after-\d+`).FindString(w.ready[i]); cursor != "" {
+				w.cursors = append(w.cursors, cursor)
+			}
+			w.ready = slices.Delete(w.ready, i, i+1)
+		}
+		if len(w.tasks) > 0 {
+			w.work(rapid.SampledFrom(w.tasks).Draw(w.t, "worked on"))
+		}
+	}
+}
+
+// Whatever a server that keeps the rules says, and in whatever order its
+// answers come, there is nothing to find.
+func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
+	const head = `
+> {"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}
+< {"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"s","version":"1"}}}
+> {"jsonrpc":"2.0","method":"notifications/initialized"}
+> {"jsonrpc":"2.0","id":"tools","method":"tools/list"}
+< {"jsonrpc":"2.0","id":"tools","result":{"tools":[{"name":"work","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},{"name":"fail","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}}
+`
+	seen := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			w.step()
+		}
+		record, err := transcript.ParseScript(head + strings.Join(w.lines, "\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rules.Judge(tasks.Rules(), record.Events, spec.V20251125, spec.Stdio) {
+			seen[r.Requirement] = true
+			for _, d := range r.Deviations {
+				if d.Outcome(spec.Requirements().Lookup(r.Requirement), r.Revision) > verdict.Note {
+					t.Fatalf("%s: %s\nseen %s at %v in\n%s", r.Requirement, d.Summary, d.Seen, d.At, strings.Join(w.lines, "\n"))
+				}
+			}
+		}
+	})
+	for _, id := range []string{"tasks.terminal-is-final", "tasks.cancelled-stays", "tasks.result-blocks", "tasks.list-includes-gettable", "tasks.input-required-status", "progress.task-stops-at-terminal"} {
+		if !seen[id] {
+			t.Errorf("%s never came up", id)
+		}
+	}
+}
