@@ -32,7 +32,10 @@ func TestFaults(t *testing.T) {
 	for _, f := range []fault{
 		{"all is well: serves", "lifecycle.serves", nothing, nil},
 		{"a declared list refused", "lifecycle.serves", refuse(spec.MethodPromptsList, no),
-			[]string{"lifecycle.serves-after-initialized: A list of a declared capability is refused after initialized. (warning)"}},
+			[]string{
+				"lifecycle.serves-after-initialized: A list of a declared capability is refused after initialized. (warning)",
+				"prompts.list.answered: The list of prompts is refused, though prompts are declared. (broken)",
+			}},
 
 		{"a declared list never answered", "lifecycle.serves", refuse(spec.MethodPromptsList, refserver.Unanswered),
 			[]string{"lifecycle.serves-after-initialized: A list of a declared capability is not answered after initialized. (warning)"}},
@@ -41,7 +44,12 @@ func TestFaults(t *testing.T) {
 		{"undeclared and refused otherwise", "lifecycle.undeclared-capabilities", undeclaring(no),
 			[]string{"lifecycle.undeclared-capability-error: A method of a capability that was not declared is refused with another code than that of an unknown method. (note)"}},
 		{"undeclared and served", "lifecycle.undeclared-capabilities", undeclaring(nil),
-			[]string{"lifecycle.undeclared-capability-error: A method of a capability that was not declared is served. (warning)"}},
+			[]string{
+				"lifecycle.undeclared-capability-error: A method of a capability that was not declared is served. (warning)",
+				"prompts.capability.declared: A server that did not declare prompts lists some. (broken)",
+				"resources.capability.declared: The server offers resources and does not declare them. (broken)",
+				"tools.capability.declared: A server that did not declare tools lists some. (broken)",
+			}},
 
 		{"all is well: capabilities", "lifecycle.unknown-capabilities", nothing, nil},
 		{"unknown capabilities refused", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, no }),
