@@ -40,7 +40,7 @@ var layers = []struct {
 	{"internal/transcript", []string{"internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
 	// What the transports over HTTP share.
-	{"internal/transport/exchange", []string{"internal/transcript"}},
+	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport"}},
 	{"internal/transport/*", []string{
 		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/exchange", "internal/wire",
 	}},

@@ -94,16 +94,16 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach) (spec.Transpo
 	initialize := wire.NewRequest(wire.IntID(1), spec.MethodInitialize, map[string]any{
 		"protocolVersion": newest, "capabilities": client.AllCapabilities(newest), "clientInfo": client.ClientInfo(),
 	})
-	post := c.Begin(ctx, exchange.Request{Method: "POST", URL: u, Body: initialize, Fields: []transcript.Field{
+	post := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: initialize, Fields: []transcript.Field{
 		{Name: "Content-Type", Value: "application/json"}, {Name: "Accept", Value: "application/json, text/event-stream"},
-	}})
-	<-post.Responded
+	}}})
+	<-post.Responded()
 	if post.Head() == nil {
 		return "", "", unreachable(post, u)
 	}
 	switch status := post.Head().Status(); status {
 	case 400, 404, 405:
-		if stream := c.Begin(ctx, exchange.Request{Method: "GET", URL: u, Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}); streams(stream) {
+		if stream := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET", Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}}); streams(stream) {
 			return spec.SSE, fmt.Sprintf("HTTP+SSE is judged: the POST of initialize was refused with %d, and a GET opens an event stream", status), nil
 		}
 		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is judged, though the POST of initialize was refused with %d: a GET opens no event stream either", status), nil
@@ -114,7 +114,7 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach) (spec.Transpo
 }
 
 func streams(p *exchange.Pending) bool {
-	<-p.Responded
+	<-p.Responded()
 	defer p.Drop()
 	return p.Head() != nil && p.Head().Status() == 200 && p.Head().MediaType() == transcript.EventStream
 }
@@ -123,12 +123,12 @@ func streams(p *exchange.Pending) bool {
 func leave(ctx context.Context, c *exchange.Client, u *url.URL, post *exchange.Pending) {
 	const session = "Mcp-Session-Id"
 	if id := post.Head().Get(session); id != "" {
-		<-c.Begin(ctx, exchange.Request{Method: "DELETE", URL: u, Fields: []transcript.Field{{Name: session, Value: id}}}).Over
+		<-c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "DELETE", Fields: []transcript.Field{{Name: session, Value: id}}}}).Over()
 	}
 }
 
 func unreachable(p *exchange.Pending, u *url.URL) error {
-	<-p.Over
+	<-p.Over()
 	how, detail := p.Ended()
 	if detail == "" {
 		detail = "there was no answer in time"

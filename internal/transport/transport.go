@@ -47,3 +47,43 @@ type Patience struct {
 	AfterClose time.Duration // for the exit after its input was closed
 	AfterTerm  time.Duration // for the exit after SIGTERM
 }
+
+// Web is a link over HTTP, for who has exchanges of his own to hold beside
+// those that carry messages.
+type Web interface {
+	Link
+	// Headers returns those that a request of the session has by this method.
+	Headers(method string) []transcript.Field
+	// Begin sends a request as it is, no header of the session added, and
+	// returns at once. A relative target is looked up from where messages are
+	// posted to; an empty one is that place.
+	Begin(r Request, target string) (Exchange, error)
+}
+
+// Request is one HTTP request, without its target.
+type Request struct {
+	Method string
+	// Fields are the headers in the order in which they are sent. Host,
+	// Accept-Encoding and Content-Length are added where they are missing.
+	Fields []transcript.Field
+	// Body is sent as it is; nil for none.
+	Body []byte
+	// Chunks sends the body in chunks that end at these places, a write each,
+	// with Transfer-Encoding: chunked.
+	Chunks []int
+}
+
+// Exchange is an HTTP exchange under way.
+type Exchange interface {
+	// Number is that in the transcript, 0 before Written is closed.
+	Number() int
+	// Written is closed when the request was sent, or could not be.
+	Written() <-chan struct{}
+	// Responded is closed when the head of the response is there, or none
+	// will come.
+	Responded() <-chan struct{}
+	// Over is closed when nothing more comes.
+	Over() <-chan struct{}
+	// Drop closes the connection.
+	Drop()
+}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
 // Client holds exchanges with one server and records them.
@@ -35,16 +36,8 @@ type Client struct {
 
 // Request is one HTTP request.
 type Request struct {
-	Method string
-	URL    *url.URL
-	// Fields are the headers in the order in which they are sent. Host and
-	// Content-Length are added where they are missing and needed.
-	Fields []transcript.Field
-	// Body is sent as it is; nil for none.
-	Body []byte
-	// Chunks sends the body in chunks that end at these places, a write each,
-	// with Transfer-Encoding: chunked.
-	Chunks []int
+	transport.Request
+	URL *url.URL
 	// OnHead is called with the head of the response before anything of its
 	// body is recorded; it may be nil.
 	OnHead func(*transcript.Head)
@@ -52,14 +45,6 @@ type Request struct {
 
 // Pending is an exchange under way.
 type Pending struct {
-	// Written is closed when the request was sent, or could not be.
-	Written <-chan struct{}
-	// Responded is closed when the head of the response is there, or none
-	// will come.
-	Responded <-chan struct{}
-	// Over is closed when nothing more comes of the exchange.
-	Over <-chan struct{}
-
 	written, responded, over chan struct{}
 	drop                     context.CancelCauseFunc
 
@@ -72,6 +57,16 @@ type Pending struct {
 	lastID string // of the event stream: the last event id
 }
 
+// Written is closed when the request was sent, or could not be.
+func (p *Pending) Written() <-chan struct{} { return p.written }
+
+// Responded is closed when the head of the response is there, or none will
+// come.
+func (p *Pending) Responded() <-chan struct{} { return p.responded }
+
+// Over is closed when nothing more comes of the exchange.
+func (p *Pending) Over() <-chan struct{} { return p.over }
+
 // errDropped is the cause of an end that we want.
 var errDropped = errors.New("dropped")
 
@@ -79,7 +74,6 @@ var errDropped = errors.New("dropped")
 // exchange: when it ends, the connection is closed.
 func (c *Client) Begin(ctx context.Context, r Request) *Pending {
 	p := &Pending{written: make(chan struct{}), responded: make(chan struct{}), over: make(chan struct{})}
-	p.Written, p.Responded, p.Over = p.written, p.responded, p.over
 	ctx, p.drop = context.WithCancelCause(ctx)
 	c.running.Go(func() {
 		defer p.drop(nil)

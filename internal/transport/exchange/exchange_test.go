@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
@@ -158,8 +159,8 @@ func TestResponses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			x := &exchange.Client{Record: transcript.New(), Limits: exchange.Limits{FrameBytes: 100_000}}
-			p := x.Begin(t.Context(), exchange.Request{Method: "POST", URL: serve(t, c.answer), Body: []byte(`{"a":1}`)})
-			<-p.Over
+			p := x.Begin(t.Context(), exchange.Request{URL: serve(t, c.answer), Request: transport.Request{Method: "POST", Body: []byte(`{"a":1}`)}})
+			<-p.Over()
 			x.Wait()
 			var got []string
 			for _, e := range x.Record.From(0) {
@@ -194,23 +195,23 @@ func TestRequests(t *testing.T) {
 	defer l.Close()
 	for _, c := range []struct {
 		name string
-		r    exchange.Request
+		r    transport.Request
 		want string
 	}{
-		{"a body", exchange.Request{Method: "POST", Body: []byte("{}")}, "POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}"},
-		{"headers in their order", exchange.Request{Method: "GET", Fields: []transcript.Field{
+		{"a body", transport.Request{Method: "POST", Body: []byte("{}")}, "POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}"},
+		{"headers in their order", transport.Request{Method: "GET", Fields: []transcript.Field{
 			{Name: "host", Value: "evil.example"}, {Name: "Accept", Value: "a"}, {Name: "x-mine", Value: "2"},
 		}}, "GET /a?b=c HTTP/1.1\r\nhost: evil.example\r\nAccept: a\r\nx-mine: 2\r\nAccept-Encoding: identity\r\n\r\n"},
 		{
-			"chunks", exchange.Request{Method: "POST", Body: []byte("hello"), Chunks: []int{2, 2, 5}},
+			"chunks", transport.Request{Method: "POST", Body: []byte("hello"), Chunks: []int{2, 2, 5}},
 			"POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
 		},
-		{"an empty body", exchange.Request{Method: "POST"}, "POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 0\r\n\r\n"},
+		{"an empty body", transport.Request{Method: "POST"}, "POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 0\r\n\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Fields: []transcript.Field{{Name: "X-Mine", Value: "1"}}}}
-			c.r.URL = &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/a", RawQuery: "b=c"}
-			p := x.Begin(t.Context(), c.r)
+			u := &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/a", RawQuery: "b=c"}
+			p := x.Begin(t.Context(), exchange.Request{URL: u, Request: c.r})
 			conn, err := l.Accept()
 			if err != nil {
 				t.Fatal(err)
@@ -224,7 +225,7 @@ func TestRequests(t *testing.T) {
 			if diff := cmp.Diff(want, string(got)); diff != "" {
 				t.Errorf("request (-want +got):\n%s", diff)
 			}
-			<-p.Over
+			<-p.Over()
 			head, _, _ := strings.Cut(want, "\r\n\r\n")
 			if diff := cmp.Diff(strings.ReplaceAll(head, "\r", ""), string(x.Record.From(0)[0].Raw)); diff != "" {
 				t.Errorf("record (-want +got):\n%s", diff)
@@ -251,8 +252,8 @@ func TestNobodyThere(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := &exchange.Client{Record: transcript.New()}
-			p := x.Begin(t.Context(), exchange.Request{Method: "GET", URL: u})
-			<-p.Over
+			p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
+			<-p.Over()
 			if how, detail := p.Ended(); how != transcript.Unreachable || !strings.HasPrefix(detail, c.want) {
 				t.Errorf("over %s: %s", how, detail)
 			}
@@ -272,17 +273,17 @@ func TestDrop(t *testing.T) {
 	defer l.Close()
 	u := &url.URL{Scheme: "http", Host: l.Addr().String()}
 	x := &exchange.Client{Record: transcript.New()}
-	p := x.Begin(t.Context(), exchange.Request{Method: "GET", URL: u})
-	<-p.Written
+	p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
+	<-p.Written()
 	p.Drop()
-	<-p.Over
+	<-p.Over()
 	if how, detail := p.Ended(); how != transcript.Dropped || detail != "" {
 		t.Errorf("over %s: %s", how, detail)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, io.ErrNoProgress)
 	defer cancel()
-	p = x.Begin(ctx, exchange.Request{Method: "GET", URL: u})
-	<-p.Over
+	p = x.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
+	<-p.Over()
 	if how, detail := p.Ended(); how != transcript.Dropped || detail != io.ErrNoProgress.Error() {
 		t.Errorf("over %s: %s", how, detail)
 	}

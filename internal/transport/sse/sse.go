@@ -42,10 +42,7 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: d.URL.Redacted()})
-	l.stream = l.client.Begin(l.ctx, exchange.Request{
-		Method: "GET", URL: d.URL,
-		Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}, {Name: "Cache-Control", Value: "no-cache"}},
-	})
+	l.stream = l.client.Begin(l.ctx, exchange.Request{URL: d.URL, Request: transport.Request{Method: "GET", Fields: l.Headers("GET")}})
 	l.work.Go(l.watch)
 	l.work.Go(l.awaitEnd)
 	return l, nil
@@ -115,7 +112,7 @@ func (l *Link) resolve(data string) (*url.URL, error) {
 
 // awaitEnd ends the link with its stream.
 func (l *Link) awaitEnd() {
-	<-l.stream.Over
+	<-l.stream.Over()
 	l.endOnce.Do(func() {
 		_, detail := l.stream.Ended()
 		if head := l.stream.Head(); detail == "" && head != nil && head.Status()/100 != 2 {
@@ -133,12 +130,12 @@ var errClosed = errors.New("the link is closed")
 func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 	posts := make([]*exchange.Pending, 0, len(frames))
 	for _, frame := range frames {
-		p, err := l.post(ctx, exchange.Request{Body: frame})
+		p, err := l.post(ctx, transport.Request{Body: frame})
 		if err != nil {
 			return err
 		}
 		posts = append(posts, p)
-		if err := await(ctx, p, p.Written); err != nil {
+		if err := await(ctx, p, p.Written()); err != nil {
 			return err
 		}
 	}
@@ -152,7 +149,7 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 
 // SendBytes posts the bytes as one body, in chunks where there are several.
 func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
-	var r exchange.Request
+	var r transport.Request
 	for _, c := range chunks {
 		r.Body = append(r.Body, c...)
 		r.Chunks = append(r.Chunks, len(r.Body))
@@ -167,8 +164,34 @@ func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	return taken(ctx, p)
 }
 
-// Do begins an exchange of the caller's own making.
-func (l *Link) Do(r exchange.Request) *exchange.Pending { return l.client.Begin(l.ctx, r) }
+// Headers implements transport.Web.
+func (*Link) Headers(method string) []transcript.Field {
+	switch method {
+	case "GET":
+		return []transcript.Field{{Name: "Accept", Value: transcript.EventStream}, {Name: "Cache-Control", Value: "no-cache"}}
+	case "POST":
+		return []transcript.Field{{Name: "Content-Type", Value: "application/json"}}
+	default:
+		return nil
+	}
+}
+
+// Begin implements transport.Web.
+func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, error) {
+	base := l.url
+	select {
+	case <-l.named:
+		if l.endpoint != nil {
+			base = l.endpoint
+		}
+	default:
+	}
+	u, err := base.Parse(target)
+	if err != nil {
+		return nil, err
+	}
+	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: u}), nil
+}
 
 // Endpoint returns where messages are posted to, once the server has said so.
 func (l *Link) Endpoint(ctx context.Context) (*url.URL, error) {
@@ -180,7 +203,7 @@ func (l *Link) Endpoint(ctx context.Context) (*url.URL, error) {
 	}
 }
 
-func (l *Link) post(ctx context.Context, r exchange.Request) (*exchange.Pending, error) {
+func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending, error) {
 	endpoint, err := l.Endpoint(ctx)
 	if err != nil {
 		return nil, err
@@ -190,13 +213,12 @@ func (l *Link) post(ctx context.Context, r exchange.Request) (*exchange.Pending,
 		return nil, errClosed
 	default:
 	}
-	r.Method, r.URL = "POST", endpoint
-	r.Fields = append(r.Fields, transcript.Field{Name: "Content-Type", Value: "application/json"})
-	return l.client.Begin(l.ctx, r), nil
+	r.Method, r.Fields = "POST", l.Headers("POST")
+	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: endpoint}), nil
 }
 
 // taken waits for the response to a POST, and says why nothing was sent.
-func taken(ctx context.Context, p *exchange.Pending) error { return await(ctx, p, p.Responded) }
+func taken(ctx context.Context, p *exchange.Pending) error { return await(ctx, p, p.Responded()) }
 
 func await(ctx context.Context, p *exchange.Pending, done <-chan struct{}) error {
 	select {

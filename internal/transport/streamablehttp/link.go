@@ -47,13 +47,13 @@ func (l *Link) Session() string { l.mu.Lock(); defer l.mu.Unlock(); return l.ses
 // URL returns the MCP endpoint, redirections followed.
 func (l *Link) URL() *url.URL { l.mu.Lock(); defer l.mu.Unlock(); return l.url }
 
-// Do begins an exchange of the caller's own making; the headers of the session
-// are not added.
-func (l *Link) Do(r exchange.Request) *exchange.Pending {
-	if r.URL == nil {
-		r.URL = l.URL()
+// Begin implements transport.Web.
+func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, error) {
+	u, err := l.URL().Parse(target)
+	if err != nil {
+		return nil, err
 	}
-	return l.client.Begin(l.ctx, r)
+	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: u}), nil
 }
 
 // Send posts each frame by itself, each when the one before is written. It
@@ -67,7 +67,7 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 			return err
 		}
 		posts = append(posts, p)
-		if err := p.await(ctx, p.first.Written); err != nil {
+		if err := p.await(ctx, p.first.Written()); err != nil {
 			return err
 		}
 	}
@@ -90,17 +90,20 @@ func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 		r.Chunks = nil
 	}
 	p := l.client.Begin(l.ctx, r)
-	return (&post{first: p}).await(ctx, p.Responded)
+	return (&post{first: p}).await(ctx, p.Responded())
 }
 
 // request returns a request with the headers of the session.
 func (l *Link) request(method string, body []byte) exchange.Request {
+	return exchange.Request{URL: l.URL(), Request: transport.Request{Method: method, Fields: l.Headers(method), Body: body}}
+}
+
+// Headers implements transport.Web.
+func (l *Link) Headers(method string) []transcript.Field {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := exchange.Request{Method: method, URL: l.url, Body: body}
-	add := func(name, value string) {
-		r.Fields = append(r.Fields, transcript.Field{Name: name, Value: value})
-	}
+	var fields []transcript.Field
+	add := func(name, value string) { fields = append(fields, transcript.Field{Name: name, Value: value}) }
 	switch method {
 	case "POST":
 		add("Content-Type", "application/json")
@@ -114,7 +117,7 @@ func (l *Link) request(method string, body []byte) exchange.Request {
 	if v := l.negotiated(); spec.Revision(v).AtLeast(spec.V20250618) {
 		add(versionHeader, v)
 	}
-	return r
+	return fields
 }
 
 // negotiated returns the version in the answer to initialize, "" before it.
@@ -183,7 +186,7 @@ func (l *Link) Shutdown(patience transport.Patience) {
 		l.mu.Unlock()
 		if session != "" && l.alive() {
 			p := l.client.Begin(l.ctx, l.request("DELETE", nil))
-			within(p.Over, patience.AfterClose)
+			within(p.Over(), patience.AfterClose)
 		}
 		l.endOnce.Do(func() { close(l.ended) })
 		l.cancel()

@@ -35,7 +35,7 @@ type post struct {
 // sent is closed when what follows may be sent.
 func (p *post) sent() <-chan struct{} {
 	if len(p.asks) > 0 {
-		return p.first.Written
+		return p.first.Written()
 	}
 	return p.taken
 }
@@ -99,25 +99,25 @@ func (l *Link) post(frame []byte) (*post, error) {
 // so.
 func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exchange.Pending {
 	for range maxRedirects {
-		<-p.Responded
+		<-p.Responded()
 		to := redirected(l.URL(), p.Head())
 		if to == nil {
 			break
 		}
-		<-p.Over
+		<-p.Over()
 		l.mu.Lock()
 		l.url = to
 		l.mu.Unlock()
 		p = again()
 	}
-	<-p.Responded
+	<-p.Responded()
 	return p
 }
 
 // finish waits for the end of the exchange, and goes on with its stream where
 // that ended before the answers came.
 func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) {
-	<-p.Over
+	<-p.Over()
 	if how, detail := p.Ended(); how == transcript.Unreachable {
 		l.lost(detail)
 		return
@@ -127,7 +127,7 @@ func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) {
 			return
 		}
 		p = l.resume(p)
-		<-p.Over
+		<-p.Over()
 	}
 }
 
@@ -184,13 +184,13 @@ func (l *Link) listen(p *exchange.Pending) {
 	}
 	stream := l.client.Begin(l.ctx, l.request("GET", nil))
 	l.spawn(func() { l.keepListening(stream) })
-	within(stream.Responded, listenTime)
+	within(stream.Responded(), listenTime)
 }
 
 // keepListening takes the stream up again when it ends.
 func (l *Link) keepListening(p *exchange.Pending) {
 	for range maxResumes {
-		<-p.Over
+		<-p.Over()
 		if head := p.Head(); head == nil || head.Status()/100 != 2 || head.MediaType() != transcript.EventStream || !l.resumable(p) {
 			return
 		}

@@ -1,0 +1,54 @@
+package client
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// Web returns the link over which HTTP exchanges of the caller's own can be
+// held, nil where the transport is not HTTP.
+func (c *Conversation) Web() transport.Web {
+	web, _ := c.link.(transport.Web)
+	return web
+}
+
+// Exchange holds an HTTP exchange and returns it when it is over, or, where an
+// event stream was opened, when its head is there; a stream goes on until it
+// is dropped or the conversation ends. The error is the cause of the context's
+// end, or says that the target is no URL.
+func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target string) (*transcript.Exchange, transport.Exchange, error) {
+	from := c.Record.Len()
+	p, err := c.Web().Begin(r, target)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := awaitClosed(ctx, p.Responded()); err != nil {
+		p.Drop()
+		return nil, p, err
+	}
+	x := c.exchanged(from, p.Number())
+	if x.Succeeded() && x.Streams() {
+		return x, p, nil
+	}
+	if err := awaitClosed(ctx, p.Over()); err != nil {
+		p.Drop()
+		return nil, p, err
+	}
+	return c.exchanged(from, p.Number()), p, nil
+}
+
+// exchanged returns the exchange with this number as far as it has come.
+func (c *Conversation) exchanged(from, number int) *transcript.Exchange {
+	return transcript.ExchangesOf(c.Record.From(from)).Of(&transcript.Event{Exchange: number})
+}
+
+func awaitClosed(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
