@@ -10,6 +10,17 @@ func NotYet() map[string]string {
 		"ping.periodic":              "the specification names no period, so the absence of pings shows nothing",
 		"ping.timeout-is-failure":    "the specification names no period after which a ping has failed",
 
+		"cancellation.completed-ignored": "has nothing of its own to judge: an end behind the cancellation is a matter of cancellation.race-handled, an answer to it of base.response-once and base.notification-no-response",
+		"logging.set-level.default-free": "a permission: no message is judged by a level that was not set",
+		"logging.stderr-alternative":     "a permission: what stands on stderr is never judged",
+		"logging.no-secrets":             "needs secrets planted in the server's environment, and a server known to log what it finds there",
+
+		"content.annotations.optional":     "a permission",
+		"content.annotations.on-the-block": "a permission: neither place is wrong",
+		"content.icons.owners":             "a permission",
+		"content.icons.same-origin":        "over stdio a server has no origin, and over HTTP an address elsewhere is no fault",
+		"content.title.optional":           "a permission",
+
 		"tools.security.access-control":                     "needs the HTTP transports, and two clients of different rights",
 		"completion.security.access-control":                "needs the HTTP transports, and two clients of different rights",
 		"prompts.security.validate-inputs-and-outputs":      "needs a prompt known to read what its arguments name",

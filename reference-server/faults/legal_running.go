@@ -18,7 +18,7 @@ func legalRunning() []Fault {
 	return []Fault{
 		// Logging.
 		legal("logs-on-stderr", "log messages go to stderr, and logging is not declared", together(
-			undeclaring("logging"), mute(isLog), refuse(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found"),
+			undeclared("logging"), mute(isLog), refuse(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found"),
 			refserver.Seams{Start: func(p *refserver.Process) { _, _ = p.Err.Write([]byte("<7>debug: to be read by people\n")) }})),
 		legal("logs-of-any-level-at-first", "before a level is set the mildest messages come", tells(spec.MethodMessage, `{"level":"debug","data":null}`)),
 		legalAfresh("logs-in-flight", "mild messages that were on their way come right behind the answer to the first logging/setLevel", func() refserver.Seams {

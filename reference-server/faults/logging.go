@@ -23,12 +23,12 @@ func loggingFaults() []Fault {
 	}
 	return []Fault{
 		breaks(declared+"when-ready", "a log message comes though logging is not declared", together(
-			undeclaring("logging"), tells(spec.MethodMessage, `{"level":"info","data":"ready"}`))),
-		breaks(declared+"tool", "a tool logs though logging is not declared", undeclaring("logging")).in(callable()...),
+			undeclared("logging"), tells(spec.MethodMessage, `{"level":"info","data":"ready"}`))),
+		breaks(declared+"tool", "a tool logs though logging is not declared", undeclared("logging")).in(callable()...),
 		breaks(declared+"at-once", "a log message comes ahead of the answer to initialize, which declares no logging", together(
-			undeclaring("logging"), before(Results(spec.MethodInitialize), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`))),
+			undeclared("logging"), before(Results(spec.MethodInitialize), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`))),
 		breaks(declared+"false-friend", "logging is declared as experimental", together(
-			undeclaring("logging"), tells(spec.MethodMessage, `{"level":"info","data":"ready"}`), declaring("experimental", map[string]any{"logging": map[string]any{}}))),
+			undeclared("logging"), tells(spec.MethodMessage, `{"level":"info","data":"ready"}`), declaring("experimental", map[string]any{"logging": map[string]any{}}))),
 
 		breaks(accepted+"unknown-method", "logging/setLevel is an unknown method though logging is declared", refuseLevel("", spec.CodeMethodNotFound)),
 		breaks(accepted+"no-alert", "the level alert is refused", refuseLevel("alert", spec.CodeInvalidParams)),
@@ -73,7 +73,7 @@ func loggingFaults() []Fault {
 		breaksAfresh(above+"not-itself", "messages of the level that was set are kept back", silencing(func(set, level string) bool { return set == level })).in(callable()...),
 		breaksAfresh(above+"no-emergency", "messages of level emergency are kept back", silencing(func(_, level string) bool { return level == "emergency" })).in(callable()...),
 
-		breaks(unsupported+"served", "levels can be set though logging is not declared", together(undeclaring("logging"), mute(isLog))),
+		breaks(unsupported+"served", "levels can be set though logging is not declared", together(undeclared("logging"), mute(isLog))),
 	}
 }
 
@@ -82,11 +82,6 @@ func isLog(o *refserver.Out) bool {
 }
 
 func levelErrors(o *refserver.Out) bool { return o.Method == spec.MethodSetLevel && Errors()(o) }
-
-// undeclaring leaves a capability out, which is served all the same.
-func undeclaring(capability string) refserver.Seams {
-	return EditResult(spec.MethodInitialize, func(r map[string]any) { delete(r["capabilities"].(map[string]any), capability) })
-}
 
 // declaring adds a capability.
 func declaring(capability string, value any) refserver.Seams {

@@ -196,7 +196,8 @@ func progressRate() rules.Fold {
 		if !token.Present() {
 			return
 		}
-		all := append(recent[token.Key()], h.Event)
+		recent[token.Key()] = append(recent[token.Key()], h.Event)
+		all := recent[token.Key()]
 		if len(all) > flood {
 			all = all[1:]
 		}
