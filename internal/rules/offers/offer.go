@@ -180,9 +180,20 @@ func (o *offer) remember(into map[string]jsontext.Value, p piece) {
 }
 
 // regular tells whether an answer shows how the server means it: the first one
-// to a request that was in order, in a conversation whose beginning was seen.
+// to a request that was in order, its metadata included, in a conversation
+// whose beginning was seen.
 func regular(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && h.Asked.Regular() && !h.Asked.Cancelled && h.Asked.Replies[0] == h.Message && !h.Event.Cut()
+	return s.Began() && h.Asked.Regular() && !h.Asked.Cancelled && h.Asked.Replies[0] == h.Message && !h.Event.Cut() && metadataInOrder(h.Asked.Message)
+}
+
+func metadataInOrder(m *wire.Message) bool {
+	meta := wire.At(m.Params(), "/_meta")
+	if meta == nil {
+		return true
+	}
+	token := wire.At(meta, "/progressToken")
+	_, whole := wire.Integer(token)
+	return meta.Kind() == '{' && (token == nil || token.Kind() == '"' || whole)
 }
 
 // declares tells whether the server declared the capability; spoiled where

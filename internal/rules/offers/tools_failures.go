@@ -22,19 +22,31 @@ const (
 // toolFailures judges failures of listed tools whose arguments are in order.
 func toolFailures() rules.Fold {
 	b := newBook()
+	// inOrder tells whether nothing is wrong with a call.
+	inOrder := func(s *rules.Session, h *rules.Heard) (name string, ok bool) {
+		_, params := wire.Members(h.Asked.Message.Params())
+		name, _ = wire.Text(params["name"])
+		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
+		return name, input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
+	}
+	asTask := func(h *rules.Heard) bool { return wire.At(h.Asked.Message.Params(), "/task") != nil }
 	return rules.Fold{Hear: b.hears(rules.Hears{
 		rules.ErrorTo(spec.MethodToolsCall): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			_, params := wire.Members(h.Asked.Message.Params())
-			name, _ := wire.Text(params["name"])
-			input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
-			if regular(s, h) && params["task"] == nil && input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments) {
+			if !regular(s, h) || asTask(h) {
+				return
+			}
+			if name, ok := inOrder(s, h); ok {
 				failedByError(name, h, out)
 			}
 		},
 		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			if regular(s, h) && failed(h.Message) && wire.At(h.Asked.Message.Params(), "/task") == nil {
-				failedByResult(h, out)
+			if !regular(s, h) || asTask(h) || !failed(h.Message) {
+				return
 			}
+			if name, ok := inOrder(s, h); ok && !saysUnknown("tool", name, h.Message) {
+				out.Subject(toolFailureIsResult)
+			}
+			failedByResult(h, out)
 		},
 	})}
 }
@@ -58,7 +70,6 @@ func failedByError(name string, h *rules.Heard, out *rules.Out) {
 }
 
 func failedByResult(h *rules.Heard, out *rules.Out) {
-	out.Subject(toolFailureIsResult)
 	content, structured := wire.At(h.Message.Result(), "/content"), wire.At(h.Message.Result(), "/structuredContent")
 	if content.Kind() != '[' {
 		return // another finding

@@ -23,7 +23,8 @@ func toolsFound() rules.Fold {
 	b := newBook()
 	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		name, ok := wire.Text(wire.At(h.Asked.Message.Params(), "/name"))
-		if !ok || !regular(s, h) {
+		arguments := wire.At(h.Asked.Message.Params(), "/arguments")
+		if !ok || !regular(s, h) || arguments != nil && arguments.Kind() != '{' {
 			return
 		}
 		declared, spoiled := declares(s, "tools")

@@ -112,6 +112,8 @@ func (w *without) judge(out *rules.Out) {
 		d.Permitted = "the same as for an empty object of arguments"
 		if empty != nil {
 			d.At = rules.At(bare.Asked.Event, bare.Event, empty.Asked.Event, empty.Event)
+		} else {
+			d.Weight = verdict.OnlyNote // there may be other reasons
 		}
 		out.Found(d)
 	}
