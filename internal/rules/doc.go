@@ -20,6 +20,10 @@
 // pending, what was declared, which revision was negotiated) is kept by the
 // Session; what only one rule needs it keeps itself, in the closure of Start.
 //
+// Over HTTP, Session.Exchanges has each request with its response. A message
+// that HTTP brought before is none, nor is an error whose status refuses what
+// was posted: both are matters of package web.
+//
 // This package has the rules of messages, handshake, stdio and ping, which
 // need to know the session from within. Those of the features are below it,
 // a package an area; package judges is the table of contents.

@@ -235,7 +235,7 @@ func (v *view) firstElsewhere(p piece) (piece, bool) {
 	if !ok || first.Seq == p.Seq || first.Exchange == p.Exchange || x.resumes() {
 		return piece{}, false
 	}
-	if x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
+	if x.Response == nil || x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
 		return piece{}, false // another message of the same words
 	}
 	if m := responseIn(p); m != nil && len(x.requests) > 0 && answersHere(x, m) {

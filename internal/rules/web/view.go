@@ -64,13 +64,13 @@ func newView(s *rules.Session) *view {
 		origins: map[*exchange]*exchange{}, tokens: map[string][]*rules.Asked{},
 	}
 	for _, known := range s.Exchanges().All() {
-		if known.Request == nil || known.Request.Head == nil {
+		if known.Request == nil || known.Request.Head == nil || known.Sent != nil && known.Sent.Frame == nil {
 			continue // nothing can be said of an answer without its question
 		}
 		x := &exchange{Exchange: known, requests: s.Posted(known)}
 		for _, e := range known.Body {
 			v.end = max(v.end, e.At)
-			if says := e.StreamEvent(); says != nil {
+			if says := e.StreamEvent(); says != nil && (e.Frame != nil || e.Kind == transcript.Streamed) {
 				x.pieces = append(x.pieces, piece{e, says})
 			}
 		}
