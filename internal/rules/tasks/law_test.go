@@ -91,7 +91,9 @@ func (w *world) move(t *taskOf, status string) {
 	}
 }
 
-func (t *taskOf) over() bool { return slices.Contains([]string{"completed", "failed", "cancelled"}, t.status) }
+func (t *taskOf) over() bool {
+	return slices.Contains([]string{"completed", "failed", "cancelled"}, t.status)
+}
 
 func (w *world) find(id any) *taskOf {
 	for _, t := range w.tasks {
@@ -203,7 +205,7 @@ func (w *world) work(t *taskOf) {
 
 // step does one thing on either side.
 func (w *world) step() {
-	w.now += time.Duration(rapid.IntRange(0, 50).Draw(w.t, "ms")) * time.Millisecond
+	w.now += time.Duration(rapid.IntRange(0, 4).Draw(w.t, "ms")) * time.Millisecond
 	w.lines = append(w.lines, "! at "+w.now.String())
 	id := any("none")
 	if len(w.tasks) > 0 && rapid.IntRange(0, 5).Draw(w.t, "known") > 0 {
