@@ -1,6 +1,9 @@
 package web
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -51,7 +54,14 @@ func (v *view) gets(see func(x *exchange)) {
 
 func getStatus(v *view, out *rules.Out) {
 	v.gets(func(x *exchange) {
-		if x.flaws != 0 || x.Response == nil || v.initialized < 0 || x.Request.Seq < v.initialized || barred(x.Status()) || x.Status() == 403 {
+		if x.flaws != 0 || v.initialized < 0 || x.Request.Seq < v.initialized {
+			return
+		}
+		if x.Response == nil {
+			v.unanswered(x, out)
+			return
+		}
+		if barred(x.Status()) || x.Status() == 403 {
 			return
 		}
 		d := verdict.Deviation{Requirement: streamOr405, Permitted: "200 with text/event-stream, or 405", Seen: x.seen(), At: x.at()}
@@ -82,6 +92,32 @@ func getStatus(v *view, out *rules.Out) {
 			out.Found(d)
 		}
 	})
+}
+
+// unanswered judges a GET without a response, while the server answered other
+// requests: a client can't tell then that there is a stream.
+func (v *view) unanswered(x *exchange, out *rules.Out) {
+	until := v.end
+	if x.End != nil {
+		until = x.End.At
+	}
+	if until-x.Request.At < lingering || x.End != nil && x.End.How != transcript.Dropped {
+		return
+	}
+	for _, y := range v.all {
+		if y.Method() != "POST" || !y.Succeeded() || y.Response.Seq < x.Request.Seq {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: streamOr405,
+			Summary:     "A GET gets no response, though other requests do.",
+			Permitted:   "the head of the response at once, be there an event or not",
+			Seen:        fmt.Sprintf("no head for %v", (until - x.Request.At).Round(time.Second)),
+			At:          shown(x.Request, y.Response, x.End),
+			Weight:      verdict.AtMostWarning,
+		})
+		return
+	}
 }
 
 // hadStream tells whether a GET of the same session had opened a stream before x.
