@@ -34,6 +34,9 @@ const (
 	maxItems = 20_000 // a list
 )
 
+// NoResult is why a list is incomplete that was refused, or not answered.
+const NoResult = "the list was not answered with a result"
+
 // Tool is one entry of tools/list.
 type Tool struct {
 	Name     string
@@ -155,7 +158,7 @@ func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, me
 		r := c.Ask(ctx, method, params)
 		if !r.Succeeded() {
 			v.silent = v.silent || errors.Is(r.Err, client.ErrUnanswered)
-			v.Incomplete[method] = "the list was not answered with a result"
+			v.Incomplete[method] = NoResult
 			return
 		}
 		for _, item := range wire.Elements(wire.At(r.Message.Result(), "/"+member)) {

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -54,26 +55,42 @@ func Cases() []suite.Case {
 	}
 }
 
-// each runs f for each list of a declared capability.
-func each(f func(ctx context.Context, c *client.Conversation, method string)) func(context.Context, *suite.T) {
+// each runs f for each list of a declared capability, until one is not answered:
+// the others would each cost the same wait.
+func each(f func(ctx context.Context, l *list)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
-		for _, list := range lists {
-			if c.Server().Declares(list.capability) && c.Alive() && ctx.Err() == nil {
-				f(ctx, c, list.method)
+		for _, known := range lists {
+			l := &list{c: c, method: known.method}
+			if !c.Server().Declares(known.capability) || t.Inventory.Incomplete[known.method] == inventory.NoResult {
+				continue
+			}
+			if f(ctx, l); l.unanswered || !c.Alive() || ctx.Err() != nil {
+				return
 			}
 		}
 	}
 }
 
+// list is one that is asked for.
+type list struct {
+	c          *client.Conversation
+	method     string
+	unanswered bool
+}
+
 // page asks for a page, the first one where there is no cursor, and returns
 // the cursor of the next.
-func page(ctx context.Context, c *client.Conversation, method string, cursor any) (next string, more bool) {
+func (l *list) page(ctx context.Context, cursor any) (next string, more bool) {
+	if l.unanswered {
+		return "", false
+	}
 	var params map[string]any
 	if cursor != nil {
 		params = map[string]any{"cursor": cursor}
 	}
-	r := c.Ask(ctx, method, params)
+	r := l.c.Ask(ctx, l.method, params)
+	l.unanswered = !r.Answered()
 	if !r.Succeeded() {
 		return "", false
 	}
@@ -81,63 +98,64 @@ func page(ctx context.Context, c *client.Conversation, method string, cursor any
 }
 
 const (
-	// maxPages bounds a walk by a case. Longer lists were walked before.
-	maxPages = 40
+	// maxPages bounds a walk by a case. Longer lists were walked before, when
+	// stock was taken.
+	maxPages = 8
 	// maxReturns is how often a cursor that came back is followed.
 	maxReturns = 2
 )
 
 // follow walks through a list. A cursor that came back may be legal, so it is
 // followed, too: only the pages can show that there is no end.
-func follow(ctx context.Context, c *client.Conversation, method string) {
-	cursor, more := page(ctx, c, method, nil)
+func follow(ctx context.Context, l *list) {
+	cursor, more := l.page(ctx, nil)
 	seen := map[string]int{}
 	for n := 1; more && n < maxPages && ctx.Err() == nil; n++ {
 		seen[cursor]++
 		if seen[cursor] > maxReturns {
 			return
 		}
-		cursor, more = page(ctx, c, method, cursor)
+		cursor, more = l.page(ctx, cursor)
 	}
 }
 
 // twice asks for the second page twice.
-func twice(ctx context.Context, c *client.Conversation, method string) {
-	if cursor, more := page(ctx, c, method, nil); more {
-		page(ctx, c, method, cursor)
-		page(ctx, c, method, cursor)
+func twice(ctx context.Context, l *list) {
+	if cursor, more := l.page(ctx, nil); more {
+		l.page(ctx, cursor)
+		l.page(ctx, cursor)
 	}
 }
 
 // made sends cursors that no server gave out, and then asks for the first page.
-func made(ctx context.Context, c *client.Conversation, method string) {
-	first, more := page(ctx, c, method, nil)
+func made(ctx context.Context, l *list) {
+	first, more := l.page(ctx, nil)
 	cursors := []any{"mcp-conform-made-up", 5}
 	if more {
 		cursors = append(cursors, mutated(first))
 	}
 	for _, cursor := range cursors {
-		page(ctx, c, method, cursor)
+		l.page(ctx, cursor)
 	}
-	page(ctx, c, method, nil)
+	l.page(ctx, nil)
 }
 
 // mutated returns a cursor that is like another, and not decodable in the ways
 // that are usual.
 func mutated(cursor string) string { return cursor + "\u2301mcp-conform" }
 
-// foreign sends each list the cursor of the list before it that pages.
+// foreign sends each list a cursor of another one.
 func foreign(ctx context.Context, t *suite.T) {
 	cursors := map[string]string{}
-	each(func(ctx context.Context, c *client.Conversation, method string) {
-		if cursor, more := page(ctx, c, method, nil); more && cursor != "" {
-			cursors[method] = cursor
+	each(func(ctx context.Context, l *list) {
+		if cursor, more := l.page(ctx, nil); more && cursor != "" {
+			cursors[l.method] = cursor
 		}
 	})(ctx, t)
-	each(func(ctx context.Context, c *client.Conversation, method string) {
+	each(func(ctx context.Context, l *list) {
 		for _, other := range lists {
-			if cursor, more := cursors[other.method]; more && other.method != method && cursors[method] != cursor {
-				page(ctx, c, method, cursor)
+			if cursor, more := cursors[other.method]; more && other.method != l.method && cursors[l.method] != cursor {
+				l.page(ctx, cursor)
 				return
 			}
 		}

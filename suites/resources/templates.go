@@ -32,8 +32,9 @@ func expansions(ctx context.Context, t *suite.T) {
 			return // what completes nothing once does so always
 		}
 		for _, value := range first(maxExpansions, values) {
-			if expanded, ok := template.Expand(map[string]string{template.Variables[0]: value}); ok {
-				read(ctx, c, expanded)
+			expanded, ok := template.Expand(map[string]string{template.Variables[0]: value})
+			if ok && !read(ctx, c, expanded).Answered() {
+				return
 			}
 		}
 	}
@@ -53,7 +54,7 @@ func complete(ctx context.Context, c *client.Conversation, template *uri.Templat
 			return nil, false
 		}
 		for _, v := range wire.Elements(wire.At(r.Message.Result(), "/completion/values")) {
-			if text, isText := wire.Text(v); isText && text != "" {
+			if text, isText := wire.Text(v); isText && text != "" && uri.Escape(text) == text {
 				values = append(values, text)
 			}
 		}

@@ -28,6 +28,8 @@ func missing(resources, templates []string) (string, bool) {
 	var candidates []string
 	for _, known := range append(append([]string{}, resources...), templates...) {
 		literal, _, _ := strings.Cut(known, "{")
+		literal, _, _ = strings.Cut(literal, "?")
+		literal, _, _ = strings.Cut(literal, "#")
 		u, err := url.Parse(literal)
 		if err != nil || u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https" {
 			continue // who reads those may ask the web

@@ -123,6 +123,8 @@ func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	case h.Message.IsError() && spec.Code(code) == spec.CodeResourceNotFound:
 		out.Subject(notFoundCode)
 		return
+	case h.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
+		return // nothing can be read there
 	case h.Message.IsError() && (nowhere || notFound(h)):
 		d.Summary = "A resource that does not exist is refused with another code than -32002."
 	case h.Message.IsError() || !nowhere:
@@ -180,7 +182,7 @@ func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if plainlyNoURI(asked) && !listed && !l.templated(asked) {
 		if h.Message.IsError() {
 			out.Subject(uriValidated)
-		} else if len(contents(h)) > 0 {
+		} else if len(contents(h)) > 0 && l.templatesKnown() {
 			d.Requirement, d.Summary, d.Permitted = uriValidated, "What is no URI is read as contents.", "an error"
 			out.Found(d)
 		}
@@ -192,6 +194,12 @@ func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
 func plainlyNoURI(text string) bool {
 	scheme, _, ok := strings.Cut(text, ":")
 	return !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// templatesKnown tells whether the list of templates was gone through, or
+// refused.
+func (l *ledger) templatesKnown() bool {
+	return l.whole[spec.MethodResourcesTemplates] != nil || l.refused[spec.MethodResourcesTemplates]
 }
 
 // templated tells whether a template may stand for the text.

@@ -106,7 +106,9 @@ func (t *shelves) completed(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 		}
 		for n, raw := range wire.Elements(wire.At(h.Message.Result(), "/completion/values")) {
 			value, _ := wire.Text(raw)
-			if expanded, ok := on.Expand(map[string]string{name: value}); ok && value != "" && n < maxValues {
+			// What has to be escaped is taken in many ways, and what ends with
+			// a slash may be completed further.
+			if expanded, ok := on.Expand(map[string]string{name: value}); ok && value != "" && uri.Escape(value) == value && n < maxValues {
 				t.good[expanded] = h
 			}
 		}
@@ -138,8 +140,8 @@ func (t *shelves) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		out.Subject(expansionReadable)
 	}
 	on := t.of(asked)
-	if on == nil {
-		return
+	if _, listed := t.ledger.listed[asked]; on == nil || listed {
+		return // what is listed by itself may look like the template by chance
 	}
 	claim, hasType := wire.Text(wire.At(on.raw, "/mimeType"))
 	if !hasType {
