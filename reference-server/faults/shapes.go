@@ -19,7 +19,7 @@ func shapeFaults() []Fault {
 	return slices.Concat(
 		contentFaults(), annotationFaults(), iconFaults(),
 		toolShapeFaults(), resourceShapeFaults(), promptShapeFaults(), readShapeFaults(), callShapeFaults(), completionShapeFaults(),
-		notificationShapeFaults(), askingShapeFaults(), elicitationShapeFaults(), elicitationErrorFaults(),
+		openingShapeFaults(), notificationShapeFaults(), askingShapeFaults(), sampledContentFaults(), elicitationShapeFaults(), elicitationErrorFaults(),
 		structuredFaults(), completedFaults(), unaskedFaults(),
 	)
 }

@@ -81,6 +81,33 @@ func samplingShapeFaults() []Fault {
 	}
 }
 
+// sampledContentFaults are the faults in content, where it is shown to a model.
+func sampledContentFaults() []Fault {
+	// used are messages in which a model has used a tool, and got the block back.
+	used := func(block string) refserver.Seams {
+		return sampled(put("messages", raw(`[{"role":"user","content":{"type":"text","text":"Look."}},
+			{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"look","input":{}}]},
+			{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[`+block+`]}]}]`)))
+	}
+	const request = "sampling.request.schema/"
+	return []Fault{
+		breaks("content.image.mime-type-valid/sampled", "an image for sampling has the MIME type png", sampledContent(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"png"}`)),
+		breaks("content.audio.mime-type-valid/sampled", "audio for sampling has the MIME type of text", sampledContent(`{"type":"audio","data":"UklGRg==","mimeType":"text/plain"}`)),
+		breaks("content.annotations.priority-range/sampled", "text for sampling has the priority 11", sampledContent(`{"type":"text","text":"x","annotations":{"priority":11}}`)),
+		breaks("content.annotations.audience-values/sampled", "text for sampling is for the model, which is no role", sampledContent(`{"type":"text","text":"x","annotations":{"audience":["model"]}}`)),
+		breaks("content.blob.base64/sampled", "a blob in a tool's result for sampling is plain text", used(`{"type":"resource","resource":{"uri":"demo://x","blob":"Hello, world."}}`)).in(spec.V20251125),
+		breaks("content.embedded.uri-valid/sampled", "a resource in a tool's result for sampling has a path for a URI", used(`{"type":"resource","resource":{"uri":"/x","text":""}}`)).in(spec.V20251125),
+		breaks("content.resource-link.uri-valid/sampled", "a link in a tool's result for sampling has no URI", used(`{"type":"resource_link","uri":"","name":"x"}`)).in(spec.V20251125),
+		breaks(request+"result-video", "a tool's result for sampling is a video", used(`{"type":"video","data":"","mimeType":"video/mp4"}`)).in(spec.V20251125),
+		breaks(request+"result-in-result", "a tool's result for sampling is a tool's result", used(`{"type":"tool_result","toolUseId":"1","content":[]}`)).in(spec.V20251125),
+		breaks(request+"use-without-id", "a use of a tool for sampling has no id", sampledContent(`{"type":"tool_use","name":"look","input":{}}`)).in(spec.V20251125),
+		breaks(request+"use-with-text", "a use of a tool for sampling has JSON in a string for its input", sampledContent(`{"type":"tool_use","id":"1","name":"look","input":"{}"}`)).in(spec.V20251125),
+		breaks(request+"result-without-id", "a tool's result for sampling does not say of which use", sampledContent(`{"type":"tool_result","content":[]}`)).in(spec.V20251125),
+		breaks(request+"result-text", "the content of a tool's result for sampling is a string", sampledContent(`{"type":"tool_result","toolUseId":"1","content":"x"}`)).in(spec.V20251125),
+		breaks(request+"text-null", "text for sampling is null", sampledContent(`{"type":"text","text":null}`)),
+	}
+}
+
 // asksForm asks by a form with one field, raw JSON.
 func asksForm(field string) refserver.Seams {
 	return asksWhenReady(spec.MethodElicit, raw(`{"message":"What is it?","requestedSchema":{"type":"object","properties":{"it":`+field+`}}}`))
@@ -124,6 +151,7 @@ func elicitationShapeFaults() []Fault {
 		breaks(page+"valid/relative", "the URL of elicitation is relative", asks(`{"mode":"url","message":"Please look.","elicitationId":"1","url":"/visit"}`)),
 		breaks(page+"valid/host", "the URL of elicitation has no scheme", asks(`{"mode":"url","message":"Please look.","elicitationId":"1","url":"example.com/visit"}`)),
 		breaks(page+"valid/space", "the URL of elicitation has a space", asks(`{"mode":"url","message":"Please look.","elicitationId":"1","url":"https://example.com/my page"}`)),
+		breaks(page+"valid/in-error", "the URL of an elicitation that -32042 lists is relative", requiresVisit(raw(`{"elicitations":[{"mode":"url","message":"Please look.","elicitationId":"1","url":"/visit"}]}`))),
 		breaks(page+"id-present-2025-11-25/missing", "elicitation by URL has no elicitationId", asks(`{"mode":"url","message":"Please look.","url":"https://example.com/"}`)),
 		breaks(page+"id-present-2025-11-25/number", "the elicitationId of elicitation by URL is a number", asks(`{"mode":"url","message":"Please look.","elicitationId":1,"url":"https://example.com/"}`)),
 	}
