@@ -32,8 +32,15 @@ type running struct {
 	step     int
 	streams  bool
 	resumes  bool   // its events have ids
-	last     string // the last of them
+	sent     []sent // those with ids
 	end      string // of lines
+}
+
+// sent is an event with an id.
+type sent struct {
+	id     string
+	lines  []string
+	primes bool
 }
 
 // yes draws true about once in n times.
@@ -97,7 +104,7 @@ func (s *server) message(r *running, text string) {
 		s.ids++
 		id := fmt.Sprintf("%d-%x", r.id, s.ids)
 		lines = append(lines, "id: "+id)
-		defer func() { r.last = id }()
+		defer func() { r.sent = append(r.sent, sent{id: id, lines: lines}) }()
 	}
 	if s.yes(2, "type") {
 		lines = append(lines, "event: message")
@@ -118,8 +125,9 @@ func (s *server) begin(r *running) {
 	r.resumes = s.rev == spec.V20251125 || s.yes(2, "ids")
 	if s.rev == spec.V20251125 {
 		s.ids++
-		r.last = fmt.Sprintf("%d-%x", r.id, s.ids)
-		s.piece(r, "id: "+r.last, "retry: 100", "data:")
+		id := fmt.Sprintf("%d-%x", r.id, s.ids)
+		s.piece(r, "id: "+id, "retry: 100", "data:")
+		r.sent = append(r.sent, sent{id: id, primes: true})
 	}
 	if s.yes(3, "comment") {
 		s.piece(r, ": hello")
@@ -180,9 +188,10 @@ func (s *server) finish(i int) {
 	}
 }
 
-// part ends the connection and not the stream, which goes on with another.
+// part ends the connection and not the stream, which goes on with another,
+// behind the last event that the client took.
 func (s *server) part(r *running) {
-	if r.last == "" {
+	if len(r.sent) == 0 {
 		return
 	}
 	how := rapid.SampledFrom([]transcript.How{transcript.Dropped, transcript.Broken, transcript.Complete}).Draw(s.T, "how")
@@ -190,11 +199,14 @@ func (s *server) part(r *running) {
 		how = transcript.Broken
 	}
 	s.over(r.exchange, how)
-	r.exchange = s.open("GET", "", transcript.Field{Name: "Last-Event-ID", Value: r.last})
-	last := r.last
+	taken := rapid.IntRange(0, len(r.sent)-1).Draw(s.T, "taken")
+	lost := r.sent[taken+1:]
+	r.exchange = s.open("GET", "", transcript.Field{Name: "Last-Event-ID", Value: r.sent[taken].id})
 	s.begin(r)
-	if r.last == "" {
-		r.last = last
+	for _, e := range lost {
+		if !e.primes {
+			s.piece(r, e.lines...)
+		}
 	}
 	r.resumes = true
 }
