@@ -36,7 +36,7 @@ func TestCorners(t *testing.T) {
 	log := func(level string) string {
 		return fmt.Sprintf(`< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)
 	}
-	at := func(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+	at := fmt.Sprintf
 	trip := func(id int) string { return at(ping, id) + "\n" + at(pong, id) }
 	for _, c := range []struct {
 		name   string
