@@ -78,6 +78,7 @@ func Cases() []suite.Case {
 				"progress.task-token-continues", "tasks.related-task-everywhere", "tasks.terminal-is-final", "tasks.transitions",
 			},
 			Needs: []string{toolCalls},
+			Waits: true,
 			Run:   slow,
 		},
 		{
