@@ -51,5 +51,19 @@ func NotYet() map[string]string {
 		"pagination.page-size.server-decides":              "a permission",
 		"pagination.operations":                            "a permission",
 		"pagination.walk.complete":                         "needs a list of which it is known what it holds",
+
+		"tasks.list-pagination":                    "no size of a page is named, so that one page shows nothing",
+		"tasks.max-ttl":                            "needs a task that is asked to be kept for a hundred years, which a server may then do",
+		"tasks.no-sse-for-get":                     "needs the HTTP transports",
+		"tasks.http-rules-still-hold":              "has nothing of its own to judge: the rules on HTTP see the traffic of tasks, too",
+		"tasks.disconnect-tolerated":               "needs the HTTP transports",
+		"tasks.no-list-without-identity":           "needs the HTTP transports",
+		"tasks.auth-bound":                         "needs two users who can be told apart",
+		"tasks.auth-foreign-rejected":              "needs two users who can be told apart",
+		"tasks.auth-list-filtered":                 "needs two users who can be told apart",
+		"tasks.requestor-poll-interval":            "needs a client that runs tasks",
+		"tasks.requestor-polls-to-terminal":        "needs a client that runs tasks",
+		"tasks.requestor-input-required":           "needs a client that runs tasks",
+		"tasks.requestor-no-notification-reliance": "needs a client that runs tasks",
 	}
 }
