@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -13,8 +14,13 @@ import (
 // all of them. The replies are in the order of the requests. A frame that is
 // no request is a defect of the caller, so it panics.
 func (c *Conversation) TryTogether(ctx context.Context, requests ...[]byte) []*Reply {
+	return c.TryTogetherFor(ctx, c.opts.Timeout, requests...)
+}
+
+// TryTogetherFor is TryTogether with a shorter timeout.
+func (c *Conversation) TryTogetherFor(ctx context.Context, limit time.Duration, requests ...[]byte) []*Reply {
 	from := c.Record.Len()
-	bounded, cancel := context.WithTimeoutCause(ctx, c.opts.Pace.limit(c.opts.Timeout), ErrUnanswered)
+	bounded, cancel := context.WithTimeoutCause(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), ErrUnanswered)
 	defer cancel()
 	sendErr := c.link.Send(bounded, requests...)
 	replies := make([]*Reply, 0, len(requests))

@@ -24,8 +24,8 @@ func TestTryTogether(t *testing.T) {
 			frames = append(frames, c.Request(wire.IntID(id+100), spec.MethodToolsCall, nil))
 		}
 		began := time.Now()
-		replies := c.TryTogether(t.Context(), frames...)
-		if took := time.Since(began); took != DefaultTimeout {
+		replies := c.TryTogetherFor(t.Context(), time.Second, frames...)
+		if took := time.Since(began); took != time.Second {
 			t.Errorf("it took %v: all share one timeout", took)
 		}
 		for i, r := range replies {

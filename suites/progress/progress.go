@@ -33,14 +33,18 @@ const (
 	steps    = 3
 )
 
-// bare is how many tools are called of which nothing is known.
-const bare = 3
+// bare is how many tools are called of which nothing is known, and callTime
+// what all calls get together.
+const (
+	bare     = 3
+	callTime = 3 * time.Second
+)
 
 func tokens(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Ask(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
 	if c.Server().Declares("tools") {
-		c.Try(ctx, spec.MethodToolsCall, inventory.Known{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"))
+		c.TryFor(ctx, callTime, spec.MethodToolsCall, inventory.Known{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"))
 	}
 	var calls [][]byte
 	call := func(params map[string]any) {
@@ -53,13 +57,12 @@ func tokens(ctx context.Context, t *suite.T) {
 		call(slow.Params())
 	} else {
 		for _, tool := range t.Inventory.Bare(bare) {
-			call(tool.WithToken("mcp-conform/" + tool.Tool))
-			call(tool.Params())
+			call(tool.Params()) // with tokens the tools suite calls them all
 		}
 	}
 	if len(calls) > 0 {
 		resume := c.Idle()
-		c.TryTogether(ctx, calls...)
+		c.TryTogetherFor(ctx, callTime, calls...)
 		resume()
 	}
 	t.Quiet(ctx, c) // what comes too late comes now
