@@ -57,7 +57,7 @@ func (r *runner) plainly(ctx context.Context, calls []inventory.Known) {
 		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, call.Params()))
 	}
 	if len(frames) > 0 {
-		r.c.TryTogether(ctx, frames...)
+		r.c.TryTogetherFor(ctx, callTime, frames...)
 	}
 }
 

@@ -164,7 +164,7 @@ func (r *runner) create(ctx context.Context, calls ...object) []string {
 		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, params))
 	}
 	var ids []string
-	for _, reply := range r.c.TryTogether(ctx, frames...) {
+	for _, reply := range r.c.TryTogetherFor(ctx, callTime, frames...) {
 		if reply.Answered() {
 			if id, ok := wire.Text(wire.At(reply.Message.Result(), "/task/taskId")); ok {
 				ids = append(ids, id)
