@@ -111,19 +111,8 @@ var base64Digit = func() (t [256]bool) {
 	return t
 }()
 
-// isNoBlank wants more than space, written out or escaped.
-func isNoBlank(s []byte) bool {
-	for i := 0; i < len(s); i++ {
-		switch b := s[i]; {
-		case b == ' ':
-		case b == '\\' && i+1 < len(s) && bytes.IndexByte([]byte("ntr"), s[i+1]) >= 0:
-			i++
-		default:
-			return true
-		}
-	}
-	return false
-}
+// isNoBlank wants more than space.
+func isNoBlank(s []byte) bool { return len(bytes.Trim(s, " \t\r\n")) > 0 }
 
 // isMIME wants type/subtype, and is not particular about parameters.
 func isMIME(s []byte) bool {

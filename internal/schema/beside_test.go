@@ -18,8 +18,8 @@ func TestTexts(t *testing.T) {
 		},
 		{
 			"a text", isNoBlank,
-			[]string{"a", " a", `\\`, `\n.`, "\u00a0"},
-			[]string{"", " ", `\n`, ` \r\n\t`},
+			[]string{"a", " a", `\n`, "\n.", "\u00a0"},
+			[]string{"", " ", "\n", " \r\n\t"},
 		},
 		{
 			"a MIME type", isMIME,
