@@ -45,7 +45,7 @@ func elicitationFaults() []Fault {
 		breaks(sensitive+"password", "a form asks for a password", form(`"Please log in."`, `"password"`, `{"type":"string"}`)).in(spec.V20250618),
 		breaks(credentials+"api-key", "a form asks for a key", form(`"Which key is to be used?"`, `"apiKey"`, `{"type":"string"}`)).in(spec.V20251125),
 		breaks(credentials+"card", "a form asks for the number of a card", form(`"How do you want to pay?"`, `"credit-card-number"`, `{"type":"string","title":"Card"}`)).in(spec.V20251125),
-		breaks(links+"message", "the message of a form has a link", form(`"Please read http://docs.acme.com/terms first."`, `"agreed"`, `{"type":"boolean"}`)),
+		breaks(links+"message", "the message of a form has a link", form(`"Please visit http://docs.acme.com/terms first."`, `"agreed"`, `{"type":"boolean"}`)),
 		breaks(links+"description", "the description of a field has a link", form(`"Do you agree?"`, `"agreed"`, `{"type":"boolean","description":"See https://docs.acme.com/terms."}`)),
 
 		breaks(https+"http", "the user is sent to a page over http", page(`"http://acme.com/connect"`)),

@@ -106,9 +106,12 @@ func form(h *rules.Heard) ([]field, bool) {
 
 var webAddress = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>)\]]+`)
 
-// links takes an address in the message, which is shown as text, for one to
-// click. In a title or description it may well be an example of what to
-// enter, and is only noted; so is nothing where the field itself is a URI.
+// inviting are the words by which a text sends its reader to what follows.
+var inviting = regexp.MustCompile(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
+
+// links takes an address to which the message sends the user for one to click.
+// Any other may name what the form is about, or be an example of what to enter,
+// and is only noted; so is nothing where the field itself is a URI.
 func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 	fields, ok := form(h)
 	if !ok {
@@ -117,7 +120,10 @@ func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 	message, _ := wire.Text(wire.At(h.Message.Params(), "/message"))
 	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without web addresses to click; url mode for a visit to a page", At: rules.At(h.Event)}
 	if link := linked(message); link != "" {
-		d.Summary, d.Seen = "The message of a form has a web address.", "in the message: "+rules.Excerpt(link)
+		d.Summary, d.Seen = "The message of a form sends the user to a web address.", "in the message: "+rules.Excerpt(message)
+		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
+			d.Summary, d.Weight = "The message of a form has a web address.", verdict.OnlyNote
+		}
 		out.Found(d)
 		return
 	}
