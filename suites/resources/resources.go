@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // What is asked of a real server has to stay in bounds.
@@ -104,6 +106,23 @@ func Cases() []suite.Case {
 	}
 }
 
+// listing returns the shared conversation, in which both lists were asked for:
+// rules judge the rest of the traffic by them. As a rule that was done when
+// stock was taken, in the same conversation.
+func listing(ctx context.Context, t *suite.T) *client.Conversation {
+	c := shared(ctx, t)
+	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
+		if !slices.ContainsFunc(c.Record.From(0), func(e *transcript.Event) bool { return asksFor(e, method) }) {
+			walk(ctx, c, method)
+		}
+	}
+	return c
+}
+
+func asksFor(e *transcript.Event, method string) bool {
+	return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == method })
+}
+
 // shared returns the shared conversation; the case ends where it is over.
 func shared(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
@@ -136,7 +155,7 @@ func undeclared(ctx context.Context, t *suite.T) {
 }
 
 func reads(ctx context.Context, t *suite.T) {
-	c := shared(ctx, t)
+	c := listing(ctx, t)
 	uris := first(maxReads, t.Inventory.Resources)
 	// Some are read again: it shows which of them change by themselves.
 	unanswered := 0

@@ -11,7 +11,7 @@ import (
 )
 
 func subscriptions(ctx context.Context, t *suite.T) {
-	c := shared(ctx, t)
+	c := listing(ctx, t)
 	uris := slices.Clone(first(maxSubscriptions, t.Inventory.Resources))
 	if uri, ok := missing(t.Inventory.Resources, t.Inventory.Templates); ok {
 		uris = append(uris, uri)
@@ -91,10 +91,10 @@ func changes(ctx context.Context, t *suite.T) {
 			continue
 		}
 		c := t.Conversation(ctx)
-		walk(ctx, c)
+		walk(ctx, c, spec.MethodResourcesList)
 		c.Try(ctx, spec.MethodToolsCall, map[string]any{"name": change.tool, "arguments": change.arguments})
 		_ = c.Quiet(ctx) // the notification may come a little later
-		walk(ctx, c)
+		walk(ctx, c, spec.MethodResourcesList)
 		_ = c.Fence(ctx)
 		return
 	}
@@ -104,11 +104,11 @@ func changes(ctx context.Context, t *suite.T) {
 // maxPages bounds a walk.
 const maxPages = 50
 
-// walk goes through the list of resources to its end.
-func walk(ctx context.Context, c *client.Conversation) {
+// walk goes through a list to its end.
+func walk(ctx context.Context, c *client.Conversation, method string) {
 	var params map[string]any
 	for range maxPages {
-		r := c.Ask(ctx, spec.MethodResourcesList, params)
+		r := c.Ask(ctx, method, params)
 		if !r.Succeeded() {
 			return
 		}

@@ -16,7 +16,7 @@ func expansions(ctx context.Context, t *suite.T) {
 	if !t.Inventory.Declares("completions") && t.Revision.AtLeast(spec.V20250326) {
 		t.GiveUp("the server does not declare completions, so no good value is known")
 	}
-	c := shared(ctx, t)
+	c := listing(ctx, t)
 	tried := 0
 	for _, text := range t.Inventory.Templates {
 		template := uri.Parse(text)

@@ -18,7 +18,7 @@ func unknown(ctx context.Context, t *suite.T) {
 	if !ok {
 		t.GiveUp("every URI that could be thought of matches a template")
 	}
-	read(ctx, shared(ctx, t), nowhere)
+	read(ctx, listing(ctx, t), nowhere)
 }
 
 // missing returns a well-formed URI that names no resource: like those that
@@ -51,7 +51,7 @@ var garbage = []string{
 }
 
 func badURIs(ctx context.Context, t *suite.T) {
-	c := shared(ctx, t)
+	c := listing(ctx, t)
 	for _, bad := range garbage {
 		if ctx.Err() != nil || !c.Alive() || !read(ctx, c, bad).Answered() {
 			return
