@@ -33,6 +33,8 @@ type Session struct {
 	illegal []int
 	// garbled are the bytes of those whose id nobody can read for certain.
 	garbled [][]byte
+	// shortened: not all that the client sent was kept.
+	shortened bool
 	// lost are lines of the server in which an answer may be buried.
 	lost []*reading
 	// batches counts the batches sent.
@@ -155,6 +157,7 @@ func (s *Session) noteSent(e *transcript.Event) {
 	}
 	s.sent = f
 	sound := len(f.Problems) == 0 && !e.Unterminated && !e.Cut()
+	s.shortened = s.shortened || e.Cut()
 	if !sound || !f.Readable() {
 		s.garbled = append(s.garbled, e.Raw)
 	}

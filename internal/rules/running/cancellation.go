@@ -198,7 +198,7 @@ func serverCancels(s *rules.Session, h *rules.Heard, replied []*reply, out *rule
 		return
 	}
 	switch p := newest(s.Posed(), id); {
-	case p != nil && (p.Reply == nil || !certain(replied, p)):
+	case p != nil && (p.Reply == nil || !ordered(s) || !certain(replied, p)):
 		out.Subject(ownRequests)
 		return
 	case p != nil:

@@ -60,6 +60,7 @@ func TestCorners(t *testing.T) {
 
 		// Progress.
 		{"a token that may stand in what can't be read", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"lost"}}`, at(progress, `"lost"`, "1")}, nil},
+		{"a token that may stand in what was not kept", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"aaaa`, "! size 100000", at(progress, `"lost"`, "1")}, nil},
 		{"an integer token that is spelled otherwise", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7}}}`, at(progress, "7.0", "1"), at(progress, "7e0", "2"), done,
 		}, nil},
