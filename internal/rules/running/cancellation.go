@@ -1,6 +1,8 @@
 package running
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -157,22 +159,23 @@ func (c *cancelled) stopped(last *transcript.Event) bool {
 
 // serverCancellations judges which requests the server cancels.
 func serverCancellations() rules.Fold {
-	var replied []*reply
+	var replied []*reply            // those that may be unread
+	read := map[*rules.Posed]bool{} // requests whose reply was surely read
 	return rules.Fold{Hear: onAnswers(rules.Hears{
 		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 			replied = append(replied, &reply{h.Posed, since(h.Event)})
 		},
 		rules.Notification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			if s.Began() && s.Era() == spec.Handshake {
-				serverCancels(s, h, replied, out)
+				serverCancels(s, h, read, out)
 			}
 		},
 	}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-		for _, r := range replied {
-			if r.since.n < settled {
-				r.since.heard(h)
-			}
-		}
+		replied = slices.DeleteFunc(replied, func(r *reply) bool {
+			r.since.heard(h)
+			read[r.to] = r.since.n >= settled
+			return read[r.to]
+		})
 	})}
 }
 
@@ -182,7 +185,7 @@ type reply struct {
 	since *trips
 }
 
-func serverCancels(s *rules.Session, h *rules.Heard, replied []*reply, out *rules.Out) {
+func serverCancels(s *rules.Session, h *rules.Heard, read map[*rules.Posed]bool, out *rules.Out) {
 	id := wire.RawID(string(wire.At(h.Message.Params(), "/requestId")))
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no answer yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
 	if !id.Present() {
@@ -198,7 +201,7 @@ func serverCancels(s *rules.Session, h *rules.Heard, replied []*reply, out *rule
 		return
 	}
 	switch p := newest(s.Posed(), id); {
-	case p != nil && (p.Reply == nil || !ordered(s) || !certain(replied, p)):
+	case p != nil && (p.Reply == nil || !ordered(s) || !read[p]):
 		out.Subject(ownRequests)
 		return
 	case p != nil:
@@ -231,16 +234,6 @@ func changed(all []*rules.Posed, id wire.ID) bool {
 	for _, p := range all {
 		if p.Reply == nil && blurred(p.Message.ID) == blurred(id) {
 			return true
-		}
-	}
-	return false
-}
-
-// certain tells whether the server surely had read the answer to p.
-func certain(replied []*reply, p *rules.Posed) bool {
-	for _, r := range replied {
-		if r.to == p {
-			return r.since.n >= settled
 		}
 	}
 	return false
