@@ -75,6 +75,8 @@ func TestURLs(t *testing.T) {
 		{name: "a path", revision: r11, message: ask(`"mode":"url","message":"m","url":"/a","elicitationId":"1"`), want: "elicitation.url.valid broken"},
 		{name: "a page before there was any", revision: r06, message: ask(`"mode":"url","message":"m","url":"https://a.b/"`), want: "versioning.negotiated-version-respected-2025-06-18 broken"},
 		{name: "no id", revision: r11, message: ask(`"mode":"url","message":"m","url":"https://a.b/"`), want: "elicitation.url.id-present-2025-11-25 broken"},
+		{name: "the end of nothing", revision: r11, message: `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{}}`, want: "elicitation.complete.known-id-2025-11-25 broken"},
+		{name: "an end without params", revision: r11, message: `{"jsonrpc":"2.0","method":"notifications/elicitation/complete"}`, want: "elicitation.complete.known-id-2025-11-25 broken"},
 		{name: "no url", revision: r11, message: ask(`"mode":"url","message":"m","elicitationId":"1"`), want: "elicitation.request.schema broken"},
 		{
 			name: "the error", revision: r11, message: fails(`,"data":{"elicitations":[{"mode":"url","message":"m","url":"https://a.b/","elicitationId":"1"}]}`),

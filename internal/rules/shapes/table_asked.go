@@ -66,6 +66,10 @@ func askedRows() []row {
 			in: elicit, place: "ElicitRequestURLParams.elicitationId", on: "elicitation.url.id-present-2025-11-25", came: "ElicitRequestURLParams",
 			summary: "An elicitation in URL mode has no elicitationId.",
 		},
+		{
+			in: spec.MethodElicitDone, place: "ElicitationCompleteNotification.elicitationId params", on: "elicitation.complete.known-id-2025-11-25",
+			summary: "The end of an elicitation is told without an elicitationId.",
+		},
 
 		{
 			in: anError, place: "URLElicitationRequiredError.data", on: required + "only-for-that-2025-11-25", when: isDataItself, came: "URLElicitationRequiredError",
