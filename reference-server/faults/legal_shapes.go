@@ -66,6 +66,13 @@ func legalShapes() []Fault {
 		legal("free-names", "the names of tools are whatever they like", renamedTool("fail", "fail (always), échoue/!")).in(beforeNewest()...),
 		legal("deep-meta", "_meta nests a hundred levels", EditResult("", inside("_meta", put("com.example/deep", raw(strings.Repeat(`[{"a":`, 50)+"null"+strings.Repeat("}]", 50)))))),
 
+		legal("ahead-2024-11-05", "members that later revisions brought hold what they may not hold there", together(aheadOfTime(
+			"title", "icons", "outputSchema", "execution", "websiteUrl", "structuredContent", "lastModified", "message"),
+			listed(tools, put("annotations", []any{})), listed(prompts, put("_meta", "x")))).in(spec.V20241105),
+		legal("ahead-2025-03-26", "members that later revisions brought hold what they may not hold there", aheadOfTime(
+			"title", "icons", "outputSchema", "execution", "websiteUrl", "structuredContent", "lastModified")).in(spec.V20250326),
+		legal("ahead-2025-06-18", "members that later revisions brought hold what they may not hold there", aheadOfTime("icons", "execution", "websiteUrl")).in(spec.V20250618),
+
 		// Annotations, hints and icons.
 		legal("priority-bounds", "priorities are exactly 0 and 1, in several spellings", notes("priority",
 			raw("0"), raw("1"), raw("1.0"), raw("0e0"), raw("1E0"), raw("-0.0"), raw("5e-10"))),
@@ -202,6 +209,22 @@ func addEverywhere(v any) {
 		}
 		v["x-more"] = map[string]any{"null": nil, "deep": []any{[]any{}, false}}
 	}
+}
+
+// aheadOfTime gives what is listed, read, called and gotten members of later
+// revisions, which are none yet, and so may hold anything.
+func aheadOfTime(names ...string) refserver.Seams {
+	ahead := func(m map[string]any) {
+		for _, name := range names {
+			m[name] = []any{nil, false}
+		}
+	}
+	var several []refserver.Seams
+	for method := range listMembers {
+		several = append(several, listed(method, ahead))
+	}
+	return together(append(several, inTools("", ahead), inPrompts("", ahead), EditResult(spec.MethodToolsCall, ahead),
+		EditResult(spec.MethodInitialize, inside("serverInfo", ahead)), sent(spec.MethodProgress, ahead))...)
 }
 
 // onePage forgets the cursors.
