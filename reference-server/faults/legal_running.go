@@ -65,13 +65,12 @@ func legalRunning() []Fault {
 		// Cancellation.
 		legal("cancelled-in-the-end", "a cancelled call is answered when the cancellation is read", answersCancelled()),
 		legal("progress-crosses-cancellation", "progress and its answer come when a cancellation is read", crossing()),
-		legal("cancels-late", "a ping of the server is cancelled right behind its answer", onceReady(func(s *refserver.Session) {
-			s.Go(func(ctx context.Context) {
-				if _, err := s.Ask(ctx, wire.ID{}, spec.MethodPing, nil); err == nil {
-					s.Notify(spec.MethodCancelled, map[string]any{"requestId": 1, "reason": "too slow"})
-				}
-			})
-		})),
+		legal("cancels-late", "each request of the server is cancelled when its answer arrives", incoming(
+			single(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
+			func(s *refserver.Session, raw []byte) refserver.Verdict {
+				s.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(wire.Parse(raw).Messages[0].ID.Raw()), "reason": "too slow"})
+				return refserver.Pass(raw)
+			})),
 		legal("cancels-at-once", "a ping of the server is cancelled in the write that sends it", onceReady(func(s *refserver.Session) {
 			s.SendRaw([]byte(`{"jsonrpc":"2.0","id":"hasty","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"hasty"}}`))
 		})),

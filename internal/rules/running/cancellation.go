@@ -127,9 +127,10 @@ func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: progressStops,
 			Summary:     "Progress of a cancelled request is reported.",
-			Permitted:   "no more progress once the cancellation was read",
+			Permitted:   "no more progress once the cancellation was read; that of a step which was under way is only noted",
 			Seen:        "progress after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.progress[0]),
+			Weight:      verdict.OnlyNote,
 		})
 		out.Elsewhere(stopProcessing)
 	}
