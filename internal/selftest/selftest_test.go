@@ -38,7 +38,7 @@ func TestOutcomes(t *testing.T) {
 		{selftest.Silent, fault(t, id, func(f *faults.Fault) {
 			f.Legal, f.Seams = true, func() refserver.Seams { return refserver.Seams{} }
 		})},
-		{selftest.NotYet, fault(t, id, func(f *faults.Fault) { f.Requirement = "base.json-schema-valid"; f.Revisions = nil })},
+		{selftest.NotYet, fault(t, id, func(f *faults.Fault) { f.Requirement = "lifecycle.request-timeouts"; f.Revisions = nil })},
 	} {
 		t.Run(string(c.want), func(t *testing.T) {
 			rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{c.fault}})
