@@ -212,3 +212,19 @@ func (s *Session) Began() bool { return s.Initialize != nil && s.ServerCapabilit
 
 // Era returns that of the session's revision.
 func (s *Session) Era() spec.Era { return s.Revision().Era() }
+
+// Memo returns what produce makes, once for a key in this session: rules that
+// read the same message for the same thing share the work. What is made must
+// not be altered, nor depend on anything that is heard later. The key's type is
+// of the package that makes it, so that keys of different packages differ.
+func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
+	if v, ok := s.memo[key]; ok {
+		return v.(V)
+	}
+	if s.memo == nil {
+		s.memo = map[any]any{}
+	}
+	v := produce()
+	s.memo[key] = v
+	return v
+}

@@ -51,6 +51,7 @@ type Session struct {
 	replyTo map[*wire.Message]*Posed
 	askedAs map[*wire.Message]*Asked
 	sent    *wire.Frame // what the client sent last
+	memo    map[any]any // see Memo
 	ordeal  *Ordeal
 
 	exchanges transcript.Exchanges

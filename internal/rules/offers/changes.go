@@ -7,7 +7,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // named looks for names that occur twice. The same item on two pages is a
@@ -16,15 +15,16 @@ func (f *feature) named() rules.Fold {
 	o := newOffer(f.list)
 	o.onPiece = func(_ *rules.Session, p piece, out *rules.Out) {
 		here := map[string]bool{}
-		for i, name := range p.names {
-			if wire.At(p.items[i], "/"+f.key) == nil {
+		for _, i := range p.items {
+			if !i.keyed {
 				continue
 			}
+			name := i.key
 			at := rules.At(p.event)
 			again := here[name]
 			here[name] = true
 			if !again && p.walk != nil {
-				if before := p.walk.items[name]; before != nil && string(before) != string(p.items[i]) {
+				if before := p.walk.items[name]; before != nil && string(before) != string(i.raw) {
 					again = true
 					at = rules.At(append(slices.Clone(p.walk.pages), p.event)...)
 				}

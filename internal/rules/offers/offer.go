@@ -29,8 +29,7 @@ var (
 // piece is the part of a list that one result holds.
 type piece struct {
 	event *transcript.Event
-	items []jsontext.Value
-	names []string // one an item, empty where it has none
+	items []item
 	// walk is what of the list was gone through before; nil where that is not
 	// known, or where the list may have changed between.
 	walk *walk
@@ -118,12 +117,7 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if !regular(s, h) {
 		return
 	}
-	result := h.Message.Result()
-	p := piece{event: h.Event, items: wire.Elements(wire.At(result, "/"+o.member))}
-	for _, item := range p.items {
-		name, _ := wire.Text(wire.At(item, "/"+o.key))
-		p.names = append(p.names, name)
-	}
+	p := piece{event: h.Event, items: itemsOf(s, h.Message, o.member, "/"+o.key)}
 	p.walk = o.walked(h)
 	if o.onPiece != nil {
 		o.onPiece(s, p, out)
@@ -134,7 +128,7 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	p.walk.pages = append(p.walk.pages, h.Event)
 	o.remember(p.walk.items, p)
-	if next := wire.At(result, "/nextCursor"); next != nil {
+	if next := cursorOf(s, h.Message); next.raw != nil {
 		o.lead(p.walk, next)
 		return
 	}
@@ -164,17 +158,17 @@ func (o *offer) walked(h *rules.Heard) *walk {
 
 // lead remembers by which cursor the walk goes on; one that came before leads
 // in a circle.
-func (o *offer) lead(w *walk, next jsontext.Value) {
-	if text, ok := wire.Text(next); ok && !w.cursors[text] {
-		w.cursors[text] = true
-		o.walks[text] = w
+func (o *offer) lead(w *walk, n next) {
+	if n.ok && !w.cursors[n.text] {
+		w.cursors[n.text] = true
+		o.walks[n.text] = w
 	}
 }
 
 func (o *offer) remember(into map[string]jsontext.Value, p piece) {
-	for i, name := range p.names {
-		if wire.At(p.items[i], "/"+o.key) != nil {
-			into[name] = p.items[i]
+	for _, i := range p.items {
+		if i.keyed {
+			into[i.key] = i.raw
 		}
 	}
 }

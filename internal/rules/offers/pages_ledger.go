@@ -26,8 +26,9 @@ var listings = map[string]listing{
 
 // item is one entry of a list.
 type item struct {
-	key string // empty where it has none
-	raw jsontext.Value
+	key   string // empty where it has none
+	raw   jsontext.Value
+	keyed bool // it has a key, of whatever type
 }
 
 // page is one answer to a list request: a result, or a refusal.
@@ -125,7 +126,7 @@ func (l *ledger) hears(on func(s *rules.Session, p *page, out *rules.Out)) rules
 	for method, list := range listings {
 		h[rules.ClientRequest(method)] = func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { l.sent[h.Asked] = l.changes[list.capability] }
 		answer := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			if p := l.enter(method, h); p != nil && on != nil {
+			if p := l.enter(s, method, h); p != nil && on != nil {
 				on(s, p, out)
 			}
 		}
@@ -143,7 +144,7 @@ func (l *ledger) anything() {
 
 // enter makes a page of the first answer to a well-formed request; nil where
 // it is none, or was asked for by a cursor that is no string.
-func (l *ledger) enter(method string, h *rules.Heard) *page {
+func (l *ledger) enter(s *rules.Session, method string, h *rules.Heard) *page {
 	a, list := h.Asked, listings[method]
 	if !a.Regular() || a.Replies[0] != h.Message {
 		return nil
@@ -163,13 +164,55 @@ func (l *ledger) enter(method string, h *rules.Heard) *page {
 	if p.refused {
 		return p
 	}
-	for _, raw := range wire.Elements(wire.At(h.Message.Result(), "/"+list.member)) {
-		key, _ := wire.Text(wire.At(raw, list.key))
-		p.items = append(p.items, item{key, raw})
-	}
-	p.next, p.hasNext = wire.Text(wire.At(h.Message.Result(), "/nextCursor"))
+	p.items = itemsOf(s, h.Message, list.member, list.key)
+	p.next, p.hasNext = nextOf(s, h.Message)
 	l.keep(p)
 	return p
+}
+
+// itemsKey is that of the items of one result.
+type itemsKey struct {
+	message     *wire.Message
+	member, key string
+}
+
+// itemsOf returns the items of a list in a result; key is the pointer to what
+// names one. They are shared, and must not be altered.
+func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
+	return rules.Memo(s, itemsKey{m, member, key}, func() []item {
+		var items []item
+		for _, raw := range wire.Elements(wire.At(m.Result(), "/"+member)) {
+			name := wire.At(raw, key)
+			text, _ := wire.Text(name)
+			items = append(items, item{text, raw, name != nil})
+		}
+		return items
+	})
+}
+
+// nextKey is that of the cursor in one result.
+type nextKey struct{ message *wire.Message }
+
+// next is a cursor.
+type next struct {
+	raw  jsontext.Value // nil where there is none
+	text string
+	ok   bool // it is a string
+}
+
+func cursorOf(s *rules.Session, m *wire.Message) next {
+	return rules.Memo(s, nextKey{m}, func() next {
+		n := next{raw: wire.At(m.Result(), "/nextCursor")}
+		n.text, n.ok = wire.Text(n.raw)
+		return n
+	})
+}
+
+// nextOf returns the cursor that leads on, and whether there is one that is a
+// string.
+func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
+	n := cursorOf(s, m)
+	return n.text, n.ok
 }
 
 // keep remembers what follows from a page.

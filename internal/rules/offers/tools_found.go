@@ -135,10 +135,17 @@ func saysUnknown(thing, name string, m *wire.Message) bool {
 // deniesExistence is strict: that a tool did not find something is no word
 // about the tool.
 func deniesExistence(thing, name, text string) bool {
+	if !denial.MatchString(text) {
+		return false // most texts deny nothing, and to make an expression for a name costs much
+	}
 	quoted := "[\"'`<]?" + regexp.QuoteMeta(name) + "[\"'`>]?"
-	denied := "(is |was )?(not found|unknown|unrecognized|does not exist|doesn't exist|not recognized)"
 	return regexp.MustCompile("(?i)^" + `(mcp error -?\d+: |invalid params: |error: )*` + "(" +
 		"(there is )?(unknown|no such|unrecognized) " + thing + `\b` +
 		"|(" + thing + ":? )?" + quoted + ":? (" + thing + " )?" + denied +
 		"|" + thing + " " + denied + `(: ?` + quoted + `)?\.?$` + ")").MatchString(text)
 }
+
+const denied = "(is |was )?(not found|unknown|unrecognized|does not exist|doesn't exist|not recognized)"
+
+// denial is in each text that denies that something exists.
+var denial = regexp.MustCompile("(?i)unknown|no such|unrecognized|" + denied)

@@ -43,10 +43,12 @@ func atEnd(judge func(l *ledger, out *rules.Out)) func() rules.Fold {
 			Hear: l.hears(),
 			End: func(s *rules.Session, out *rules.Out) {
 				if s.Revision() == spec.V20251125 && s.Began() {
-					l.read(s)
-					judge(l, out)
+					judge(rules.Memo(s, ledgerKey{}, func() *ledger { l.read(s); return l }), out)
 				}
 			},
 		}
 	}
 }
+
+// ledgerKey is that of the ledger, which all rules of the package have in common.
+type ledgerKey struct{}
