@@ -49,7 +49,8 @@ var layers = []struct {
 	{"internal/generate", []string{"internal/schema", "internal/spec", "internal/wire"}},
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
 	{"internal/suite", []string{
-		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
+		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/transcript", "internal/transport",
+		"internal/verdict", "internal/wire",
 	}},
 	{"internal/rules", []string{"internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire"}},
 
