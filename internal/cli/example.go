@@ -56,12 +56,12 @@ func (a *app) show(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
 	for i, f := range candidates {
 		found[i] = make(chan *verdict.Finding, 1)
 		go func() {
-			revisions := selftest.Revisions(f)
-			if len(revisions) == 0 {
+			places := selftest.Places(f, false)
+			if len(places) == 0 {
 				found[i] <- nil
 				return
 			}
-			found[i] <- selftest.Show(ctx, f, revisions[len(revisions)-1])
+			found[i] <- selftest.Show(ctx, f, places[0])
 		}()
 	}
 	var first faults.Fault

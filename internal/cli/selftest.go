@@ -40,7 +40,7 @@ within the law and faultless (no finding may come). Exit code 1 otherwise.`,
 			return a.selftest(chosen, len(ids) == 0 && area == "", full, verbose, file)
 		},
 	}
-	c.Flags().BoolVar(&full, "full", false, "the whole suite against each fault in every revision that it applies to")
+	c.Flags().BoolVar(&full, "full", false, "the whole suite against each fault, over every transport and in every revision that it applies to")
 	c.Flags().StringArrayVar(&ids, "fault", nil, "only this fault (repeatable)")
 	c.Flags().StringVar(&area, "area", "", "only the faults of this area, as lifecycle; legal for the legal variations")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every row")
@@ -120,7 +120,7 @@ func (a *app) printMatrix(results []selftest.Result, verbose bool) (bad int) {
 			bad++
 		}
 		if !r.Outcome.Good() || verbose {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%v\n", r.Outcome, r.Fault, r.Revision, r.Took.Round(time.Millisecond))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%v\n", r.Outcome, r.Fault, r.Transport, r.Revision, r.Took.Round(time.Millisecond))
 			for _, by := range r.By {
 				fmt.Fprintf(w, "\t  %s\n", reporters.Visible(by))
 			}

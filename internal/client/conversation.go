@@ -136,7 +136,7 @@ func (c *Conversation) pump() {
 		}
 		for _, e := range events {
 			pos = e.Seq + 1
-			if e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded {
+			if endsOutput(e) {
 				c.mute(ErrEnded)
 			}
 			if e.Kind != transcript.Received {
@@ -210,11 +210,17 @@ func (c *Conversation) Await(ctx context.Context, from int, match func(*transcri
 				return e, nil
 			}
 			pos = e.Seq + 1
-			if e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded {
+			if endsOutput(e) {
 				return nil, ErrEnded
 			}
 		}
 	}
+}
+
+// endsOutput tells whether nothing of the server is heard behind the event. An
+// exchange over HTTP that floods ends by itself, and others go on.
+func endsOutput(e *transcript.Event) bool {
+	return e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded && e.Exchange == 0
 }
 
 // Alive tells whether the server can still be heard.

@@ -46,11 +46,11 @@ const Faultless = "(faultless)"
 
 // Result is one row of the kill matrix.
 type Result struct {
-	Fault       string        `json:"fault"`
-	Requirement string        `json:"requirement,omitempty"`
-	Title       string        `json:"title"`
-	Revision    spec.Revision `json:"revision"`
-	Outcome     Outcome       `json:"outcome"`
+	Fault       string `json:"fault"`
+	Requirement string `json:"requirement,omitempty"`
+	Title       string `json:"title"`
+	Place
+	Outcome Outcome `json:"outcome"`
 	// By says which judge killed it and with what, or which findings there were instead.
 	By   []string      `json:"by,omitempty"`
 	Took time.Duration `json:"-"`
@@ -62,9 +62,10 @@ type Options struct {
 	// where Faultless is set.
 	Faults    []faults.Fault
 	Faultless bool
-	// Full tries each fault with the whole suite in every revision that it
-	// applies to; else its own requirement's judges in one revision, the
-	// whole suite only where it survives those.
+	// Full tries each fault with the whole suite over every transport and in
+	// every revision that it applies to; else its own requirement's judges in
+	// one revision over one transport, the whole suite only where it survives
+	// those.
 	Full    bool
 	Workers int
 	// Command starts the reference server as a process, for the faults that
@@ -76,9 +77,9 @@ type Options struct {
 
 // job is one row to be found out.
 type job struct {
-	fault    faults.Fault
-	revision spec.Revision
-	whole    bool
+	fault faults.Fault
+	at    Place
+	whole bool
 }
 
 // Run tries all faults and returns the matrix in their order.
@@ -107,31 +108,18 @@ func Run(ctx context.Context, o Options) []Result {
 func (o *Options) jobs() []job {
 	var out []job
 	if o.Faultless {
-		for _, r := range spec.HandshakeRevisions() {
-			out = append(out, job{faults.Fault{ID: Faultless, Title: "the reference server as it should be", Legal: true}, r, true})
+		right := faults.Fault{ID: Faultless, Title: "the reference server as it should be", Legal: true, Transports: spec.Transports()}
+		for _, p := range Places(right, true) {
+			out = append(out, job{right, p, true})
 		}
 	}
 	for _, f := range o.Faults {
-		revisions := Revisions(f)
-		if !o.Full && !f.Legal {
-			revisions = revisions[len(revisions)-1:]
+		places := Places(f, o.Full)
+		if !o.Full && !f.Legal && len(places) > 0 {
+			places = places[:1]
 		}
-		for _, r := range revisions {
-			out = append(out, job{f, r, o.Full || f.Legal})
-		}
-	}
-	return out
-}
-
-// Revisions returns the handshake revisions in which the fault can be shown:
-// those it names, or those in which its requirement exists.
-func Revisions(f faults.Fault) []spec.Revision {
-	var out []spec.Revision
-	for _, r := range spec.HandshakeRevisions() {
-		named := len(f.Revisions) == 0 || slices.Contains(f.Revisions, r)
-		q := spec.Requirements().Lookup(f.Requirement)
-		if named && (f.Legal || q != nil && q.AppliesTo(r, spec.Stdio)) {
-			out = append(out, r)
+		for _, p := range places {
+			out = append(out, job{f, p, o.Full || f.Legal})
 		}
 	}
 	return out
@@ -140,7 +128,7 @@ func Revisions(f faults.Fault) []spec.Revision {
 // try finds out one row.
 func (o *Options) try(ctx context.Context, j job) (res Result) {
 	started := time.Now()
-	res = Result{Fault: j.fault.ID, Requirement: j.fault.Requirement, Title: j.fault.Title, Revision: j.revision}
+	res = Result{Fault: j.fault.ID, Requirement: j.fault.Requirement, Title: j.fault.Title, Place: j.at}
 	defer func() { res.Took = time.Since(started) }()
 	if reason, later := suites.NotYet()[j.fault.Requirement]; later {
 		res.Outcome, res.By = NotYet, []string{reason}
@@ -158,28 +146,40 @@ func (o *Options) try(ctx context.Context, j job) (res Result) {
 }
 
 func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (*verdict.Report, error) {
-	return engine.Run(ctx, o.options(j, s))
+	d, end := o.dialer(ctx, j)
+	defer end()
+	return engine.Run(ctx, o.options(j, d, s))
 }
 
-func (o *Options) options(j job, s engine.Selection) engine.Options {
+func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.Options {
 	return engine.Options{
-		Dialer: o.dialer(j.fault), Cases: suites.Cases(), Rules: judges.All(), Revisions: []spec.Revision{j.revision},
+		Dialer: d, Cases: suites.Cases(), Rules: judges.All(), Revisions: []spec.Revision{j.at.Revision},
 		Selection: s, Unconfirmed: !j.fault.Legal, Target: j.fault.ID,
 		StartTimeout: 3 * time.Second, Timeout: 2 * time.Second,
 	}
 }
 
-func (o *Options) dialer(f faults.Fault) transport.Dialer {
-	if f.NeedsProcess {
-		return stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()})
+// dialer returns how the server of a row is reached, and what ends it.
+func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end func()) {
+	f := j.fault
+	switch {
+	case j.at.Transport != spec.Stdio:
+		h := &overHTTP{ctx: ctx, fault: f, over: j.at.Transport, lasting: f.Legal}
+		return h, h.end
+	case f.NeedsProcess:
+		return stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), func() {}
 	}
 	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
-		var ro refserver.Options
-		if f.Seams != nil {
-			ro.Seams = f.Seams()
-		}
-		return refserver.ServeStdio(ctx, in, out, errOut, signals, ro)
-	})
+		return refserver.ServeStdio(ctx, in, out, errOut, signals, serverOptions(f))
+	}), func() {}
+}
+
+func serverOptions(f faults.Fault) refserver.Options {
+	o := refserver.Options{JSONOnly: f.JSONOnly}
+	if f.Seams != nil {
+		o.Seams = f.Seams()
+	}
+	return o
 }
 
 // read turns a report into the row's outcome. A server that can't be judged

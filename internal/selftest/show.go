@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
@@ -17,12 +16,15 @@ const showTime = 500 * time.Millisecond
 // reference server with that fault, in this process, and returns what they
 // find: the heaviest finding on the requirement. It is nil where there is
 // none, as when the fault can only be shown with a process of its own.
-func Show(ctx context.Context, f faults.Fault, r spec.Revision) *verdict.Finding {
+func Show(ctx context.Context, f faults.Fault, at Place) *verdict.Finding {
 	if f.NeedsProcess || f.Legal {
 		return nil
 	}
 	var o Options
-	options := o.options(job{fault: f, revision: r}, engine.Selection{Focus: []string{f.Requirement}})
+	j := job{fault: f, at: at}
+	d, end := o.dialer(ctx, j)
+	defer end()
+	options := o.options(j, d, engine.Selection{Focus: []string{f.Requirement}})
 	options.Timeout, options.StartTimeout = showTime, showTime
 	p, err := engine.Run(ctx, options)
 	if err != nil {

@@ -26,8 +26,12 @@ type Fault struct {
 	Title       string // a sentence: what the server does
 	// Revisions are those in which it can be shown; nil means all handshake
 	// revisions in which the requirement exists.
-	Revisions    []spec.Revision
+	Revisions []spec.Revision
+	// Transports are those over which it is shown; nil means stdio, and the
+	// others only where everything is tried.
+	Transports   []spec.Transport
 	Legal        bool // odd, and permitted
+	JSONOnly     bool // with the server's option of that name
 	NeedsProcess bool // can only be shown with a process of its own
 	// Unreachable: no conversation comes about, so that the harness has to
 	// say why rather than find.
@@ -82,6 +86,12 @@ func legalAfresh(name, title string, seams func() refserver.Seams) Fault {
 // in narrows a row to some revisions.
 func (f Fault) in(revisions ...spec.Revision) Fault {
 	f.Revisions = revisions
+	return f
+}
+
+// over narrows a row to some transports.
+func (f Fault) over(transports ...spec.Transport) Fault {
+	f.Transports = transports
 	return f
 }
 
