@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,10 +75,15 @@ func legalVariations() []Fault {
 			}
 		})),
 		legal("meta-in-results", "results have _meta, the empty ones too", EditResult("", func(r map[string]any) {
-			r["_meta"] = map[string]any{
+			meta, _ := r["_meta"].(map[string]any)
+			if meta == nil {
+				meta = map[string]any{}
+				r["_meta"] = meta
+			}
+			maps.Copy(meta, map[string]any{
 				"com.example/took-ms": 3, "com.example.mcp/x": nil, "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 				"plain": true, "com.example/a.b_c-d": []any{}, "com.example/": 1,
-			}
+			})
 		})),
 		legal("ids-first", "the members of messages come in another order, with blanks", AlterBytes(Everything, spaced)),
 		legal("escaped", "everything beyond ASCII is escaped", AlterBytes(Everything, ascii)),

@@ -27,10 +27,10 @@ func legalLists() []Fault {
 		legal("long-cursors", "cursors are 4000 characters long and not ASCII", pages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(page int) string { return strings.Repeat("→", 4000) + plainCursor(page) })),
 
-		legal("bare-tools", "tools have only a name and a schema", EditResult(spec.MethodToolsList, func(r map[string]any) {
+		legal("bare-tools", "tools have only a name and a schema, and what says how they may be called", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range items(r, "tools") {
 				for name := range t {
-					if name != "name" && name != "inputSchema" && name != "annotations" {
+					if name != "name" && name != "inputSchema" && name != "annotations" && name != "execution" {
 						delete(t, name)
 					}
 				}
@@ -51,8 +51,9 @@ func legalLists() []Fault {
 				r["isError"] = false
 			}
 		})),
-		legal("no-content", "tools that succeed return no content block", EditResult(spec.MethodToolsCall, func(r map[string]any) {
-			if _, structured := r["structuredContent"]; !structured && r["isError"] == nil {
+		legal("no-content", "tools that succeed return no content block", EditResult("", func(r map[string]any) {
+			_, structured := r["structuredContent"]
+			if _, tool := r["content"]; tool && !structured && r["isError"] == nil {
 				r["content"] = []any{}
 			}
 		})),

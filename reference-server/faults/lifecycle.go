@@ -183,21 +183,12 @@ func undeclared(capabilities ...string) refserver.Seams {
 // askingFaults holds what the requests of the server's own can show of the
 // negotiated revision.
 func askingFaults() []Fault {
-	link := map[string]any{"type": "resource_link", "uri": "demo://text/hello", "name": "hello"}
-	audio := map[string]any{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}
-	inPrompts := func(block map[string]any) refserver.Seams {
-		return EditResult(spec.MethodPromptsGet, func(r map[string]any) {
-			r["messages"] = []any{map[string]any{"role": "user", "content": block}}
-		})
-	}
 	form := map[string]any{"message": "Who are you?", "requestedSchema": map[string]any{
 		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
 	}}
 	page := map[string]any{"mode": "url", "message": "Please look.", "elicitationId": "e1", "url": "https://example.com/"}
 	const older, newer = "versioning.negotiated-version-respected-2024-11-05/", "versioning.negotiated-version-respected-2025-06-18/"
 	return []Fault{
-		breaks(older+"resource-link", "prompts hold resource links, which are newer", inPrompts(link)),
-		breaks(older+"audio", "prompts hold audio, which is newer", inPrompts(audio)).in(spec.V20241105),
 		breaks(older+"elicitation", "elicitation is asked for, which is newer", asksWhenReady(spec.MethodElicit, form)),
 		breaks(older+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)),
 		breaks(newer+"url-elicitation", "elicitation by URL is asked for, which is newer", asksWhenReady(spec.MethodElicit, page)).in(spec.V20250618),
