@@ -7,6 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 	"github.com/mcp-conform/mcp-conform/suites/completion"
+	"github.com/mcp-conform/mcp-conform/suites/contenttypes"
 	"github.com/mcp-conform/mcp-conform/suites/elicitation"
 	"github.com/mcp-conform/mcp-conform/suites/errors"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
@@ -19,7 +20,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/resources"
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 	"github.com/mcp-conform/mcp-conform/suites/sampling"
+	"github.com/mcp-conform/mcp-conform/suites/sse"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
+	"github.com/mcp-conform/mcp-conform/suites/streamablehttp"
 	"github.com/mcp-conform/mcp-conform/suites/tasks"
 	"github.com/mcp-conform/mcp-conform/suites/tools"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
@@ -37,6 +40,9 @@ func Cases() []suite.Case {
 		logging.Cases(),
 		cancellation.Cases(),
 		stdio.Cases(),
+		streamablehttp.Cases(),
+		sse.Cases(),
+		contenttypes.Cases(),
 		resources.Cases(),
 		pagination.Cases(),
 		tools.Cases(),

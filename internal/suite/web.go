@@ -2,11 +2,14 @@ package suite
 
 import (
 	"context"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -29,6 +32,17 @@ func (t *T) Web(c *client.Conversation) *Web {
 		t.Skip("the server is not reached over HTTP")
 	}
 	return &Web{C: c, t: t}
+}
+
+// Over returns what a case runs that is about one transport alone, though a
+// requirement that it provokes holds over others, too.
+func Over(transport spec.Transport, run func(ctx context.Context, t *T)) func(ctx context.Context, t *T) {
+	return func(ctx context.Context, t *T) {
+		if t.Transport != transport {
+			t.Skip("the case is about " + string(transport))
+		}
+		run(ctx, t)
+	}
 }
 
 // Header changes the headers that a request of the session has.
@@ -236,4 +250,47 @@ func (s *Stream) LastID() string {
 func (s *Stream) Drop() {
 	s.exchange.Drop()
 	<-s.exchange.Over()
+}
+
+// Shown returns the positions that show the exchange.
+func Shown(x *transcript.Exchange) []int {
+	var at []int
+	for _, e := range []*transcript.Event{x.Request, x.Sent, x.Response} {
+		if e != nil {
+			at = append(at, e.Seq)
+		}
+	}
+	slices.Sort(at)
+	return at
+}
+
+// DescribeExchange says in a few words what the response is.
+func DescribeExchange(x *transcript.Exchange) string {
+	if x.Response == nil {
+		return x.Method() + " got no response"
+	}
+	text := x.Method() + " answered with status " + strconv.Itoa(x.Status())
+	if media := x.ResponseHead().MediaType(); media != "" {
+		text += ", " + Excerpt(media, 80)
+	}
+	for _, e := range x.Body {
+		if len(e.Raw) > 0 {
+			return text + ": " + Excerpt(string(e.Raw), 200)
+		}
+	}
+	return text
+}
+
+// SameHost returns the target that a reference names, seen from another target
+// of the server; "" where it is none, or one on another host.
+func (w *Web) SameHost(base, reference string) string {
+	from, err := url.Parse(base)
+	if err != nil || reference == "" {
+		return ""
+	}
+	u, err := from.Parse(strings.TrimSpace(reference))
+	if err != nil || u.Host != "" && !strings.EqualFold(u.Host, w.Host()) {
+		return ""
+	}
+	return u.RequestURI()
 }

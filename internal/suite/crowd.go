@@ -1,0 +1,232 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Crowd are several clients of one server at once.
+type Crowd struct {
+	// Several is the requirement that they are served, Isolated the one that
+	// none gets what is another's; "" for none.
+	Several, Isolated string
+
+	t     *T
+	convs []*client.Conversation
+}
+
+const crowdSize = 3
+
+// Crowd opens conversations side by side. It ends the case where the first can't
+// be held, and judges it where the others can't.
+func (t *T) Crowd(ctx context.Context, several, isolated string) *Crowd {
+	crowd := &Crowd{Several: several, Isolated: isolated, t: t}
+	crowd.convs = append(crowd.convs, t.Start(ctx, client.Options{Answer: answersAs(0)}))
+	for i := 1; i < crowdSize; i++ {
+		c := t.Open(ctx, client.Options{Answer: answersAs(i)})
+		if err := c.Handshake(ctx); err != nil {
+			crowd.alone(ctx, c, err)
+			break
+		}
+		crowd.convs = append(crowd.convs, c)
+	}
+	return crowd
+}
+
+// First returns the first conversation.
+func (c *Crowd) First() *client.Conversation { return c.convs[0] }
+
+// All returns all conversations.
+func (c *Crowd) All() []*client.Conversation { return c.convs }
+
+// alone judges a server that serves the first client and not another.
+func (c *Crowd) alone(ctx context.Context, refused *client.Conversation, err error) {
+	if c.First().Fence(ctx) != nil {
+		c.t.GiveUp("the server answers nobody any more")
+	}
+	var at []int
+	if all := transcript.ExchangesOf(refused.Record.From(0)).All(); len(all) > 0 {
+		at = Shown(all[len(all)-1])
+	}
+	c.t.Deviates(refused, verdict.Deviation{
+		Requirement: c.Several,
+		Summary:     "A second client is refused while the first is served.",
+		Permitted:   "to serve several clients at once",
+		Seen:        err.Error(), At: at,
+	})
+}
+
+// sign is what the client with this number puts into what it says.
+func sign(i int) string { return "mcp-conform-client-" + strconv.Itoa(i) + "-" }
+
+// answersAs answers the server's requests, each client otherwise.
+func answersAs(i int) func(*wire.Message) []byte {
+	return func(m *wire.Message) []byte {
+		switch m.Method {
+		case spec.MethodPing:
+			return wire.NewResult(m.ID, map[string]any{})
+		case spec.MethodRootsList:
+			return wire.NewResult(m.ID, map[string]any{"roots": []any{map[string]any{"uri": "file:///" + sign(i), "name": sign(i)}}})
+		case spec.MethodSampling:
+			return wire.NewResult(m.ID, map[string]any{
+				"role": "assistant", "model": "none", "content": map[string]any{"type": "text", "text": sign(i)},
+			})
+		default:
+			return wire.NewError(m.ID, int64(spec.CodeMethodNotFound), "not now", nil)
+		}
+	}
+}
+
+// each runs f for every conversation at once.
+func (c *Crowd) each(f func(i int, conv *client.Conversation)) {
+	var wg sync.WaitGroup
+	for i, conv := range c.convs {
+		wg.Go(func() { f(i, conv) })
+	}
+	wg.Wait()
+}
+
+// Work has all clients ask at once, and judges what they get.
+func (c *Crowd) Work(ctx context.Context) {
+	if len(c.convs) < 2 {
+		return
+	}
+	c.equalIDs(ctx)
+	c.questions(ctx)
+	c.cancellation(ctx)
+	c.foreign()
+}
+
+// equalIDs makes requests with the same id and different methods.
+func (c *Crowd) equalIDs(ctx context.Context) {
+	same, replies := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs))
+	lists := c.t.Inventory.Declares("tools")
+	c.each(func(i int, conv *client.Conversation) {
+		method := conv.Harmless()
+		if i == 1 && lists {
+			method = spec.MethodToolsList
+		}
+		replies[i] = conv.AskRaw(ctx, same, conv.Request(same, method, nil))
+		own := wire.StringID(sign(i) + "own")
+		conv.AskRaw(ctx, own, conv.Request(own, conv.Harmless(), nil))
+	})
+	for i, r := range replies {
+		if !r.Succeeded() {
+			continue // rules judge answers that do not come
+		}
+		hasTools := wire.At(r.Message.Result(), "/tools") != nil
+		c.t.Expect(c.convs[i], r).Keeps(c.Several, "A client gets the answer to the request of another with the same id.",
+			Satisfy("the result of the method that this client asked for", func(*client.Reply) bool { return hasTools == (i == 1 && lists) }))
+	}
+}
+
+// questions calls a tool that asks the client something, in all conversations.
+func (c *Crowd) questions(ctx context.Context) {
+	tool, ok := c.t.Inventory.Asking()
+	if !ok || c.Isolated == "" {
+		return
+	}
+	replies := make([]*client.Reply, len(c.convs))
+	c.each(func(i int, conv *client.Conversation) {
+		replies[i] = conv.TryFor(ctx, crowdTime, spec.MethodToolsCall, tool.Params())
+	})
+	for i, r := range replies {
+		for j := range c.convs {
+			if r.Succeeded() && i != j && strings.Contains(string(r.Message.Result()), sign(j)) {
+				c.shows(c.convs[i], r.Event, "What one client answers shows in the result of another.")
+				return
+			}
+		}
+	}
+}
+
+const (
+	crowdTime = 3 * time.Second
+	crowdSlow = 400 * time.Millisecond
+)
+
+// cancellation cancels the slow call of one client; the others have calls with
+// the same id.
+func (c *Crowd) cancellation(ctx context.Context) {
+	tool, ok := c.t.Inventory.Slow(crowdSlow, 2)
+	if !ok || c.Isolated == "" {
+		return
+	}
+	id, replies := wire.StringID("mcp-conform/slow"), make([]*client.Reply, len(c.convs))
+	c.each(func(i int, conv *client.Conversation) {
+		from := conv.Record.Len()
+		ctx, cancel := context.WithTimeoutCause(ctx, crowdSlow+crowdTime, client.ErrUnanswered)
+		defer cancel()
+		if conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(sign(i)+"token"))) != nil {
+			return
+		}
+		if i == 0 {
+			_ = conv.Cancel(ctx, id, "this client wants it no more")
+			return
+		}
+		replies[i] = conv.AwaitReply(ctx, from, id)
+	})
+	for i, r := range replies {
+		if r == nil {
+			continue
+		}
+		if errors.Is(r.Err, client.ErrUnanswered) && c.convs[i].Fence(ctx) == nil && c.works(ctx, c.convs[i], tool.Params()) {
+			c.shows(c.convs[i], nil, "A request is not answered when another client cancels one with the same id.")
+			return
+		}
+	}
+}
+
+// works tells whether the call is answered when no one cancels anything.
+func (c *Crowd) works(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
+	return conv.TryFor(ctx, crowdSlow+crowdTime, spec.MethodToolsCall, params).Answered()
+}
+
+// foreign looks for messages that are another client's.
+func (c *Crowd) foreign() {
+	if c.Isolated == "" {
+		return
+	}
+	for i, conv := range c.convs {
+		for _, e := range conv.Record.From(0) {
+			if e.Kind != transcript.Received {
+				continue
+			}
+			for _, m := range e.Messages() {
+				token, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
+				id, _ := wire.Text([]byte(m.ID.Raw()))
+				if isOthers(token, i) || m.Kind == wire.Response && isOthers(id, i) {
+					c.shows(conv, e, "A client gets a message that is for another.")
+					return
+				}
+			}
+		}
+	}
+	c.t.Kept(c.Isolated)
+}
+
+// isOthers tells whether the text bears the sign of another client.
+func isOthers(text string, i int) bool {
+	return strings.HasPrefix(text, "mcp-conform-client-") && !strings.HasPrefix(text, sign(i))
+}
+
+func (c *Crowd) shows(conv *client.Conversation, e *transcript.Event, summary string) {
+	d := verdict.Deviation{Requirement: c.Isolated, Summary: summary, Permitted: "to each client what belongs to its own session"}
+	if e != nil {
+		d.Seen, d.At = Excerpt(string(e.Raw), 200), []int{e.Seq}
+	} else {
+		d.Seen = fmt.Sprintf("no answer in %v", crowdSlow+crowdTime)
+	}
+	c.t.Deviates(conv, d)
+}

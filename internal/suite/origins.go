@@ -1,0 +1,77 @@
+package suite
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// ForeignOrigin is that of pages on a host that is none of the server's.
+const ForeignOrigin = "http://evil.example"
+
+// ForeignOrigins are origins that are none of the server's: of a page
+// elsewhere, of none in particular, of a host that only begins like the
+// server's, and no origin at all.
+func (w *Web) ForeignOrigins() []string {
+	name, _, _ := strings.Cut(w.Host(), ":")
+	if name == "" || strings.HasPrefix(name, "[") {
+		name = "localhost"
+	}
+	return []string{ForeignOrigin, "null", "http://" + name + ".evil.example", "this is no origin"}
+}
+
+// CheckOrigins sends requests that claim to come from the server's own pages,
+// and from others. What becomes of them rules judge; of a page whose own name
+// was made to lead to the server, it is judged here.
+func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
+	w.Harmless(ctx)
+	w.Harmless(ctx, With("Origin", "http://"+w.Host()))
+	served := false
+	for _, from := range w.ForeignOrigins() {
+		x := w.Harmless(ctx, With("Origin", from))
+		served = served || x != nil && x.Succeeded()
+	}
+	if !served { // else it adds nothing
+		t.rebound(requirement, w, w.rebind(ctx))
+	}
+}
+
+// rebind holds an exchange as a page sends it whose own name was made to lead
+// to the server. It returns nil where the server is not on this machine: a
+// name that leads to another one may well be the server's.
+func (w *Web) rebind(ctx context.Context) *transcript.Exchange {
+	host, port, err := net.SplitHostPort(w.Host())
+	if err != nil {
+		host = w.Host()
+	}
+	if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil
+	}
+	name := "evil.example"
+	if port != "" {
+		name = net.JoinHostPort(name, port)
+	}
+	return w.Harmless(ctx, With("Host", name), With("Origin", "http://"+name))
+}
+
+// rebound judges what came of rebind. The specification has the origin checked
+// to this end, and does not say against what.
+func (t *T) rebound(requirement string, w *Web, x *transcript.Exchange) {
+	switch {
+	case x == nil || x.Response == nil:
+		return
+	case !x.Succeeded():
+		t.Kept(requirement)
+		return
+	}
+	t.Deviates(w.C, verdict.Deviation{
+		Requirement: requirement, Weight: verdict.AtMostWarning,
+		Summary:   "A page whose own name was made to lead to this machine is served.",
+		Permitted: "to refuse it: neither Host nor Origin is a name of the server",
+		Seen:      "Host " + x.RequestHead().Get("Host") + ", Origin " + x.RequestHead().Get("Origin") + ": " + DescribeExchange(x),
+		At:        Shown(x),
+	})
+}

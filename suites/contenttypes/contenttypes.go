@@ -1,0 +1,153 @@
+// Package contenttypes spells the headers Accept and Content-Type in all the
+// ways that HTTP has for the same thing.
+package contenttypes
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	acceptBoth  = "streamable-http.accept-both"
+	contentType = "streamable-http.request-content-type"
+	acceptsPost = "sse.accepts-post"
+)
+
+// Cases returns the cases of the area content-types.
+func Cases() []suite.Case {
+	return []suite.Case{accept(), types()}
+}
+
+// spelling is a way to write headers.
+type spelling struct {
+	summary string // of the finding where it is not understood
+	headers []suite.Header
+}
+
+// accepts say the same: that both types are taken (RFC 9110, 12.5.1).
+var accepts = []spelling{
+	{"A client that lists both types in another order is not served.", one("Accept", "text/event-stream, application/json")},
+	{"A client that lists both types in two header lines is not served.", one("Accept", "application/json", "text/event-stream")},
+	{"A client that lists both types without a blank is not served.", one("Accept", "application/json,text/event-stream")},
+	{"A client that lists both types in capitals is not served.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM")},
+	{"A client that weighs both types is not served.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9")},
+	{"A client that lists further types beside both is not served.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1")},
+	{"A client that writes accept in small letters is not served.", one("accept", "application/json, text/event-stream")},
+}
+
+// unregulated are not what a client must send; what becomes of them is
+// recorded, and judged by rules only where an answer comes.
+var unregulated = [][]suite.Header{
+	one("Accept", "*/*"),
+	one("Accept", "application/json"),
+	one("Accept", "text/event-stream"),
+}
+
+// types say that the body is JSON (RFC 9110, 8.3.1).
+var contentTypes = []spelling{
+	{"A content type with a charset is not understood.", one("Content-Type", "application/json; charset=utf-8")},
+	{"A content type with a charset in quotes, without a blank, is not understood.", one("Content-Type", `application/json;charset="UTF-8"`)},
+	{"A content type in capitals is not understood.", one("Content-Type", "Application/JSON")},
+	{"A content type whose header is in small letters is not understood.", one("content-type", "application/json")},
+}
+
+func one(name string, values ...string) []suite.Header {
+	return []suite.Header{suite.With(name, values...)}
+}
+
+func accept() suite.Case {
+	return suite.Case{
+		ID:           "content-types.accept",
+		Title:        "Lists both types in all the ways in which an Accept header can",
+		Requirements: []string{acceptBoth},
+		Provokes:     []string{acceptBoth, contentType, "streamable-http.json-single-object"},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Conversation(ctx))
+			spell(ctx, t, w, acceptBoth, accepts)
+			for _, headers := range unregulated {
+				w.Harmless(ctx, headers...)
+			}
+		},
+	}
+}
+
+func types() suite.Case {
+	return suite.Case{
+		ID:           "content-types.content-type",
+		Title:        "Says in all the ways of a Content-Type header that a body is JSON",
+		Requirements: []string{contentType, acceptsPost},
+		Provokes:     []string{contentType, acceptsPost},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			requirement := contentType
+			if t.Transport == spec.SSE {
+				requirement = acceptsPost
+			}
+			spell(ctx, t, t.Web(t.Conversation(ctx)), requirement, contentTypes)
+		},
+	}
+}
+
+// spell sends a request in each spelling, and judges those that are refused
+// while the plain one is served.
+func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
+	if !served(w.Harmless(ctx)) {
+		t.GiveUp("the server does not serve the request in its plain form")
+	}
+	for _, s := range spellings {
+		x := w.Harmless(ctx, s.headers...)
+		if x == nil || x.Response == nil || elsewhere(t, x) {
+			continue
+		}
+		if served(x) {
+			t.Kept(requirement)
+			continue
+		}
+		t.Deviates(w.C, verdict.Deviation{
+			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
+			Permitted: "what other requests of this method get: to HTTP both spellings are the same",
+			Seen:      headers(x) + ": " + suite.DescribeExchange(x), At: suite.Shown(x),
+		})
+	}
+}
+
+// served tells whether the server took the request; over HTTP+SSE the answer
+// comes elsewhere.
+func served(x *transcript.Exchange) bool {
+	if x == nil || !x.Succeeded() {
+		return false
+	}
+	for _, m := range x.Messages() {
+		if m.IsError() {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere tells whether a rule judges the refusal, or it may have reasons that
+// lie in something between.
+func elsewhere(t *suite.T, x *transcript.Exchange) bool {
+	switch status := x.Status(); {
+	case t.Transport == spec.SSE, status == 406:
+		return x.Refused()
+	default:
+		return status == 401 || status == 403 || status == 407 || status == 429 || status >= 502 && status <= 504 || status/100 == 3
+	}
+}
+
+func headers(x *transcript.Exchange) string {
+	var out []string
+	for _, f := range x.RequestHead().Fields {
+		if strings.EqualFold(f.Name, "Accept") || strings.EqualFold(f.Name, "Content-Type") {
+			out = append(out, f.Name+": "+f.Value)
+		}
+	}
+	return strings.Join(out, ", ")
+}

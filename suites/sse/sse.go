@@ -1,0 +1,139 @@
+// Package sse checks what is peculiar to servers that are reached over
+// HTTP+SSE, the transport of 2024-11-05.
+package sse
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+const (
+	originValidated = "sse.origin-validated"
+	multipleClients = "sse.multiple-clients"
+	ownStream       = "sse.response-on-own-stream"
+)
+
+// Cases returns the cases of the area sse.
+func Cases() []suite.Case {
+	return []suite.Case{
+		streams(),
+		sideBySide(),
+		origin(),
+	}
+}
+
+func streams() suite.Case {
+	return suite.Case{
+		ID:    "sse.streams",
+		Title: "Opens a second stream, uses its endpoint, closes it, and comes back to its endpoint",
+		Provokes: []string{
+			"sse.two-endpoints", "sse.endpoint-event", "sse.endpoint-event-first", "sse.endpoint-same-origin", "sse.accepts-post",
+			"sse.messages-as-events", ownStream, "sse.unknown-session-refused", "sse.content-type", "lifecycle.shutdown-http",
+		},
+		Run: suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Start(ctx, client.Options{}))
+			other := open(ctx, t, w)
+			endpoint := announced(ctx, w, other)
+			if endpoint == "" {
+				other.Drop()
+				w.Harmless(ctx)
+				t.GiveUp("the second stream announced no endpoint")
+			}
+			to := func(body []byte) *transcript.Exchange {
+				return w.Hold(ctx, suite.WebRequest{Target: endpoint, Body: body})
+			}
+			from := w.C.Record.Len()
+			id := w.C.NewID()
+			to(w.C.Request(id, spec.MethodInitialize, w.C.InitializeParams()))
+			waiting, cancel := context.WithTimeout(ctx, answerTime)
+			w.C.AwaitReply(waiting, from, id)
+			cancel()
+			w.Harmless(ctx)
+			other.Drop()
+			settle(ctx, w)
+			to(w.C.Request(w.C.NewID(), w.C.Harmless(), nil))
+			t.Fence(ctx, w.C)
+		}),
+	}
+}
+
+const (
+	// answerTime bounds the wait for what a stream should bring.
+	answerTime = 3 * time.Second
+	// settleTime is what a server gets to notice that a stream was closed.
+	settleTime = 1100 * time.Millisecond
+)
+
+// settle waits until a server had the time to notice that a stream was closed.
+func settle(ctx context.Context, w *suite.Web) {
+	resume := w.C.Idle()
+	defer resume()
+	select {
+	case <-time.After(settleTime):
+	case <-ctx.Done():
+	}
+}
+
+// open opens a further stream.
+func open(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header) *suite.Stream {
+	s := w.Begin(suite.WebRequest{Method: "GET", Target: streamTarget(w), Headers: h})
+	if !s.Opened(ctx) {
+		s.Drop()
+		if ctx.Err() != nil {
+			t.GiveUp("the case ran out of time")
+		}
+	}
+	return s
+}
+
+// streamTarget is where the stream of the conversation was opened.
+func streamTarget(w *suite.Web) string {
+	if x := w.First(); x != nil {
+		return x.RequestHead().Target()
+	}
+	return ""
+}
+
+// announced returns the endpoint that a stream announces, "" for none, or for
+// one on another host.
+func announced(ctx context.Context, w *suite.Web, s *suite.Stream) string {
+	var data string
+	s.Until(ctx, answerTime, func(x *transcript.Exchange) bool {
+		for _, e := range x.Body {
+			if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
+				data = string(ev.Data)
+			}
+		}
+		return data != ""
+	})
+	return w.SameHost(streamTarget(w), data)
+}
+
+func sideBySide() suite.Case {
+	return suite.Case{
+		ID:           "sse.side-by-side",
+		Title:        "Holds three streams at once, with equal ids, slow calls, cancellations and questions to the client",
+		Requirements: []string{multipleClients, ownStream},
+		Waits:        true,
+		Run:          func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) },
+	}
+}
+
+func origin() suite.Case {
+	return suite.Case{
+		ID:           "sse.origin",
+		Title:        "Sends requests that claim to come from pages on other hosts, from one of its own, and from a rebound name",
+		Requirements: []string{originValidated},
+		Provokes:     []string{originValidated},
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Start(ctx, client.Options{}))
+			t.CheckOrigins(ctx, originValidated, w)
+			open(ctx, t, w, suite.With("Origin", suite.ForeignOrigin)).Drop()
+		},
+	}
+}

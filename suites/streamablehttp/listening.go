@@ -1,0 +1,57 @@
+package streamablehttp
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+func listening() suite.Case {
+	return suite.Case{
+		ID:    "streamable-http.listening",
+		Title: "Opens two streams by GET, makes requests meanwhile, closes both, and goes on",
+		Provokes: []string{
+			"streamable-http.single-endpoint", "streamable-http.get-stream-or-405", "streamable-http.get-unrelated",
+			"streamable-http.get-no-response", "streamable-http.get-retry-before-close", "streamable-http.concurrent-streams",
+			"streamable-http.no-broadcast", "streamable-http.event-id-unique", "streamable-http.accepted-202-response",
+			"streamable-http.sse-interim-related-2025-03-26", "lifecycle.shutdown-http",
+		},
+		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+			c := t.Start(ctx, client.Options{})
+			w := t.Web(c)
+			var streams []*suite.Stream
+			for range 2 { // the conversation has one of its own
+				s := w.Begin(suite.WebRequest{Method: "GET"})
+				streams = append(streams, s)
+				if !s.Opened(ctx) {
+					break
+				}
+			}
+			busy(ctx, t, c)
+			w.Harmless(ctx)
+			for _, s := range streams {
+				s.Drop()
+			}
+			w.Harmless(ctx)
+		}),
+	}
+}
+
+// callTime bounds the calls of tools that are known to take less.
+const callTime = 3 * time.Second
+
+// busy calls the tools that are known to say more than their result.
+func busy(ctx context.Context, t *suite.T, c *client.Conversation) {
+	if k, ok := t.Inventory.Logging(); ok {
+		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.Params())
+	}
+	if k, ok := t.Inventory.Asking(); ok {
+		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.Params())
+	}
+	if k, ok := t.Inventory.Slow(60*time.Millisecond, 2); ok {
+		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.WithToken("mcp-conform/listening"))
+	}
+}

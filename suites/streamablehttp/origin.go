@@ -1,0 +1,31 @@
+package streamablehttp
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+const originValidated = "streamable-http.origin-validated"
+
+func origin() suite.Case {
+	return suite.Case{
+		ID:           "streamable-http.origin",
+		Title:        "Sends requests that claim to come from pages on other hosts, from one of its own, and from a rebound name",
+		Requirements: []string{originValidated},
+		Provokes: []string{
+			originValidated, "streamable-http.origin-invalid-403", "streamable-http.origin-absent-allowed", "streamable-http.origin-403-body",
+		},
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Start(ctx, client.Options{}))
+			t.CheckOrigins(ctx, originValidated, w)
+			evil := suite.With("Origin", suite.ForeignOrigin)
+			w.Tell(ctx, evil)
+			w.Get(ctx, evil)
+			if id := opened(ctx, w, evil); id != "" {
+				end(ctx, w, id)
+			}
+		},
+	}
+}

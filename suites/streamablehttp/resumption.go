@@ -1,0 +1,158 @@
+package streamablehttp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	notCancel = "streamable-http.disconnect-not-cancel"
+	replay    = "streamable-http.last-event-id-replay"
+)
+
+// The slow calls take long enough for a connection to be cut in the midst of
+// them.
+const (
+	slowFor = 600 * time.Millisecond
+	steps   = 3
+)
+
+func resumption() suite.Case {
+	return suite.Case{
+		ID:           "streamable-http.resumption",
+		Title:        "Cuts the streams of two slow calls behind their first events, and takes them up again",
+		Requirements: []string{notCancel, replay},
+		Provokes: []string{
+			replay, "streamable-http.no-cross-stream-replay", "streamable-http.resume-via-get", "streamable-http.event-id-unique",
+			"streamable-http.sse-response-delivered", "streamable-http.sse-priming-event", "lifecycle.shutdown-http",
+		},
+		Waits: true,
+		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+			tool, ok := t.Inventory.Slow(slowFor, steps)
+			if !ok {
+				t.Skip("no tool that is known to be slow may be called")
+			}
+			w := t.Web(t.Start(ctx, client.Options{}))
+			calls := []*cutCall{begin(w, tool), begin(w, tool)}
+			for _, k := range calls {
+				k.cut(ctx)
+			}
+			w.Harmless(ctx)
+			if calls[0].lastID == "" {
+				t.GiveUp("there was no event id before the answer, so that what became of the request does not show")
+			}
+			for _, k := range calls {
+				k.resume(ctx, w)
+			}
+			judge(ctx, t, w, tool, calls)
+		}),
+	}
+}
+
+// cutCall is a call whose connection is cut, and what came of it.
+type cutCall struct {
+	id     wire.ID
+	token  string
+	stream *suite.Stream
+	again  *suite.Stream // nil where it was not taken up again
+	lastID string
+	early  bool // it was answered before the connection was cut
+}
+
+func begin(w *suite.Web, tool inventory.Known) *cutCall {
+	k := &cutCall{id: w.C.NewID()}
+	k.token = "mcp-conform/cut-" + k.id.Raw()
+	k.stream = w.Begin(suite.WebRequest{Body: w.C.Request(k.id, spec.MethodToolsCall, tool.WithToken(k.token))})
+	return k
+}
+
+// cut waits for the first event with an id, and closes the connection.
+func (k *cutCall) cut(ctx context.Context) {
+	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
+		return k.stream.LastID() != "" || answer(x, k.id) != nil
+	})
+	k.early = x != nil && answer(x, k.id) != nil
+	k.stream.Drop()
+	k.lastID = k.stream.LastID()
+}
+
+// resume opens the stream again behind the last event of it that came, and
+// waits for the answer.
+func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
+	if k.early || k.lastID == "" {
+		return
+	}
+	k.again = w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.With("Last-Event-ID", k.lastID)}})
+	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return answer(x, k.id) != nil })
+	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // what may follow
+	k.again.Drop()
+}
+
+// answer returns the response to a request that came in an exchange, or nil.
+func answer(x *transcript.Exchange, id wire.ID) *wire.Message {
+	messages := x.Messages()
+	for i := range messages {
+		if m := &messages[i]; m.Kind == wire.Response && m.ID.Same(id) {
+			return m
+		}
+	}
+	return nil
+}
+
+// judge says what became of the calls: whether they went on without their
+// connections, and whether what was missed was told again. That a stream may
+// not be taken up again at all is the server's choice.
+func judge(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, calls []*cutCall) {
+	for _, k := range calls {
+		if k.again == nil || k.again.Exchange() == nil {
+			continue
+		}
+		x := k.again.Exchange()
+		m := answer(x, k.id)
+		switch {
+		case m == nil:
+			t.NotObserved(notCancel, "the answer did not come on the stream that was taken up again, which may have other reasons")
+		case !m.IsError():
+			t.Kept(notCancel)
+			k.lost(t, w, x)
+		case w.C.TryFor(ctx, slowFor+callTime, spec.MethodToolsCall, tool.Params()).Succeeded():
+			t.Deviates(w.C, verdict.Deviation{
+				Requirement: notCancel,
+				Summary:     "A request whose connection was cut ends with an error.",
+				Permitted:   "the answer that it gets otherwise: only a notification cancels",
+				Seen:        suite.DescribeError(m), At: suite.Shown(x),
+			})
+		}
+	}
+}
+
+// lost judges whether all progress came, on one connection or the other.
+func (k *cutCall) lost(t *suite.T, w *suite.Web, x *transcript.Exchange) {
+	told := map[string]bool{}
+	for _, part := range []*transcript.Exchange{k.stream.Exchange(), x} {
+		for _, m := range part.Messages() {
+			if token, _ := wire.Text(wire.At(m.Params(), "/progressToken")); m.Method == spec.MethodProgress && token == k.token {
+				told[string(wire.At(m.Params(), "/progress"))] = true
+			}
+		}
+	}
+	if len(told) >= steps {
+		t.Kept(replay)
+		return
+	}
+	t.Deviates(w.C, verdict.Deviation{
+		Requirement: replay, Weight: verdict.OnlyNote,
+		Summary:   "Not all progress of a request comes when its stream is taken up again.",
+		Permitted: "what came behind the event that was named",
+		Seen:      fmt.Sprintf("progress of %d of %d steps", len(told), steps), At: suite.Shown(x),
+	})
+}

@@ -1,0 +1,97 @@
+package streamablehttp
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionName   = "MCP-Protocol-Version"
+)
+
+// otherSessions is how many sessions are opened beside that of the conversation.
+const otherSessions = 4
+
+func sessions() suite.Case {
+	return suite.Case{
+		ID:    "streamable-http.sessions",
+		Title: "Opens several sessions and ends them; sends requests of no session, an unknown one and an ended one",
+		Provokes: []string{
+			"streamable-http.session-id-charset", "streamable-http.session-id-unique-secure", "streamable-http.session-required-400",
+			"streamable-http.session-terminated-404", "streamable-http.session-unknown-404", "streamable-http.session-delete",
+			"streamable-http.initialize-without-session", "streamable-http.rejected-status", "streamable-http.rejected-body",
+		},
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Start(ctx, client.Options{}))
+			if !hasSession(w) {
+				w.Harmless(ctx, suite.With(sessionHeader, unknown))
+				t.Skip("the server assigns no session id")
+			}
+			var ids []string
+			for range otherSessions {
+				if id := opened(ctx, w); id != "" {
+					ids = append(ids, id)
+				}
+			}
+			w.Harmless(ctx, suite.With(sessionHeader))
+			w.Tell(ctx, suite.With(sessionHeader))
+			w.Get(ctx, suite.With(sessionHeader))
+			w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{suite.With(sessionHeader)}})
+			w.Harmless(ctx, suite.With(sessionHeader, unknown))
+			w.Tell(ctx, suite.With(sessionHeader, unknown))
+			afterTheEnd(ctx, w, ids)
+		},
+	}
+}
+
+// unknown is a session id that no server assigns.
+const unknown = "mcp-conform-5f3e1c9a-0000-4000-8000-000000000000"
+
+// hasSession tells whether the server assigned a session id.
+func hasSession(w *suite.Web) bool { return sessionOf(w) != "" }
+
+func sessionOf(w *suite.Web) string {
+	for _, f := range w.C.Web().Headers("POST") {
+		if f.Name == sessionHeader {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// opened opens a further session and returns its id.
+func opened(ctx context.Context, w *suite.Web, h ...suite.Header) string {
+	x := w.Hold(ctx, suite.WebRequest{
+		Body:    w.C.Request(w.C.NewID(), spec.MethodInitialize, w.C.InitializeParams()),
+		Headers: append([]suite.Header{suite.With(sessionHeader), suite.With(versionName)}, h...),
+	})
+	if x == nil || !x.Succeeded() {
+		return ""
+	}
+	return x.ResponseHead().Get(sessionHeader)
+}
+
+// end ends a session.
+func end(ctx context.Context, w *suite.Web, id string) (ended bool) {
+	x := w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{suite.With(sessionHeader, id)}})
+	return x != nil && x.Succeeded()
+}
+
+// afterTheEnd ends sessions, and comes back to the first of them.
+func afterTheEnd(ctx context.Context, w *suite.Web, ids []string) {
+	for i, id := range ids {
+		if !end(ctx, w, id) || i > 0 {
+			continue
+		}
+		of := suite.With(sessionHeader, id)
+		w.Harmless(ctx, of)
+		w.Tell(ctx, of)
+		w.Get(ctx, of)
+		end(ctx, w, id)
+	}
+	w.Harmless(ctx) // that of the conversation goes on
+}

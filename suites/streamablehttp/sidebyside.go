@@ -1,0 +1,54 @@
+package streamablehttp
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	multipleClients = "streamable-http.multiple-clients"
+	isolation       = "streamable-http.session-isolation"
+	uniqueSession   = "streamable-http.session-id-unique-secure"
+)
+
+func sideBySide() suite.Case {
+	return suite.Case{
+		ID:           "streamable-http.side-by-side",
+		Title:        "Holds three sessions at once, with equal ids, slow calls, cancellations and questions to the client",
+		Requirements: []string{multipleClients, isolation, uniqueSession},
+		Waits:        true,
+		Run: func(ctx context.Context, t *suite.T) {
+			crowd := t.Crowd(ctx, multipleClients, isolation)
+			first := t.Web(crowd.First())
+			if hasSession(first) {
+				unlike(t, crowd)
+			} else {
+				crowd.Isolated = "" // what belongs together, nobody can tell
+			}
+			crowd.Work(ctx)
+		},
+	}
+}
+
+// unlike judges the session ids of several clients.
+func unlike(t *suite.T, crowd *suite.Crowd) {
+	holder := map[string]bool{}
+	for _, c := range crowd.All() {
+		w := t.Web(c)
+		id := sessionOf(w)
+		if !holder[id] || id == "" {
+			holder[id] = true
+			continue
+		}
+		t.Deviates(c, verdict.Deviation{
+			Requirement: uniqueSession,
+			Summary:     "Two clients get the same session id.",
+			Permitted:   "ids that are unlike any other",
+			Seen:        "the session id " + suite.Excerpt(id, 80), At: suite.Shown(w.First()),
+		})
+		return
+	}
+	t.Kept(uniqueSession)
+}

@@ -1,0 +1,55 @@
+package streamablehttp
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const mismatch = "streamable-http.version-header-mismatch"
+
+func versionHeader() suite.Case {
+	return suite.Case{
+		ID:           "streamable-http.version-header",
+		Title:        "Sends requests without a version header, with one that names no version, and with that of another revision",
+		Requirements: []string{mismatch},
+		Provokes:     []string{"streamable-http.version-header-default", "streamable-http.version-header-invalid-400"},
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Start(ctx, client.Options{}))
+			w.Harmless(ctx, suite.With(versionName))
+			for _, version := range []string{"1900-01-01", "not-a-version"} {
+				w.Harmless(ctx, suite.With(versionName, version))
+			}
+			w.Tell(ctx, suite.With(versionName, "1900-01-01"))
+			w.Get(ctx, suite.With(versionName, "1900-01-01"))
+			otherVersion(ctx, t, w)
+		},
+	}
+}
+
+// otherVersion records what becomes of a version that the server speaks, and
+// that the session did not agree on: nothing is said of it.
+func otherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
+	for _, r := range t.Spoken {
+		if r == t.Revision {
+			continue
+		}
+		x := w.Harmless(ctx, suite.With(versionName, string(r)))
+		switch {
+		case x == nil || x.Response == nil:
+		case x.Succeeded() || x.Status() == 400:
+			t.Kept(mismatch)
+		default:
+			t.Deviates(w.C, verdict.Deviation{
+				Requirement: mismatch,
+				Summary:     "A version header that names another version than the negotiated one is refused with another status than 400.",
+				Permitted:   "anything; an unsupported version is refused with 400",
+				Seen:        suite.DescribeExchange(x), At: suite.Shown(x),
+			})
+		}
+		return
+	}
+	t.NotObserved(mismatch, "the server was seen to speak no other revision")
+}
