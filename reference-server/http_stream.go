@@ -161,6 +161,7 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 			continue
 		}
 		if over {
+			e.part(w, claim)
 			return
 		}
 		select {
@@ -172,6 +173,17 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		case <-e.s.h.ctx.Done():
 			return
 		}
+	}
+}
+
+// part says, before the connection of a stream is closed that goes on over
+// another, when the client may come back.
+func (e *eventStream) part(w http.ResponseWriter, claim int) {
+	e.mu.Lock()
+	goesOn := claim != e.claims
+	e.mu.Unlock()
+	if goesOn {
+		_, _ = fmt.Fprint(w, "retry: 1000\n\n")
 	}
 }
 
