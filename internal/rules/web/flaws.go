@@ -25,11 +25,15 @@ const (
 	badVersion                      // a version header that no server can know
 	otherVersion                    // another version than the negotiated one
 	foreignOrigin                   // an origin on another host
+	otherHost                       // a Host that is not the server's
 )
 
 // flawsOf returns what is wrong with the request of x.
 func (v *view) flawsOf(x *exchange) flaw {
 	f := v.sessions.flaws(x) | v.versionFlaws(x) | originFlaws(x)
+	if !strings.EqualFold(hostname(x.RequestHead().Get("Host")), v.host) {
+		f |= otherHost
+	}
 	accepted := accepts(x.RequestHead().Values("Accept"))
 	switch x.Method() {
 	case "POST":

@@ -65,7 +65,7 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 	}
 	// Another fault of the request may be the reason, and so may one that lies
 	// in the server.
-	if x.flaws != foreignOrigin || !v.servedWithout(x) {
+	if x.flaws != foreignOrigin || !v.servedWithout(x) || x.Method() == "GET" && x.Status() != 403 && v.otherOpen(x) != nil {
 		return
 	}
 	out.Subject(validated)

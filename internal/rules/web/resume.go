@@ -60,7 +60,7 @@ func eventIDs(v *view, out *rules.Out) {
 			continue
 		}
 		same := bytes.Equal(known.says.Data, p.says.Data)
-		if x.resumes() && (same || len(p.says.Data) == 0) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
+		if x.resumes() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
 			continue // redelivered, or broadcast
 		}
 		if len(p.says.Data) == 0 && x.Method() == "GET" && v.of(known.Event).Method() == "GET" {

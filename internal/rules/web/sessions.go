@@ -180,7 +180,7 @@ func sessionStatus(v *view, out *rules.Out) {
 			if x.Method() == "DELETE" && x.session != "" {
 				ended(x, out)
 			}
-			if x.initializes() && !x.RequestHead().Has(sessionHeader) && !x.RequestHead().Has(versionHeader) {
+			if x.initializesFully() && !x.RequestHead().Has(sessionHeader) && !x.RequestHead().Has(versionHeader) {
 				initialized(x, out)
 			}
 		}

@@ -32,6 +32,7 @@ type view struct {
 	origins  map[*exchange]*exchange
 	tokens   map[string][]*rules.Asked // requests by their progress tokens
 	end      time.Duration             // of the transcript
+	host     string                    // of the server, by which the client knows it
 	// initialized is the position at which the client sent it, or -1.
 	initialized int
 }
@@ -80,6 +81,9 @@ func newView(s *rules.Session) *view {
 		v.end = max(v.end, known.Request.At)
 		if v.initialized < 0 && x.tells(spec.MethodInitialized) {
 			v.initialized = x.Sent.Seq
+		}
+		if len(v.all) == 0 {
+			v.host = hostname(x.RequestHead().Get("Host"))
 		}
 		v.all = append(v.all, x)
 		v.byNumber[x.Number] = x
@@ -144,6 +148,21 @@ func (x *exchange) sent() []wire.Message {
 func (x *exchange) initializes() bool {
 	for _, a := range x.requests {
 		if a.Message.Method == spec.MethodInitialize {
+			return true
+		}
+	}
+	return false
+}
+
+// initializesFully tells whether the body has an initialize request that lacks
+// nothing: a server may take another one for a request before the handshake.
+func (x *exchange) initializesFully() bool {
+	for _, a := range x.requests {
+		params := a.Message.Params()
+		_, version := wire.Text(wire.At(params, "/protocolVersion"))
+		_, name := wire.Text(wire.At(params, "/clientInfo/name"))
+		_, release := wire.Text(wire.At(params, "/clientInfo/version"))
+		if a.Message.Method == spec.MethodInitialize && version && name && release && wire.At(params, "/capabilities").Kind() == '{' {
 			return true
 		}
 	}
