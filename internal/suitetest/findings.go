@@ -26,6 +26,10 @@ type Misbehaviour struct {
 	Name     string
 	Case     string        // id of the case
 	Revision spec.Revision // default: the newest of the handshake era
+	// Transport is that over which it runs; default: stdio.
+	Transport spec.Transport
+	// JSONOnly: over Streamable HTTP the server has no streams for answers.
+	JSONOnly bool
 	// Seams returns the fault, fresh for each server; nil for none.
 	Seams func() refserver.Seams
 	// Want lists the findings, each as "requirement: summary (outcome)".
@@ -70,7 +74,7 @@ func (m Misbehaviour) report(t *testing.T, cases []suite.Case) *verdict.Report {
 	if rev == "" {
 		rev = spec.V20251125
 	}
-	return runCase(t, cases, m.Case, rev, nil, 2*time.Second, m.dialer())
+	return runCase(t, cases, m.Case, rev, nil, 2*time.Second, m.dialer(t))
 }
 
 // runCase runs the case with the given id in one revision.
@@ -96,7 +100,16 @@ func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, jud
 	return report
 }
 
-func (m Misbehaviour) dialer() transport.Dialer {
+func (m Misbehaviour) dialer(t *testing.T) transport.Dialer {
+	if m.Transport == spec.StreamableHTTP || m.Transport == spec.SSE {
+		o := refserver.Options{JSONOnly: m.JSONOnly}
+		if m.Seams != nil {
+			o.Seams = m.Seams()
+		}
+		d, stop := ReferenceOver(m.Transport, o)
+		t.Cleanup(stop)
+		return d
+	}
 	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
 		var o refserver.Options
 		if m.Seams != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
@@ -20,10 +21,17 @@ import (
 // "requirement: summary (outcome)"; what goes wrong may break the general
 // rules, too, so findings on those count only where nothing is wanted.
 func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
+	TryRuledOver(t, spec.Stdio, cases, name, id, rev, seams, want)
+}
+
+// TryRuledOver is TryRuled over another transport than stdio.
+func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
 		var got []string
-		for _, d := range RuledFindings(t, cases, id, rev, seams()) {
+		d, stop := ReferenceOver(over, refserver.Options{Seams: seams()})
+		t.Cleanup(stop)
+		for _, d := range findings(t, cases, id, rev, d) {
 			if area, _, _ := strings.Cut(d.Requirement, "."); want != nil && area == "base" {
 				continue
 			}
@@ -41,7 +49,12 @@ func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revisi
 // reference server with the fault, and returns what was found.
 func RuledFindings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
 	t.Helper()
-	report := runCase(t, cases, id, rev, judges.All(), time.Second, Reference(refserver.Options{Seams: seams}))
+	return findings(t, cases, id, rev, Reference(refserver.Options{Seams: seams}))
+}
+
+func findings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, d transport.Dialer) []verdict.Finding {
+	t.Helper()
+	report := runCase(t, cases, id, rev, judges.All(), time.Second, d)
 	for _, v := range report.Verdicts {
 		if v.Outcome == verdict.HarnessError {
 			t.Errorf("%s: %s", v.Requirement, v.Reason)

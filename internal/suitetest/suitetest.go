@@ -1,11 +1,13 @@
 // Package suitetest runs the cases of one suite under go test or the ginkgo
 // command: against the reference server, or against the server that the
-// environment variable MCP_CONFORM_TARGET names (a command, split at spaces).
+// environment variable MCP_CONFORM_TARGET names (a command, split at spaces, or
+// a URL).
 package suitetest
 
 import (
 	"context"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -23,18 +25,25 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Run runs the cases as one Ginkgo suite: a spec a case and revision, started
-// when it is reached, so that ginkgo -p runs each in one process only.
-func Run(t *testing.T, name string, cases []suite.Case) {
+// Run runs the cases as one Ginkgo suite: a spec a case, revision and transport,
+// started when it is reached, so that ginkgo -p runs each in one process only.
+// Without transports they run over stdio.
+func Run(t *testing.T, name string, cases []suite.Case, over ...spec.Transport) {
+	if len(over) == 0 {
+		over = []spec.Transport{spec.Stdio}
+	}
 	ginkgo.Describe(name, func() {
 		for _, c := range cases {
-			for _, rev := range spec.HandshakeRevisions() {
-				if c.AppliesTo(rev, spec.Stdio) {
-					decorate := []any{ginkgo.Label(string(rev)), ginkgo.Label(c.Requirements...)}
-					if c.Exclusive {
-						decorate = append(decorate, ginkgo.Serial)
+			for _, transport := range over {
+				for _, rev := range spec.HandshakeRevisions() {
+					if c.AppliesTo(rev, transport) {
+						decorate := []any{ginkgo.Label(string(rev)), ginkgo.Label(c.Requirements...)}
+						if c.Exclusive {
+							decorate = append(decorate, ginkgo.Serial)
+						}
+						title := c.ID + " in " + string(rev) + " over " + string(transport)
+						ginkgo.It(title, append(decorate, func(ctx ginkgo.SpecContext) { judge(ctx, c, rev, transport) })...)
 					}
-					ginkgo.It(c.ID+" in "+string(rev), append(decorate, func(ctx ginkgo.SpecContext) { judge(ctx, c, rev) })...)
 				}
 			}
 		}
@@ -42,10 +51,10 @@ func Run(t *testing.T, name string, cases []suite.Case) {
 	ginkgo.RunSpecs(t, name)
 }
 
-func judge(ctx context.Context, c suite.Case, rev spec.Revision) {
+func judge(ctx context.Context, c suite.Case, rev spec.Revision, over spec.Transport) {
 	expect := gomega.NewGomega(ginkgo.Fail).Expect
 	report, err := engine.Run(ctx, engine.Options{
-		Dialer: dialer(), Cases: []suite.Case{c}, Rules: judges.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
+		Dialer: dialer(over), Cases: []suite.Case{c}, Rules: judges.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
 	})
 	expect(err).NotTo(gomega.HaveOccurred())
 	for _, f := range report.Findings {
@@ -57,11 +66,16 @@ func judge(ctx context.Context, c suite.Case, rev spec.Revision) {
 }
 
 // dialer returns the server to run against.
-func dialer() transport.Dialer {
+func dialer(over spec.Transport) transport.Dialer {
 	if words := strings.Fields(os.Getenv("MCP_CONFORM_TARGET")); len(words) > 0 {
+		if u, err := url.Parse(words[0]); err == nil && u.Host != "" && len(words) == 1 {
+			return dialerFor(u, over)
+		}
 		return stdio.NewDialer(stdio.Command{Argv: words, Env: os.Environ()})
 	}
-	return Reference(refserver.Options{})
+	d, stop := ReferenceOver(over, refserver.Options{})
+	ginkgo.DeferCleanup(stop)
+	return d
 }
 
 // Reference returns a dialer for reference servers in this process.

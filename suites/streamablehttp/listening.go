@@ -52,6 +52,8 @@ func busy(ctx context.Context, t *suite.T, c *client.Conversation) {
 		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.Params())
 	}
 	if k, ok := t.Inventory.Slow(60*time.Millisecond, 2); ok {
-		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.WithToken("mcp-conform/listening"))
+		for _, token := range []string{"mcp-conform/listening-1", "mcp-conform/listening-2"} {
+			c.TryFor(ctx, callTime, spec.MethodToolsCall, k.WithToken(token))
+		}
 	}
 }
