@@ -10,6 +10,11 @@ func NotYet() map[string]string {
 		"ping.periodic":              "the specification names no period, so the absence of pings shows nothing",
 		"ping.timeout-is-failure":    "the specification names no period after which a ping has failed",
 
+		"streamable-http.bind-localhost": "needs a server that the harness started at an address, and another address of this machine",
+		"sse.bind-localhost":             "needs a server that the harness started at an address, and another address of this machine",
+		"streamable-http.authentication": "needs to know who may use the server; openness alone is no fault",
+		"sse.authentication":             "needs to know who may use the server; openness alone is no fault",
+
 		"cancellation.completed-ignored": "has nothing of its own to judge: an end behind the cancellation is a matter of cancellation.race-handled, an answer to it of base.response-once and base.notification-no-response",
 		"logging.set-level.default-free": "a permission: no message is judged by a level that was not set",
 		"logging.stderr-alternative":     "a permission: what stands on stderr is never judged",
