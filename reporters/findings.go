@@ -11,7 +11,7 @@ import (
 )
 
 // entry is one finding as the console lists it: the same thing seen in
-// several revisions is told once.
+// several revisions is told once, with what was seen in the first of them.
 type entry struct {
 	verdict.Finding
 	revisions []spec.Revision
@@ -21,9 +21,9 @@ type entry struct {
 // entries returns what is to be listed, heaviest first.
 func entries(r *verdict.Report, notes bool) []entry {
 	type sameness struct {
-		requirement, judge, summary, seen string
-		outcome                           verdict.Outcome
-		transport                         spec.Transport
+		requirement, judge, summary string
+		outcome                     verdict.Outcome
+		transport                   spec.Transport
 	}
 	at := map[sameness]int{}
 	var out []entry
@@ -42,7 +42,7 @@ func entries(r *verdict.Report, notes bool) []entry {
 	}
 	for _, f := range r.Findings {
 		if f.Outcome > verdict.Note || notes && f.Outcome == verdict.Note {
-			add(f, sameness{f.Requirement, f.Judge, f.Summary, f.Seen, f.Outcome, f.Transport})
+			add(f, sameness{f.Requirement, f.Judge, f.Summary, f.Outcome, f.Transport})
 		}
 	}
 	for _, v := range r.Verdicts { // a failure of our own need not have a finding

@@ -153,8 +153,9 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 	}
 }
 
-// unit returns what is run again: the case by itself, or, in the last try of
-// a case that shared a conversation, all that shared it.
+// unit returns what is run again: the case by itself, after what the lists hold
+// was heard, for rules hold against it what is said later; or, in the last try
+// of a case that shared a conversation, all that shared it.
 func (a *attempt) unit(last bool) *unit {
 	origin := a.candidates[0].unit
 	switch {
@@ -163,6 +164,6 @@ func (a *attempt) unit(last bool) *unit {
 	case a.during == nil || last:
 		return &unit{revision: a.revision, cases: origin.cases, shares: true, stocks: true}
 	default:
-		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, shares: true}
+		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, shares: true, stocks: true}
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -130,24 +131,40 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 	return nil
 }
 
-// candidates returns the deviations of the unit, each with what it takes to
-// try it again.
+// candidates returns the deviations of the unit, equal ones merged, each with
+// what it takes to try it again. Of several cases in which a rule saw the same,
+// that is the one which is made to show it, else the first.
 func (u *unit) candidates() []*candidate {
 	var out []*candidate
+	at := map[string]int{}
+	add := func(c *candidate) {
+		c.unit = u
+		i, known := at[c.key()]
+		switch {
+		case !known:
+			at[c.key()] = len(out)
+			out = append(out, c)
+		case c.madeFor() && !out[i].madeFor():
+			out[i] = c
+		}
+	}
 	for _, s := range u.said {
 		if s.Deviation != nil {
-			out = append(out, newCandidate(s.by.ID, u.revision, s.by, *s.Deviation, s.Record))
+			add(newCandidate(s.by.ID, u.revision, s.by, *s.Deviation, s.Record))
 		}
 	}
 	for _, rd := range u.ruled {
 		for i, d := range rd.Deviations {
-			out = append(out, newCandidate(rd.Rule, rd.Revision, rd.during[i], d, rd.record))
+			add(newCandidate(rd.Rule, rd.Revision, rd.during[i], d, rd.record))
 		}
 	}
-	for _, c := range out {
-		c.unit = u
-	}
 	return out
+}
+
+// madeFor tells whether the case in which the deviation was seen judges the
+// requirement, or is made to provoke what is judged of it.
+func (c *candidate) madeFor() bool {
+	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
 }
 
 // candidate is a deviation that may become a finding.

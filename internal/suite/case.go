@@ -75,6 +75,14 @@ func (c *Case) Provoked(r spec.Revision, t spec.Transport, wanted func(*spec.Req
 	})
 }
 
+// ProvokesID tells whether the traffic of the case is made for the requirement
+// with this id.
+func (c *Case) ProvokesID(requirement string) bool {
+	return slices.ContainsFunc(c.Provokes, func(id string) bool {
+		return id == requirement || strings.HasSuffix(id, ".") && strings.HasPrefix(requirement, id)
+	})
+}
+
 // named returns the requirement with this id, or those whose ids begin with it
 // where it ends with a dot.
 func named(id string) []*spec.Requirement {
