@@ -20,7 +20,7 @@ func shutdownRules() []rules.Rule {
 
 // shutdown looks for what comes after a stream that the client closed.
 func shutdown(v *view, out *rules.Out) {
-	var closed *exchange
+	closed := v.firstDropped()
 	for _, x := range v.all {
 		if closed != nil && x.Request.Seq > closed.End.Seq && !v.s.Signalled {
 			switch {
@@ -37,13 +37,21 @@ func shutdown(v *view, out *rules.Out) {
 				out.Subject(shutdownHTTP)
 			}
 		}
-		if closed == nil && x.opened() && x.Ended() == transcript.Dropped {
-			closed = x
-		}
 	}
 	if v.s.Transport == spec.SSE {
 		v.leftovers(out)
 	}
+}
+
+// firstDropped returns the stream that the client closed first, or nil.
+func (v *view) firstDropped() *exchange {
+	var first *exchange
+	for _, x := range v.all {
+		if x.opened() && x.Ended() == transcript.Dropped && (first == nil || x.End.Seq < first.End.Seq) {
+			first = x
+		}
+	}
+	return first
 }
 
 // leftovers looks for responses that come on a stream that was opened when the
