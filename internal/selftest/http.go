@@ -17,9 +17,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// overHTTP dials the reference server in this process over HTTP. A server with
-// a fault is a new one for each link, so that the fault begins anew as it does
-// on stdio; a right one serves all links, as servers do.
+// overHTTP dials the reference server in this process over HTTP. Where it
+// lasts, it serves all links, as servers do; else each link has a new one, so
+// that a fault begins anew as it does on stdio.
 type overHTTP struct {
 	ctx     context.Context
 	fault   faults.Fault

@@ -164,7 +164,7 @@ func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end fu
 	f := j.fault
 	switch {
 	case j.at.Transport != spec.Stdio:
-		h := &overHTTP{ctx: ctx, fault: f, over: j.at.Transport, lasting: f.Legal}
+		h := &overHTTP{ctx: ctx, fault: f, over: j.at.Transport, lasting: f.Transports != nil && !f.Alone}
 		return h, h.end
 	case f.NeedsProcess:
 		return stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), func() {}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"time"
 
@@ -309,6 +310,11 @@ func together(several ...refserver.Seams) refserver.Seams {
 				then(n, func(n *refserver.Note) { first(n, next) })
 			}
 		}
+		if outer, inner := s.HTTP, t.HTTP; outer != nil && inner != nil {
+			s.HTTP = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				outer(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner(w, r, next) }))
+			}
+		}
 		for _, set := range []struct {
 			have bool
 			put  func()
@@ -320,6 +326,8 @@ func together(several ...refserver.Seams) refserver.Seams {
 			{s.Handle != nil, func() { t.Handle = s.Handle }},
 			{s.Notified != nil, func() { t.Notified = s.Notified }},
 			{s.Outgoing != nil, func() { t.Outgoing = s.Outgoing }},
+			{s.HTTP != nil, func() { t.HTTP = s.HTTP }},
+			{s.Event != nil, func() { t.Event = s.Event }},
 			{s.NextID != nil, func() { t.NextID = s.NextID }},
 			{s.Patience != nil, func() { t.Patience = s.Patience }},
 		} {

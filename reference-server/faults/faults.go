@@ -29,9 +29,11 @@ type Fault struct {
 	Revisions []spec.Revision
 	// Transports are those over which it is shown; nil means stdio, and the
 	// others only where everything is tried.
-	Transports   []spec.Transport
-	Legal        bool // odd, and permitted
-	JSONOnly     bool // with the server's option of that name
+	Transports []spec.Transport
+	Legal      bool // odd, and permitted
+	JSONOnly   bool // with the server's option of that name
+	// Alone: over HTTP each client has a server of its own, as on stdio.
+	Alone        bool
 	NeedsProcess bool // can only be shown with a process of its own
 	// Unreachable: no conversation comes about, so that the harness has to
 	// say why rather than find.
@@ -51,6 +53,7 @@ var all = sync.OnceValue(func() []Fault {
 		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), legalAsking(),
 		loggingFaults(), progressFaults(), cancellationFaults(), legalRunning(),
 		taskFaults(), legalTasks(),
+		httpFaults(),
 	)
 })
 
@@ -92,6 +95,12 @@ func (f Fault) in(revisions ...spec.Revision) Fault {
 // over narrows a row to some transports.
 func (f Fault) over(transports ...spec.Transport) Fault {
 	f.Transports = transports
+	return f
+}
+
+// alone marks a row with which a server can't serve several clients.
+func (f Fault) alone() Fault {
+	f.Alone = true
 	return f
 }
 

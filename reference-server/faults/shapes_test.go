@@ -44,7 +44,7 @@ func TestShapesShow(t *testing.T) {
 	}
 	for _, f := range faults.Shapes() {
 		found := map[spec.Revision]string{}
-		for _, r := range revisions(f) {
+		for _, r := range revisions(f, spec.Stdio) {
 			all, said := objections(t, f.Seams(), r)
 			if found[r] = strings.Join(all, "\n\t"); said == right[r] {
 				t.Errorf("%s in %s: the server behaves as without the fault", f.ID, r)
@@ -54,7 +54,7 @@ func TestShapesShow(t *testing.T) {
 				t.Errorf("%s in %s: the schemas say %q; to be silent: %v", f.ID, r, found[r], silent)
 			}
 		}
-		if last := revisions(f)[len(revisions(f))-1]; found[last] != "" {
+		if last := revisions(f, spec.Stdio)[len(revisions(f, spec.Stdio))-1]; found[last] != "" {
 			fmt.Fprintf(&golden, "%s\n\t%s\n", f.ID, found[last])
 		}
 	}

@@ -49,7 +49,7 @@ func TestEveryFaultShows(t *testing.T) {
 	g.SetLimit(64)
 	shown := shownOnTours(t)
 	for _, f := range faults.All() {
-		for _, r := range revisions(f) {
+		for _, r := range revisions(f, spec.Stdio) {
 			if shown[showing{f.ID, r}] {
 				continue
 			}
@@ -79,7 +79,7 @@ func shownOnTours(t *testing.T) map[showing]bool {
 			right[r] = said(tour(t, v, refserver.Seams{}, r))
 		}
 		for _, f := range faults.All() {
-			for _, r := range revisions(f) {
+			for _, r := range revisions(f, spec.Stdio) {
 				if at := (showing{f.ID, r}); !shown[at] && said(tour(t, v, f.Seams(), r)) != right[r] {
 					shown[at] = true
 				}

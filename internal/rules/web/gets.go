@@ -231,11 +231,13 @@ func getRetries(v *view, out *rules.Out) {
 	}
 }
 
-// wasResumed tells whether the client could go on with the stream of x.
+// wasResumed tells whether the client could go on with the stream of x when it
+// was closed. A server that closes it because the client goes on elsewhere has
+// nothing to announce.
 func (v *view) wasResumed(x *exchange) bool {
 	for _, y := range v.all {
 		id, resumes := y.lastID()
-		if resumes && y.Request.Seq > x.Request.Seq && y.opened() && y.session == x.session && v.ids[x.session][id] == x {
+		if resumes && y.Request.Seq > x.End.Seq && y.opened() && y.session == x.session && v.ids[x.session][id] == x {
 			return true
 		}
 	}

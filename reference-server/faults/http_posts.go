@@ -1,0 +1,134 @@
+package faults
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// httpFaults are those of Streamable HTTP.
+func httpFaults() []Fault {
+	var out []Fault
+	for _, rows := range [][]Fault{originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(), versionHeaderFaults()} {
+		out = append(out, rows...)
+	}
+	for i := range out {
+		out[i].Transports = []spec.Transport{spec.StreamableHTTP}
+	}
+	return append(out, legacyFaults()...)
+}
+
+// anyOrigin lets the server believe that the Origin of some requests is its own.
+func anyOrigin(when func(v *visit) bool) refserver.Seams {
+	return visits(func(v *visit) bool { return abroad(v) && when(v) }, func(v *visit) {
+		v.r.Header.Del("Origin")
+		v.serve()
+	})
+}
+
+func originHas(text string) func(v *visit) bool {
+	return func(v *visit) bool { return strings.Contains(v.r.Header.Get("Origin"), text) }
+}
+
+func originFaults() []Fault {
+	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
+	refusing := func(do func(v *visit)) refserver.Seams { return visits(abroad, do) }
+	return []Fault{
+		breaks(validated+"served", "pages of any host are served", anyOrigin(anyVisit)),
+		breaks(validated+"get-served", "pages of any host may listen", anyOrigin(func(v *visit) bool { return v.r.Method == http.MethodGet })),
+		breaks(validated+"post-served", "pages of any host may post", anyOrigin(posts)),
+		breaks(validated+"delete-served", "pages of any host may end sessions", anyOrigin(deletes)),
+		breaks(invalid+"400", "pages of other hosts are refused with 400", refusing(says(http.StatusBadRequest))),
+		breaks(invalid+"404", "pages of other hosts are refused with 404", refusing(says(http.StatusNotFound))),
+		breaks(invalid+"500", "pages of other hosts are refused with 500", refusing(says(http.StatusInternalServerError))),
+		breaks("streamable-http.origin-403-body/id", "the error in the body of a 403 has an id", visits(func(v *visit) bool { return abroad(v) && posts(v) },
+			answers(http.StatusForbidden, jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Forbidden"}}`))),
+	}
+}
+
+func postFaults() []Fault {
+	const told, replied, refused = "streamable-http.accepted-202/", "streamable-http.accepted-202-response/", "streamable-http.rejected-status/"
+	const typed, single, both = "streamable-http.request-content-type/", "streamable-http.json-single-object/", "streamable-http.accept-both/"
+	const unread = "base.parse-error-http/"
+	garbage := func(v *visit) bool { return v.frame != nil && !v.frame.Readable() }
+	lists := asking(spec.MethodToolsList)
+	acked := func(status int) func(*visit, *reply) {
+		return func(_ *visit, r *reply) {
+			r.head = func(old int, h http.Header, _ []byte) int { return instead(http.StatusAccepted, status)(old) }
+		}
+	}
+	adding := func(body string) func(v *visit) {
+		return func(v *visit) {
+			r := &reply{ResponseWriter: v.w}
+			v.next.ServeHTTP(r, v.r)
+			if r.status == http.StatusAccepted {
+				r.Header().Set("Content-Type", jsonType)
+				r.put([]byte(body))
+			}
+			r.finish()
+		}
+	}
+	return []Fault{
+		breaks(told+"200", "notifications are acknowledged by 200", alters(telling, acked(http.StatusOK))),
+		breaks(told+"204", "notifications are acknowledged by 204", alters(telling, acked(http.StatusNoContent))),
+		breaks(told+"body", "the 202 for a notification has a body", visits(telling, adding(`{"ok":true}`))),
+		breaks(told+"null", "the 202 for a notification has the body null", visits(telling, adding("null"))),
+		breaks(replied+"200", "responses are acknowledged by 200", alters(replying, acked(http.StatusOK))),
+		breaks(replied+"204", "responses are acknowledged by 204", alters(replying, acked(http.StatusNoContent))),
+		breaks(replied+"body", "the 202 for a response has a body", visits(replying, adding(`{"ok":true}`))),
+		breaks(refused+"200", "a notification is refused with 200 and an error", restatus(telling, func(status int) int {
+			if status >= 400 {
+				return http.StatusOK
+			}
+			return status
+		})),
+		breaks(refused+"202", "a notification is refused with 202 and an error", restatus(telling, func(status int) int {
+			if status >= 400 {
+				return http.StatusAccepted
+			}
+			return status
+		})),
+		breaks("streamable-http.rejected-body/id", "a notification is refused with an error that has an id", bodies(telling, func(b []byte) []byte {
+			_, m := wire.Members(b)
+			m["id"] = []byte("1")
+			return wire.JSON(m)
+		})),
+
+		breaks(typed+"text", "requests are answered as text/plain", retyped(asking(), jsonType, "text/plain")),
+		breaks(typed+"html", "requests are answered as text/html", retyped(asking(), jsonType, "text/html; charset=utf-8")),
+		breaks(typed+"json-rpc", "requests are answered as application/json-rpc", retyped(asking(), jsonType, "application/json-rpc")),
+		breaks(typed+"other-stream", "streams have the type application/x-ndjson", retyped(asking(), streamType, "application/x-ndjson")),
+		breaks(typed+"202", "tools/list gets a 202 alone", visits(lists, func(v *visit) { v.unheard(v.r); v.w.WriteHeader(http.StatusAccepted) })),
+		breaks(typed+"204", "tools/list gets a 204", visits(lists, func(v *visit) { v.w.WriteHeader(http.StatusNoContent) })),
+		breaks(single+"empty", "tools/list gets an empty body of JSON", visits(lists, answers(http.StatusOK, jsonType, ""))),
+		breaks(single+"array", "answers are arrays with the response", bodies(asking(), func(b []byte) []byte {
+			return bytes.Join([][]byte{[]byte("["), b, []byte("]")}, nil)
+		})).in(spec.V20250326),
+		breaks(single+"log-first", "a log message stands ahead of the response", bodies(lists, func(b []byte) []byte {
+			return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`+"\n"), b...)
+		})),
+		breaks(single+"twice", "the response comes twice in one body", bodies(lists, func(b []byte) []byte { return append(b, b...) })),
+		breaks(single+"notification", "tools/list gets a notification", visits(lists,
+			answers(http.StatusOK, jsonType, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`))),
+		breaks(single+"text", "tools/list gets text that is called JSON", visits(lists, answers(http.StatusOK, jsonType, "ok"))),
+		breaks(both+"exact", "Accept must be exactly what most clients send", visits(func(v *visit) bool {
+			return posts(v) && v.r.Header.Get("Accept") != jsonType+", "+streamType
+		}, says(http.StatusNotAcceptable))),
+		breaks(both+"stream-refused", "tools/list gets 406 where a stream would do, too", visits(lists, says(http.StatusNotAcceptable))),
+
+		breaks(unread+"202", "a body that is no JSON is accepted", visits(garbage, answers(http.StatusAccepted, "", ""))),
+		breaks(unread+"200", "a body that is no JSON gets 200 and the error", visits(garbage,
+			answers(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`))).in(spec.V20250326),
+		breaks(unread+"other-code", "a body that is no JSON gets the error -32600", visits(garbage,
+			answers(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}`))),
+		breaks("base.batch-responses-complete/http", "the body that answers a batch lacks the last response", bodies(func(v *visit) bool { return v.frame != nil && v.frame.Batch },
+			func(b []byte) []byte {
+				elements := split(b)
+				return append(append([]byte("["), bytes.Join(elements[:max(0, len(elements)-1)], []byte(","))...), ']')
+			})).in(spec.V20250326),
+	}
+}
