@@ -241,14 +241,20 @@ func taken(x *exchange, out *rules.Out) {
 	}
 }
 
-// isKnown tells whether every server knows the methods in the body: another
-// one may be refused by a status, too.
+// isKnown tells whether no server has a reason to refuse the body: it knows the
+// methods, and there are no params that might not suit it.
 func (x *exchange) isKnown() bool {
 	return !slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
-		return m.Kind != wire.Response && !slices.Contains([]string{
-			spec.MethodInitialize, spec.MethodInitialized, spec.MethodPing, spec.MethodCancelled, spec.MethodToolsList, spec.MethodToolsCall,
-			spec.MethodResourcesList, spec.MethodResourcesRead, spec.MethodPromptsList, spec.MethodPromptsGet,
-		}, m.Method)
+		switch {
+		case m.Kind == wire.Response:
+			return false
+		case m.Method == spec.MethodInitialize:
+			return !x.initializesFully()
+		default:
+			return m.Params() != nil || !slices.Contains([]string{
+				spec.MethodInitialized, spec.MethodPing, spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList,
+			}, m.Method)
+		}
 	})
 }
 

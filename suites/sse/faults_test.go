@@ -1,0 +1,68 @@
+package sse_test
+
+import (
+	"bytes"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites/sse"
+)
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, m := range []suitetest.Misbehaviour{
+		{
+			Name: "a server that behaves", Case: "sse.side-by-side",
+			Kept: []string{"sse.multiple-clients", "sse.response-on-own-stream"},
+		},
+		{Name: "names that lead here", Case: "sse.origin", Kept: []string{"sse.origin-validated"}},
+		{
+			Name: "two clients at most", Case: "sse.side-by-side",
+			Seams: func() refserver.Seams {
+				var open atomic.Int64
+				return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					if r.Method == http.MethodGet {
+						defer open.Add(-1)
+						if open.Add(1) > 2 {
+							w.WriteHeader(http.StatusServiceUnavailable)
+							return
+						}
+					}
+					next.ServeHTTP(w, r)
+				}}
+			},
+			Want: []string{"sse.multiple-clients: A second client is refused while the first is served. (warning)"},
+		},
+		{
+			Name: "messages of one client go to another", Case: "sse.side-by-side",
+			Seams: func() refserver.Seams {
+				return refserver.Seams{Outgoing: func(o *refserver.Out) {
+					for i, frame := range o.Frames {
+						o.Frames[i] = bytes.ReplaceAll(frame, []byte("client-1-token"), []byte("client-0-token"))
+					}
+				}}
+			},
+			Want: []string{"sse.response-on-own-stream: A client gets a message that is for another. (warning)"},
+		},
+		{
+			Name: "the host is not looked at", Case: "sse.origin",
+			Seams: func() refserver.Seams {
+				return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					if r.Header.Get("Origin") == "http://"+r.Host {
+						r.Host = "localhost"
+						r.Header.Del("Origin")
+					}
+					next.ServeHTTP(w, r)
+				}}
+			},
+			Want: []string{"sse.origin-validated: A page whose own name was made to lead to this machine is served. (warning)"},
+		},
+	} {
+		m.Transport, m.Revision = spec.SSE, spec.V20241105
+		m.Try(t, sse.Cases())
+	}
+}
