@@ -191,7 +191,7 @@ func (c *Client) converse(p *Pending, conn net.Conn, head []byte, r Request) end
 	in := newReader(conn)
 	defer func() {
 		_ = conn.Close()
-		<-wrote
+		_ = <-wrote // what could not be written shows in what comes back
 	}()
 	first := make(chan struct{})
 	go func() {

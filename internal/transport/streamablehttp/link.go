@@ -35,7 +35,6 @@ type Link struct {
 	from    int // where in the record initialize was sent
 	opened  bool
 	closing bool
-	listens *exchange.Pending
 }
 
 // accepts is what the specification wants a POST to accept.
