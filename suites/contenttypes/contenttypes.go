@@ -45,7 +45,6 @@ var accepts = []spelling{
 var unregulated = [][]suite.Header{
 	one("Accept", "*/*"),
 	one("Accept", "application/json"),
-	one("Accept", "text/event-stream"),
 }
 
 // types say that the body is JSON (RFC 9110, 8.3.1).

@@ -60,7 +60,10 @@ func TestFaults(t *testing.T) {
 					return e.Bytes()
 				}}
 			},
-			Want: []string{"streamable-http.session-isolation: A client gets a message that is for another. (warning)"},
+			Want: []string{
+				"streamable-http.session-isolation: A client gets a message that is for another. (warning)",
+				"streamable-http.session-isolation: What one client answers shows in the result of another. (warning)",
+			},
 		},
 		{
 			Name: "a connection that breaks cancels", Case: "streamable-http.resumption", Seams: disconnectCancels,

@@ -14,7 +14,7 @@ const (
 )
 
 // otherSessions is how many sessions are opened beside that of the conversation.
-const otherSessions = 4
+const otherSessions = 3
 
 func sessions() suite.Case {
 	return suite.Case{
