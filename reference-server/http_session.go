@@ -58,7 +58,12 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 	}
 	stream := s.open(asks)
 	s.take(stream, body)
-	if stream.single(r.Context(), s.patience(f)) {
+	one := stream.single(r.Context(), s.patience(f))
+	if !one && s.h.o.JSONOnly { // cancelled, or the session is over
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if one {
 		w.Header().Set("Content-Type", jsonType)
 		if stream.refusal {
 			w.WriteHeader(http.StatusBadRequest)

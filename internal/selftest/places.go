@@ -31,6 +31,21 @@ func Places(f faults.Fault, everywhere bool) []Place {
 	return out
 }
 
+// representative picks the places at which a fault is tried where not all are:
+// the first for what is wrong; for what is right all on stdio, and one for each
+// of the other transports, over which a run costs more.
+func representative(f faults.Fault, places []Place) []Place {
+	if len(places) > 0 && !f.Legal {
+		return places[:1]
+	}
+	seen := map[spec.Transport]bool{}
+	return slices.DeleteFunc(places, func(p Place) bool {
+		again := seen[p.Transport]
+		seen[p.Transport] = true
+		return again && p.Transport != spec.Stdio
+	})
+}
+
 func transports(f faults.Fault, everywhere bool) []spec.Transport {
 	switch {
 	case f.Transports != nil:

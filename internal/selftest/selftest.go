@@ -115,8 +115,8 @@ func (o *Options) jobs() []job {
 	}
 	for _, f := range o.Faults {
 		places := Places(f, o.Full)
-		if !o.Full && !f.Legal && len(places) > 0 {
-			places = places[:1]
+		if !o.Full {
+			places = representative(f, places)
 		}
 		for _, p := range places {
 			out = append(out, job{f, p, o.Full || f.Legal})

@@ -53,7 +53,7 @@ var all = sync.OnceValue(func() []Fault {
 		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), legalAsking(),
 		loggingFaults(), progressFaults(), cancellationFaults(), legalRunning(),
 		taskFaults(), legalTasks(),
-		httpFaults(),
+		httpFaults(), legalHTTP(),
 	)
 })
 

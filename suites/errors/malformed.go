@@ -117,6 +117,9 @@ func (w *walk) await(ctx context.Context) {
 	for _, e := range events {
 		w.take(e)
 	}
+	for _, p := range w.probes {
+		p.silence = p.silence || p.reply == nil && suite.StatusRefused(w.c, p.sent)
+	}
 	if !w.over && w.waiting() {
 		_, _ = w.c.SettleFor(ctx, len(events), func(e *transcript.Event) bool {
 			w.take(e)

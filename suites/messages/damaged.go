@@ -95,6 +95,9 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		return
 	case err != nil && ended(c, c.Fence(ctx)):
 		d.Summary, d.Seen = "An empty batch ends the server.", "the server ended the connection"
+	case err != nil && suite.StatusRefused(c, from):
+		t.NotObserved(emptyArray, "the batch was refused by a status of HTTP alone")
+		return
 	case err != nil:
 		d.Summary, d.Seen = "An empty batch is not answered.", "no answer"
 	case event.Frame.Batch:

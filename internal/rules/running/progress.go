@@ -144,7 +144,7 @@ func progressIncreases() rules.Fold {
 	last := map[string]step{}
 	return rules.Fold{Hear: rules.Hears{
 		rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
-		rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+		rules.Notification(spec.MethodProgress): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			token := namedToken(h.Message)
 			value, ok := number(wire.At(h.Message.Params(), "/progress"))
 			a := g.alone(token)
@@ -156,6 +156,8 @@ func progressIncreases() rules.Fold {
 			last[token.Key()] = now
 			switch {
 			case !repeated || before.of != a:
+			case !ordered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
+				// a stream that is resumed may bring it again, and streams overtake each other
 			case now.value > before.value:
 				out.Subject(increases)
 			case now.value == before.value && now.text != before.text && math.Abs(now.value) >= 1<<53:

@@ -228,10 +228,14 @@ func (l *ledger) see(id string, ok bool, e *transcript.Event, q *query, object j
 }
 
 // after tells whether the sight was certainly taken after event e: it was
-// asked for after e had come, or a whole exchange lies between the two.
+// asked for after e had come, or a whole exchange lies between the two. Over
+// HTTP, what comes on one stream may have been overtaken by what comes on another.
 func (l *ledger) after(e *transcript.Event, v *sight) bool {
 	if v.query != nil {
 		return v.query.asked.Event.Seq > e.Seq
+	}
+	if l.s.Transport != spec.Stdio && e.Exchange != v.event.Exchange {
+		return false
 	}
 	return l.exchanged(e, v.event)
 }

@@ -173,7 +173,8 @@ func (v *view) upTo(origin *exchange, last string, before *exchange) map[string]
 // that was posted elsewhere, or tells its progress.
 func (v *view) foreignTo(p piece, x, origin *exchange) bool {
 	if known := v.ids[x.session][p.says.ID]; p.says.ID != "" && known != nil && known.Number < x.Number {
-		if at := v.origin(known); at != nil && at != origin {
+		// To many servers all GETs of a session are one stream.
+		if at := v.origin(known); at != nil && at != origin && (at.Method() != "GET" || origin.Method() != "GET") {
 			return true
 		}
 	}
