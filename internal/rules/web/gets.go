@@ -221,6 +221,9 @@ func getRetries(v *view, out *rules.Out) {
 			out.Subject(getRetry)
 			continue
 		}
+		if v.takenOver(x) {
+			continue
+		}
 		out.Found(verdict.Deviation{
 			Requirement: getRetry,
 			Summary:     "The server closes a GET whose stream goes on without a retry field.",
@@ -232,12 +235,22 @@ func getRetries(v *view, out *rules.Out) {
 }
 
 // wasResumed tells whether the client could go on with the stream of x when it
-// was closed. A server that closes it because the client goes on elsewhere has
-// nothing to announce.
+// was closed.
 func (v *view) wasResumed(x *exchange) bool {
 	for _, y := range v.all {
 		id, resumes := y.lastID()
 		if resumes && y.Request.Seq > x.End.Seq && y.opened() && y.session == x.session && v.ids[x.session][id] == x {
+			return true
+		}
+	}
+	return false
+}
+
+// takenOver tells whether the client opened another stream by GET while x was
+// open: a server that closes x for that has nothing to announce.
+func (v *view) takenOver(x *exchange) bool {
+	for _, y := range v.all {
+		if y != x && y.Method() == "GET" && y.session == x.session && y.Request.Seq > x.Request.Seq && y.Request.Seq < x.End.Seq {
 			return true
 		}
 	}
