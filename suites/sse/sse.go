@@ -44,9 +44,7 @@ func streams() suite.Case {
 				w.Harmless(ctx)
 				t.GiveUp("the second stream announced no endpoint")
 			}
-			to := func(body []byte) *transcript.Exchange {
-				return w.Hold(ctx, suite.WebRequest{Target: endpoint, Body: body})
-			}
+			to := func(body []byte) { w.Hold(ctx, suite.WebRequest{Target: endpoint, Body: body}) }
 			from := w.C.Record.Len()
 			id := w.C.NewID()
 			to(w.C.Request(id, spec.MethodInitialize, w.C.InitializeParams()))
