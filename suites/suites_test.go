@@ -85,7 +85,7 @@ func TestEveryJudgeIsProven(t *testing.T) {
 			continue
 		}
 		for _, r := range spec.HandshakeRevisions() {
-			if q.AppliesTo(r, spec.Stdio) {
+			if slices.ContainsFunc(spec.Transports(), func(over spec.Transport) bool { return over.DefinedIn(r) && q.AppliesTo(r, over) }) {
 				t.Errorf("%v judge %s, and no fault proves it", judges, id)
 				break
 			}

@@ -54,3 +54,22 @@ func TestOutcomes(t *testing.T) {
 		})
 	}
 }
+
+// TestOverEveryTransport: the right server is silent wherever it can be
+// reached, and a fault is found over the transport that it names.
+func TestOverEveryTransport(t *testing.T) {
+	rows := selftest.Run(t.Context(), selftest.Options{Faultless: true, Workers: 2, Faults: []faults.Fault{
+		fault(t, "streamable-http.accepted-202/200", func(*faults.Fault) {}),
+		fault(t, "sse.endpoint-event-first/late", func(f *faults.Fault) { f.Revisions = nil }),
+	}})
+	got := map[spec.Transport]int{}
+	for _, r := range rows {
+		got[r.Transport]++
+		if !r.Outcome.Good() {
+			t.Errorf("%s in %s over %s: %s\n%v", r.Fault, r.Revision, r.Transport, r.Outcome, r.By)
+		}
+	}
+	if diff := cmp.Diff(map[spec.Transport]int{spec.Stdio: 4, spec.StreamableHTTP: 4, spec.SSE: 2}, got); diff != "" {
+		t.Errorf("rows over each transport (-want +got):\n%s", diff)
+	}
+}
