@@ -139,8 +139,8 @@ func (c *Conversation) pump() {
 			if endsOutput(e) {
 				c.mute(ErrEnded)
 			}
-			if e.Kind != transcript.Received {
-				continue
+			if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil {
+				continue // the body of a response holds no request; it may repeat one of ours
 			}
 			for i := range e.Frame.Messages {
 				c.reply(&e.Frame.Messages[i])

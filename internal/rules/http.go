@@ -83,12 +83,13 @@ func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 // copies returns the messages that came before over HTTP, on another stream:
 // those that a server delivers again when a stream is resumed, and those that
 // it sends on several streams. Rules on messages pass over them; that they may
-// not be sent is a matter of the transport.
+// not be sent is a matter of the transport. So they do over the words of a
+// refusal, which may well repeat what was posted.
 func copies(events []*transcript.Event) map[*transcript.Event]bool {
 	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]*transcript.Event{}, out: map[*transcript.Event]bool{}}
 	for _, e := range events {
 		c.exchanges.Note(e)
-		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.redelivered(e) || c.broadcast(e)) {
+		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.words(e) || c.redelivered(e) || c.broadcast(e)) {
 			c.out[e] = true
 		}
 	}
@@ -100,6 +101,12 @@ type copyFinder struct {
 	byID      map[string]*transcript.Event // events of streams by their ids
 	byText    map[[sha256.Size]byte]*transcript.Event
 	out       map[*transcript.Event]bool
+}
+
+// words tells whether e is the body of a refusal that is no JSON.
+func (c *copyFinder) words(e *transcript.Event) bool {
+	x := c.exchanges.Of(e)
+	return x != nil && x.Refused() && e.Stream == nil && x.ResponseHead().MediaType() != "application/json"
 }
 
 func (c *copyFinder) redelivered(e *transcript.Event) bool {
