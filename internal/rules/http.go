@@ -85,11 +85,11 @@ func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 // it sends on several streams. Rules on messages pass over them; that they may
 // not be sent is a matter of the transport. So they do over the words of a
 // refusal, which may well repeat what was posted.
-func copies(events []*transcript.Event) map[*transcript.Event]bool {
+func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]bool {
 	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]*transcript.Event{}, out: map[*transcript.Event]bool{}}
 	for _, e := range events {
 		c.exchanges.Note(e)
-		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.words(e) || c.redelivered(e) || c.broadcast(e)) {
+		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.words(e) || t == spec.StreamableHTTP && (c.redelivered(e) || c.broadcast(e))) {
 			c.out[e] = true
 		}
 	}

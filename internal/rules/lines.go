@@ -62,8 +62,8 @@ var headerLine = regexp.MustCompile(`(?i)^\s*content-(length|type)\s*:`)
 func readLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
 	var again map[*transcript.Event]bool
-	if t == spec.StreamableHTTP {
-		again = copies(events)
+	if t != spec.Stdio {
+		again = copies(events, t)
 	}
 	for _, e := range events {
 		switch {
