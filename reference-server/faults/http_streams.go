@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,7 +106,7 @@ func listenFaults() []Fault {
 			return diverted(func(event []byte) bool { return data(event) != nil }, false)
 		}),
 		breaksAfresh(unrelated+"progress", "progress comes on the stream of the GET", func() refserver.Seams { return diverted(bringsProgress, false) }),
-		breaksAfresh(once+"responses", "responces come on the stream of the GET, too", func() refserver.Seams { return diverted(bringsResponse, true) }),
+		breaksAfresh(once+"responses", "responses come on the stream of the GET, too", func() refserver.Seams { return diverted(bringsResponse, true) }),
 		breaksAfresh(once+"progress", "progress comes on the stream of the GET, too", func() refserver.Seams { return diverted(bringsProgress, true) }),
 		breaksAfresh(once+"requests", "requests of the server come on the stream of the GET, too", func() refserver.Seams { return diverted(is(wire.Request), true) }),
 		breaksAfresh("streamable-http.concurrent-streams/409", "a second stream is refused", func() refserver.Seams {
@@ -151,11 +152,11 @@ func resumeFaults() []Fault {
 		breaksAfresh("streamable-http.no-cross-stream-replay/all", "a stream that is resumed brings the events of all streams", func() refserver.Seams {
 			return together(replays(), unfinished)
 		}),
-		breaks("streamable-http.last-event-id-replay/from-start", "a stream that is resumed begins from the start", visits(resumes, func(v *visit) {
-			stream, _, _ := bytes.Cut([]byte(v.r.Header.Get(eventHeader)), []byte("-"))
-			v.r.Header.Set(eventHeader, string(stream)+"-0")
+		breaks("streamable-http.last-event-id-replay/from-start", "a stream that is resumed begins from the start", together(unfinished, visits(resumes, func(v *visit) {
+			stream, _, _ := strings.Cut(v.r.Header.Get(eventHeader), "-")
+			v.r.Header.Set(eventHeader, stream+"-0")
 			v.serve()
-		})),
+		}))),
 		breaks(viaGet+"405", "streams have event ids, and a GET gets 405", together(unfinished, visits(resumes, says(http.StatusMethodNotAllowed)))),
 		breaks(viaGet+"400", "streams have event ids, and can't be resumed", together(unfinished, visits(resumes, says(http.StatusBadRequest)))),
 		breaksAfresh("streamable-http.disconnect-not-cancel/fails", "a request fails when its connection breaks", failsWhenLeft),

@@ -7,6 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 func listening() suite.Case {
@@ -18,6 +19,7 @@ func listening() suite.Case {
 			"streamable-http.get-no-response", "streamable-http.get-retry-before-close", "streamable-http.concurrent-streams",
 			"streamable-http.no-broadcast", "streamable-http.event-id-unique", "streamable-http.accepted-202-response",
 			"streamable-http.sse-interim-related-2025-03-26", "lifecycle.shutdown-http",
+			"streamable-http.sse-close-after-response-2025-03-26",
 		},
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			c := t.Start(ctx, client.Options{})
@@ -31,6 +33,7 @@ func listening() suite.Case {
 				}
 			}
 			busy(ctx, t, c)
+			toItsEnd(ctx, t, w)
 			w.Harmless(ctx)
 			for _, s := range streams {
 				s.Drop()
@@ -42,6 +45,21 @@ func listening() suite.Case {
 
 // callTime bounds the calls of tools that are known to take less.
 const callTime = 3 * time.Second
+
+// endTime is longer than a stream may stay open behind the response.
+const endTime = 6 * time.Second
+
+// toItsEnd makes a call and waits until its stream ends, which it does at once
+// unless something is wrong.
+func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
+	k, ok := t.Inventory.Slow(60*time.Millisecond, 2)
+	if !ok {
+		return
+	}
+	s := w.Begin(suite.WebRequest{Body: w.C.Request(w.C.NewID(), spec.MethodToolsCall, k.Params())})
+	s.Until(ctx, endTime, func(x *transcript.Exchange) bool { return x.Ended() != "" })
+	s.Drop()
+}
 
 // busy calls the tools that are known to say more than their result.
 func busy(ctx context.Context, t *suite.T, c *client.Conversation) {

@@ -26,6 +26,7 @@ func origin() suite.Case {
 			if id := opened(ctx, w, evil); id != "" {
 				end(ctx, w, id)
 			}
+			w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{evil}})
 		},
 	}
 }
