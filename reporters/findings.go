@@ -172,7 +172,11 @@ func again(f *verdict.Finding) string {
 	if len(f.Replay) == 0 {
 		return ""
 	}
-	line := ShellQuote(f.Replay)
+	argv := f.Replay
+	if f.Outcome == verdict.Note && len(argv) > 2 { // notes are shown on demand only
+		argv = slices.Insert(slices.Clone(argv), 2, "-v")
+	}
+	line := ShellQuote(argv)
 	if len(line) > replayMax {
 		return "again: the command is too long to be shown; the JSON report has it"
 	}

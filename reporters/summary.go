@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -145,5 +146,9 @@ func effort(r *verdict.Report) string {
 	if ofRecording(r) {
 		return took // its messages are the subject of the line
 	}
-	return fmt.Sprintf("%s · %s started · %s", took, count(s.Servers, "server"), count(s.Messages, "message"))
+	servers := count(s.Servers, "server") + " started"
+	if r.Transport != spec.Stdio {
+		servers = count(s.Servers, "session") // with one server, which was there before
+	}
+	return fmt.Sprintf("%s · %s · %s", took, servers, count(s.Messages, "message"))
 }

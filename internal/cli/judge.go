@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
@@ -83,7 +84,9 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 		}
 	}
 	j := newJudgement(judges.All())
+	redactor := transcript.NewRedactor(nil)
 	for _, r := range all {
+		r.Events = redactor.Events(r.Events) // reports quote them
 		j.take(r)
 	}
 	report := j.report(names)

@@ -53,6 +53,8 @@ func unanswered(s *Session, out *Out) {
 		case len(a.Answers) > 0:
 			out.Subject(requestAnswered)
 		case !silent(s, a) || isPing(a) && lacksPing(s):
+		case a.excusable && (a.overdue.Kind == transcript.OutputClosed || !s.outlived(a)):
+			out.Elsewhere(requestAnswered) // the silence may be the answer to what was illegal
 		case a.overdue.Kind == transcript.OutputClosed:
 			out.Found(verdict.Deviation{
 				Requirement: requestAnswered,

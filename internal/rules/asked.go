@@ -26,6 +26,8 @@ type Asked struct {
 	early   bool // a ping between the answer to initialize and initialized
 	opened  bool // it was sent when the session was open for all requests
 	overdue *transcript.Event
+	// excusable: the client had sent something illegal before it was overdue.
+	excusable bool
 	// mistaken is the response that was meant for it and has not its id.
 	mistaken *stray
 }

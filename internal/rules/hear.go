@@ -121,6 +121,10 @@ func (s *Session) heard(e *transcript.Event, m *wire.Message) (Topic, *Heard, bo
 		switch {
 		case h.Asked == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
+		case len(s.requests[m.ID.Key()]) > 1, m.Busy():
+			// Which of two requests with one id is answered nobody knows, and a
+			// server that has no time says nothing of the request.
+			return Topic{}, nil, false
 		case m.IsError():
 			return ErrorTo(h.Asked.Message.Method), h, true
 		default:

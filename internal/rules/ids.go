@@ -45,8 +45,8 @@ func asksClient(m *wire.Message) bool {
 }
 
 func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Out) {
-	if !asksClient(m) {
-		return
+	if !asksClient(m) || s.Reinitialized {
+		return // what a second initialize begins is not regulated
 	}
 	d := verdict.Deviation{At: at(e), Seen: excerpt(m.Raw)}
 	switch {

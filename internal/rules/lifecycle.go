@@ -43,7 +43,7 @@ func lifecycleRules() []Rule {
 func beforeInitialize(s *Session, e *transcript.Event, out *Out) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, a := range s.All() {
-			if a != s.Initialize && len(a.Answers) > 0 && !s.disorderly && onlyPingsBefore(s, a) {
+			if a != s.Initialize && len(a.Answers) > 0 && !s.disorderly && !s.unruly && onlyPingsBefore(s, a) {
 				out.Subject(initializeFirst) // an answered ping shows that the server had its chance
 			}
 		}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,6 +42,9 @@ type Session struct {
 	batches int
 	// disorderly: the client did what leaves a server free to fall silent.
 	disorderly bool
+	// unruly: it sent something illegal, after which a server may have fallen
+	// silent; where it answers what comes later, it has not.
+	unruly bool
 	// beyondPing: the client sent something else than pings.
 	beyondPing bool
 
@@ -65,6 +69,8 @@ type Session struct {
 	Initialize *Asked
 	// Initialized: the client sent notifications/initialized.
 	Initialized bool
+	// Reinitialized: it sent initialize once more after that was accepted.
+	Reinitialized bool
 	// ClientCapabilities are those declared in initialize.
 	ClientCapabilities jsontext.Value
 	// ServerCapabilities are those of the answer to initialize.
@@ -175,7 +181,7 @@ func (s *Session) noteSent(e *transcript.Event) {
 	}
 	if !legal {
 		s.illegal = append(s.illegal, e.Seq)
-		s.disorderly, s.ordeal = true, nil
+		s.unruly, s.ordeal = true, nil
 	}
 	if !legal || len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing {
 		s.beyondPing = true
@@ -236,7 +242,7 @@ func (s *Session) place(a *Asked) {
 		s.ClientCapabilities = wire.At(a.Message.Params(), "/capabilities")
 		s.disorderly = s.disorderly || a.batched
 	case a.Message.Method == spec.MethodInitialize:
-		s.disorderly = true // what follows a second initialize is not regulated
+		s.disorderly, s.Reinitialized = true, true // what follows a second initialize is not regulated
 	case accepted && a.Message.Method == spec.MethodPing:
 		a.due, a.early = true, !s.Initialized
 	case accepted:
@@ -359,9 +365,19 @@ func (s *Session) noteEnd(e *transcript.Event) {
 }
 
 func (s *Session) overdue(a *Asked, e *transcript.Event) {
-	if a.due && len(a.Answers) == 0 && a.overdue == nil && !s.disorderly && !s.Signalled && !s.tried(a, e) {
-		a.overdue = e
+	if !a.due || len(a.Answers) > 0 || a.overdue != nil || s.disorderly || s.Signalled || s.tried(a, e) {
+		return
 	}
+	a.overdue = e
+	a.excusable = s.unruly
+}
+
+// outlived tells whether a later request was answered: the server had not
+// fallen silent when it passed over this one.
+func (s *Session) outlived(a *Asked) bool {
+	return slices.ContainsFunc(s.order, func(b *Asked) bool {
+		return b.Event.Seq > a.Event.Seq && len(b.Answers) > 0 && b.due
+	})
 }
 
 // buried tells whether the answer to a may stand in a line that can't be read.

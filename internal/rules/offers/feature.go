@@ -184,6 +184,7 @@ func (f *feature) judgeLists(bare, empty *tally, out *rules.Out) {
 		found(bare.refused[0])
 	case len(empty.refused) > 0 && len(empty.served) == 0:
 		d.Summary = "The list of " + f.things + " is refused to a request with empty params."
+		d.Weight = verdict.AtMostWarning // it was served to another
 		found(empty.refused[0])
 	default:
 		d.Summary, d.Weight = "The list of "+f.things+" is refused at times.", verdict.OnlyNote

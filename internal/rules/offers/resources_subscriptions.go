@@ -214,6 +214,9 @@ func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		return
 	}
 	out.Subject(updateUndeclared)
+	if about == "" {
+		return // it can't be told what it is about, which is a matter of its shape
+	}
 	if !u.asked {
 		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "An update is sent, and there was no subscription.", "updates only of what was subscribed to"
 		out.Found(d)

@@ -107,7 +107,8 @@ func toolResources() rules.Fold {
 			return // it may well be there
 		}
 		d := about(toolLinkFetchable, h)
-		d.Summary, d.Permitted = "A resource that a tool links to can't be read.", "its contents"
+		d.Summary, d.Permitted = "A resource that a tool links to can't be read.", "its contents; a link may also be meant for the client alone, as file:// often is"
+		d.Weight = verdict.OnlyNote
 		d.At = rules.At(link.Asked.Event, link.Event, h.Asked.Event, h.Event)
 		out.Found(d)
 	}

@@ -116,7 +116,8 @@ func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: stopProcessing,
 			Summary:     "A cancelled request is worked on.",
-			Permitted:   "no more progress, and no answer, once the cancellation was read",
+			Permitted:   "no more progress, and no answer, once the cancellation was read; a request that can't be cancelled may go on",
+			Weight:      verdict.OnlyNote, // nobody but the server knows what can't be cancelled
 			Seen:        "progress goes on after two later requests were answered",
 			At:          rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
 		})

@@ -69,7 +69,7 @@ func TestCorners(t *testing.T) {
 		{"progress of a cancelled request that was then answered", []string{call, cancel("1"), done, at(progress, `"t"`, "1")}, []string{"progress.stops-after-completion broken"}},
 
 		// Cancelled requests.
-		{"an answer in between, progress after it", []string{call, cancel("1"), trip(2), trip(3), at(progress, `"t"`, "1"), done}, []string{"cancellation.stop-processing warning"}},
+		{"an answer in between, progress after it", []string{call, cancel("1"), trip(2), trip(3), at(progress, `"t"`, "1"), done}, []string{"cancellation.stop-processing note"}},
 		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), done}, []string{"cancellation.no-response-after-cancel warning"}},
 		{"cancelled by a text", []string{call, cancel(`"1"`), trip(2), trip(3), at(progress, `"t"`, "1"), at(progress, `"t"`, "2"), done}, nil},
 

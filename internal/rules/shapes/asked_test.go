@@ -19,7 +19,7 @@ func TestForms(t *testing.T) {
 			kept: flat + " elicitation.request.schema elicitation.message.explains elicitation.form.schema-valid elicitation.form.string-formats elicitation.form.satisfiable elicitation.form.defaults-fit elicitation.form.no-advanced-keywords",
 		},
 		{name: "no message", revision: r11, message: ask(`"requestedSchema":{"type":"object","properties":{}}`), want: "elicitation.request.schema broken"},
-		{name: "an empty message", revision: r11, message: ask(`"message":" ","requestedSchema":{"type":"object","properties":{}}`), want: "elicitation.message.explains broken"},
+		{name: "an empty message", revision: r11, message: ask(`"message":" ","requestedSchema":{"type":"object","properties":{}}`), want: "elicitation.message.explains warning"},
 		{name: "an empty message in 2025-06-18", revision: r06, message: ask(`"message":"","requestedSchema":{"type":"object","properties":{}}`), want: "elicitation.message.explains warning"},
 		{name: "no schema", revision: r11, message: ask(`"message":"Why"`), want: "elicitation.request.schema broken"},
 		{name: "an unknown mode", revision: r11, message: ask(`"mode":"voice","message":"Why"`), want: "elicitation.request.schema broken"},

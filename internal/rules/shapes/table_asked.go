@@ -3,6 +3,7 @@ package shapes
 import (
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // askedRows are those of what a server asks of the client, and tells it on the
@@ -21,7 +22,7 @@ func askedRows() []row {
 		},
 		{
 			in: elicit, place: "ElicitRequestFormParams.message ElicitRequestURLParams.message", kinds: kinds(schema.Blank), on: "elicitation.message.explains",
-			summary: "The message of an elicitation is empty.",
+			summary: "The message of an elicitation is empty.", weight: verdict.AtMostWarning, // the member is there
 		},
 		{
 			in: sampling + " " + elicit + " " + spec.MethodRootsList + " " + spec.MethodPing, place: "RequestMeta.progressToken", on: "progress.server-token-type",

@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"strings"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -131,7 +133,8 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Out) {
 	case c.succeeded():
 		out.Subject(capabilityDeclared)
 		out.Subject(undeclaredIgnored)
-	case l.runsPlainly(c):
+	case !l.runsPlainly(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // it may be refused for another reason
+	default:
 		out.Found(verdict.Deviation{
 			Requirement: undeclaredIgnored,
 			Summary:     "A call is refused for its task member by a server that declares no tasks.",
