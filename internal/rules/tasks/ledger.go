@@ -228,22 +228,19 @@ func (l *ledger) see(id string, ok bool, e *transcript.Event, q *query, object j
 }
 
 // after tells whether the sight was certainly taken after event e: it was
-// asked for after e had come, or a whole exchange lies between the two. Over
-// HTTP, what comes on one stream may have been overtaken by what comes on another.
+// asked for after e had come, or a whole exchange lies between the two.
 func (l *ledger) after(e *transcript.Event, v *sight) bool {
 	if v.query != nil {
 		return v.query.asked.Event.Seq > e.Seq
-	}
-	if l.s.Transport != spec.Stdio && e.Exchange != v.event.Exchange {
-		return false
 	}
 	return l.exchanged(e, v.event)
 }
 
 // exchanged tells whether a request that was sent after the one event was
-// answered before the other.
+// answered before the other. Over HTTP, what comes on one stream may have been
+// overtaken by what comes on another.
 func (l *ledger) exchanged(from, to *transcript.Event) bool {
-	if from.Seq >= to.Seq {
+	if from.Seq >= to.Seq || l.s.Transport != spec.Stdio && from.Exchange != to.Exchange {
 		return false
 	}
 	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -235,11 +236,12 @@ func getRetries(v *view, out *rules.Out) {
 }
 
 // wasResumed tells whether the client could go on with the stream of x when it
-// was closed.
+// was closed. One that brings nothing more was over, as that of a request that
+// was cancelled.
 func (v *view) wasResumed(x *exchange) bool {
 	for _, y := range v.all {
 		id, resumes := y.lastID()
-		if resumes && y.Request.Seq > x.End.Seq && y.opened() && y.session == x.session && v.ids[x.session][id] == x {
+		if resumes && y.Request.Seq > x.End.Seq && y.opened() && y.brings() && y.session == x.session && v.ids[x.session][id] == x {
 			return true
 		}
 	}
@@ -255,4 +257,9 @@ func (v *view) takenOver(x *exchange) bool {
 		}
 	}
 	return false
+}
+
+// brings tells whether any event of the stream has data.
+func (x *exchange) brings() bool {
+	return slices.ContainsFunc(x.pieces, func(p piece) bool { return len(p.says.Data) > 0 })
 }
