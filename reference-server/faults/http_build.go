@@ -98,11 +98,9 @@ func asking(methods ...string) func(v *visit) bool {
 	}
 }
 
-// callsOf picks the calls of a tool.
-func callsOf(tool string) func(v *visit) bool {
-	return func(v *visit) bool {
-		return v.has(wire.Request, spec.MethodToolsCall) && string(wire.At(v.frame.Messages[0].Params(), "/name")) == `"`+tool+`"`
-	}
+// callsSlow picks the calls of the slow tool.
+func callsSlow(v *visit) bool {
+	return v.has(wire.Request, spec.MethodToolsCall) && string(wire.At(v.frame.Messages[0].Params(), "/name")) == `"slow"`
 }
 
 func initializes(v *visit) bool { return v.has(wire.Request, spec.MethodInitialize) }
@@ -306,20 +304,18 @@ func without(when func(event []byte) bool) func([]byte) []byte {
 	}
 }
 
-// withoutField takes the lines of a field out of an event.
-func withoutField(name string) func([]byte) []byte {
-	return func(event []byte) []byte {
-		var out [][]byte
-		for line := range bytes.Lines(event) {
-			if !bytes.HasPrefix(line, []byte(name+":")) {
-				out = append(out, line)
-			}
+// withoutID takes the id out of an event, and leaves nothing of a priming one.
+func withoutID(event []byte) []byte {
+	var out [][]byte
+	for line := range bytes.Lines(event) {
+		if !bytes.HasPrefix(line, []byte("id:")) {
+			out = append(out, line)
 		}
-		if b := bytes.Join(out, nil); len(bytes.TrimSpace(b)) > 0 && !bytes.Equal(bytes.TrimSpace(b), []byte("data:")) {
-			return b
-		}
-		return nil
 	}
+	if b := bytes.Join(out, nil); len(bytes.TrimSpace(b)) > 0 && !bytes.Equal(bytes.TrimSpace(b), []byte("data:")) {
+		return b
+	}
+	return nil
 }
 
 // inOrder applies edits one behind the other.

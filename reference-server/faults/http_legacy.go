@@ -54,7 +54,7 @@ func legacyFaults() []Fault {
 		breaks(two+"405", "the endpoint takes no POST of tools/list", visits(lists, says(http.StatusMethodNotAllowed))),
 		breaks(two+"404", "the endpoint is not found after the first messages", visits(lists, says(http.StatusNotFound))),
 		breaks(takes+"400", "tools/list is refused at the endpoint", visits(lists, says(http.StatusBadRequest))),
-		breaks(takes+"500", "initialized is refused at the endpoint", visits(func(v *visit) bool { return telling(v) }, says(http.StatusInternalServerError))),
+		breaks(takes+"500", "initialized is refused at the endpoint", visits(telling, says(http.StatusInternalServerError))),
 		breaks(named+"missing", "no endpoint is announced", announcing(func([]byte) []byte { return nil })).unreachable(),
 		breaks(named+"as-message", "the endpoint is announced by a message event", announcing(func(b []byte) []byte {
 			return bytes.Replace(b, []byte("event: endpoint\n"), nil, 1)

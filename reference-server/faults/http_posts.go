@@ -3,7 +3,6 @@ package faults
 import (
 	"bytes"
 	"net/http"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -28,10 +27,6 @@ func anyOrigin(when func(v *visit) bool) refserver.Seams {
 		v.r.Header.Del("Origin")
 		v.serve()
 	})
-}
-
-func originHas(text string) func(v *visit) bool {
-	return func(v *visit) bool { return strings.Contains(v.r.Header.Get("Origin"), text) }
 }
 
 func originFaults() []Fault {

@@ -182,7 +182,7 @@ func misdirected() refserver.Seams {
 		}
 		r.edit = func(b []byte) []byte {
 			if other := e.other(session); r.streams() && other != "" && data(b) != nil && !bringsResponse(b) {
-				e.say(other, withoutField("id")(b))
+				e.say(other, withoutID(b))
 			}
 			return b
 		}

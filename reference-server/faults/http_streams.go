@@ -30,7 +30,7 @@ func streamFaults() []Fault {
 	const message = "base.jsonrpc-2-0/"
 	older := []spec.Revision{spec.V20250326, spec.V20250618}
 	return []Fault{
-		breaks(delivered+"never", "streams end without the response", events(posts, inOrder(without(bringsResponse), withoutField("id")))).in(spec.V20251125),
+		breaks(delivered+"never", "streams end without the response", events(posts, inOrder(without(bringsResponse), withoutID))).in(spec.V20251125),
 		breaks(delivered+"cut", "the last event lacks the blank line that ends it", events(posts, func(b []byte) []byte {
 			if bringsResponse(b) {
 				return bytes.TrimSuffix(b, []byte("\n"))
@@ -38,10 +38,10 @@ func streamFaults() []Fault {
 			return b
 		})),
 		breaksAfresh(delivered+"other-stream", "responses come on the stream of another request", func() refserver.Seams {
-			return together(swapped(bringsResponse), events(posts, withoutField("id")))
+			return together(swapped(bringsResponse), events(posts, withoutID))
 		}),
-		breaks(early+"resumed", "streams end before the response, which a resumed stream brings", events(callsOf("slow"), without(bringsResponse))).in(older...),
-		breaks(early+"lost", "streams end before the response, which never comes", events(callsOf("slow"), inOrder(without(bringsResponse), withoutField("id")))).in(older...),
+		breaks(early+"resumed", "streams end before the response, which a resumed stream brings", events(callsSlow, without(bringsResponse))).in(older...),
+		breaks(early+"lost", "streams end before the response, which never comes", events(callsSlow, inOrder(without(bringsResponse), withoutID))).in(older...),
 
 		breaks(primed+"missing", "streams begin without an event id", events(posts, without(isPriming))),
 		breaks(primed+"with-data", "the first event of a stream has data", events(posts, func(b []byte) []byte {
@@ -56,7 +56,7 @@ func streamFaults() []Fault {
 			}
 			return b
 		})),
-		breaks(retried+"closed", "the connection is closed before the response, without a retry field", events(callsOf("slow"), without(bringsResponse))),
+		breaks(retried+"closed", "the connection is closed before the response, without a retry field", events(callsSlow, without(bringsResponse))),
 		breaks(ends+"more", "messages follow the response", events(posts, func(b []byte) []byte {
 			if bringsResponse(b) {
 				return append(b, logEvent...)
@@ -141,7 +141,7 @@ var eventIDs = regexp.MustCompile(`(?m)^id: \d+-`)
 
 func resumeFaults() []Fault {
 	const unique, viaGet = "streamable-http.event-id-unique/", "streamable-http.resume-via-get/"
-	unfinished := events(callsOf("slow"), without(bringsResponse))
+	unfinished := events(callsSlow, without(bringsResponse))
 	return []Fault{
 		breaks(unique+"each-stream", "event ids count the events of each stream", events(anyVisit, func(b []byte) []byte {
 			return eventIDs.ReplaceAll(b, []byte("id: "))

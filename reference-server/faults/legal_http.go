@@ -152,7 +152,7 @@ func legalStreamable() []Fault {
 	return []Fault{
 		jsonOnly(legal("http-json-only", "requests are answered by JSON alone, and no progress is told", quiet)),
 		jsonOnly(legal("http-get-405", "requests are answered by JSON alone, and there is no stream to listen on", together(no405, quiet, undeclared("logging"), refuse(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found")))),
-		legal("http-get-405-streams", "there is no stream to listen on, and events have no ids", together(no405, events(posts, withoutField("id")))).in(older...),
+		legal("http-get-405-streams", "there is no stream to listen on, and events have no ids", together(no405, events(posts, withoutID))).in(older...),
 		legal("http-streams", "every request is answered by a stream", streamed()),
 		legalAfresh("http-no-sessions", "there are no session ids", sessionless).alone(),
 		legalAfresh("http-session-marks", "session ids have all visible characters", func() refserver.Seams {
@@ -256,11 +256,11 @@ func legalStreams() []Fault {
 	return []Fault{
 		legal("stream-some-ids", "some events have no id", events(anyVisit, func(b []byte) []byte {
 			if carries(b, wire.Notification) {
-				return withoutField("id")(b)
+				return withoutID(b)
 			}
 			return b
 		})),
-		legal("stream-no-ids", "events have no ids", events(anyVisit, withoutField("id"))).in(spec.V20250326, now),
+		legal("stream-no-ids", "events have no ids", events(anyVisit, withoutID)).in(spec.V20250326, now),
 		legal("stream-retry", "streams begin with a retry field", events(anyVisit, func(b []byte) []byte {
 			if isPriming(b) {
 				return append([]byte("retry: 100\n"), b...)
@@ -278,7 +278,7 @@ func legalStreams() []Fault {
 				return append([]byte("retry: 20\n"), b...)
 			}
 			return b
-		}), visits(callsOf("slow"), func(v *visit) {
+		}), visits(callsSlow, func(v *visit) {
 			ctx, cancel := context.WithTimeout(v.r.Context(), 30*time.Millisecond)
 			defer cancel()
 			v.r = v.r.WithContext(ctx)
