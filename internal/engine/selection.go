@@ -123,7 +123,7 @@ func (o *Options) pairs(r spec.Revision) []pair {
 	add := func(judge, area string, requirements []string, index int) {
 		for _, id := range requirements {
 			q := spec.Requirements().Lookup(id)
-			if q != nil && q.AppliesTo(r, o.Dialer.Transport()) && o.Selection.Admits(judge, area, q, r, o.Dialer.Transport()) {
+			if q != nil && q.AppliesTo(r, o.Dialer.Transport()) && o.admits(judge, area, q, r) {
 				out = append(out, pair{judge, area, q, r, index})
 			}
 		}
@@ -137,6 +137,21 @@ func (o *Options) pairs(r spec.Revision) []pair {
 		add(o.Rules[i].ID, "rules", o.Rules[i].Requirements, -1)
 	}
 	return out
+}
+
+// admits is Selection.Admits; a case that is focused brings what rules judge in
+// the traffic for which it is made, unless requirements are named as well.
+func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revision) bool {
+	over := o.Dialer.Transport()
+	if o.Selection.Admits(judge, area, q, r, over) {
+		return true
+	}
+	if area != "rules" || len(o.Selection.exact) > 0 || !o.Selection.labels(Labels(judge, area, q, r, over)) {
+		return false
+	}
+	return slices.ContainsFunc(o.Cases, func(c suite.Case) bool {
+		return c.ProvokesID(q.ID) && slices.ContainsFunc(o.Selection.focus, func(re *regexp.Regexp) bool { return re.MatchString(c.ID) })
+	})
 }
 
 // provokes tells whether the traffic of the case is wanted for a rule.
