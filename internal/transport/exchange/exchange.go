@@ -186,12 +186,15 @@ func (c *Client) converse(p *Pending, conn net.Conn, head []byte, r Request) end
 	}
 	// A server may answer before it has read the body, so the answer is read
 	// in any case.
-	wrote := make(chan error, 1)
-	go func() { wrote <- write(conn, head, r) }()
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		_ = write(conn, head, r) // what could not be written shows in what comes back
+	}()
 	in := newReader(conn)
 	defer func() {
 		_ = conn.Close()
-		_ = <-wrote // what could not be written shows in what comes back
+		<-wrote
 	}()
 	first := make(chan struct{})
 	go func() {
@@ -199,8 +202,7 @@ func (c *Client) converse(p *Pending, conn net.Conn, head []byte, r Request) end
 		_, _ = in.Peek(1)
 	}()
 	select {
-	case err := <-wrote:
-		wrote <- err
+	case <-wrote:
 		p.wrote()
 		<-first
 	case <-first:
