@@ -211,10 +211,13 @@ var busy = regexp.MustCompile(`(?i)\b(rate.?limit|too many (requests|concurrent)
 // fails: it would say the same of any request.
 func (m *Message) Busy() bool {
 	if m.IsError() {
+		if code, ok := m.ErrorCode(); ok && code <= -32600 && code >= -32602 {
+			return false // these speak of the request
+		}
 		text, _ := Text(At(m.Members["error"], "/message"))
 		return busy.MatchString(text)
 	}
-	if m.Kind != Response || string(At(m.Result(), "/isError")) != "true" {
+	if m.Kind != Response || !bytes.Contains(m.Result(), []byte("isError")) || string(At(m.Result(), "/isError")) != "true" {
 		return false
 	}
 	for block := range elements(At(m.Result(), "/content")) {
