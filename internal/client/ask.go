@@ -25,6 +25,10 @@ type Reply struct {
 // Answered tells whether an answer came, be it a result or an error.
 func (r *Reply) Answered() bool { return r.Message != nil }
 
+// Positions returns where the request and its answer stand in the record, as
+// far as there are any.
+func (r *Reply) Positions() []int { return transcript.Positions(r.Sent, r.Event) }
+
 // Succeeded tells whether the answer is a result.
 func (r *Reply) Succeeded() bool {
 	return r.Answered() && r.Message.Has("result") && !r.Message.IsError()
@@ -77,7 +81,7 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 	defer c.owe()()
 	from := c.Record.Len()
 	if err := c.link.Send(ctx, frame); err != nil {
-		return &Reply{Err: c.sendError(err)}
+		return &Reply{Err: c.sendError(ctx, err)}
 	}
 	r := replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
 		return c.awaitOwed(ctx, from, frame, match)
@@ -151,7 +155,7 @@ func (c *Conversation) knows(id wire.ID) bool {
 func (c *Conversation) Probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
 	from := c.Record.Len()
 	if err := c.link.Send(ctx, frame); err != nil {
-		return &Reply{Err: c.sendError(err)}
+		return &Reply{Err: c.sendError(ctx, err)}
 	}
 	r := c.Settle(ctx, from, id)
 	r.Sent = c.sent(from, frame)
@@ -249,7 +253,17 @@ func (c *Conversation) Quiet(ctx context.Context) error {
 
 // sendError prefers to say that the server is gone over saying that the
 // bytes could not be written.
-func (c *Conversation) sendError(err error) error {
+func (c *Conversation) sendError(ctx context.Context, err error) error {
+	if ctx.Err() == nil && !errors.Is(err, ErrUnanswered) {
+		// Of a server that ends, the input may be seen to close before the output.
+		grace := time.NewTimer(c.Grace())
+		defer grace.Stop()
+		select {
+		case <-c.link.Ended():
+		case <-grace.C:
+		case <-ctx.Done():
+		}
+	}
 	if !c.Alive() {
 		return ErrEnded
 	}

@@ -60,7 +60,7 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	frame := c.Request(id, c.Harmless(), nil)
 	behind := c.Record.Len()
 	if err := c.link.Send(ctx, frame); err != nil {
-		return c.sendError(err)
+		return c.sendError(ctx, err)
 	}
 	stopped := false
 	r := replyTo(id, func(answers func(*transcript.Event) bool) (*transcript.Event, error) {

@@ -36,10 +36,13 @@ func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*R
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
 	sendErr := c.link.Send(bounded, requests...)
 	cancel()
+	if sendErr != nil {
+		sendErr = c.sendError(ctx, sendErr)
+	}
 	replies := make([]*Reply, 0, len(requests))
 	for _, frame := range requests {
 		if sendErr != nil {
-			replies = append(replies, &Reply{Err: c.sendError(sendErr)})
+			replies = append(replies, &Reply{Err: sendErr})
 			continue
 		}
 		id := wire.Parse(frame).Messages[0].ID

@@ -23,10 +23,13 @@ func (c *Conversation) TryTogetherFor(ctx context.Context, limit time.Duration, 
 	bounded, cancel := context.WithTimeoutCause(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), ErrUnanswered)
 	defer cancel()
 	sendErr := c.link.Send(bounded, requests...)
+	if sendErr != nil {
+		sendErr = c.sendError(ctx, sendErr)
+	}
 	replies := make([]*Reply, 0, len(requests))
 	for _, frame := range requests {
 		if sendErr != nil {
-			replies = append(replies, &Reply{Err: c.sendError(sendErr)})
+			replies = append(replies, &Reply{Err: sendErr})
 			continue
 		}
 		id := wire.Parse(frame).Messages[0].ID

@@ -5,7 +5,6 @@ package roots
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -107,23 +106,14 @@ func keepsRoots(ctx context.Context, c *client.Conversation) bool {
 func asks(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if _, err := c.Await(ctx, from, isRootsList); err == nil {
-		return true
-	}
-	// A server that ends at once ends the wait for what it said last.
-	return slices.ContainsFunc(c.Record.From(from), isRootsList)
+	_, err := c.Await(ctx, from, isRootsList)
+	return err == nil
 }
 
 func isRootsList(e *transcript.Event) bool {
-	if e.Kind != transcript.Received {
-		return false
-	}
-	for i := range e.Messages() {
-		if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.Method == spec.MethodRootsList {
-			return true
-		}
-	}
-	return false
+	return e.Kind == transcript.Received && suite.Carries(e, func(m *wire.Message) bool {
+		return m.Kind == wire.Request && m.Method == spec.MethodRootsList
+	})
 }
 
 // changes says that the roots changed, and tells whether the server is there
@@ -191,6 +181,7 @@ func gone(ctx context.Context, t *suite.T, c *client.Conversation, summary strin
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !asks(ctx, c, from, againTime) {
 		return err == nil
 	}
+	told(ctx, c, from) // else the fence could be read before the answer
 	switch err := c.Fence(ctx); {
 	case err == nil:
 		t.Kept(unavailableHandled)
@@ -202,6 +193,15 @@ func gone(ctx context.Context, t *suite.T, c *client.Conversation, summary strin
 	default:
 		return false
 	}
+}
+
+// told waits until the server's question at position from or later is answered.
+func told(ctx context.Context, c *client.Conversation, from int) {
+	ctx, cancel := context.WithTimeout(ctx, againTime)
+	defer cancel()
+	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Sent && suite.Carries(e, func(m *wire.Message) bool { return m.Kind == wire.Response })
+	})
 }
 
 // callable calls each tool once as it should go, and returns what it gets when
