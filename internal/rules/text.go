@@ -26,12 +26,4 @@ func excerpt[T ~string | ~[]byte](b T) string {
 
 // at returns the positions of events, in the order given, without those that
 // are nil or repeat the one before.
-func at(events ...*transcript.Event) []int {
-	var out []int
-	for _, e := range events {
-		if e != nil && (len(out) == 0 || out[len(out)-1] != e.Seq) {
-			out = append(out, e.Seq)
-		}
-	}
-	return out
-}
+func at(events ...*transcript.Event) []int { return transcript.Positions(events...) }

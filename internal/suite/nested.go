@@ -30,6 +30,12 @@ func (n *Nested) Request(method string) *wire.Message {
 	return m
 }
 
+// Positions returns where the call, the request for the method that came during
+// it, and the answer stand in the record, as far as there are any.
+func (n *Nested) Positions(method string) []int {
+	return transcript.Positions(n.Sent, n.At(method), n.Event)
+}
+
 // At returns the event with that request, or nil.
 func (n *Nested) At(method string) *transcript.Event {
 	_, e := n.first(method)
@@ -71,4 +77,21 @@ func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limi
 	}
 	n.events = c.Record.From(from)
 	return n
+}
+
+// CallEach calls tools one after the other, as Call does.
+func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Tool, limit time.Duration) {
+	for _, tool := range tools {
+		Call(ctx, c, tool, limit)
+	}
+}
+
+// Askers returns the tools that seem to ask the client about the topic, at most
+// so many. It ends the case for the reason given where there is none.
+func Askers(t *T, topic inventory.Topic, most int, none string) []inventory.Tool {
+	tools := t.Inventory.Askers(topic)
+	if len(tools) == 0 {
+		t.Skip(none)
+	}
+	return tools[:min(len(tools), most)]
 }

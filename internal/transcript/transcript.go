@@ -270,6 +270,18 @@ func slimProblems(in []wire.Problem) []wire.Problem {
 	return out
 }
 
+// Positions returns those of events, in the order given, without those that are
+// nil or repeat the one before.
+func Positions(events ...*Event) []int {
+	var out []int
+	for _, e := range events {
+		if e != nil && (len(out) == 0 || out[len(out)-1] != e.Seq) {
+			out = append(out, e.Seq)
+		}
+	}
+	return out
+}
+
 // Remark records a note of the harness.
 func (t *Transcript) Remark(text string) *Event { return t.Add(Event{Kind: Remark, Detail: text}) }
 
@@ -305,6 +317,9 @@ func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {
 		select {
 		case <-grown:
 		case <-ctx.Done():
+			if events := t.From(pos); len(events) > 0 { // both may have been ready
+				return events, nil
+			}
 			return nil, context.Cause(ctx)
 		}
 	}

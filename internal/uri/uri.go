@@ -59,7 +59,10 @@ func (t *Template) note(expression string) {
 	names := strings.TrimLeft(expression, "+#./;?&=,!@|")
 	t.Simple = t.Simple && names == expression && !strings.ContainsAny(names, ",*:")
 	for name := range strings.SplitSeq(names, ",") {
-		name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":")
+		if name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":"); name == "" {
+			t.Simple = false // an expression without a name is none
+			continue
+		}
 		t.Variables = append(t.Variables, name)
 	}
 }

@@ -80,9 +80,9 @@ func other(ctx context.Context, c *client.Conversation, from int, calls []wire.I
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (carries(e, answers(calls[0])) || carries(e, answers(calls[1])))
+		return e.Kind == transcript.Received && (suite.Carries(e, suite.Answers(calls[0])) || suite.Carries(e, suite.Answers(calls[1])))
 	})
-	if err == nil && carries(ended, answers(calls[0])) {
+	if err == nil && suite.Carries(ended, suite.Answers(calls[0])) {
 		return calls[1]
 	}
 	return calls[0]

@@ -9,7 +9,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -29,7 +28,7 @@ func running(ctx context.Context, t *suite.T) {
 // as the call would have taken.
 func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
 	id, from := start(ctx, t, c, slow)
-	if !runs(ctx, c, from, id) || c.Cancel(ctx, id, "the case wants to see it stop") != nil {
+	if !suite.Running(ctx, c, from, id) || c.Cancel(ctx, id, "the case wants to see it stop") != nil {
 		return // the rules have nothing to see
 	}
 	// The second fence is sent when the first was answered: what was on its
@@ -50,18 +49,6 @@ func start(ctx context.Context, t *suite.T, c *client.Conversation, slow invento
 	return id, from
 }
 
-// runs waits for the first progress of a call, or its answer, and tells
-// whether it is still going on. It lends its place to nobody, for it could not
-// come back to it before the call has ended.
-func runs(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
-	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (carries(e, isProgress) || carries(e, answers(id)))
-	})
-	return err == nil && !carries(first, answers(id))
-}
-
 // listen waits for the answer to a call, no longer than the time given.
 func listen(ctx context.Context, c *client.Conversation, from int, id wire.ID, atMost time.Duration) *client.Reply {
 	defer c.Idle()()
@@ -76,7 +63,7 @@ func otherType(ctx context.Context, t *suite.T, c *client.Conversation) {
 	slow, _ := t.Inventory.Slow(duration/5, steps/2)
 	first, from := start(ctx, t, c, slow)
 	second, _ := start(ctx, t, c, slow)
-	if !runs(ctx, c, from, first) || c.Cancel(ctx, wire.StringID(first.Raw()), "no such request") != nil {
+	if !suite.Running(ctx, c, from, first) || c.Cancel(ctx, wire.StringID(first.Raw()), "no such request") != nil {
 		t.NotObserved(idType, "the tool was not seen to be running")
 		return
 	}
@@ -108,19 +95,4 @@ func atOnce(ctx context.Context, t *suite.T, c *client.Conversation, slow invent
 	id := c.NewID()
 	_ = c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.Params()), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw())}))
 	fence(ctx, t, c)
-}
-
-func carries(e *transcript.Event, match func(*wire.Message) bool) bool {
-	for i := range e.Messages() {
-		if match(&e.Messages()[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-func isProgress(m *wire.Message) bool { return m.Method == spec.MethodProgress }
-
-func answers(id wire.ID) func(*wire.Message) bool {
-	return func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }
 }

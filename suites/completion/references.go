@@ -2,10 +2,10 @@ package completion
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
 // subject is something that values can be asked for.
@@ -26,25 +26,9 @@ func subjects(t *suite.T) []subject {
 	}
 	most := len(out) + maxVariables
 	for _, template := range t.Inventory.Templates {
-		for _, v := range variables(template) {
+		for _, v := range uri.Parse(template).Variables {
 			if len(out) < most {
 				out = append(out, subject{templateRef(template), v})
-			}
-		}
-	}
-	return out
-}
-
-var expression = regexp.MustCompile(`\{[+#./;?&]?([^{}]*)\}`)
-
-// variables returns the variables of a URI template, without their modifiers.
-func variables(template string) []string {
-	var out []string
-	for _, e := range expression.FindAllStringSubmatch(template, -1) {
-		for _, v := range strings.Split(e[1], ",") {
-			v, _, _ = strings.Cut(strings.TrimSuffix(v, "*"), ":")
-			if v != "" {
-				out = append(out, v)
 			}
 		}
 	}

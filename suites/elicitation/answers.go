@@ -9,7 +9,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -144,7 +143,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 	d := verdict.Deviation{
 		Requirement: v.requirement, Summary: v.summary, Permitted: "an answer to the request that led to it, and a server that goes on",
-		Seen: suite.Describe(n.Reply), At: positions(n),
+		Seen: suite.Describe(n.Reply), At: n.Positions(spec.MethodElicit),
 	}
 	switch {
 	case n.Answered():
@@ -186,16 +185,6 @@ func visited(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
 		Summary:     "A request fails when the user agrees to visit a page.",
 		Permitted:   "a result, or the error -32042; declining gave a result",
 		Seen:        suite.Describe(n.Reply),
-		At:          positions(n),
+		At:          n.Positions(spec.MethodElicit),
 	})
-}
-
-func positions(n *suite.Nested) []int {
-	var at []int
-	for _, e := range []*transcript.Event{n.Sent, n.At(spec.MethodElicit), n.Event} {
-		if e != nil {
-			at = append(at, e.Seq)
-		}
-	}
-	return at
 }

@@ -49,19 +49,12 @@ const (
 )
 
 func askers(t *suite.T) []inventory.Tool {
-	tools := t.Inventory.Askers(inventory.AsksElicitation)
-	if len(tools) == 0 {
-		t.Skip("no tool that may be called seems to ask the user")
-	}
-	return tools[:min(len(tools), maxAskers)]
+	return suite.Askers(t, inventory.AsksElicitation, maxAskers, "no tool that may be called seems to ask the user")
 }
 
 func asked(ctx context.Context, t *suite.T) {
 	tools := askers(t)
-	c := t.Conversation(ctx)
-	for _, tool := range tools {
-		suite.Call(ctx, c, tool, callTime)
-	}
+	suite.CallEach(ctx, t.Conversation(ctx), tools, callTime)
 }
 
 // oneMode declares elicitation without a mode, which means forms, and then
@@ -72,8 +65,6 @@ func oneMode(ctx context.Context, t *suite.T) {
 		caps := client.AllCapabilities(t.Revision)
 		caps["elicitation"] = modes
 		c := t.Start(ctx, client.Options{Capabilities: caps})
-		for _, tool := range tools {
-			suite.Call(ctx, c, tool, callTime)
-		}
+		suite.CallEach(ctx, c, tools, callTime)
 	}
 }

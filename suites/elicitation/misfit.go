@@ -65,7 +65,7 @@ func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *
 			Summary:     "A tool succeeds with what does not fit its form.",
 			Permitted:   "an error, a result that says that the tool failed, or another question",
 			Seen:        suite.Describe(n.Reply),
-			At:          positions(n),
+			At:          n.Positions(spec.MethodElicit),
 			Weight:      verdict.OnlyNote,
 		})
 	}

@@ -98,7 +98,7 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 		Requirement: requirement,
 		Permitted:   "an error, usually with code -32602",
 		Seen:        suite.Describe(r),
-		At:          positions(r),
+		At:          r.Positions(),
 	}
 	code, isError := int64(0), false
 	if r.Answered() && r.Message.IsError() {
@@ -131,15 +131,4 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 // toolError tells whether the result of a tool says that it failed.
 func toolError(r *client.Reply) bool {
 	return string(wire.At(r.Message.Result(), "/isError")) == "true"
-}
-
-func positions(r *client.Reply) []int {
-	var at []int
-	if r.Sent != nil {
-		at = append(at, r.Sent.Seq)
-	}
-	if r.Event != nil {
-		at = append(at, r.Event.Seq)
-	}
-	return at
 }

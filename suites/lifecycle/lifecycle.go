@@ -90,7 +90,7 @@ func deviates(t *suite.T, c *client.Conversation, r *client.Reply, requirement, 
 		Summary:     summary,
 		Permitted:   permitted,
 		Seen:        suite.Describe(r),
-		At:          positions(r.Sent, r.Event),
+		At:          transcript.Positions(r.Sent, r.Event),
 	})
 }
 
@@ -114,14 +114,4 @@ func gone(ctx context.Context, c *client.Conversation, err error) bool {
 	defer cancel()
 	_, err = c.Await(wait, 0, func(*transcript.Event) bool { return false })
 	return errors.Is(err, client.ErrEnded)
-}
-
-func positions(events ...*transcript.Event) []int {
-	var at []int
-	for _, e := range events {
-		if e != nil {
-			at = append(at, e.Seq)
-		}
-	}
-	return at
 }

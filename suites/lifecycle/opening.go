@@ -67,7 +67,7 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 			Summary:     "The server answers no more after a request of its own was left unanswered.",
 			Permitted:   "a server that goes on serving",
 			Seen:        suite.Describe(r),
-			At:          positions(request, r.Sent),
+			At:          transcript.Positions(request, r.Sent),
 		})
 	}
 }

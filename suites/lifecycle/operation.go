@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -67,7 +68,7 @@ func refusesUndeclared(ctx context.Context, t *suite.T) {
 				Summary:     "A method of a capability that was not declared is refused with another code than that of an unknown method.",
 				Permitted:   "any error; -32601 says best that there is no such method here",
 				Seen:        suite.Describe(r),
-				At:          positions(r.Sent, r.Event),
+				At:          transcript.Positions(r.Sent, r.Event),
 				Weight:      verdict.OnlyNote,
 			})
 		}

@@ -127,7 +127,7 @@ func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 		Summary:     "The server announces its end by a message of its own.",
 		Permitted:   "to exit without a word: the end of the stream is the sign",
 		Seen:        suite.Excerpt(string(farewell.Raw), 200),
-		At:          positions(farewell),
+		At:          transcript.Positions(farewell),
 	})
 }
 

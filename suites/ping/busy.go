@@ -2,12 +2,11 @@ package ping
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const burstSize = 20
@@ -25,63 +24,30 @@ func burst(ctx context.Context, t *suite.T) {
 	}
 }
 
-// slowTools are tools known to take their time and to report progress, with
-// arguments that keep them busy for no longer than it takes to ping.
-var slowTools = []struct {
-	name      string
-	arguments map[string]any
-}{
-	{"slow", map[string]any{"durationMs": 300, "steps": 6}},
-	{"trigger-long-running-operation", map[string]any{"duration": 1, "steps": 5}},
-	{"longRunningOperation", map[string]any{"duration": 1, "steps": 5}},
-}
+// How long the tool takes beside which is pinged, and in how many steps.
+const (
+	busyTime  = 300 * time.Millisecond
+	busySteps = 6
+)
 
 // whileBusy pings after the tool's first progress, which shows that it runs.
 func whileBusy(ctx context.Context, t *suite.T) {
-	for _, tool := range slowTools {
-		if _, ok := t.Inventory.Tool(tool.name); ok {
-			pingBeside(ctx, t, tool.name, tool.arguments)
-			return
-		}
+	slow, ok := t.Inventory.Slow(busyTime, busySteps)
+	if !ok {
+		t.Skip("no tool that is known to be slow may be called")
 	}
-	t.Skip("no tool that is known to be slow may be called")
-}
-
-func pingBeside(ctx context.Context, t *suite.T, tool string, arguments map[string]any) {
 	c := listening(ctx, t)
-	id := c.NewID()
-	from := c.Record.Len()
-	call := wire.NewRequest(id, spec.MethodToolsCall, map[string]any{
-		"name": tool, "arguments": arguments, "_meta": map[string]any{"progressToken": "mcp-conform-busy"},
-	})
-	if err := c.Send(ctx, call); err != nil {
+	id, from := c.NewID(), c.Record.Len()
+	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform-busy"))); err != nil {
 		t.GiveUp("the tool could not be called: " + err.Error())
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
-	first, err := c.Await(wait, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (carries(e, isProgress) || carries(e, answers(id)))
-	})
-	if err != nil || carries(first, answers(id)) {
+	if !suite.Running(ctx, c, from, id) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")
 	}
 	asked(ctx, t, c, c.Ask(ctx, spec.MethodPing, nil))
 	// The conversation is shared: it is left with nothing in flight.
 	defer c.Idle()()
 	c.AwaitReply(wait, from, id)
-}
-
-func carries(e *transcript.Event, match func(*wire.Message) bool) bool {
-	for i := range e.Messages() {
-		if match(&e.Messages()[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-func isProgress(m *wire.Message) bool { return m.Method == spec.MethodProgress }
-
-func answers(id wire.ID) func(*wire.Message) bool {
-	return func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }
 }

@@ -83,7 +83,7 @@ func unanswered(requirement, summary string, r *client.Reply) verdict.Deviation 
 		Summary:     summary,
 		Permitted:   "a result",
 		Seen:        suite.Describe(r),
-		At:          positions(r.Sent),
+		At:          transcript.Positions(r.Sent),
 	}
 }
 
@@ -128,14 +128,4 @@ func shapes(ctx context.Context, t *suite.T) {
 			return
 		}
 	}
-}
-
-func positions(events ...*transcript.Event) []int {
-	var at []int
-	for _, e := range events {
-		if e != nil {
-			at = append(at, e.Seq)
-		}
-	}
-	return at
 }

@@ -68,7 +68,7 @@ func Cases() []suite.Case {
 			Provokes: []string{"prompts.list-changed."},
 			Needs:    []string{"prompts"},
 			Asks:     true,
-			Run:      walkAgain,
+			Run:      func(ctx context.Context, t *suite.T) { t.WalkAgain(ctx, spec.MethodPromptsList, "prompts", maxPages) },
 		},
 		{
 			ID:       "prompts.undeclared",
@@ -84,14 +84,6 @@ func lists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Ask(ctx, spec.MethodPromptsList, map[string]any{})
 	c.Ask(ctx, spec.MethodPromptsList, nil)
-}
-
-// walkAgain shows whether the list has changed since stock was taken of it.
-func walkAgain(ctx context.Context, t *suite.T) {
-	if t.Inventory.Incomplete[spec.MethodPromptsList] != "" {
-		t.GiveUp("the list could not be walked to its end before")
-	}
-	inventory.Walk(ctx, t.Conversation(ctx), spec.MethodPromptsList, "prompts", maxPages)
 }
 
 // getter gets prompts one after the other, and no longer than is good.

@@ -10,7 +10,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -130,7 +129,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 	d := verdict.Deviation{
 		Requirement: v.requirement, Summary: v.summary, Permitted: "an answer to the request that led to it, and a server that goes on",
-		Seen: suite.Describe(n.Reply), At: positions(n),
+		Seen: suite.Describe(n.Reply), At: n.Positions(spec.MethodSampling),
 	}
 	if v.noted != nil && v.noted(n.Request(spec.MethodSampling)) {
 		d.Summary, d.Weight = v.notedAs, verdict.OnlyNote
@@ -157,16 +156,6 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 		return false
 	}
 	return true
-}
-
-func positions(n *suite.Nested) []int {
-	var at []int
-	for _, e := range []*transcript.Event{n.Sent, n.At(spec.MethodSampling), n.Event} {
-		if e != nil {
-			at = append(at, e.Seq)
-		}
-	}
-	return at
 }
 
 // maxRounds is a little more than what a rule takes for no limit.

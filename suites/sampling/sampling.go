@@ -100,19 +100,12 @@ func suspectsFirst(v *inventory.Inventory) []inventory.Tool {
 }
 
 func askers(t *suite.T) []inventory.Tool {
-	tools := t.Inventory.Askers(inventory.AsksSampling)
-	if len(tools) == 0 {
-		t.Skip("no tool that may be called seems to ask the client's model")
-	}
-	return tools[:min(len(tools), maxAskers)]
+	return suite.Askers(t, inventory.AsksSampling, maxAskers, "no tool that may be called seems to ask the client's model")
 }
 
 func asked(ctx context.Context, t *suite.T) {
 	tools := askers(t)
-	c := t.Conversation(ctx)
-	for _, tool := range tools {
-		suite.Call(ctx, c, tool, callTime)
-	}
+	suite.CallEach(ctx, t.Conversation(ctx), tools, callTime)
 }
 
 // full are the capabilities of a client that takes tools and gives context.

@@ -78,7 +78,7 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 		Summary:     "Of several messages that arrive together, not every one is answered.",
 		Permitted:   "an answer to each request, in any order",
 		Seen:        suite.Describe(missed),
-		At:          positions(missed),
+		At:          missed.Positions(),
 	})
 	return false
 }
@@ -123,7 +123,7 @@ func judgePieces(ctx context.Context, t *suite.T, c *client.Conversation, r *cli
 	case r.Answered():
 		t.Kept(d.Requirement)
 	case ctx.Err() == nil:
-		d.Seen, d.At = suite.Describe(r), positions(r)
+		d.Seen, d.At = suite.Describe(r), r.Positions()
 		t.Deviates(c, d)
 	}
 }
@@ -193,15 +193,4 @@ func sentSince(c *client.Conversation, from int) []int {
 		}
 	}
 	return nil
-}
-
-func positions(r *client.Reply) []int {
-	var at []int
-	if r.Sent != nil {
-		at = append(at, r.Sent.Seq)
-	}
-	if r.Event != nil {
-		at = append(at, r.Event.Seq)
-	}
-	return at
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -172,7 +173,7 @@ func (r *runner) mixed(ctx context.Context, t *suite.T, id, other string) {
 				Summary:     "A request for a task is not answered when its metadata name another one.",
 				Permitted:   "the task that taskId names",
 				Seen:        suite.Describe(reply),
-				At:          positions(reply.Sent),
+				At:          transcript.Positions(reply.Sent),
 			})
 		}
 		return

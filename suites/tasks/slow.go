@@ -113,7 +113,7 @@ func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 			Summary:     "The result of a cancelled task is asked for, and there is no answer.",
 			Permitted:   "a result or an error",
 			Seen:        suite.Describe(reply),
-			At:          positions(reply.Sent),
+			At:          transcript.Positions(reply.Sent),
 		})
 	default:
 		t.NotObserved(resultAfterCancel, "the result could not be waited for")

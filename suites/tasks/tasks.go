@@ -13,7 +13,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -209,13 +208,3 @@ func supports(t *suite.T) (run, refuse, require []inventory.Known, optional map[
 }
 
 func first(calls []inventory.Known, n int) []inventory.Known { return calls[:min(n, len(calls))] }
-
-func positions(events ...*transcript.Event) []int {
-	var at []int
-	for _, e := range events {
-		if e != nil {
-			at = append(at, e.Seq)
-		}
-	}
-	return at
-}

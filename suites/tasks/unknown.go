@@ -8,6 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -46,7 +47,7 @@ func asked(ctx context.Context, t *suite.T, c *client.Conversation, method strin
 		Requirement: unknownID,
 		Permitted:   "an error with code -32602",
 		Seen:        suite.Describe(r),
-		At:          positions(r.Sent, r.Event),
+		At:          transcript.Positions(r.Sent, r.Event),
 	}
 	switch {
 	case r.Succeeded() && id == madeUp:

@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -70,7 +71,7 @@ func (n *negotiation) ask(ctx context.Context, version string) {
 				Summary:     "Initialize with an unknown version is not answered.",
 				Permitted:   "a result with a version that the server supports",
 				Seen:        suite.Describe(r) + ", asked for " + version,
-				At:          positions(r.Sent),
+				At:          transcript.Positions(r.Sent),
 			})
 		}
 	}
@@ -161,7 +162,7 @@ func (n *negotiation) refused(c *client.Conversation, r *client.Reply) {
 		Summary:     "The server refuses an unknown version with the page's example error instead of offering another.",
 		Permitted:   "a result with a version that the server supports; the page's example contradicts its text",
 		Seen:        suite.Describe(r),
-		At:          positions(r.Sent, r.Event),
+		At:          transcript.Positions(r.Sent, r.Event),
 		Weight:      verdict.OnlyNote,
 	})
 }
@@ -190,6 +191,6 @@ func (n *negotiation) deviates(c *client.Conversation, r *client.Reply, requirem
 		Summary:     summary,
 		Permitted:   permitted,
 		Seen:        seen,
-		At:          positions(r.Sent, r.Event),
+		At:          transcript.Positions(r.Sent, r.Event),
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 const (
@@ -38,14 +37,4 @@ func newest(spoken []spec.Revision) spec.Revision {
 		return ""
 	}
 	return slices.Max(spoken)
-}
-
-func positions(events ...*transcript.Event) []int {
-	var at []int
-	for _, e := range events {
-		if e != nil {
-			at = append(at, e.Seq)
-		}
-	}
-	return at
 }

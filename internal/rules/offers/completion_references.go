@@ -1,12 +1,11 @@
 package offers
 
 import (
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -91,7 +90,7 @@ func (t *trial) judge(out *rules.Out) {
 // argument or variable.
 func (b *book) offers(q question) bool {
 	if q.kind == "ref/resource" {
-		return b.templates.seen[q.of] != nil && slices.Contains(variables(q.of), q.argument)
+		return b.templates.seen[q.of] != nil && slices.Contains(uri.Parse(q.of).Variables, q.argument)
 	}
 	for _, a := range wire.Elements(wire.At(b.prompts.seen[q.of], "/arguments")) {
 		if name, ok := wire.Text(wire.At(a, "/name")); ok && name == q.argument {
@@ -99,20 +98,4 @@ func (b *book) offers(q question) bool {
 		}
 	}
 	return false
-}
-
-var expression = regexp.MustCompile(`\{[+#./;?&]?([^{}]*)\}`)
-
-// variables returns the variables of a URI template, without their modifiers.
-func variables(template string) []string {
-	var out []string
-	for _, e := range expression.FindAllStringSubmatch(template, -1) {
-		for _, v := range strings.Split(e[1], ",") {
-			v, _, _ = strings.Cut(strings.TrimSuffix(v, "*"), ":")
-			if v != "" {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
 }

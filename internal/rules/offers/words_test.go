@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
 // What servers say of a tool that they do not know, and what a tool says of
@@ -76,7 +78,7 @@ func TestPlainlyWrong(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	for template, want := range map[string]int{"demo://a": 0, "demo://{a}": 1, "demo://{a,b*}{?c:3}": 3, "demo://{": 0, "{+a}{#b}": 2, "{}": 0} {
-		if got := variables(template); len(got) != want {
+		if got := uri.Parse(template).Variables; len(got) != want {
 			t.Errorf("%s has the variables %v", template, got)
 		}
 	}
