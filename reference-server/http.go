@@ -46,11 +46,7 @@ func NewHTTPHandler(ctx context.Context, o Options) *HTTPHandler {
 
 // ServeHTTP implements http.Handler.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if seam := h.o.Seams.HTTP; seam != nil {
-		seam(w, r, http.HandlerFunc(h.serve))
-		return
-	}
-	h.serve(w, r)
+	h.o.Seams.serve(w, r, h.serve)
 }
 
 func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {

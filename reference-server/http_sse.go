@@ -40,11 +40,7 @@ func NewSSEHandler(ctx context.Context, o Options) *SSEHandler {
 
 // ServeHTTP implements http.Handler.
 func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if seam := h.o.Seams.HTTP; seam != nil {
-		seam(w, r, http.HandlerFunc(h.serve))
-		return
-	}
-	h.serve(w, r)
+	h.o.Seams.serve(w, r, h.serve)
 }
 
 func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {

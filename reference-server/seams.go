@@ -82,3 +82,12 @@ type Note struct {
 	Params  jsontext.Value // raw; nil when absent
 	Raw     []byte
 }
+
+// serve hands an HTTP request to the seam, if there is one.
+func (s *Seams) serve(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+	if s.HTTP != nil {
+		s.HTTP(w, r, next)
+		return
+	}
+	next(w, r)
+}

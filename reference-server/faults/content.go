@@ -37,7 +37,7 @@ func contentFaults() []Fault {
 		breaks("content.image.mime-type-valid/bare-in-tools", "images that tools return have the MIME type PNG", inTools("image", put("mimeType", "PNG"))).in(callable()...),
 		breaks("content.audio.base64/data-uri", "audio in prompts is a data: URI", inPrompts("audio", put("data", "data:audio/wav;base64,UklGRg=="))),
 		breaks("content.audio.base64/bytes", "audio in prompts is bytes made characters", inPrompts("audio", put("data", "RIFF&\u0000\u0000\u0000WAVE"))),
-		breaks("content.audio.base64/path-in-tools", "audio that tools return is the path of a file", inTools("audio", put("data", "/tmp/out-1.wav"))),
+		breaks("content.audio.base64/path-in-tools", "audio that tools return is the path of a file", inTools("audio", put("data", "recordings/out-1.wav"))),
 		breaks("content.audio.mime-type-valid/bare", "audio in prompts has the MIME type wav", inPrompts("audio", put("mimeType", "wav"))),
 		breaks("content.audio.mime-type-valid/image", "audio in prompts has the MIME type of an image", inPrompts("audio", put("mimeType", "image/png"))),
 		breaks("content.audio.mime-type-valid/bare-in-tools", "audio that tools return has the MIME type mp3", inTools("audio", put("mimeType", "mp3"))),

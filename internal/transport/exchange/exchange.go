@@ -34,6 +34,34 @@ type Client struct {
 	running       sync.WaitGroup
 }
 
+// Open returns a client for the server at u and records that the connection
+// stands. Nothing is sent yet.
+func Open(u *url.URL, r Reach, l Limits, rec *transcript.Transcript) (*Client, error) {
+	if u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%s is no URL of a server: it must begin with http:// or https:// and a host", u.Redacted())
+	}
+	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: u.Redacted()})
+	return &Client{Record: rec, Reach: r, Limits: l}, nil
+}
+
+// ErrNoInput is what closing the input of a link over HTTP says.
+var ErrNoInput = fmt.Errorf("over HTTP there is no input to close: %w", errors.ErrUnsupported)
+
+// InChunks returns a request whose body is all chunks, a write each where there
+// are several.
+func InChunks(chunks ...[]byte) transport.Request {
+	r := transport.Request{Body: slices.Concat(chunks...)}
+	if len(chunks) < 2 {
+		return r
+	}
+	end := 0
+	for _, c := range chunks {
+		end += len(c)
+		r.Chunks = append(r.Chunks, end)
+	}
+	return r
+}
+
 // Request is one HTTP request.
 type Request struct {
 	transport.Request

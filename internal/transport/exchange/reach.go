@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -35,10 +36,7 @@ const defaultConnect = 10 * time.Second
 // dial opens a connection to the server, by way of the proxy where there is
 // one, and with TLS for https.
 func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
-	limit := r.Connect
-	if limit == 0 {
-		limit = defaultConnect
-	}
+	limit := cmp.Or(r.Connect, defaultConnect)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("there was no connection within %s", limit))
 	defer cancel()
 	proxy, err := r.proxy(u)

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -38,16 +39,11 @@ const (
 )
 
 func (l Limits) orDefaults() Limits {
-	if l.FrameBytes == 0 {
-		l.FrameBytes = DefaultFrameBytes
+	return Limits{
+		FrameBytes: cmp.Or(l.FrameBytes, DefaultFrameBytes),
+		Events:     cmp.Or(l.Events, DefaultEvents),
+		TotalBytes: cmp.Or(l.TotalBytes, DefaultTotalBytes),
 	}
-	if l.Events == 0 {
-		l.Events = DefaultEvents
-	}
-	if l.TotalBytes == 0 {
-		l.TotalBytes = DefaultTotalBytes
-	}
-	return l
 }
 
 func newReader(conn net.Conn) *bufio.Reader { return bufio.NewReaderSize(conn, readSize) }

@@ -33,15 +33,12 @@ func (*Dialer) Transport() spec.Transport { return spec.SSE }
 // Dial implements transport.Dialer. It opens the stream, and does not wait for
 // what comes on it: that shows when the first message is sent.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	if d.URL.Host == "" || d.URL.Scheme != "http" && d.URL.Scheme != "https" {
-		return nil, fmt.Errorf("%s is no URL of a server: it must begin with http:// or https:// and a host", d.URL.Redacted())
+	client, err := exchange.Open(d.URL, d.Reach, d.Limits, rec)
+	if err != nil {
+		return nil, err
 	}
-	l := &Link{
-		client: &exchange.Client{Record: rec, Reach: d.Reach, Limits: d.Limits},
-		url:    d.URL, ended: make(chan struct{}), named: make(chan struct{}),
-	}
+	l := &Link{client: client, url: d.URL, ended: make(chan struct{}), named: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: d.URL.Redacted()})
 	l.stream = l.client.Begin(l.ctx, exchange.Request{URL: d.URL, Request: transport.Request{Method: "GET", Fields: l.Headers("GET")}})
 	l.work.Go(l.watch)
 	l.work.Go(l.awaitEnd)
@@ -149,15 +146,7 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 
 // SendBytes posts the bytes as one body, in chunks where there are several.
 func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
-	var r transport.Request
-	for _, c := range chunks {
-		r.Body = append(r.Body, c...)
-		r.Chunks = append(r.Chunks, len(r.Body))
-	}
-	if len(chunks) < 2 {
-		r.Chunks = nil
-	}
-	p, err := l.post(ctx, r)
+	p, err := l.post(ctx, exchange.InChunks(chunks...))
 	if err != nil {
 		return err
 	}
@@ -240,7 +229,7 @@ func (*Link) Signal(string) bool { return false }
 
 // CloseInput implements transport.Link: HTTP knows no end of input.
 func (*Link) CloseInput() error {
-	return errors.Join(errors.ErrUnsupported, errors.New("over HTTP there is no input to close"))
+	return exchange.ErrNoInput
 }
 
 // Shutdown closes the stream, which is the end of the session.

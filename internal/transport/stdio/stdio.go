@@ -4,6 +4,7 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -48,19 +49,12 @@ type Limits struct {
 }
 
 func (l Limits) orDefaults() Limits {
-	if l.FrameBytes == 0 {
-		l.FrameBytes = DefaultFrameBytes
+	return Limits{
+		FrameBytes:  cmp.Or(l.FrameBytes, DefaultFrameBytes),
+		Frames:      cmp.Or(l.Frames, DefaultFrames),
+		TotalBytes:  cmp.Or(l.TotalBytes, DefaultTotalBytes),
+		StderrBytes: cmp.Or(l.StderrBytes, DefaultStderrBytes),
 	}
-	if l.Frames == 0 {
-		l.Frames = DefaultFrames
-	}
-	if l.TotalBytes == 0 {
-		l.TotalBytes = DefaultTotalBytes
-	}
-	if l.StderrBytes == 0 {
-		l.StderrBytes = DefaultStderrBytes
-	}
-	return l
 }
 
 // Dialer starts a process for each link.

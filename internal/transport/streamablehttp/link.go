@@ -2,7 +2,6 @@ package streamablehttp
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"strings"
 	"sync"
@@ -80,14 +79,9 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 
 // SendBytes posts the bytes as one body, in chunks where there are several.
 func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
-	r := l.request("POST", nil)
-	for _, c := range chunks {
-		r.Body = append(r.Body, c...)
-		r.Chunks = append(r.Chunks, len(r.Body))
-	}
-	if len(chunks) < 2 {
-		r.Chunks = nil
-	}
+	body := exchange.InChunks(chunks...)
+	r := l.request("POST", body.Body)
+	r.Chunks = body.Chunks
 	p := l.client.Begin(l.ctx, r)
 	return (&post{first: p}).await(ctx, p.Responded())
 }
@@ -172,7 +166,7 @@ func (*Link) Signal(string) bool { return false }
 
 // CloseInput implements transport.Link: HTTP knows no end of input.
 func (*Link) CloseInput() error {
-	return errors.Join(errors.ErrUnsupported, errors.New("over HTTP there is no input to close"))
+	return exchange.ErrNoInput
 }
 
 // Shutdown ends the session with DELETE, where there is one, and closes all

@@ -6,7 +6,6 @@ package streamablehttp
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -38,14 +37,11 @@ func (*Dialer) Transport() spec.Transport { return spec.StreamableHTTP }
 // Dial implements transport.Dialer. Nothing is sent yet: the first POST opens
 // the session, and shows whether anybody is there.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	if d.URL.Host == "" || d.URL.Scheme != "http" && d.URL.Scheme != "https" {
-		return nil, fmt.Errorf("%s is no URL of a server: it must begin with http:// or https:// and a host", d.URL.Redacted())
+	client, err := exchange.Open(d.URL, d.Reach, d.Limits, rec)
+	if err != nil {
+		return nil, err
 	}
-	l := &Link{
-		client: &exchange.Client{Record: rec, Reach: d.Reach, Limits: d.Limits},
-		url:    d.URL, ended: make(chan struct{}),
-	}
+	l := &Link{client: client, url: d.URL, ended: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: d.URL.Redacted()})
 	return l, nil
 }
