@@ -31,16 +31,6 @@ func (a *Answers) Set(method string, f func(request *wire.Message) []byte) {
 	a.own[method] = f
 }
 
-// Result has requests for the method answered with the result.
-func (a *Answers) Result(method string, result any) {
-	a.Set(method, func(m *wire.Message) []byte { return wire.NewResult(m.ID, result) })
-}
-
-// Error has requests for the method answered with an error.
-func (a *Answers) Error(method string, code int64, message string) {
-	a.Set(method, func(m *wire.Message) []byte { return wire.NewError(m.ID, code, message, nil) })
-}
-
 // Answer replies to one request.
 func (a *Answers) Answer(m *wire.Message) []byte {
 	a.mu.Lock()

@@ -20,8 +20,12 @@ func TestAnswersThatChange(t *testing.T) {
 		want   string
 	}{
 		{"as declared", func() {}, standard},
-		{"a result", func() { a.Result("roots/list", map[string]any{"roots": []any{}}) }, `{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}`},
-		{"an error", func() { a.Error("roots/list", -1, "no") }, `{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}`},
+		{"a result", func() {
+			a.Set("roots/list", func(m *wire.Message) []byte { return wire.NewResult(m.ID, map[string]any{"roots": []any{}}) })
+		}, `{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}`},
+		{"an error", func() {
+			a.Set("roots/list", func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "no", nil) })
+		}, `{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}`},
 		{"nothing", func() { a.Set("roots/list", func(*wire.Message) []byte { return nil }) }, ``},
 		{"as declared again", func() { a.Set("roots/list", nil) }, standard},
 	} {

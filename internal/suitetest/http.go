@@ -2,7 +2,6 @@ package suitetest
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
 	"net/url"
 
@@ -31,16 +30,6 @@ func ReferenceOver(over spec.Transport, o refserver.Options) (d transport.Dialer
 	}
 	return at(server, over), func() {
 		cancel()
-		server.CloseClientConnections()
-		server.Close()
-	}
-}
-
-// Served returns a dialer for what a handler serves on the loopback interface
-// until stop is called: for servers that are unlike the reference server.
-func Served(over spec.Transport, h http.Handler) (d transport.Dialer, stop func()) {
-	server := httptest.NewServer(h)
-	return at(server, over), func() {
 		server.CloseClientConnections()
 		server.Close()
 	}

@@ -45,13 +45,6 @@ func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, i
 	})
 }
 
-// RuledFindings runs one case, and all rules on its traffic, against a
-// reference server with the fault, and returns what was found.
-func RuledFindings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, seams refserver.Seams) []verdict.Finding {
-	t.Helper()
-	return findings(t, cases, id, rev, Reference(refserver.Options{Seams: seams}))
-}
-
 func findings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, d transport.Dialer) []verdict.Finding {
 	t.Helper()
 	report := runCase(t, cases, id, rev, judges.All(), time.Second, d)

@@ -148,11 +148,12 @@ func TestInnocentArgumentsStay(t *testing.T) {
 func TestNamedAgain(t *testing.T) {
 	word := rapid.OneOf(rapid.SampledFrom([]string{"--", "--env", "--config", "-y", "a b", "", "$X", "'", "https://h/x"}), rapid.StringMatching(`[ -~ä]{1,6}`))
 	environ := []string{"PATH=/bin", "A=1", "B=2"}
+	// What is redacted can't come back.
+	words := rapid.SliceOfN(word, 0, 5).Filter(func(argv []string) bool {
+		return slices.Equal(new(secretSet).redact(argv), argv)
+	})
 	rapid.Check(t, func(t *rapid.T) {
-		argv := append([]string{"server"}, rapid.SliceOfN(word, 0, 5).Draw(t, "argv")...)
-		if !slices.Equal(new(secretSet).redact(argv), argv) {
-			t.Skip("what is redacted can't come back")
-		}
+		argv := append([]string{"server"}, words.Draw(t, "argv")...)
 		o := Options{Args: argv, Env: rapid.SliceOf(rapid.SampledFrom([]string{"A", "B", "A=1"})).Draw(t, "env"), CleanEnv: rapid.Bool().Draw(t, "clean")}
 		o.Environ, o.Getwd = environ, func() (string, error) { return "/nowhere", nil }
 		first, err := Resolve(o)
