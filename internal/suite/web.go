@@ -67,9 +67,10 @@ type WebRequest struct {
 	// Target is that of messages by default.
 	Target string
 	Body   []byte
-	// Chunks are the places at which the body is cut into chunks.
-	Chunks  []int
-	Headers []Header
+	// Chunks are the places at which the body is cut into chunks, Pieces those
+	// at which it is cut into pieces that come slowly.
+	Chunks, Pieces []int
+	Headers        []Header
 }
 
 func (r *WebRequest) method() string {
@@ -86,6 +87,10 @@ const (
 	shortTime    = 500 * time.Millisecond
 )
 
+// slowness is waited for ahead of each piece of a body that comes slowly: long
+// enough for a server that takes what is there at once for the whole.
+const slowness = 60 * time.Millisecond
+
 func (w *Web) limit() time.Duration {
 	if w.misses >= 2 {
 		return shortTime
@@ -100,7 +105,9 @@ func (w *Web) Begin(r WebRequest) *Stream {
 		fields = change(fields)
 	}
 	s := &Stream{w: w, from: w.C.Record.Len()}
-	p, err := w.C.Web().Begin(transport.Request{Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks}, r.Target)
+	p, err := w.C.Web().Begin(transport.Request{
+		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: slowness,
+	}, r.Target)
 	if err != nil {
 		w.t.GiveUp("no request can be sent there: " + err.Error())
 	}

@@ -71,6 +71,10 @@ type Request struct {
 	// Chunks sends the body in chunks that end at these places, a write each,
 	// with Transfer-Encoding: chunked.
 	Chunks []int
+	// Pieces sends the body in pieces that end at these places, a write each,
+	// with a Content-Length, and Pause ahead of each piece.
+	Pieces []int
+	Pause  time.Duration
 }
 
 // Exchange is an HTTP exchange under way.

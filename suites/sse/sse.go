@@ -13,6 +13,7 @@ import (
 )
 
 const (
+	acceptsPost     = "sse.accepts-post"
 	originValidated = "sse.origin-validated"
 	multipleClients = "sse.multiple-clients"
 	ownStream       = "sse.response-on-own-stream"
@@ -24,6 +25,7 @@ func Cases() []suite.Case {
 		streams(),
 		sideBySide(),
 		origin(),
+		bodies(),
 	}
 }
 
@@ -32,7 +34,7 @@ func streams() suite.Case {
 		ID:    "sse.streams",
 		Title: "Opens a second stream, uses its endpoint, closes it, and comes back to its endpoint",
 		Provokes: []string{
-			"sse.two-endpoints", "sse.endpoint-event", "sse.endpoint-event-first", "sse.endpoint-same-origin", "sse.accepts-post",
+			"sse.two-endpoints", "sse.endpoint-event", "sse.endpoint-event-first", "sse.endpoint-same-origin", acceptsPost,
 			"sse.messages-as-events", ownStream, "sse.unknown-session-refused", "sse.content-type", "lifecycle.shutdown-http",
 		},
 		Run: suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) {
@@ -132,6 +134,20 @@ func origin() suite.Case {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			t.CheckOrigins(ctx, originValidated, w)
 			open(ctx, t, w, suite.With("Origin", suite.ForeignOrigin)).Drop()
+		},
+	}
+}
+
+func bodies() suite.Case {
+	return suite.Case{
+		ID:           "sse.bodies",
+		Title:        "Posts requests that are long, in chunks, and slow",
+		Requirements: []string{acceptsPost},
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Start(ctx, client.Options{}))
+			// What has no params a rule judges: there is no reason to refuse it.
+			t.CheckForms(ctx, acceptsPost, w, func(x *transcript.Exchange) bool { return len(x.Sent.Raw) < 1000 })
+			t.Fence(ctx, w.C)
 		},
 	}
 }

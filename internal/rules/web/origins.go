@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/url"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -56,9 +57,7 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 	case x.Succeeded() && x.errorIn() != nil: // refused, or served and failed
 		return
 	case x.Succeeded():
-		d.Summary = "A request from a page on another host is served."
-		out.Found(d)
-		out.Elsewhere(originInvalid)
+		v.servedAbroad(x, d, out)
 		return
 	case !x.Refused() || barred(x.Status()):
 		return
@@ -76,7 +75,34 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 	}
 	d.Requirement, d.Permitted = originInvalid, "403"
 	d.Summary = "A request from a page on another host is refused with another status than 403."
+	if malformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it; HTTP itself may refuse it
+		d.Weight = max(d.Weight, verdict.AtMostWarning)
+		d.Summary = "A request with an Origin that is none is refused with another status than 403."
+	}
 	out.Found(d)
+}
+
+// servedAbroad judges a request that is served. An Origin that no browser sends
+// shows less, and nothing new where pages are served.
+func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Out) {
+	out.Elsewhere(originInvalid)
+	d.Summary = "A request from a page on another host is served."
+	if malformedOrigin(x.RequestHead().Get("Origin")) {
+		d.Weight = max(d.Weight, verdict.AtMostWarning)
+		d.Summary = "A request with an Origin that is none is served."
+		if slices.ContainsFunc(v.all, func(y *exchange) bool {
+			return y.flaws&foreignOrigin != 0 && y.Succeeded() && !malformedOrigin(y.RequestHead().Get("Origin"))
+		}) {
+			return
+		}
+	}
+	out.Found(d)
+}
+
+// malformedOrigin tells whether an Origin is neither null nor that of a page.
+func malformedOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
 // servedWithout tells whether the server served a request of the same sort

@@ -235,6 +235,7 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 	case x.Succeeded():
 		out.Found(verdict.Deviation{
 			Requirement: sessionUnknown,
+			Weight:      verdict.OnlyNote, // of such ids the specification says nothing
 			Summary:     "A request with a session id that was never assigned is served.",
 			Permitted:   "404; 400 is tolerated",
 			Seen:        x.seen(), At: x.at(),

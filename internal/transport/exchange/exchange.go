@@ -162,7 +162,7 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	end := ended{transcript.Unreachable, ""}
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-		end = c.converse(p, conn, raw, r)
+		end = c.converse(ctx, p, conn, raw, r)
 		stop()
 		_ = conn.Close()
 	} else {
@@ -208,7 +208,7 @@ func closeOnce(c chan struct{}) {
 }
 
 // converse writes the request and reads the response.
-func (c *Client) converse(p *Pending, conn net.Conn, head []byte, r Request) ended {
+func (c *Client) converse(ctx context.Context, p *Pending, conn net.Conn, head []byte, r Request) ended {
 	if r.Body != nil {
 		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body})
 	}
@@ -217,7 +217,7 @@ func (c *Client) converse(p *Pending, conn net.Conn, head []byte, r Request) end
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)
-		_ = write(conn, head, r) // what could not be written shows in what comes back
+		_ = write(ctx, conn, head, r) // what could not be written shows in what comes back
 	}()
 	in := newReader(conn)
 	defer func() {
@@ -240,25 +240,52 @@ func (c *Client) converse(p *Pending, conn net.Conn, head []byte, r Request) end
 }
 
 // write sends the head with the line ends of HTTP, and the body.
-func write(conn net.Conn, head []byte, r Request) error {
+func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
 	wire := append(bytes.ReplaceAll(head, []byte("\n"), []byte("\r\n")), "\r\n\r\n"...)
-	if r.Chunks == nil {
+	if r.Chunks == nil && r.Pieces == nil {
 		_, err := conn.Write(append(wire, r.Body...))
 		return err
 	}
 	if _, err := conn.Write(wire); err != nil {
 		return err
 	}
+	if r.Chunks == nil {
+		return parts(r.Pieces, r.Body, func(b []byte) error {
+			pause(ctx, r.Pause)
+			_, err := conn.Write(b)
+			return err
+		})
+	}
+	err := parts(r.Chunks, r.Body, func(b []byte) error {
+		_, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(b), b)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(conn, "0\r\n\r\n")
+	return err
+}
+
+// parts calls send with the parts of a body that end at the places given; what
+// is left is the last part.
+func parts(ends []int, body []byte, send func([]byte) error) error {
 	from := 0
-	for _, to := range append(slices.Clone(r.Chunks), len(r.Body)) {
+	for _, to := range append(slices.Clone(ends), len(body)) {
 		if to <= from {
 			continue
 		}
-		if _, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", to-from, r.Body[from:to]); err != nil {
+		if err := send(body[from:to]); err != nil {
 			return err
 		}
 		from = to
 	}
-	_, err := io.WriteString(conn, "0\r\n\r\n")
-	return err
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }

@@ -206,6 +206,10 @@ func TestRequests(t *testing.T) {
 			"chunks", transport.Request{Method: "POST", Body: []byte("hello"), Chunks: []int{2, 2, 5}},
 			"POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
 		},
+		{
+			"pieces", transport.Request{Method: "POST", Body: []byte("hello"), Pieces: []int{2}, Pause: time.Millisecond},
+			"POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 5\r\n\r\nhello",
+		},
 		{"an empty body", transport.Request{Method: "POST"}, "POST /a?b=c HTTP/1.1\r\nHost: HOST\r\nX-Mine: 1\r\nAccept-Encoding: identity\r\nContent-Length: 0\r\n\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,3 +21,12 @@ func (g *group) awaitExit(cmd *exec.Cmd) {
 // reap returns after the leader's end, also where awaitExit was not allowed
 // to wait for it.
 func (g *group) reap(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+// reapAdopted reaps members of the group that became our children, see Adopt.
+func (g *group) reapAdopted() {
+	for {
+		if pid, err := unix.Wait4(-g.id, nil, unix.WNOHANG, nil); pid <= 0 || err != nil {
+			return
+		}
+	}
+}

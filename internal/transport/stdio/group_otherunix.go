@@ -9,3 +9,5 @@ import "os/exec"
 func (g *group) awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func (g *group) reap(*exec.Cmd) {}
+
+func (g *group) reapAdopted() {}

@@ -54,6 +54,7 @@ func (g *group) clear(cmd *exec.Cmd) {
 	g.reap(cmd)
 	pause := time.Millisecond
 	for waited := time.Duration(0); waited < goneWithin; waited += pause {
+		g.reapAdopted()
 		if syscall.Kill(-g.id, 0) != nil {
 			return // nobody is left whom we could reach
 		}

@@ -33,6 +33,9 @@ func (r *registry) remove(p peer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.peers, p)
+	if len(r.peers) == 0 {
+		killOrphans() // under the lock: none of them can be a server
+	}
 }
 
 // KillAll kills every server that this package started and that is still

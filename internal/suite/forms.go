@@ -1,0 +1,72 @@
+package suite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// longText is of a length that every server reads: some stop at 100 kB.
+const longText = 40_000
+
+// CheckForms posts requests in the forms that HTTP has for a body: long, in
+// chunks, slow, with blank space around. It says nothing where rules judges the
+// refusal.
+func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewhere func(x *transcript.Exchange) bool) {
+	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}
+	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.Harmless(), params) }
+	long, chunked, slow, spaced := request(params), request(nil), request(nil), request(nil)
+	for _, form := range []struct {
+		summary string
+		r       WebRequest
+	}{
+		{"A request with a body of some length is not served.", WebRequest{Body: long}},
+		{"A request whose body comes in chunks is not served.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}},
+		{"A request whose body comes slowly is not served.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}},
+		{"A request with blank space around its message is not served.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}},
+	} {
+		x := t.unhurried(ctx, w, form.r)
+		switch {
+		case x == nil || x.Response == nil || mayRefuse(x.Status()) || elsewhere(x):
+		case x.Succeeded() && !hasError(x):
+			t.Kept(requirement)
+		default:
+			t.Deviates(w.C, verdict.Deviation{
+				Requirement: requirement, Summary: form.summary, Weight: verdict.AtMostWarning,
+				Permitted: "what other requests of this method get: the form of a body is a matter of HTTP alone",
+				Seen:      DescribeExchange(x), At: Shown(x),
+			})
+		}
+	}
+}
+
+// unhurried lends the case's place while a body is sent slowly.
+func (t *T) unhurried(ctx context.Context, w *Web, r WebRequest) *transcript.Exchange {
+	if r.Pieces != nil {
+		resume := w.C.Idle()
+		defer resume()
+	}
+	return w.Hold(ctx, r)
+}
+
+// mayRefuse tells whether HTTP lets a server refuse a body by this status, or
+// something before it may have done so.
+func mayRefuse(status int) bool {
+	switch status {
+	case 401, 403, 404, 407, 408, 411, 413, 429, 431, 501, 502, 503, 504:
+		return true
+	}
+	return false
+}
+
+func hasError(x *transcript.Exchange) bool {
+	for _, m := range x.Messages() {
+		if m.IsError() {
+			return true
+		}
+	}
+	return false
+}
