@@ -16,14 +16,14 @@ import (
 // and its values are checked from the same words.
 type argument struct {
 	name, description string
-	kind              string // string, integer, number or point (a pair of numbers)
+	kind              string // string, integer, number, boolean or point (a pair of numbers)
 	required          bool
-	standard          any      // the value when absent; int, string or nil
+	standard          any      // the value when absent; int, string, bool or nil
 	min, max          int      // of an integer
 	oneOf             []string // the only strings allowed, if any
 }
 
-// values are the arguments of a call, checked: string, int, float64 or
+// values are the arguments of a call, checked: string, int, float64, bool or
 // [2]float64 by kind.
 type values map[string]any
 
@@ -56,7 +56,7 @@ func (a *argument) schema(r spec.Revision) object {
 		// Tuples are spelled differently in the dialects: 2020-12 is the
 		// default since 2025-11-25, no dialect was named before.
 		if r.AtLeast(spec.V20251125) {
-			o["prefixItems"], o["items"] = []object{number, number}, false
+			o["prefixItems"] = []object{number, number} // maxItems forbids more
 		} else {
 			o["items"] = number
 		}
@@ -121,6 +121,11 @@ func (a *argument) read(raw jsontext.Value) (v any, problem string) {
 			return nil, "a number of reasonable size"
 		}
 		return x, ""
+	case "boolean":
+		if raw.Kind() != 't' && raw.Kind() != 'f' {
+			return nil, "true or false"
+		}
+		return raw.Kind() == 't', ""
 	default:
 		elements := wire.Elements(raw)
 		var p [2]float64

@@ -33,8 +33,11 @@ func askingTools() []*tool {
 		},
 		{
 			name: "ask-sampling", title: "Ask a model", description: "Asks the client's model to answer a prompt.", openWorld: true,
-			input: []argument{{name: "prompt", kind: "string", description: "The prompt", standard: "Say a word."}},
-			run:   askSampling,
+			input: []argument{
+				{name: "prompt", kind: "string", description: "The prompt", standard: "Say a word."},
+				{name: "context", kind: "string", description: "Whose context the model is to be given", standard: "none", oneOf: []string{"none", "thisServer", "allServers"}},
+			},
+			run: askSampling,
 		},
 		{
 			name: "ask-sampling-media", title: "Show a model everything", description: "Shows the client's model content of every type.", openWorld: true,
@@ -80,6 +83,14 @@ func askSampling(c *Call, a values) object {
 		"messages":     []object{said("user", textBlock(a["prompt"].(string)))},
 		"systemPrompt": "Be brief.",
 		"maxTokens":    100,
+	}
+	// Servers had better not ask for context, so only the caller's wish brings
+	// it; since 2025-11-25 the client has to have declared it, too.
+	if context := a["context"]; context != "none" {
+		if c.Revision.AtLeast(spec.V20251125) && !c.Session.Declared("sampling", "context") {
+			return failed("This client has not declared context in sampling.")
+		}
+		params["includeContext"] = context
 	}
 	return asked(c, spec.MethodSampling, params, reply)
 }

@@ -29,7 +29,11 @@ func (c *Call) complete() (any, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	candidates, err := c.candidates(ref, name)
+	filled, err := f.filled()
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := c.candidates(ref, name, filled)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +48,29 @@ func (c *Call) complete() (any, *Error) {
 	return object{"completion": object{"values": values, "total": total, "hasMore": total > len(values)}}, nil
 }
 
-// candidates returns all values for the argument of what ref refers to.
-func (c *Call) candidates(ref fields, argument string) ([]string, *Error) {
+// filled returns what the user has filled in already: since 2025-06-18 clients
+// may tell it in a context.
+func (f fields) filled() (map[string]string, *Error) {
+	context, err := f.object("context")
+	if err != nil {
+		return nil, err
+	}
+	arguments, err := context.object("arguments")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for name := range arguments {
+		if out[name], err = arguments.text(name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// candidates returns all values for the argument of what ref refers to, where
+// others are filled in.
+func (c *Call) candidates(ref fields, argument string, filled map[string]string) ([]string, *Error) {
 	kind, _ := wire.Text(ref["type"])
 	switch kind {
 	case "ref/prompt":
@@ -70,7 +95,7 @@ func (c *Call) candidates(ref fields, argument string) ([]string, *Error) {
 		}
 		for _, t := range templates {
 			if t.uri == uri {
-				return t.values[argument], nil
+				return t.propose(argument, filled), nil
 			}
 		}
 		if c.Session.find(uri) == nil {

@@ -96,13 +96,17 @@ func (s *Session) initialized() {
 
 func (c *Call) ping() (any, *Error) { return object{}, nil }
 
-// progress reports progress on the call if the client asked for it.
+// progress reports progress on the call if the client asked for it; a total of
+// 0 is one that nobody knows yet.
 func (c *Call) progress(done, total int, message string) {
 	token := wire.At(c.Params, "/_meta/progressToken")
 	if token == nil {
 		return
 	}
-	p := object{"progressToken": token, "progress": done, "total": total}
+	p := object{"progressToken": token, "progress": done}
+	if total > 0 {
+		p["total"] = total
+	}
 	if c.Revision.AtLeast(spec.V20250326) {
 		p["message"] = message
 	}

@@ -162,9 +162,17 @@ func (c *Call) setNote(text string) {
 // RFC 6570, one variable a path segment.
 type template struct {
 	uri, name, title, mime string
-	values                 map[string][]string // what the variables may be, for completion
+	values                 map[string][]string                                         // what the variables may be, for completion
+	suits                  func(variable, value string, filled map[string]string) bool // whether a value goes with those filled in; nil where all do
 	read                   func(values map[string]string) (string, bool)
 	priority               float64 // in annotations; none where it is zero
+}
+
+// propose returns the values of a variable that go with what is filled in.
+func (t *template) propose(variable string, filled map[string]string) []string {
+	return slices.DeleteFunc(slices.Clone(t.values[variable]), func(v string) bool {
+		return t.suits != nil && !t.suits(variable, v, filled)
+	})
 }
 
 // match returns the values of the variables for which t expands to uri.

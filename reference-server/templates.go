@@ -25,7 +25,8 @@ var templates = []*template{
 	},
 	{
 		uri: "demo://greetings/{language}/{name}", name: "greeting", title: "A greeting in a language", mime: "text/plain",
-		values: map[string][]string{"language": languages, "name": {"Ada", "Alan", "Grace"}},
+		values: map[string][]string{"language": languages, "name": {"Ada", "Alan", "Amélie", "Grace", "Günther"}},
+		suits:  nameSuits,
 		read: func(v map[string]string) (string, bool) {
 			i := slices.Index(languages, v["language"])
 			if i < 0 {
@@ -45,6 +46,14 @@ var templates = []*template{
 			return strconv.Itoa(n * n), err == nil && n >= 0 && n <= 1000
 		},
 	},
+}
+
+// nameSuits tells whether a name is common where the language that is filled
+// in is spoken; without a language every name is.
+func nameSuits(variable, name string, filled map[string]string) bool {
+	language, known := filled["language"]
+	home := map[string]string{"Amélie": "fr", "Günther": "de"}[name]
+	return variable != "name" || !known || home == "" || home == language
 }
 
 func itemNumbers() []string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ var allTools = sync.OnceValue(func() []*tool {
 			input: []argument{
 				{name: "durationMs", kind: "integer", description: "How long it takes, in milliseconds", standard: 100, max: 60_000},
 				{name: "steps", kind: "integer", description: "In how many steps", standard: 4, min: 1, max: 100},
+				{name: "total", kind: "boolean", description: "Whether progress tells how many steps there are", standard: true},
 			},
 			tasks: taskOptional, run: slow,
 		},
@@ -114,10 +116,14 @@ func numeric(c *Call, name string, x float64) object {
 func slow(c *Call, a values) object {
 	duration := time.Duration(a["durationMs"].(int)) * time.Millisecond
 	steps := a["steps"].(int)
+	total, message := 0, "Step %d"
+	if a["total"] == true {
+		total, message = steps, "Step %d of "+strconv.Itoa(steps)
+	}
 	for i := range steps {
 		select {
 		case <-time.After(duration / time.Duration(steps)):
-			c.progress(i+1, steps, fmt.Sprintf("Step %d of %d", i+1, steps))
+			c.progress(i+1, total, fmt.Sprintf(message, i+1))
 		case <-c.ctx.Done():
 			return failed("Cancelled.") // never sent
 		}
