@@ -23,7 +23,9 @@ type Fault struct {
 	// Requirement is the id of the catalogue entry it breaks; empty for a
 	// legal variation.
 	Requirement string
-	Title       string // a sentence: what the server does
+	// Area is what it is about: of a fault the first word of its id.
+	Area  string
+	Title string // a sentence: what the server does
 	// Revisions are those in which it can be shown; nil means all handshake
 	// revisions in which the requirement exists.
 	Revisions []spec.Revision
@@ -47,13 +49,14 @@ func All() []Fault { return all() }
 var all = sync.OnceValue(func() []Fault {
 	return slices.Concat(
 		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
-		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(), legalOffers(),
-		resourcesFaults(), paginationFaults(), resourcesLegal(),
-		shapeFaults(), formFaults(), legalShapes(), legalAskedShapes(),
-		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), legalAsking(),
-		loggingFaults(), progressFaults(), cancellationFaults(), legalRunning(),
-		taskFaults(), legalTasks(),
-		httpFaults(), legalHTTP(),
+		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(), about("tools", legalOffers()),
+		resourcesFaults(), paginationFaults(), about("resources", resourcesLegal()),
+		shapeFaults(), formFaults(), about("content", legalShapes()), about("sampling", legalAskedShapes()),
+		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), about("elicitation", legalAsking()),
+		loggingFaults(), progressFaults(), cancellationFaults(), about("progress", legalRunning()),
+		taskFaults(), about("tasks", legalTasks()),
+		httpFaults(), aboutHTTP(legalHTTP()),
+		awaitedFaults(),
 	)
 })
 
@@ -74,7 +77,8 @@ func breaks(id, title string, seams refserver.Seams) Fault {
 // breaksAfresh makes the row of a fault whose state begins anew in each server.
 func breaksAfresh(id, title string, seams func() refserver.Seams) Fault {
 	requirement, _, _ := strings.Cut(id, "/")
-	return Fault{ID: id, Requirement: requirement, Title: title, Seams: seams}
+	area, _, _ := strings.Cut(id, ".")
+	return Fault{ID: id, Requirement: requirement, Area: area, Title: title, Seams: seams}
 }
 
 // legal makes the row of a legal variation.
@@ -84,6 +88,22 @@ func legal(name, title string, seams refserver.Seams) Fault {
 
 func legalAfresh(name, title string, seams func() refserver.Seams) Fault {
 	return Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: seams}
+}
+
+// about says which area legal variations are about.
+func about(area string, rows []Fault) []Fault {
+	for i := range rows {
+		rows[i].Area = area
+	}
+	return rows
+}
+
+// aboutHTTP does so for those over HTTP, by where they are shown.
+func aboutHTTP(rows []Fault) []Fault {
+	for i := range rows {
+		rows[i].Area = string(rows[i].Transports[0])
+	}
+	return rows
 }
 
 // in narrows a row to some revisions.

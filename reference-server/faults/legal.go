@@ -19,9 +19,15 @@ import (
 
 // legalVariations are odd and permitted: nothing but notes may be said of them.
 func legalVariations() []Fault {
-	older := spec.HandshakeRevisions()[:3]
-	return append([]Fault{
-		// The opening.
+	return slices.Concat(
+		about("lifecycle", legalOpening()), about("base", legalMessages()), about("base", legalOwn()), about("stdio", legalProcess()),
+		about("pagination", legalLists()),
+	)
+}
+
+// legalOpening is how a session may begin.
+func legalOpening() []Fault {
+	return []Fault{
 		legal("counter-offer-as-error", "an unknown version gets the error that the lifecycle page shows", Handle(spec.MethodInitialize,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if speaks(asked(c)) {
@@ -67,8 +73,13 @@ func legalVariations() []Fault {
 				return result, err
 			})),
 		legal("slow-start", "the start takes 300 ms", refserver.Seams{Start: func(p *refserver.Process) { pause(p.Session.Context(), 300*time.Millisecond) }}),
+	}
+}
 
-		// Messages.
+// legalMessages is how answers may look.
+func legalMessages() []Fault {
+	older := spec.HandshakeRevisions()[:3]
+	return []Fault{
 		legal("more-members", "results have members that no revision knows", EditResult("", func(r map[string]any) {
 			if len(r) > 0 { // an empty result has to stay empty
 				r["x-adapter"] = map[string]any{"version": 2}
@@ -102,6 +113,13 @@ func legalVariations() []Fault {
 			}
 			return id
 		})),
+		legal("arguments-refused", "wrong arguments of tools get an isError result", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil && wire.At(c.Params, "/name").Kind() == '"' && !strings.Contains(err.Message, "no such tool") && !malformed(c) {
+				return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": err.Message}}}, nil
+			}
+			return result, err
+		})).in(older...),
 		legalAfresh("out-of-order", "every other answer is held back for 15 ms", func() refserver.Seams {
 			var n atomic.Int64
 			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -123,8 +141,12 @@ func legalVariations() []Fault {
 			}
 			return refserver.Swallow()
 		})).in(spec.V20241105, spec.V20250618, spec.V20251125),
+	}
+}
 
-		// The server's own requests and notifications.
+// legalOwn is what the server may say by itself.
+func legalOwn() []Fault {
+	return []Fault{
 		legal("string-ids", "its own requests have string ids", ownIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),
 		legal("negative-ids", "its own requests have negative ids", ownIDs(func(n int64) string { return strconv.FormatInt(-n, 10) })),
 		legal("same-ids-as-the-client", "its own requests have ids that a client may be using", ownIDs(func(n int64) string { return strconv.FormatInt(n-1, 10) })),
@@ -140,8 +162,12 @@ func legalVariations() []Fault {
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)),
 		legal("lists-change-often", "the lists are said to have changed before every answer", before(opened,
 			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{}}`)),
+	}
+}
 
-		// The process.
+// legalProcess is how the process may live and end.
+func legalProcess() []Fault {
+	return []Fault{
 		legal("stderr-chatter", "stderr gets fifty lines that sound bad, with bytes that are no text", refserver.Seams{Start: func(p *refserver.Process) {
 			for range 50 {
 				_, _ = p.Err.Write([]byte("ERROR: all is well \xff\x00\x1b[31m\n"))
@@ -155,14 +181,7 @@ func legalVariations() []Fault {
 			pause(p.Session.Context(), 200*time.Millisecond)
 			return 0, true
 		})),
-		legal("arguments-refused", "wrong arguments of tools get an isError result", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			result, err := next(c)
-			if err != nil && wire.At(c.Params, "/name").Kind() == '"' && !strings.Contains(err.Message, "no such tool") && !malformed(c) {
-				return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": err.Message}}}, nil
-			}
-			return result, err
-		})).in(older...),
-	}, legalLists()...)
+	}
 }
 
 // dataIsFree picks the errors whose data the specification leaves to the server.

@@ -1,0 +1,3 @@
+package faults
+
+func awaitedFaults() []Fault { return nil }
