@@ -183,6 +183,9 @@ func (s *Session) handle(c *Call) (any, *Error) {
 	if err := checkParams(c.Params); err != nil {
 		return nil, err
 	}
+	if err := c.tooMany(); err != nil {
+		return nil, err
+	}
 	return handlers[c.Method](c)
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// page answers a list request: the items from the cursor on, as many as fit
-// on a page, and a cursor for the rest where there is one.
-func (c *Call) page(member string, items []object) (any, *Error) {
+// page answers a list request: the entries of the items from the cursor on, as
+// many as belong on a page, and a cursor for the rest where there is one.
+func page[T any](c *Call, member string, items []T, entry func(T) object) (any, *Error) {
 	from := 0
 	if raw, ok := c.fields()["cursor"]; ok {
 		var err *Error
@@ -22,8 +22,12 @@ func (c *Call) page(member string, items []object) (any, *Error) {
 	}
 	// The list may have become shorter since the cursor was given out.
 	from = min(from, len(items))
-	to := min(from+c.Session.o.PageSize, len(items))
-	result := object{member: items[from:to]}
+	to := min(c.Session.o.pageEnd(from), len(items))
+	entries := []object{}
+	for _, item := range items[from:to] {
+		entries = append(entries, entry(item))
+	}
+	result := object{member: entries}
 	if to < len(items) {
 		result["nextCursor"] = c.cursor(to)
 	}

@@ -1,6 +1,9 @@
 package refserver
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Options sets up a server. The zero value is the server as it should be.
 type Options struct {
@@ -12,13 +15,28 @@ type Options struct {
 	// DrainTime bounds how long requests in flight may go on after the
 	// client has closed its side; 500 ms when zero.
 	DrainTime time.Duration
-	// PageSize is the number of items on a page of a list; 3 when zero.
-	PageSize int
+	// PageSizes are the numbers of items on the pages of a list, in turn; 3 and
+	// 2 when empty.
+	PageSizes []int
+	// LongList is how many numbered resources are listed behind the others.
+	LongList int
+	// RateLimit is how many tool calls and completions each client may ask for
+	// in a second; 0 is no limit.
+	RateLimit int
 	// MaxFrame is the longest frame in bytes that is read; 16 MiB when zero.
 	MaxFrame int
 	// JSONOnly: over Streamable HTTP requests are answered by JSON alone, and
 	// what would precede the answer goes to the listening stream.
 	JSONOnly bool
+	// NoSessions: over Streamable HTTP every message stands by itself; what
+	// needs a session is not offered.
+	NoSessions bool
+	// Origins are those of the web pages that may use the server beside its
+	// own, such as https://example.com.
+	Origins []string
+	// Hosts are the names by which the server may be called over HTTP; when
+	// empty, any on a public interface and the loopback's on the loopback.
+	Hosts []string
 }
 
 func (o Options) withDefaults() Options {
@@ -28,11 +46,22 @@ func (o Options) withDefaults() Options {
 	if o.DrainTime == 0 {
 		o.DrainTime = 500 * time.Millisecond
 	}
-	if o.PageSize == 0 {
-		o.PageSize = 3
+	o.PageSizes = slices.DeleteFunc(slices.Clone(o.PageSizes), func(n int) bool { return n < 1 })
+	if len(o.PageSizes) == 0 {
+		o.PageSizes = []int{3, 2}
 	}
 	if o.MaxFrame == 0 {
 		o.MaxFrame = 16 << 20
 	}
 	return o
+}
+
+// pageEnd returns where the page ends that holds the item at a place. Pages
+// begin at the same places whoever asks, so a cursor means the same each time.
+func (o *Options) pageEnd(at int) int {
+	end := 0
+	for i := 0; end <= at; i++ {
+		end += o.PageSizes[i%len(o.PageSizes)]
+	}
+	return end
 }

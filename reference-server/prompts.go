@@ -104,8 +104,7 @@ func (s *Session) prompt(name string) *prompt {
 }
 
 func (c *Call) promptsList() (any, *Error) {
-	var items []object
-	for _, p := range c.Session.prompts() {
+	return page(c, "prompts", c.Session.prompts(), func(p *prompt) object {
 		o := object{"name": p.name, "description": p.description}
 		decorate(o, c.Revision, p.title)
 		var arguments []object
@@ -119,9 +118,8 @@ func (c *Call) promptsList() (any, *Error) {
 		if arguments != nil {
 			o["arguments"] = arguments
 		}
-		items = append(items, o)
-	}
-	return c.page("prompts", items)
+		return o
+	})
 }
 
 func (c *Call) promptsGet() (any, *Error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -35,6 +36,16 @@ var (
 		{uri: "demo://json/object", name: "object", title: "Some JSON", mime: "application/json", text: `{"answer":42}`},
 	}
 )
+
+// numberedResources make a list long.
+func numberedResources(n int) []*resource {
+	out := make([]*resource, n)
+	for i := range out {
+		number := strconv.Itoa(i + 1)
+		out[i] = &resource{uri: "demo://numbered/" + number, name: "numbered-" + number, title: "Resource number " + number, mime: "text/plain", text: number}
+	}
+	return out
+}
 
 func (r *resource) raw() []byte {
 	if r.blob == "" {
@@ -76,15 +87,11 @@ func (s *Session) resources() []*resource {
 	if s.extra["resources"] {
 		all = append(all, extraResource)
 	}
-	return all
+	return append(all, s.numbered...)
 }
 
 func (c *Call) resourcesList() (any, *Error) {
-	var items []object
-	for _, r := range c.Session.resources() {
-		items = append(items, r.entry(c.Revision))
-	}
-	return c.page("resources", items)
+	return page(c, "resources", c.Session.resources(), func(r *resource) object { return r.entry(c.Revision) })
 }
 
 // find returns the resource that uri names, listed or made from a template.
@@ -200,14 +207,12 @@ func (t *template) match(uri string) (map[string]string, bool) {
 }
 
 func (c *Call) templatesList() (any, *Error) {
-	var items []object
-	for _, t := range templates {
+	return page(c, "resourceTemplates", templates, func(t *template) object {
 		o := object{"uriTemplate": t.uri, "name": t.name, "mimeType": t.mime, "description": t.title + ", for trying out templates."}
 		decorate(o, c.Revision, t.title)
 		if t.priority > 0 {
 			o["annotations"] = annotations(c.Revision, t.priority)
 		}
-		items = append(items, o)
-	}
-	return c.page("resourceTemplates", items)
+		return o
+	})
 }

@@ -43,6 +43,8 @@ type Session struct {
 	asks     int64
 	level    int
 	subs     map[string]bool
+	numbered []*resource // what makes the list of resources long
+	rate     rate
 	extra    map[string]bool // lists that show their optional item
 	note     string          // text of the resource that can be updated
 	roots    rootsState
@@ -67,6 +69,7 @@ func NewSession(ctx context.Context, o Options, emit func(*Out)) *Session {
 		extra:   map[string]bool{},
 		note:    "This text can be changed by the update-resource tool.",
 	}
+	s.numbered = numberedResources(s.o.LongList)
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.leave = sync.OnceFunc(func() { close(s.left) })
 	return s

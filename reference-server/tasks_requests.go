@@ -167,8 +167,9 @@ func (c *Call) tasksList() (any, *Error) {
 	}
 	tasks := c.Session.tasks.after(last)
 	result, page := object{}, []object{}
+	size := c.Session.o.pageEnd(last) - last
 	for i, t := range tasks {
-		if i == c.Session.o.PageSize {
+		if i == size {
 			result["nextCursor"] = c.cursor(tasks[i-1].number)
 			break
 		}

@@ -65,7 +65,7 @@ func TestTaskIsForgottenAfterItsTTL(t *testing.T) {
 
 func TestTaskCursorOutlivesTheTasksBeforeIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, refserver.Options{PageSize: 2})
+		r := start(t, refserver.Options{PageSizes: []int{2}})
 		r.open("2025-11-25", `{}`)
 		for range 2 {
 			r.create(`{"name":"echo","arguments":{"text":"a"},"task":{"ttl":2000}}`)

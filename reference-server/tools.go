@@ -54,11 +54,7 @@ func (s *Session) tools() []*tool {
 }
 
 func (c *Call) toolsList() (any, *Error) {
-	var items []object
-	for _, t := range c.Session.tools() {
-		items = append(items, t.entry(c.Revision))
-	}
-	return c.page("tools", items)
+	return page(c, "tools", c.Session.tools(), func(t *tool) object { return t.entry(c.Revision) })
 }
 
 // toolsCall runs a tool. What is wrong with the request itself is an error;
