@@ -149,6 +149,7 @@ func (p *Pending) Retry() time.Duration {
 type ended struct {
 	how    transcript.How
 	detail string
+	stage  string // what was under way, where no response had come
 }
 
 // hold holds one exchange from the first byte to the last.
@@ -159,17 +160,17 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	p.mu.Lock()
 	p.number = c.Record.Add(transcript.Event{Kind: transcript.Requested, Raw: raw}).Exchange
 	p.mu.Unlock()
-	end := ended{transcript.Unreachable, ""}
+	end := ended{how: transcript.Unreachable}
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		end = c.converse(ctx, p, conn, raw, r)
 		stop()
 		_ = conn.Close()
 	} else {
-		end.detail = explain(err)
+		end.detail, end.stage = explain(err), stageOf(err)
 	}
 	if ctx.Err() != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
-		end = ended{transcript.Dropped, dropReason(context.Cause(ctx))}
+		end = ended{how: transcript.Dropped, detail: dropped(context.Cause(ctx), end.stage)}
 	}
 	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail})
 	p.mu.Lock()
@@ -180,11 +181,16 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	close(p.over)
 }
 
-func dropReason(cause error) string {
+// dropped says why we closed a connection, unless that was what we wanted, and
+// how far it had come, unless there was a response.
+func dropped(cause error, stage string) string {
 	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) {
-		return ""
+		return stage
 	}
-	return cause.Error()
+	if stage == "" {
+		return cause.Error()
+	}
+	return cause.Error() + ", " + stage
 }
 
 func (p *Pending) wrote() { closeOnce(p.written) }

@@ -120,16 +120,21 @@ func TestResponses(t *testing.T) {
 		},
 		{
 			"a body that is too short", ok + "Content-Length: 5\r\n\r\n{}",
-			[]string{"response HTTP/1.1 200 OK\nContent-Length: 5", `received cut short "{}"`, "over broken the connection broke after 2 bytes of the body: unexpected EOF"},
+			[]string{"response HTTP/1.1 200 OK\nContent-Length: 5", `received cut short "{}"`, "over broken the connection was closed after 2 bytes of the body, of the 5 that its Content-Length promises"},
 		},
 		{
 			"chunks without an end", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
-			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over broken the connection broke after 2 bytes of the body: unexpected EOF"},
+			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over broken the connection was closed after 2 bytes of the body"},
+		},
+		{
+			"chunks that are none", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n",
+			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over unreadable after 2 bytes of the body: invalid byte in chunk length"},
 		},
 		{"nothing", "", []string{"over broken the connection was closed before a response came"}},
-		{"half a head", ok + "Content-Le", []string{"over broken the connection broke within the head of the response"}},
-		{"another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", []string{`over unreadable what came back begins with "SSH-2.0-OpenSSH_9.6"`}},
-		{"no status", "HTTP/1.1 fine\r\n\r\n", []string{`over unreadable the response begins with "HTTP/1.1 fine"`}},
+		{"half a head", ok + "Content-Le", []string{"over broken the connection was closed within the head of the response"}},
+		{"another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", []string{`over unreadable what comes back is no HTTP response: it begins with "SSH-2.0-OpenSSH_9.6"`}},
+		{"HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00more", []string{"over unreadable what comes back is HTTP/2, and HTTP/1.1 is spoken here"}},
+		{"no status", "HTTP/1.1 fine\r\n\r\n", []string{`over unreadable the response begins with "HTTP/1.1 fine", where the status belongs`}},
 		{"two lengths", ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", []string{
 			"response HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3", `over unreadable there are two different Content-Lengths, "2" and "3"`,
 		}},
@@ -246,9 +251,9 @@ func TestNobodyThere(t *testing.T) {
 	at := l.Addr().String()
 	_ = l.Close()
 	for _, c := range []struct{ name, url, want string }{
-		{"nobody listens", "http://" + at, "nobody answers at " + at},
+		{"nobody listens", "http://" + at, "nobody listens at " + at},
 		{"no such host", "http://no-such-host.invalid/", "no host is called no-such-host.invalid"},
-		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS: "},
+		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection in the midst of the handshake"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, err := url.Parse(c.url)
@@ -281,14 +286,14 @@ func TestDrop(t *testing.T) {
 	<-p.Written()
 	p.Drop()
 	<-p.Over()
-	if how, detail := p.Ended(); how != transcript.Dropped || detail != "" {
+	if how, detail := p.Ended(); how != transcript.Dropped || detail != "before a response came" {
 		t.Errorf("over %s: %s", how, detail)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, io.ErrNoProgress)
 	defer cancel()
 	p = x.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
 	<-p.Over()
-	if how, detail := p.Ended(); how != transcript.Dropped || detail != io.ErrNoProgress.Error() {
+	if how, detail := p.Ended(); how != transcript.Dropped || detail != io.ErrNoProgress.Error()+", before a response came" {
 		t.Errorf("over %s: %s", how, detail)
 	}
 	x.Wait()

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -49,14 +50,11 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return nil, by(proxy, within(ctx, "while connecting to "+at, err))
 	}
 	if proxy != nil && proxy.Scheme == "https" {
 		if conn, err = r.secure(ctx, conn, proxy); err != nil {
-			return nil, fmt.Errorf("the proxy %s: %w", at, err)
+			return nil, by(proxy, err)
 		}
 	}
 	if u.Scheme != "https" {
@@ -65,11 +63,38 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if proxy != nil {
 		if err := tunnel(ctx, conn, proxy, address(u)); err != nil {
 			_ = conn.Close()
-			return nil, fmt.Errorf("the proxy %s: %w", at, err)
+			return nil, by(proxy, within(ctx, "while it was asked for a connection to "+address(u), err))
 		}
 	}
 	return r.secure(ctx, conn, u)
 }
+
+// within prefers the cause of the context's end to the error that it leads to,
+// and then says what was under way.
+func within(ctx context.Context, stage string, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return &stageError{stage, context.Cause(ctx)}
+	}
+	return err
+}
+
+// by says that an error is about the proxy, where there is one.
+func by(proxy *url.URL, err error) error {
+	if proxy == nil {
+		return err
+	}
+	return &proxyError{address(proxy), err}
+}
+
+// proxyError is an error of the way to a proxy.
+type proxyError struct {
+	at  string
+	err error
+}
+
+func (e *proxyError) Error() string { return "the proxy " + e.at + ": " + e.err.Error() }
+
+func (e *proxyError) Unwrap() error { return e.err }
 
 func (r *Reach) proxy(u *url.URL) (*url.URL, error) {
 	if r.Proxy == nil {
@@ -98,7 +123,7 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("TLS: %w", err)
+		return nil, within(ctx, "while agreeing on TLS", explainTLS(err, u.Hostname()))
 	}
 	return secured, nil
 }
@@ -112,11 +137,14 @@ func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error
 	}
 	// Nothing follows the head of a successful answer before we speak.
 	raw, err := readHead(bufio.NewReaderSize(conn, 1), maxHead)
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, errLongHead) || err == nil && !bytes.HasPrefix(raw, []byte(http1)):
+		return errors.New(strange(raw))
+	case err != nil:
+		return fmt.Errorf("asked for a connection to %s: %s before it answered", to, parted(err))
 	}
 	if head := transcript.ParseHead(raw); head.Status()/100 != 2 {
-		return fmt.Errorf("it answers %q to CONNECT", head.Line)
+		return fmt.Errorf("asked for a connection to %s, it answers %q", to, head.Line)
 	}
 	return nil
 }
@@ -173,18 +201,4 @@ func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
 		fields = append(fields, transcript.Field{Name: "Content-Length", Value: strconv.Itoa(len(q.Body))})
 	}
 	return q.Method + " " + target + " HTTP/1.1", fields
-}
-
-// explain says in words why there is no connection.
-func explain(err error) string {
-	var dns *net.DNSError
-	var op *net.OpError
-	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("no host is called %s", dns.Name)
-	case errors.As(err, &op) && op.Op == "dial":
-		return fmt.Sprintf("nobody answers at %s: %v", op.Addr, op.Err)
-	default:
-		return err.Error()
-	}
 }

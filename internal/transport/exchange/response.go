@@ -51,7 +51,6 @@ func newReader(conn net.Conn) *bufio.Reader { return bufio.NewReaderSize(conn, r
 var errLongHead = fmt.Errorf("the head is longer than %d bytes", maxHead)
 
 // readHead reads the lines of a head up to the blank one, which it leaves out.
-// The error is io.EOF where not a byte came.
 func readHead(in *bufio.Reader, limit int) ([]byte, error) {
 	var head []byte
 	for {
@@ -62,8 +61,6 @@ func readHead(in *bufio.Reader, limit int) ([]byte, error) {
 			return head, errLongHead
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case err != nil && len(head) == 0:
-			return nil, io.EOF
 		case err != nil:
 			return head, err
 		}
@@ -86,6 +83,9 @@ func blankLine(head []byte) (int, bool) {
 
 // response reads and records the response.
 func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
+	if what := foreign(in); what != "" {
+		return ended{how: transcript.Unreadable, detail: what}
+	}
 	for range maxLeads {
 		raw, err := readHead(in, maxHead)
 		if end := headFault(raw, err); end.how != "" {
@@ -100,23 +100,23 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 			return c.body(p, head, in)
 		}
 	}
-	return ended{transcript.Unreadable, "interim responses without end"}
+	return ended{how: transcript.Unreadable, detail: "interim responses without end"}
 }
 
 // headFault says why what was read is not the head of a response.
 func headFault(raw []byte, err error) ended {
-	isHTTP := bytes.HasPrefix(raw, []byte("HTTP/"))
+	const before, inside = "before a response came", "within the head of the response"
 	switch {
 	case err != nil && len(raw) == 0:
-		return ended{transcript.Broken, "the connection was closed before a response came"}
-	case !isHTTP:
-		return ended{transcript.Unreadable, fmt.Sprintf("what came back begins with %q", raw[:min(len(raw), 80)])}
+		return ended{transcript.Broken, parted(err) + " " + before, before}
 	case errors.Is(err, errLongHead):
-		return ended{transcript.Unreadable, err.Error()}
-	case err != nil:
-		return ended{transcript.Broken, "the connection broke within the head of the response"}
+		return ended{how: transcript.Unreadable, detail: err.Error()}
+	case err != nil && bytes.HasPrefix([]byte(http1), raw[:min(len(raw), len(http1))]):
+		return ended{transcript.Broken, parted(err) + " " + inside, inside}
+	case !bytes.HasPrefix(raw, []byte(http1)):
+		return ended{how: transcript.Unreadable, detail: strange(raw)}
 	case transcript.ParseHead(raw).Status() < 100:
-		return ended{transcript.Unreadable, fmt.Sprintf("the response begins with %q", raw[:min(len(raw), 80)])}
+		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), shown)])}
 	}
 	return ended{}
 }
@@ -128,7 +128,7 @@ func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended
 	}
 	framed, err := framing(head, in)
 	if err != nil {
-		return ended{transcript.Unreadable, err.Error()}
+		return ended{how: transcript.Unreadable, detail: err.Error()}
 	}
 	body := &counted{r: framed}
 	decoded, err := decoding(head, body)
@@ -139,14 +139,24 @@ func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended
 		}
 	}
 	switch {
+	case err == nil:
+		return ended{how: transcript.Complete}
 	case errors.Is(err, errFlood):
-		return ended{transcript.Dropped, "the server sends more than can be taken in"}
-	case err != nil && body.err == nil:
-		return ended{transcript.Unreadable, "the body is not what its Content-Encoding says: " + err.Error()}
-	case err != nil:
-		return ended{transcript.Broken, fmt.Sprintf("the connection broke after %d bytes of the body: %v", body.n, err)}
+		return ended{how: transcript.Dropped, detail: "the server sends more than can be taken in"}
+	case body.err == nil:
+		return ended{how: transcript.Unreadable, detail: "the body is not what its Content-Encoding says: " + err.Error()}
+	case !lost(err):
+		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("after %d bytes of the body: %v", body.n, err)}
 	}
-	return ended{how: transcript.Complete}
+	return ended{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", parted(err), body.n, promised(framed))}
+}
+
+// promised says how long a body was to be, where that is known.
+func promised(body io.Reader) string {
+	if x, ok := body.(*exactly); ok {
+		return fmt.Sprintf(", of the %d that its Content-Length promises", x.length)
+	}
+	return ""
 }
 
 // counted counts what was read, and keeps the error of the connection.
@@ -186,13 +196,13 @@ func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
 			return nil, fmt.Errorf("there are two different Content-Lengths, %q and %q", values[0], v)
 		}
 	}
-	return &exactly{in, n}, nil
+	return &exactly{r: in, left: n, length: n}, nil
 }
 
 // exactly reads n bytes; fewer are an error.
 type exactly struct {
-	r    io.Reader
-	left int64
+	r            io.Reader
+	left, length int64
 }
 
 func (x *exactly) Read(p []byte) (int, error) {

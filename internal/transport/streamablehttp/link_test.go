@@ -264,7 +264,7 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Shutdown(patience)
-	if err := l.Send(t.Context(), []byte(initialized)); err == nil || !strings.HasPrefix(err.Error(), "the server can't be reached: nobody answers at ") {
+	if err := l.Send(t.Context(), []byte(initialized)); err == nil || !strings.HasPrefix(err.Error(), "the server can't be reached: nobody listens at ") {
 		t.Errorf("sending says %v", err)
 	}
 	select {

@@ -1,0 +1,184 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// stageError says what was under way when the time of a connection was over.
+type stageError struct {
+	stage string // as in "while connecting to 127.0.0.1:80"
+	cause error
+}
+
+func (e *stageError) Error() string { return e.cause.Error() + ", " + e.stage }
+
+func (e *stageError) Unwrap() error { return e.cause }
+
+// stageOf returns what was under way, "" where nobody knows.
+func stageOf(err error) string {
+	var s *stageError
+	if errors.As(err, &s) {
+		return s.stage
+	}
+	return ""
+}
+
+// explain says in words why there is no connection.
+func explain(err error) string {
+	var proxy *proxyError
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &proxy):
+		return "the proxy " + proxy.at + ": " + explain(proxy.err)
+	case errors.As(err, new(*tlsError)), errors.As(err, new(*stageError)):
+		return err.Error()
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Sprintf("no host is called %s", dns.Name)
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the host name %s could not be looked up: %s", dns.Name, dns.Err)
+	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &op) && op.Addr != nil:
+		return fmt.Sprintf("nobody listens at %v (connection refused)", op.Addr)
+	case errors.As(err, &op) && op.Op == "dial":
+		return fmt.Sprintf("nobody answers at %v: %v", op.Addr, op.Err)
+	default:
+		return err.Error()
+	}
+}
+
+// explainTLS says in words why TLS does not come about.
+func explainTLS(err error, host string) error {
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var signer x509.UnknownAuthorityError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	why := err.Error()
+	switch {
+	case errors.As(err, &name):
+		why = fmt.Sprintf("the certificate is for %s, not for %s", owners(name.Certificate), host)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		why = validity(invalid.Cert, time.Now())
+	case errors.As(err, &signer):
+		why = "nobody known has signed the certificate" + issuer(signer.Cert)
+	case errors.As(err, &record) && bytes.HasPrefix(record.RecordHeader[:], []byte("HTTP/")):
+		why = "the server speaks HTTP without TLS at this port"
+	case errors.As(err, &record):
+		why = fmt.Sprintf("what comes back is no TLS; it begins with %q", record.RecordHeader[:])
+	case errors.As(err, &alert):
+		why = "the server refuses: " + strings.TrimPrefix(alert.Error(), "tls: ")
+	case errors.Is(err, io.EOF):
+		why = "the server closed the connection in the midst of the handshake"
+	case errors.Is(err, syscall.ECONNRESET):
+		why = "the connection was reset in the midst of the handshake"
+	}
+	return &tlsError{why, err}
+}
+
+// tlsError says in words why TLS does not come about.
+type tlsError struct {
+	why string
+	err error
+}
+
+func (e *tlsError) Error() string { return "TLS with the server fails: " + e.why }
+
+func (e *tlsError) Unwrap() error { return e.err }
+
+const maxOwners = 3
+
+// owners returns whom a certificate is for.
+func owners(c *x509.Certificate) string {
+	names := append([]string{}, c.DNSNames...)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	switch n := len(names); {
+	case n == 0:
+		return "no name at all"
+	case n > maxOwners:
+		return fmt.Sprintf("%s and %d more names", strings.Join(names[:maxOwners], ", "), n-maxOwners)
+	}
+	return strings.Join(names, ", ")
+}
+
+func validity(c *x509.Certificate, now time.Time) string {
+	if now.Before(c.NotBefore) {
+		return "the certificate is valid only from " + c.NotBefore.UTC().Format(time.DateTime) + " UTC on"
+	}
+	return "the certificate expired on " + c.NotAfter.UTC().Format(time.DateTime) + " UTC"
+}
+
+func issuer(c *x509.Certificate) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Issuer.String() == c.Subject.String():
+		return " but itself"
+	default:
+		return fmt.Sprintf(" (its signer is %q)", c.Issuer.String())
+	}
+}
+
+// parted says how a connection came to its end: by the other side's closing it,
+// by a reset, or otherwise.
+func parted(err error) string {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed"
+	case errors.Is(err, syscall.ECONNRESET):
+		return "the connection was reset"
+	default:
+		return "the connection broke"
+	}
+}
+
+// lost tells whether the error is that of a connection, and not of what came
+// over it.
+func lost(err error) bool {
+	var network net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)
+}
+
+const http1 = "HTTP/"
+
+// foreign tells what else than HTTP/1 comes back, by its first bytes; "" where
+// that may be HTTP/1. It waits for no more bytes than it takes to tell.
+func foreign(in *bufio.Reader) string {
+	for n := 1; n <= len(http1); n++ {
+		first, err := in.Peek(n)
+		if !strings.HasPrefix(http1, string(first)) {
+			all, _ := in.Peek(in.Buffered())
+			return strange(all)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return ""
+}
+
+// shown is how much is quoted of what is no HTTP.
+const shown = 60
+
+// strange says what begins with these bytes and is no HTTP/1 response.
+func strange(raw []byte) string {
+	const settings = 4 // the type of the frame with which HTTP/2 begins
+	if len(raw) >= 9 && raw[3] == settings && raw[5]|raw[6]|raw[7]|raw[8] == 0 {
+		return "what comes back is HTTP/2, and HTTP/1.1 is spoken here"
+	}
+	if len(raw) > 2 && raw[0] == 0x15 && raw[1] == 3 { // an alert
+		return "what comes back is no HTTP response, but TLS"
+	}
+	return fmt.Sprintf("what comes back is no HTTP response: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n"))
+}
