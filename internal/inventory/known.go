@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -51,6 +52,17 @@ func (v *Inventory) Asking() (Known, bool) {
 		Known{"trigger-sampling-request", prompt},
 		Known{"sampleLLM", prompt},
 	)
+}
+
+// Changing returns a call that changes a resource, and the URI of that, under
+// the same conditions.
+func (v *Inventory) Changing() (k Known, uri string, ok bool) {
+	const note = "demo://note"
+	if !slices.Contains(v.Resources, note) {
+		return Known{}, "", false
+	}
+	k, ok = v.known(Known{"update-resource", map[string]any{"text": "changed"}})
+	return k, note, ok
 }
 
 func (v *Inventory) known(calls ...Known) (Known, bool) {

@@ -104,6 +104,8 @@ func (c *Crowd) Work(ctx context.Context) {
 		return
 	}
 	c.equalIDs(ctx)
+	c.crossing(ctx)
+	c.subscriptions(ctx)
 	c.questions(ctx)
 	c.cancellation(ctx)
 	c.foreign()

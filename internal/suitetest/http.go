@@ -2,7 +2,6 @@ package suitetest
 
 import (
 	"context"
-	"net/http/httptest"
 	"net/url"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -17,30 +16,14 @@ import (
 // reached over a transport; over HTTP it listens on the loopback interface
 // until stop is called, and one server has all sessions.
 func ReferenceOver(over spec.Transport, o refserver.Options) (d transport.Dialer, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var server *httptest.Server
-	switch over {
-	case spec.StreamableHTTP:
-		server = httptest.NewServer(refserver.NewHTTPHandler(ctx, o))
-	case spec.SSE:
-		server = httptest.NewServer(refserver.NewSSEHandler(ctx, o))
-	default:
-		cancel()
+	if over != spec.StreamableHTTP && over != spec.SSE {
 		return Reference(o), func() {}
 	}
-	return at(server, over), func() {
-		cancel()
-		server.CloseClientConnections()
-		server.Close()
-	}
-}
-
-func at(server *httptest.Server, over spec.Transport) transport.Dialer {
-	u, err := url.Parse(server.URL + "/mcp")
+	server, err := refserver.Listen(context.Background(), "127.0.0.1:0", over, o)
 	if err != nil {
-		panic(err) // it is ours
+		panic(err) // the machine has no loopback interface
 	}
-	return dialerFor(u, over)
+	return dialerFor(server.URL, over), server.Close
 }
 
 // dialerFor returns a dialer for the server at a URL.

@@ -51,6 +51,7 @@ func legacyFaults() []Fault {
 		breaks(origin+"served", "pages of any host are served", anyOrigin(anyVisit)),
 		breaks(origin+"get-served", "pages of any host may open a stream", anyOrigin(listens)),
 		breaks(origin+"post-served", "pages of any host may post", anyOrigin(posts)),
+		breaks(origin+"rebound", "Origin and Host are compared with each other alone", rebound()),
 		breaks(two+"405", "the endpoint takes no POST of tools/list", visits(lists, says(http.StatusMethodNotAllowed))),
 		breaks(two+"404", "the endpoint is not found after the first messages", visits(lists, says(http.StatusNotFound))),
 		breaks(takes+"400", "tools/list is refused at the endpoint", visits(lists, says(http.StatusBadRequest))),
@@ -104,6 +105,8 @@ func legacyFaults() []Fault {
 			shutsDown(v.r)
 		})).alone(),
 	}
+	rows = append(rows, legacyCrossingFaults()...)
+	rows = append(rows, legacyBodyFaults()...)
 	for i := range rows {
 		rows[i].Transports = []spec.Transport{spec.SSE}
 		rows[i].Revisions = []spec.Revision{spec.V20241105}

@@ -3,6 +3,7 @@ package faults
 import (
 	"bytes"
 	"net/http"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -12,7 +13,7 @@ import (
 // httpFaults are those of Streamable HTTP.
 func httpFaults() []Fault {
 	var out []Fault
-	for _, rows := range [][]Fault{originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(), versionHeaderFaults()} {
+	for _, rows := range [][]Fault{originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(), versionHeaderFaults(), crossingFaults(), bodyFaults(), spellingFaults()} {
 		out = append(out, rows...)
 	}
 	for i := range out {
@@ -29,13 +30,35 @@ func anyOrigin(when func(v *visit) bool) refserver.Seams {
 	})
 }
 
+// rebound has the server take any name of its own that a page claims.
+func rebound() refserver.Seams {
+	return visits(func(v *visit) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *visit) {
+		v.r.Header.Del("Origin")
+		v.r.Host = "localhost"
+		v.serve()
+	})
+}
+
 func originFaults() []Fault {
 	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
 	refusing := func(do func(v *visit)) refserver.Seams { return visits(abroad, do) }
+	// of picks the requests with an Origin of some form.
+	of := func(form func(origin string) bool) func(v *visit) bool {
+		return func(v *visit) bool { return form(v.r.Header.Get("Origin")) }
+	}
+	isNull := of(func(origin string) bool { return origin == "null" })
+	likeOurs := of(func(origin string) bool { return strings.HasPrefix(origin, "http://127.0.0.1.") })
+	noURL := of(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
 	return []Fault{
 		breaks(validated+"served", "pages of any host are served", anyOrigin(anyVisit)),
 		breaks(validated+"get-served", "pages of any host may listen", anyOrigin(func(v *visit) bool { return v.r.Method == http.MethodGet })),
 		breaks(validated+"post-served", "pages of any host may post", anyOrigin(posts)),
+		breaks(validated+"null", "the Origin null is served", anyOrigin(isNull)),
+		breaks(validated+"prefix", "an Origin that begins like that of the server is served", anyOrigin(likeOurs)),
+		breaks(validated+"malformed", "an Origin that is none is served", anyOrigin(noURL)),
+		breaks(validated+"rebound", "Origin and Host are compared with each other alone", rebound()),
+		breaks(invalid+"null-400", "the Origin null is refused with 400", visits(isNull, says(http.StatusBadRequest))),
+		breaks(invalid+"malformed-400", "an Origin that is none is refused with 400", visits(noURL, says(http.StatusBadRequest))),
 		breaks(validated+"delete-served", "pages of any host may end sessions", anyOrigin(deletes)),
 		breaks(invalid+"400", "pages of other hosts are refused with 400", refusing(says(http.StatusBadRequest))),
 		breaks(invalid+"404", "pages of other hosts are refused with 404", refusing(says(http.StatusNotFound))),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,10 +18,10 @@ import (
 func legalHTTP() []Fault {
 	both := []spec.Transport{spec.StreamableHTTP, spec.SSE}
 	var out []Fault
-	for _, f := range legalWire() {
+	for _, f := range append(legalWire(), legalBodies()...) {
 		out = append(out, f.over(both...))
 	}
-	for _, f := range append(legalStreamable(), legalStreams()...) {
+	for _, f := range slices.Concat(legalStreamable(), legalStreams(), legalCrossing(), legalSpellings()) {
 		out = append(out, f.over(spec.StreamableHTTP))
 	}
 	for _, f := range legalLegacy() {

@@ -29,22 +29,40 @@ type spelling struct {
 	headers []suite.Header
 }
 
-// accepts say the same: that both types are taken (RFC 9110, 12.5.1).
+// accepts say the same: that both types are taken (RFC 9110, 12.5.1). What is a
+// list may have empty elements and blank space (5.6.1), what is in quotes is one
+// text (5.6.4).
 var accepts = []spelling{
 	{"A client that lists both types in another order is not served.", one("Accept", "text/event-stream, application/json")},
 	{"A client that lists both types in two header lines is not served.", one("Accept", "application/json", "text/event-stream")},
 	{"A client that lists both types without a blank is not served.", one("Accept", "application/json,text/event-stream")},
 	{"A client that lists both types in capitals is not served.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM")},
 	{"A client that weighs both types is not served.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9")},
+	{"A client that weighs both types with three digits is not served.", one("Accept", "application/json;q=1.000, text/event-stream;q=0.875")},
 	{"A client that lists further types beside both is not served.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1")},
+	{"A client that lists a further type with a parameter in quotes is not served.", one("Accept", `application/json, text/event-stream, text/html;level="a, b"`)},
+	{"A client that lists both types between blanks and tabs is not served.", one("Accept", "  application/json\t,\ttext/event-stream  ")},
+	{"A client that lists both types with empty elements between is not served.", one("Accept", ", application/json, , text/event-stream,")},
 	{"A client that writes accept in small letters is not served.", one("accept", "application/json, text/event-stream")},
 }
 
-// unregulated are not what a client must send; what becomes of them is
-// recorded, and judged by rules only where an answer comes.
-var unregulated = [][]suite.Header{
-	one("Accept", "*/*"),
+// ranges take both types, and list neither: what becomes of them is recorded.
+var ranges = []spelling{
+	{"A client that accepts anything, and lists neither type, is not served.", one("Accept", "*/*")},
+	{"A client that accepts anything, with a weight, is not served.", one("Accept", "*/*;q=0.8")},
+	{"A client that accepts ranges of types, and lists neither type, is not served.", one("Accept", "application/*, text/*")},
+}
+
+// unaccepted do not take both types. Whether they are served is the server's
+// choice; what comes then, rules judge.
+var unaccepted = [][]suite.Header{
 	one("Accept", "application/json"),
+	one("Accept", "text/event-stream"),
+	one("Accept", "application/json;q=0, text/event-stream;q=0"),
+	one("Accept", "text/html"),
+	one("Accept", "this is no list of types"),
+	one("Accept", ""),
+	one("Accept"),
 }
 
 // types say that the body is JSON (RFC 9110, 8.3.1).
@@ -52,7 +70,20 @@ var contentTypes = []spelling{
 	{"A content type with a charset is not understood.", one("Content-Type", "application/json; charset=utf-8")},
 	{"A content type with a charset in quotes, without a blank, is not understood.", one("Content-Type", `application/json;charset="UTF-8"`)},
 	{"A content type in capitals is not understood.", one("Content-Type", "Application/JSON")},
+	{"A content type with the name of its parameter in capitals is not understood.", one("Content-Type", "application/json; Charset=UTF-8")},
+	{"A content type with blanks around its semicolon is not understood.", one("Content-Type", "application/json ;  charset=utf-8 ")},
 	{"A content type whose header is in small letters is not understood.", one("content-type", "application/json")},
+}
+
+// otherTypes do not say that the body is JSON. Nothing is said of what a server
+// does then.
+var otherTypes = [][]suite.Header{
+	one("Content-Type", "text/plain"),
+	one("Content-Type", "application/x-www-form-urlencoded"),
+	one("Content-Type", "application/jsonx"),
+	one("Content-Type", "json"),
+	one("Content-Type", ""),
+	one("Content-Type"),
 }
 
 func one(name string, values ...string) []suite.Header {
@@ -69,9 +100,8 @@ func accept() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Conversation(ctx))
 			spell(ctx, t, w, acceptBoth, accepts)
-			for _, headers := range unregulated {
-				w.Harmless(ctx, headers...)
-			}
+			record(ctx, t, w, acceptBoth, ranges)
+			failing(ctx, t, w, acceptBoth, "A request that does not accept both types fails in the server.", unaccepted)
 		},
 	}
 }
@@ -88,7 +118,9 @@ func types() suite.Case {
 			if t.Transport == spec.SSE {
 				requirement = acceptsPost
 			}
-			spell(ctx, t, t.Web(t.Conversation(ctx)), requirement, contentTypes)
+			w := t.Web(t.Conversation(ctx))
+			spell(ctx, t, w, requirement, contentTypes)
+			failing(ctx, t, w, requirement, "A request whose content type is not JSON fails in the server.", otherTypes)
 		},
 	}
 }
@@ -113,6 +145,37 @@ func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, sp
 			Permitted: "what other requests of this method get: to HTTP both spellings are the same",
 			Seen:      headers(x) + ": " + suite.DescribeExchange(x), At: suite.Shown(x),
 		})
+	}
+}
+
+// record notes which spellings are refused that need not be understood.
+func record(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
+	for _, s := range spellings {
+		x := w.Harmless(ctx, s.headers...)
+		if x == nil || x.Response == nil || served(x) {
+			continue
+		}
+		t.Deviates(w.C, verdict.Deviation{
+			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
+			Permitted: "to serve it, as HTTP has it, or to refuse it, for a client has to list both types",
+			Seen:      headers(x) + ": " + suite.DescribeExchange(x), At: suite.Shown(x),
+		})
+	}
+}
+
+// failing notes, once, that the server itself fails where it may well refuse.
+func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary string, illegal [][]suite.Header) {
+	for _, change := range illegal {
+		x := w.Harmless(ctx, change...)
+		if x == nil || x.Status() != 500 {
+			continue
+		}
+		t.Deviates(w.C, verdict.Deviation{
+			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
+			Permitted: "to serve it, or a status that tells the client what is wrong with the request",
+			Seen:      headers(x) + ": " + suite.DescribeExchange(x), At: suite.Shown(x),
+		})
+		return
 	}
 }
 

@@ -33,7 +33,32 @@ func TestFaults(t *testing.T) {
 				"streamable-http.request-content-type: A content type in capitals is not understood. (warning)",
 				"streamable-http.request-content-type: A content type with a charset in quotes, without a blank, is not understood. (warning)",
 				"streamable-http.request-content-type: A content type with a charset is not understood. (warning)",
+				"streamable-http.request-content-type: A content type with blanks around its semicolon is not understood. (warning)",
+				"streamable-http.request-content-type: A content type with the name of its parameter in capitals is not understood. (warning)",
 			},
+		},
+		{
+			Name: "types must be listed", Case: "content-types.accept",
+			Seams: refuses(func(r *http.Request) bool {
+				return !strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/event-stream")
+			}),
+			Want: []string{
+				"streamable-http.accept-both: A client that accepts anything, and lists neither type, is not served. (note)",
+				"streamable-http.accept-both: A client that accepts anything, with a weight, is not served. (note)",
+				"streamable-http.accept-both: A client that accepts ranges of types, and lists neither type, is not served. (note)",
+			},
+		},
+		{
+			Name: "the server fails at what it does not know", Case: "content-types.content-type",
+			Seams: fails(func(r *http.Request) bool {
+				return !strings.Contains(strings.ToLower(r.Header.Get("Content-Type")), "json")
+			}),
+			Want: []string{"streamable-http.request-content-type: A request whose content type is not JSON fails in the server. (note)"},
+		},
+		{
+			Name: "the server fails without Accept", Case: "content-types.accept",
+			Seams: fails(func(r *http.Request) bool { return r.Header.Get("Accept") == "" }),
+			Want:  []string{"streamable-http.accept-both: A request that does not accept both types fails in the server. (note)"},
 		},
 	} {
 		m.Transport = spec.StreamableHTTP
@@ -43,10 +68,19 @@ func TestFaults(t *testing.T) {
 
 // refuses refuses the POSTs for which when is true.
 func refuses(when func(r *http.Request) bool) func() refserver.Seams {
+	return ends(when, http.StatusBadRequest)
+}
+
+// fails has the server fail at them.
+func fails(when func(r *http.Request) bool) func() refserver.Seams {
+	return ends(when, http.StatusInternalServerError)
+}
+
+func ends(when func(r *http.Request) bool, status int) func() refserver.Seams {
 	return func() refserver.Seams {
 		return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			if r.Method == http.MethodPost && when(r) {
-				w.WriteHeader(http.StatusBadRequest)
+				w.WriteHeader(status)
 				return
 			}
 			next.ServeHTTP(w, r)

@@ -117,8 +117,9 @@ func announced(ctx context.Context, w *suite.Web, s *suite.Stream) string {
 func sideBySide() suite.Case {
 	return suite.Case{
 		ID:           "sse.side-by-side",
-		Title:        "Holds three streams at once, with equal ids, slow calls, cancellations and questions to the client",
+		Title:        "Holds three streams at once, with equal ids, slow calls, subscriptions, cancellations and questions to the client",
 		Requirements: []string{multipleClients, ownStream},
+		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
 		Run:          func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) },
 	}

@@ -16,8 +16,9 @@ const (
 func sideBySide() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.side-by-side",
-		Title:        "Holds three sessions at once, with equal ids, slow calls, cancellations and questions to the client",
+		Title:        "Holds three sessions at once, with equal ids, slow calls, subscriptions, cancellations and questions to the client",
 		Requirements: []string{multipleClients, isolation, uniqueSession},
+		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
 		Run: func(ctx context.Context, t *suite.T) {
 			crowd := t.Crowd(ctx, multipleClients, isolation)

@@ -1,0 +1,104 @@
+package suite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// crossTime is long enough for all clients to wait at the same time.
+const crossTime = 200 * time.Millisecond
+
+// pair are two calls of one client, with the same arguments: one has an id that
+// the calls of all clients have, the other an id of its own.
+type pair struct{ same, own *client.Reply }
+
+// crossing has all clients make calls with the same id that wait side by side,
+// each with a result of its own: a server that keeps what waits by the id alone
+// gives one client the answer of another.
+func (c *Crowd) crossing(ctx context.Context) {
+	if _, ok := c.t.Inventory.Slow(crossTime, 2); !ok {
+		return
+	}
+	pairs := make([]pair, len(c.convs))
+	c.each(func(i int, conv *client.Conversation) {
+		same, own := wire.StringID("mcp-conform/crossing"), wire.StringID(sign(i)+"crossing")
+		from := conv.Record.Len()
+		ctx, cancel := context.WithTimeoutCause(ctx, crossTime+crowdTime, client.ErrUnanswered)
+		defer cancel()
+		if conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.stepped(i)), conv.Request(own, spec.MethodToolsCall, c.stepped(i))) != nil {
+			return
+		}
+		pairs[i] = pair{own: conv.AwaitReply(ctx, from, own), same: conv.AwaitReply(ctx, from, same)}
+	})
+	if c.crossed(pairs) {
+		return
+	}
+	for i, p := range pairs {
+		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.works(ctx, c.convs[i], c.stepped(i)) {
+			c.t.Deviates(c.convs[i], verdict.Deviation{
+				Requirement: c.Several,
+				Summary:     "A request is not answered while another client waits for one with the same id.",
+				Permitted:   "to each client the answers to its own requests",
+				Seen:        "no answer, though another request of this client was answered", At: at(p.own),
+			})
+			return
+		}
+	}
+}
+
+// stepped returns the params of a call whose result tells the client with this
+// number.
+func (c *Crowd) stepped(i int) map[string]any {
+	tool, _ := c.t.Inventory.Slow(crossTime, 2+i)
+	return tool.Params()
+}
+
+// crossed tells whether a client got what the tool tells another one.
+func (c *Crowd) crossed(pairs []pair) bool {
+	for i, p := range pairs {
+		if p.same == nil || !p.same.Succeeded() || !p.own.Succeeded() || alike(p.same, p.own) {
+			continue
+		}
+		if slices.ContainsFunc(pairs, func(other pair) bool { return other.own != nil && other.own.Succeeded() && alike(p.same, other.own) }) {
+			c.t.Deviates(c.convs[i], verdict.Deviation{
+				Requirement: c.Several,
+				Summary:     "A client gets the answer to a call of another with the same id.",
+				Permitted:   "what this client gets for its own call: " + Excerpt(string(p.own.Message.Result()), 120),
+				Seen:        Excerpt(string(p.same.Message.Result()), 200), At: at(p.same),
+			})
+			return true
+		}
+	}
+	return false
+}
+
+func alike(a, b *client.Reply) bool { return bytes.Equal(a.Message.Result(), b.Message.Result()) }
+
+func at(r *client.Reply) []int {
+	if r.Event == nil {
+		return nil
+	}
+	return []int{r.Event.Seq}
+}
+
+// subscriptions has one client subscribe to a resource that all of them change.
+// Updates that come to the others, rules judge.
+func (c *Crowd) subscriptions(ctx context.Context) {
+	change, uri, ok := c.t.Inventory.Changing()
+	if !ok || c.Isolated == "" {
+		return
+	}
+	c.First().Try(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri})
+	c.each(func(_ int, conv *client.Conversation) {
+		conv.TryFor(ctx, crowdTime, spec.MethodToolsCall, change.Params())
+		_ = conv.Quiet(ctx) // an update may come a little later
+	})
+}
