@@ -83,11 +83,16 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 	if err := c.link.Send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(ctx, err)}
 	}
-	r := replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.awaitOwed(ctx, from, frame, match)
-	})
+	r := c.awaitAnswer(ctx, from, id, frame)
 	r.Sent = c.sent(from, frame)
 	return r
+}
+
+// awaitAnswer is AwaitReply for the answer that is owed to the frame.
+func (c *Conversation) awaitAnswer(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
+	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
+		return c.awaitOwed(ctx, from, frame, match)
+	})
 }
 
 // owe counts a request that is about to be sent, and waited for, until the
@@ -112,9 +117,14 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, ma
 	}()
 	return c.Await(ctx, from, func(e *transcript.Event) bool {
 		if match(e) {
+			c.barren.Store(0)
 			return true
 		}
-		if grace == nil && (c.waiting.Load() == 1 && c.stray(e) || c.fruitless(e, from, frame)) {
+		over := c.fruitless(e, from, frame)
+		if over {
+			c.barren.Add(1)
+		}
+		if grace == nil && (over || c.waiting.Load() == 1 && c.stray(e)) {
 			grace = time.AfterFunc(c.Grace(), func() { giveUp(ErrUnanswered) })
 		}
 		return false

@@ -48,6 +48,7 @@ type Conversation struct {
 	closed sync.Once
 
 	waiting atomic.Int32 // requests that are waited for at this moment
+	barren  atomic.Int32 // HTTP exchanges in a row that were over without the answer they owed
 
 	replies sync.Mutex // held while an answer to the server is written
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -24,4 +25,11 @@ func (c *Conversation) fruitless(e *transcript.Event, from int, frame []byte) bo
 		}
 	}
 	return true
+}
+
+// Deserted tells whether this session over HTTP is served no more, though the
+// server may serve others: the last exchange was over without an answer, and
+// so is that of one more request.
+func (c *Conversation) Deserted(ctx context.Context) bool {
+	return c.barren.Load() > 0 && c.Fence(ctx) != nil && c.barren.Load() > 1
 }

@@ -47,7 +47,7 @@ func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*R
 		}
 		id := wire.Parse(frame).Messages[0].ID
 		bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
-		r := c.AwaitReply(bounded, from, id)
+		r := c.awaitAnswer(bounded, from, id, frame)
 		cancel()
 		r.Sent = c.sentWith(from, id)
 		if !r.Answered() {

@@ -33,7 +33,7 @@ func (c *Conversation) TryTogetherFor(ctx context.Context, limit time.Duration, 
 			continue
 		}
 		id := wire.Parse(frame).Messages[0].ID
-		r := c.AwaitReply(bounded, from, id)
+		r := c.awaitAnswer(bounded, from, id, frame)
 		r.Sent = c.sentWith(from, id)
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, id, "no answer in time")

@@ -146,7 +146,8 @@ type opener struct {
 	pass     *pass
 	shared   *sharedConversation
 	pace     *client.Pace
-	again    int // which try this is to see something again, from 1; 0 for none
+	again    int         // which try this is to see something again, from 1; 0 for none
+	during   *suite.Case // that runs in the shared conversation, nil before the first
 
 	mu    sync.Mutex
 	convs []*client.Conversation
@@ -210,7 +211,28 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if why := deaf(ctx, conv); why != "" {
 		return nil, errors.New(why)
 	}
+	o.mark()
 	return conv, nil
+}
+
+// begin says which case what follows in the shared conversation belongs to.
+func (o *opener) begin(c *suite.Case) {
+	o.during = c
+	o.mark()
+}
+
+func (o *opener) mark() {
+	if o.during != nil && o.shared != nil && o.shared.conv != nil {
+		o.shared.conv.Record.Remark(caseMark + o.during.ID)
+	}
+}
+
+// renew gives up the shared conversation where its session is served no more,
+// so that the next case has another one.
+func (o *opener) renew(ctx context.Context) {
+	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.Deserted(ctx) {
+		s.conv = nil
+	}
 }
 
 // deaf returns why nothing can be asked of a server after the handshake, or

@@ -68,11 +68,14 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 	}
 	env := suite.Env{Revision: u.revision, Transport: r.o.Dialer.Transport(), Spoken: r.revisions, Inventory: r.stock[u.revision], Opener: o}
 	for _, c := range u.cases {
-		if u.shares && o.shared != nil && o.shared.conv != nil {
-			o.shared.conv.Record.Remark(caseMark + c.ID)
+		if u.shares {
+			o.begin(c)
 		}
 		for _, s := range r.runCase(ctx, c, env) {
 			u.said = append(u.said, said{c, s})
+		}
+		if u.shares {
+			o.renew(ctx)
 		}
 		each(c)
 	}

@@ -1,0 +1,84 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// spoilable is a server over HTTP whose sessions answer with empty streams
+// once they were asked for something it can't bear.
+type spoilable struct {
+	toy
+	mu       sync.Mutex
+	sessions int
+	spoilt   map[string]bool
+}
+
+const unbearable = "com.example/unbearable"
+
+func (s *spoilable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	m := &wire.Parse(body).Messages[0]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := r.Header.Get("Mcp-Session-Id")
+	if m.Method == spec.MethodInitialize {
+		s.sessions++
+		id = fmt.Sprint("session-", s.sessions)
+		w.Header().Set("Mcp-Session-Id", id)
+	}
+	s.spoilt[id] = s.spoilt[id] || m.Method == unbearable
+	switch {
+	case m.Kind != wire.Request:
+		w.WriteHeader(http.StatusAccepted)
+	case s.spoilt[id]:
+		w.Header().Set("Content-Type", "text/event-stream")
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(s.usual(m))
+	}
+}
+
+func TestSessionThatIsServedNoMoreIsReplaced(t *testing.T) {
+	s := &spoilable{toy: toy{speaks: []spec.Revision{spec.V20251125}}, spoilt: map[string]bool{}}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil := suite.Case{ID: "toy.before", Title: "ask for what can't be borne", Asks: true, Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
+		t.Conversation(ctx).Ask(ctx, unbearable, nil)
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p, err := engine.Run(ctx, engine.Options{
+		Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: []suite.Case{spoil, pinging(true)}, Timeout: 20 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
+		t.Errorf("verdicts of the case behind it (-want +got):\n%s", diff)
+	}
+}
