@@ -41,6 +41,10 @@ var layers = []struct {
 	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
 	// What the transports over HTTP share.
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport"}},
+	// A server over HTTP that is started as one over stdio is.
+	{"internal/transport/started", []string{
+		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/stdio",
+	}},
 	{"internal/transport/*", []string{
 		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/exchange", "internal/wire",
 	}},

@@ -37,18 +37,13 @@ func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (tra
 	if err != nil {
 		return nil, "", usagef("give one like https://example.com/mcp", "the URL can't be read")
 	}
-	reach := exchange.Reach{Proxy: func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }}
-	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
-		reach.Fields = append(reach.Fields, transcript.Field{Name: name, Value: t.Headers[name]})
-	}
-	if reach.TLS, err = f.tls(); err != nil {
+	reach, err := f.reach(t)
+	if err != nil {
 		return nil, "", err
 	}
 	over, why := t.Transport, ""
 	if over == "" {
-		ctx, cancel := context.WithTimeout(a.ctx, timeout)
-		defer cancel()
-		if over, why, err = choose(ctx, u, reach); err != nil {
+		if over, why, err = choose(a.ctx, u, reach, timeout); err != nil {
 			return nil, "", err
 		}
 	}
@@ -56,6 +51,16 @@ func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (tra
 		return sse.NewDialer(u, reach), why, nil
 	}
 	return streamablehttp.NewDialer(u, reach), why, nil
+}
+
+// reach returns how the server of a target is reached.
+func (f remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
+	reach.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
+	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+		reach.Fields = append(reach.Fields, transcript.Field{Name: name, Value: t.Headers[name]})
+	}
+	reach.TLS, err = f.tls()
+	return reach, err
 }
 
 // tls returns how https is held; nil for the system's own way.
@@ -85,10 +90,13 @@ func (f remoteFlags) tls() (*tls.Config, error) {
 // choose finds out which transport is spoken at the URL, as the pages on the
 // backwards compatibility of transports say: a server that refuses the POST of
 // initialize with 400, 404 or 405 may have the older transport.
-func choose(ctx context.Context, u *url.URL, reach exchange.Reach) (spec.Transport, string, error) {
-	c := &exchange.Client{Record: transcript.New(), Reach: reach}
+func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration) (spec.Transport, string, error) {
+	c, err := exchange.Open(u, reach, exchange.Limits{}, transcript.New())
+	if err != nil {
+		return "", "", usagef("give one like https://example.com/mcp", "%v", err)
+	}
 	defer c.Wait()
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	newest := spec.V20251125
 	initialize := wire.NewRequest(wire.IntID(1), spec.MethodInitialize, map[string]any{
@@ -99,14 +107,17 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach) (spec.Transpo
 	}}})
 	<-post.Responded()
 	if post.Head() == nil {
-		return "", "", unreachable(post, u)
+		<-post.Over()
+		return "", "", engine.Refused(c.Record.From(0), spec.StreamableHTTP, timeout)
 	}
-	switch status := post.Head().Status(); status {
-	case 400, 404, 405:
+	switch status := post.Head().Status(); {
+	case status == 400, status == 404, status == 405:
 		if stream := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET", Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}}); streams(stream) {
 			return spec.SSE, fmt.Sprintf("HTTP+SSE is judged: the POST of initialize was refused with %d, and a GET opens an event stream", status), nil
 		}
 		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is judged, though the POST of initialize was refused with %d: a GET opens no event stream either", status), nil
+	case status >= 300:
+		return spec.StreamableHTTP, "", nil // the run will tell what is the matter
 	default:
 		leave(ctx, c, u, post)
 		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is judged: the POST of initialize was answered with %d", status), nil
@@ -125,17 +136,4 @@ func leave(ctx context.Context, c *exchange.Client, u *url.URL, post *exchange.P
 	if id := post.Head().Get(session); id != "" {
 		<-c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "DELETE", Fields: []transcript.Field{{Name: session, Value: id}}}}).Over()
 	}
-}
-
-func unreachable(p *exchange.Pending, u *url.URL) error {
-	<-p.Over()
-	how, detail := p.Ended()
-	if detail == "" {
-		detail = "there was no answer in time"
-	}
-	advice := "check that the server runs, and the URL"
-	if how != transcript.Unreachable {
-		detail, advice = "the response to a POST: "+detail, "check that an MCP server is what answers at "+u.Host
-	}
-	return &engine.UnreachableError{Reason: detail, Advice: advice}
 }

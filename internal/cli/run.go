@@ -27,6 +27,9 @@ type runFlags struct {
 	reference           bool
 	target              target.Options
 	remote              remoteFlags
+	started             string
+	ready               time.Duration
+	stop                func() // ends what was started for the run
 	revisions           []string
 	labels              string
 	focus               []string
@@ -55,6 +58,12 @@ Exit codes: 0 no requirement broken, 1 broken, 2 usage, 3 the server could not
 be started or reached, 4 nothing could be judged or the run is incomplete.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.target.Args, f.target.Dash = args, c.ArgsLenAtDash()
+			if c.Flags().Changed("start") {
+				f.target.Start = &f.started
+			}
+			if c.Flags().Changed("ready") {
+				f.target.Ready = &f.ready
+			}
 			return a.run(f)
 		},
 	}
@@ -72,6 +81,8 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.StringVar(&f.target.BearerEnv, "bearer-env", "", "variable that holds the token for Authorization: Bearer")
 	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust beside the system's own")
 	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
+	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, as 'npm start'; {port} in it, in --env and in the URL is a free port")
+	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: wait for the server to listen")
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, as 2025-06-18 (default: all that the server speaks)")
 	fs.StringVar(&f.labels, "label-filter", "", "judge what these labels select: area, requirement, level, revision, transport, as 'lifecycle && MUST'")
 	fs.StringArrayVar(&f.focus, "focus", nil, "judge this requirement, case or rule: an id or a regular expression (repeatable)")
@@ -93,6 +104,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 const examples = `  mcp-conform run ./my-server
   mcp-conform run -- npx -y some-server --flag
   mcp-conform run http://localhost:3000/mcp
+  mcp-conform run --start 'npm start' http://localhost:3000/mcp
   mcp-conform run --config .mcp.json --server NAME
   mcp-conform run --reference
 `
@@ -107,6 +119,9 @@ func (a *app) run(f *runFlags) error {
 		return err
 	}
 	o, notices, err := a.options(f)
+	if f.stop != nil {
+		defer f.stop()
+	}
 	if err != nil {
 		return err
 	}
@@ -178,9 +193,18 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if err != nil {
 		return o, nil, err
 	}
-	if t.URL == "" {
+	switch {
+	case t.Start != nil:
+		var why string
+		if o.Dialer, why, f.stop, err = a.started(t, f.remote, f.start); err != nil {
+			return o, nil, err
+		}
+		if why != "" {
+			notices = append(notices, why)
+		}
+	case t.URL == "":
 		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
-	} else {
+	default:
 		var why string
 		if o.Dialer, why, err = a.remote(t, f.remote, f.start); err != nil {
 			return o, nil, err

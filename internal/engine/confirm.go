@@ -78,7 +78,7 @@ func (r *run) claim(candidates []*candidate) []*candidate {
 // be more than a warning.
 func (r *run) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	for _, a := range attempts(u.candidates()) {
-		if a.needsSolitude() {
+		if a.needsSolitude() || r.single() {
 			continue
 		}
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {

@@ -82,8 +82,7 @@ func (r *run) revisionNames() string {
 }
 
 func (r *run) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
-	r.starts.Add(1)
-	return client.Open(ctx, r.o.Dialer, o)
+	return r.dialBy(ctx, r.o.Dialer, o)
 }
 
 // impatient is for servers that were seen to linger: waiting again shows nothing new.
@@ -144,6 +143,7 @@ type opener struct {
 	r        *run
 	revision spec.Revision
 	pass     *pass
+	dialer   transport.Dialer
 	shared   *sharedConversation
 	pace     *client.Pace
 	again    int         // which try this is to see something again, from 1; 0 for none
@@ -170,7 +170,7 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	if o.again > 1 { // what did not come back at once may come late
 		co.LeastGrace = time.Second
 	}
-	conv, err := o.r.dial(ctx, co)
+	conv, err := o.r.dialBy(ctx, o.dialer, co)
 	if err != nil {
 		return nil, fmt.Errorf("the server could not be started: %w", err)
 	}

@@ -55,7 +55,8 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 	if u.repeats == 0 {
 		pace = r.paces[u.revision]
 	}
-	o := &opener{r: r, revision: u.revision, pass: pass, shared: shared, pace: pace, again: u.repeats}
+	dialer, stop := u.dialer(r)
+	o := &opener{r: r, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, again: u.repeats}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
 		shared.conv.SetIdle(pass.idle)
@@ -90,6 +91,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		for _, conv := range o.all() {
 			r.end(conv, u.occasion())
 		}
+		stop()
 		u.judge(r, o.all())
 	})
 }

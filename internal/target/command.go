@@ -41,6 +41,9 @@ func (r *resolver) fromArgs() (Target, error) {
 // noCommand tells an empty target from a command that was forgotten or
 // swallowed before its arguments.
 func (r *resolver) noCommand() *UsageError {
+	if r.Start != nil && len(r.Args) == 0 {
+		return usage("", "--start starts a server, and nothing says where it listens", "add the URL:", startExample)
+	}
 	for _, arg := range r.Args {
 		if !blank(arg) {
 			return usage("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.redact(r.Args)),
@@ -137,17 +140,18 @@ func (r *resolver) url(raw string) (Target, error) {
 	if err := r.checkURL("", raw); err != nil {
 		return Target{}, err
 	}
-	if flags := r.commonFlags(); len(flags) > 0 {
+	flags := r.commonFlags()
+	if len(flags) > 0 && r.Start == nil {
 		return Target{}, usage("", flags[0]+" is for a server that is started as a command, and "+r.secrets.redactOne(raw)+" is reached by its URL",
-			"leave "+flags[0]+" out")
+			"leave "+flags[0]+" out, or let the server be started with --start")
 	}
 	r.secrets.addArgs([]string{raw})
-	return r.overURL(Target{URL: raw, Source: "command line"})
+	return r.overURL("", Target{URL: raw, Source: "command line", flags: flags})
 }
 
 func (r *resolver) checkURL(where, raw string) error {
 	shown := quote(r.secrets.redactOne(raw))
-	u, err := url.Parse(raw)
+	u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort))
 	switch {
 	case err != nil:
 		return usage(where, shown+" is not a URL that can be read",

@@ -10,7 +10,10 @@ import (
 // Display returns the target on one line for people. It has no values of
 // variables, no headers, and no argument that looks like a secret.
 func (t Target) Display() string {
-	if t.URL != "" {
+	switch {
+	case t.Start != nil:
+		return t.secrets.redactOne(t.URL) + " (" + quoteAll(t.secrets.redact(t.Start.argv)) + ")"
+	case t.URL != "":
 		return t.secrets.redactOne(t.URL)
 	}
 	return quoteAll(t.secrets.redact(t.Argv))

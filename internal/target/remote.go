@@ -8,10 +8,16 @@ import (
 
 // overURL completes a target that is reached by its URL with what the flags
 // for those say.
-func (r *resolver) overURL(t Target) (Target, error) {
+func (r *resolver) overURL(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {
 		return Target{}, err
+	}
+	if t.Start, err = r.started(where, t.URL); err != nil {
+		return Target{}, err
+	}
+	if t.Start != nil {
+		t.flags = append(t.flags, t.Start.flagsAgain(r)...)
 	}
 	for _, h := range headers {
 		maps.DeleteFunc(t.Headers, func(name, _ string) bool { return strings.EqualFold(name, h.name) })
@@ -85,7 +91,11 @@ func (r *resolver) onlyRemote() error {
 	for _, f := range []struct {
 		name  string
 		given bool
-	}{{"--header", len(r.Headers) > 0}, {"--bearer-env", r.BearerEnv != ""}, {"--transport", r.Transport != ""}} {
+	}{{"--header", len(r.Headers) > 0}, {"--bearer-env", r.BearerEnv != ""}, {"--transport", r.Transport != ""}, {"--ready", r.Ready != nil}} {
+		if r.Start != nil {
+			return usage("", "--start is for a server that is reached by its URL, and this one speaks over stdin and stdout",
+				"leave --start out, for such a server is started in any case, or give the URL in place of the command:", startExample)
+		}
 		if f.given {
 			return usage("", f.name+" is for a server that is reached by its URL, and this one is started as a command", "leave "+f.name+" out, or give the URL")
 		}

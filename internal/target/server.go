@@ -35,7 +35,7 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 	}
 	if remote {
 		if err = x.http(&t); err == nil {
-			t, err = r.overURL(t)
+			t, err = r.overURL(x.at("url"), t)
 		}
 	} else if err = r.onlyRemote(); err == nil {
 		err = x.stdio(&t)
@@ -114,7 +114,7 @@ func (x *expander) http(t *Target) error {
 	if err := x.checkURL(x.at("url"), raw); err != nil {
 		return err
 	}
-	if x.CleanEnv || x.Cwd != "" {
+	if r := x.resolver; r.Start == nil && (r.CleanEnv || r.Cwd != "") {
 		return usage(x.at("url"), "server "+quote(x.entry.name)+" is reached by a URL, and --cwd and --clean-env are for one that is started",
 			"leave them out")
 	}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
@@ -22,6 +23,9 @@ type Target struct {
 
 	URL     string
 	Headers map[string]string // sent with every HTTP request
+	// Start is the command that serves the URL; nil where the server runs
+	// already. Where the URL says {port}, a free one is picked for each start.
+	Start *Start
 	// Transport is the HTTP transport that a configuration file names; empty
 	// when it names none, so that it has to be probed.
 	Transport spec.Transport
@@ -49,6 +53,9 @@ type Options struct {
 	Headers   []string // each --header: Name: value
 	BearerEnv string   // --bearer-env: the variable that holds the token
 	Transport string   // --transport: auto, http or sse; empty when not given
+
+	Start *string        // --start, nil when not given
+	Ready *time.Duration // --ready, nil when not given
 
 	ConfigFile string   // --config, empty when not given
 	ServerName string   // --server, empty when not given
@@ -154,7 +161,11 @@ func (r *resolver) absolute(path, base string) string {
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {
-		flags = append(flags, "--env", s.name)
+		text := s.name
+		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.redactOne(whole) == whole {
+			text = whole // it is meant for us, and would not be found in the environment
+		}
+		flags = append(flags, "--env", text)
 	}
 	if r.CleanEnv {
 		flags = append(flags, "--clean-env")

@@ -42,6 +42,24 @@ type Link interface {
 	CloseInput() error
 }
 
+// Sharer is a dialer whose links lead to one process, which it starts itself.
+type Sharer interface {
+	Dialer
+	// Fresh returns a dialer whose links lead to a process of its own, which is
+	// started with the first link; stop ends it.
+	Fresh() (d Dialer, stop func())
+	// Single tells whether only one process can live at a time.
+	Single() bool
+}
+
+// Mortal is a link over HTTP, which can't see by itself that the server's
+// process has ended.
+type Mortal interface {
+	Web
+	// ServerEnded says that nothing more can come, and why.
+	ServerEnded(detail string)
+}
+
 // Patience bounds the steps of a shutdown.
 type Patience struct {
 	AfterClose time.Duration // for the exit after its input was closed

@@ -110,11 +110,16 @@ func (l *Link) resolve(data string) (*url.URL, error) {
 // awaitEnd ends the link with its stream.
 func (l *Link) awaitEnd() {
 	<-l.stream.Over()
+	_, detail := l.stream.Ended()
+	if head := l.stream.Head(); detail == "" && head != nil && head.Status()/100 != 2 {
+		detail = head.Line
+	}
+	l.ServerEnded(detail)
+}
+
+// ServerEnded implements transport.Mortal.
+func (l *Link) ServerEnded(detail string) {
 	l.endOnce.Do(func() {
-		_, detail := l.stream.Ended()
-		if head := l.stream.Head(); detail == "" && head != nil && head.Status()/100 != 2 {
-			detail = head.Line
-		}
 		l.client.Record.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
 		close(l.ended)
 	})

@@ -116,11 +116,8 @@ func (s *Service) Output() string {
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
 		s.remember()
-		if s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm) {
-			return
-		}
-		if !within(s.exited, 0) {
-			killed = true
+		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
+		if killed = !gone && !within(s.exited, 0); killed {
 			s.process.kill()
 		}
 		within(s.done, killWithin)

@@ -161,6 +161,9 @@ func (l *Link) lost(detail string) {
 	})
 }
 
+// ServerEnded implements transport.Mortal.
+func (l *Link) ServerEnded(detail string) { l.lost(detail) }
+
 // Signal implements transport.Link: there is no process.
 func (*Link) Signal(string) bool { return false }
 

@@ -1,0 +1,163 @@
+package target
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// PortMark stands for the port that is picked for a server that is started.
+const PortMark = "{port}"
+
+// DefaultReady is how long a started server has to begin to listen.
+const DefaultReady = 10 * time.Second
+
+// Start is the command that serves the URL of a target.
+type Start struct {
+	Ready time.Duration // how long it has to begin to listen at the URL
+
+	argv []string
+	dir  string
+	env  []string // without what marked sets
+	// marked are the variables whose values tell the port, as K=V.
+	marked []string
+	text   string // as it was given
+}
+
+// Command returns how the server is started that is to listen on the port:
+// its command, the folder, and the complete environment.
+func (s *Start) Command(port string) (argv []string, dir string, env []string) {
+	return withPort(s.argv, port), s.dir, append(slices.Clone(s.env), withPort(s.marked, port)...)
+}
+
+// Ported tells whether a free port has to be picked for each start.
+func (t Target) Ported() bool { return strings.Contains(t.URL, PortMark) }
+
+// URLAt returns the URL of a server that listens on the port.
+func (t Target) URLAt(port string) string { return strings.ReplaceAll(t.URL, PortMark, port) }
+
+func withPort(list []string, port string) []string {
+	out := make([]string, 0, len(list))
+	for _, text := range list {
+		out = append(out, strings.ReplaceAll(text, PortMark, port))
+	}
+	return out
+}
+
+const startExample = "  mcp-conform run --start 'npm start' http://localhost:3000/mcp"
+
+// started reads --start and --ready for the server at raw.
+func (r *resolver) started(where, raw string) (*Start, error) {
+	ported := strings.Contains(raw, PortMark)
+	switch {
+	case r.Start == nil && ported:
+		return nil, usage(where, quote(r.secrets.redactOne(raw))+" has "+PortMark+" in it, and there is no --start: nobody says which port that is",
+			"write the port of the server that runs, or let it be started:",
+			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.redactOne(raw)}))
+	case r.Start == nil && r.Ready != nil:
+		return nil, usage(where, "--ready is for a server that --start starts, and there is no --start", "add --start COMMAND, or leave --ready out")
+	case r.Start == nil:
+		return nil, nil
+	}
+	s := &Start{Ready: DefaultReady, text: *r.Start, dir: r.dir()}
+	if r.Ready != nil {
+		if s.Ready = *r.Ready; s.Ready <= 0 {
+			return nil, usage("", "--ready is "+s.Ready.String()+", and no server is ready by then", "give the time that it may take to listen, like --ready 10s")
+		}
+	}
+	words, err := splitCommand(s.text, r.goos)
+	if err != nil {
+		return nil, err
+	}
+	var set []setting
+	for len(words) > 0 && words[0].assigns() {
+		name, value, _ := strings.Cut(words[0].text, "=")
+		set = append(set, setting{name: name, value: value})
+		words = words[1:]
+	}
+	if len(words) == 0 || blank(words[0].text) {
+		return nil, usage("", "--start names no command", "give the command that starts the server, and the URL at which it listens then:", startExample)
+	}
+	for _, w := range words {
+		text := w.text
+		if w.quoted != 0 {
+			text = r.untilde(text)
+		}
+		s.argv = append(s.argv, text)
+	}
+	s.environment(r, set)
+	r.secrets.addArgs(s.argv)
+	if err := r.portKnown(where, raw, s); err != nil {
+		return nil, err
+	}
+	env := r.child(set...)
+	if p := r.inspect(s.argv[0], s.dir, &env); p != nil {
+		if p.instead == nil {
+			return nil, usage("", p.what, "name the program in it, or what runs it")
+		}
+		return nil, usage("", p.what, "write:",
+			"  --start "+quoteAll([]string{quoteAll(slices.Concat(p.instead, r.secrets.redact(s.argv)[1:]))}))
+	}
+	return s, nil
+}
+
+// environment sets the variables of the command: the assignments before it
+// stand over --env, as in a shell. Only values that were given may hold the
+// mark; what is inherited stays as it is.
+func (s *Start) environment(r *resolver, set []setting) {
+	env := r.child()
+	for _, v := range set {
+		env.set(v)
+		r.secrets.addNamed(v.name, v.value)
+	}
+	marked := newEnviron(nil, r.goos)
+	for _, v := range slices.Concat(r.given, set) {
+		marked.set(setting{name: v.name, unset: true})
+		if strings.Contains(v.value, PortMark) {
+			marked.set(v)
+		}
+	}
+	s.marked = marked.list()
+	for _, kv := range s.marked {
+		name, _, _ := strings.Cut(kv, "=")
+		env.set(setting{name: name, unset: true})
+	}
+	s.env = env.list()
+}
+
+// portKnown checks that both the server and we are told the port, or neither.
+func (r *resolver) portKnown(where, raw string, s *Start) error {
+	told := len(s.marked) > 0 || slices.ContainsFunc(s.argv, func(arg string) bool { return strings.Contains(arg, PortMark) })
+	ported := strings.Contains(raw, PortMark)
+	switch {
+	case ported && !told:
+		return usage(where, "the URL has "+PortMark+" in it, and nothing tells the server which port that is",
+			"say it in the command or in a variable, as the server needs it:",
+			"  --start 'my-server --port {port}'",
+			"  --start 'npm start' --env PORT={port}")
+	case told && !ported:
+		return usage(where, "the server is told to listen on "+PortMark+", and the URL does not say so",
+			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
+	}
+	if u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort)); ported && (err != nil || u.Port() != dummyPort) {
+		return usage(where, PortMark+" is not the port of the URL "+quote(r.secrets.redactOne(raw)), "write it like http://localhost:{port}/mcp")
+	}
+	return nil
+}
+
+// dummyPort stands for the mark where a URL is only looked at.
+const dummyPort = "65535"
+
+// flagsAgain are the flags that start the server again, without secrets.
+func (s *Start) flagsAgain(r *resolver) []string {
+	text := s.text
+	if !slices.Equal(r.secrets.redact(s.argv), s.argv) || r.secrets.redactOne(text) != text {
+		text = quoteAll(r.secrets.redact(s.argv))
+	}
+	flags := []string{"--start", text}
+	if r.Ready != nil {
+		flags = append(flags, "--ready", s.Ready.String())
+	}
+	return flags
+}

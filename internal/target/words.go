@@ -1,0 +1,152 @@
+package target
+
+import (
+	"regexp"
+	"strings"
+)
+
+// word is one word of a command line that was given as a whole.
+type word struct {
+	text   string
+	quoted int // where the first quoted character stands, -1 for nowhere
+}
+
+var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+
+// assigns tells whether the word sets a variable for the command behind it.
+func (w word) assigns() bool {
+	end := len(assignment.FindString(w.text))
+	return end > 0 && (w.quoted < 0 || w.quoted >= end)
+}
+
+// splitCommand splits a command line into words as a POSIX shell does: at
+// spaces that neither quotes nor a backslash protect. It expands nothing.
+// What takes a shell to be carried out is refused: to take it for a part of a
+// word would start something else than what was meant.
+func splitCommand(text, goos string) ([]word, error) {
+	s := &splitter{text: text, backslash: goos != "windows"}
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		s.at++
+		var err error
+		switch {
+		case c == 0:
+			err = usage("", "--start has a NUL byte in it", "leave it out")
+		case c == '\n', strings.IndexByte("|&;<>()`", c) >= 0, c == '$' && s.expands():
+			err = s.needsShell(c)
+		case c == ' ' || c == '\t' || c == '\r':
+			s.end()
+		case c == '\'':
+			err = s.single()
+		case c == '"':
+			err = s.double()
+		case c == '\\' && s.backslash:
+			s.escaped()
+		default:
+			s.add(c, false)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.end()
+	return s.words, nil
+}
+
+type splitter struct {
+	text      string
+	at        int
+	backslash bool // it escapes; on Windows it parts folders
+	words     []word
+	open      *word
+}
+
+func (s *splitter) begin() *word {
+	if s.open == nil {
+		s.open = &word{quoted: -1}
+	}
+	return s.open
+}
+
+func (s *splitter) add(c byte, quoted bool) {
+	w := s.begin()
+	if quoted {
+		s.mark()
+	}
+	w.text += string([]byte{c})
+}
+
+// mark says that what follows is quoted, be it nothing.
+func (s *splitter) mark() {
+	if w := s.begin(); w.quoted < 0 {
+		w.quoted = len(w.text)
+	}
+}
+
+func (s *splitter) end() {
+	if s.open != nil {
+		s.words = append(s.words, *s.open)
+		s.open = nil
+	}
+}
+
+func (s *splitter) escaped() {
+	switch {
+	case s.at >= len(s.text):
+		s.add('\\', true)
+	case s.text[s.at] == '\n': // goes on in the next line
+		s.at++
+	default:
+		s.add(s.text[s.at], true)
+		s.at++
+	}
+}
+
+func (s *splitter) single() error {
+	s.mark()
+	length := strings.IndexByte(s.text[s.at:], '\'')
+	if length < 0 {
+		return unclosed("'")
+	}
+	s.begin().text += s.text[s.at : s.at+length]
+	s.at += length + 1
+	return nil
+}
+
+func (s *splitter) double() error {
+	s.mark()
+	for s.at < len(s.text) {
+		c := s.text[s.at]
+		s.at++
+		switch {
+		case c == '"':
+			return nil
+		case c == '`', c == '$' && s.expands():
+			return s.needsShell(c)
+		case c == '\\' && s.backslash && s.at < len(s.text) && strings.IndexByte("\"\\$`\n", s.text[s.at]) >= 0,
+			c == '\\' && s.at < len(s.text) && s.text[s.at] == '"':
+			s.escaped()
+		default:
+			s.add(c, true)
+		}
+	}
+	return unclosed(`"`)
+}
+
+// expands tells whether a shell would put something else in the place of the
+// dollar sign that was just read and what follows it.
+func (s *splitter) expands() bool {
+	return s.at < len(s.text) && (s.text[s.at] == '{' || s.text[s.at] == '(' || strings.IndexByte("@*#?-$!_", s.text[s.at]) >= 0 ||
+		'0' <= s.text[s.at] && s.text[s.at] <= '9' || 'a' <= s.text[s.at]|0x20 && s.text[s.at]|0x20 <= 'z')
+}
+
+func (s *splitter) needsShell(c byte) error {
+	what := quote(string([]byte{c}))
+	return usage("", "--start has "+what+" in it, which means something to a shell alone, and none is run",
+		"put it in single quotes if it belongs to an argument, or run a shell yourself:",
+		"  --start "+quoteAll([]string{"sh -c " + quoteAll([]string{redactShape(s.text)})}))
+}
+
+func unclosed(mark string) error {
+	return usage("", "a quote in --start is not closed: "+mark, "close it, or write \\"+mark+" for the character itself")
+}

@@ -1,0 +1,103 @@
+package started
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+)
+
+// outputShown is how much of a server's output an error has.
+const outputShown = 2 << 10
+
+func output(s *stdio.Service) string {
+	text := s.Output()
+	return text[max(0, len(text)-outputShown):]
+}
+
+// occupied says that somebody listens where the server is to listen.
+func occupied(ctx context.Context, u *url.URL) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	who := "another process"
+	if all := listenersAt(u); len(all) > 0 {
+		who = all[0].who()
+	}
+	return &Error{
+		Reason: fmt.Sprintf("the server was not started: %s listens at %s already", who, address(u)),
+		Advice: "end that process, or use another port; with {port} in the URL and in the command a free one is picked:\n" +
+			"  --start 'my-server --port {port}' http://localhost:{port}/mcp\n" +
+			"to judge the server that runs there, leave --start out",
+	}
+}
+
+// foreign says that another process listens at u than those of the service, or
+// nothing.
+func foreign(service *stdio.Service, u *url.URL) error {
+	all := listenersAt(u)
+	for _, l := range all {
+		if len(l.pids) == 0 || slices.ContainsFunc(l.pids, service.Owns) {
+			return nil // unreadable ones may be ours: nobody listened there before
+		}
+	}
+	if len(all) == 0 {
+		return nil // this system does not tell
+	}
+	return &Error{
+		Reason: fmt.Sprintf("%s listens at %s, and it is none of the processes that --start started", all[0].who(), address(u)),
+		Advice: "end that process, or use another port; a command that hands the server over to another program (a daemon, a container's engine) can't be followed:\n" +
+			"start the server yourself then, and leave --start out",
+		Output: output(service),
+	}
+}
+
+// ended says that the service ended before it listened.
+func ended(service *stdio.Service, u *url.URL) error {
+	detail, code := service.Ending()
+	e := &Error{
+		Reason: fmt.Sprintf("the server ended before it listened at %s: %s", address(u), detail),
+		Advice: "run the command by hand: it has to listen there and keep running",
+		Output: output(service),
+	}
+	if code == 0 {
+		e.Advice = "the command has to last as long as its server: start it in the foreground, not as a daemon or with &"
+	}
+	return e
+}
+
+// unready says that the service does not listen in time, and where else it
+// does.
+func unready(service *stdio.Service, u *url.URL, waited time.Duration) error {
+	e := &Error{
+		Reason: fmt.Sprintf("the server did not listen at %s within %v", address(u), waited),
+		Advice: "check the port; a server that starts slowly needs more time, like --ready 60s",
+		Output: output(service),
+	}
+	var others []string
+	for _, l := range listeners() {
+		if at := l.at.String(); slices.ContainsFunc(l.pids, service.Owns) && !slices.Contains(others, at) {
+			others = append(others, at)
+		}
+	}
+	if len(others) > 0 {
+		e.Reason += "; it listens at " + strings.Join(others, ", ")
+		e.Advice = "give the URL with that host and port, or tell the server the port of the URL"
+	}
+	return e
+}
+
+func (l listener) who() string {
+	if len(l.pids) == 0 {
+		return "a process of another user"
+	}
+	text := fmt.Sprintf("process %d", l.pids[0])
+	if l.command != "" {
+		text += fmt.Sprintf(" (%s)", l.command)
+	}
+	return text
+}

@@ -1,0 +1,167 @@
+// Package started reaches servers over HTTP that are started for it: it runs
+// their command, waits until they listen, knows whether they live, and ends
+// them with all that they started.
+package started
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+)
+
+// Options say how a server is started.
+type Options struct {
+	// Command and URL are those of a server that listens on the port; it is ""
+	// where none is picked.
+	Command func(port string) stdio.Command
+	URL     func(port string) (*url.URL, error)
+	// Ported: a free port is picked for each start, so that several servers can
+	// live at a time.
+	Ported bool
+	// Ready is how long a server has to begin to listen.
+	Ready time.Duration
+}
+
+// Error says why there is no server.
+type Error struct {
+	Reason string // what happened
+	Advice string // what to do
+	Output string // the end of what the server wrote; may be hostile
+}
+
+func (e *Error) Error() string { return e.Reason }
+
+// Starter starts servers.
+type Starter struct {
+	o Options
+
+	mu     sync.Mutex
+	failed int   // starts in a row that failed
+	last   error // of the last of them
+}
+
+// NewStarter returns a starter; it starts nothing yet.
+func NewStarter(o Options) *Starter { return &Starter{o: o} }
+
+// tries bounds how often another port is picked, and how often a server is
+// started that did not come up again.
+const tries = 3
+
+// Start starts a server and waits until it listens. The error is an *Error, a
+// *stdio.StartError, or the cause of the context's end.
+func (s *Starter) Start(ctx context.Context) (*Server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed >= tries {
+		return nil, fmt.Errorf("it is not started again, for %d starts in a row failed: %w", tries, s.last)
+	}
+	server, err := s.start(ctx)
+	switch {
+	case err == nil:
+		s.failed = 0
+	case ctx.Err() == nil:
+		s.failed++
+		s.last = err
+	}
+	return server, err
+}
+
+func (s *Starter) start(ctx context.Context) (*Server, error) {
+	for try := 1; ; try++ {
+		port := ""
+		if s.o.Ported {
+			var err error
+			if port, err = freePort(); err != nil {
+				return nil, &Error{Reason: "no free port could be picked: " + err.Error()}
+			}
+		}
+		u, err := s.o.URL(port)
+		if err != nil {
+			return nil, err
+		}
+		if answers(ctx, address(u)) {
+			if s.o.Ported && try < tries {
+				continue
+			}
+			return nil, occupied(ctx, u)
+		}
+		service, err := stdio.StartService(s.o.Command(port))
+		if err != nil {
+			return nil, err
+		}
+		if err := s.await(ctx, service, u); err != nil {
+			service.Stop(patience)
+			return nil, err
+		}
+		return newServer(service, u), nil
+	}
+}
+
+// patience is what a server gets to end.
+var patience = transport.Patience{AfterTerm: 2 * time.Second}
+
+const (
+	firstPause = 5 * time.Millisecond
+	longPause  = 100 * time.Millisecond
+)
+
+// await waits until the service accepts connections at u.
+func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL) error {
+	timeout := time.NewTimer(s.o.Ready)
+	defer timeout.Stop()
+	pause := firstPause
+	for {
+		if answers(ctx, address(u)) {
+			return foreign(service, u)
+		}
+		select {
+		case <-service.Exited():
+			return ended(service, u)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timeout.C:
+			return unready(service, u, s.o.Ready)
+		case <-time.After(pause):
+			pause = min(2*pause, longPause)
+		}
+	}
+}
+
+// answers tells whether a connection to the address is accepted.
+func answers(ctx context.Context, at string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// address is the host and port of a URL.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// freePort returns a port on which nobody listens, on no address of this
+// machine.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	_ = l.Close()
+	return port, err
+}
