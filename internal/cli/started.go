@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"net/url"
 	"time"
@@ -32,17 +31,13 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 	if err != nil {
 		return nil, "", nil, err
 	}
-	ctx, cancel := context.WithCancel(a.ctx)
-	defer cancel()
-	server, err := starter.Start(ctx)
+	server, err := starter.Start(a.ctx)
 	if err != nil {
 		return nil, "", nil, unstarted(err)
 	}
 	over := t.Transport
 	if over == "" {
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		if over, why, err = choose(ctx, server.URL(), reach); err != nil {
+		if over, why, err = choose(a.ctx, server.URL(), reach, timeout); err != nil {
 			output := server.Output()
 			server.Stop()
 			return nil, "", nil, withOutput(err, output)
