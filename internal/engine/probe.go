@@ -250,8 +250,9 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
 	if over := r.o.Dialer.Transport(); over != spec.Stdio {
-		e.Reason, e.Advice = explainRefusal(p.conv.Record.From(0), over)
-		return e
+		refused := Refused(p.conv.Record.From(0), over, p.conv.Options().StartTimeout)
+		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
+		return refused
 	}
 	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
 	return e
