@@ -183,14 +183,19 @@ func (c *Crowd) cancellation(ctx context.Context) {
 		return
 	}
 	id, replies := wire.StringID("mcp-conform/slow"), make([]*client.Reply, len(c.convs))
+	var sent sync.WaitGroup // so that there is something to cancel in all of them
+	sent.Add(len(c.convs))
 	c.each(func(i int, conv *client.Conversation) {
 		from := conv.Record.Len()
 		ctx, cancel := context.WithTimeoutCause(ctx, crowdSlow+crowdTime, client.ErrUnanswered)
 		defer cancel()
-		if conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(sign(i)+"token"))) != nil {
+		err := conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(sign(i)+"token")))
+		sent.Done()
+		if err != nil {
 			return
 		}
 		if i == 0 {
+			sent.Wait()
 			_ = conv.Cancel(ctx, id, "this client wants it no more")
 			return
 		}

@@ -101,7 +101,10 @@ func hasCharset(r *http.Request) bool {
 func spellingFaults() []Fault {
 	const both, typed = "streamable-http.accept-both/", "streamable-http.request-content-type/"
 	accept := func(when func(values []string) bool) func(r *http.Request) bool {
-		return func(r *http.Request) bool { return when(r.Header.Values("Accept")) }
+		return func(r *http.Request) bool {
+			values := r.Header.Values("Accept")
+			return len(values) > 0 && when(values)
+		}
 	}
 	holds := func(part string) func(r *http.Request) bool {
 		return accept(func(values []string) bool { return strings.Contains(strings.Join(values, ","), part) })

@@ -147,7 +147,7 @@ func crossedLegacy() refserver.Seams {
 			if to == nil || to == r {
 				return b
 			}
-			go to.put(b) // it may be writing to this stream just now
+			go to.put(bytes.Clone(b)) // it may be writing to this stream just now
 			return nil
 		}
 	}), visits(asking(spec.MethodToolsCall), func(v *visit) {
@@ -186,6 +186,11 @@ func repliesCrossed() refserver.Seams {
 		case session := <-own.other:
 			v.as(session)
 		case <-time.After(10 * briefly):
+			mu.Lock()
+			if waiting == own {
+				waiting = nil
+			}
+			mu.Unlock()
 		}
 		v.serve()
 	})

@@ -235,6 +235,7 @@ func taken(x *exchange, out *rules.Out) {
 		d.Requirement, d.Summary = twoEndpoints, "The endpoint that a stream announced takes no POST."
 		out.Found(d)
 		out.Elsewhere(acceptsPost)
+	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP lets a server refuse a body by its form
 	case x.Refused() && x.isKnown():
 		d.Summary = "A message is refused at the endpoint that its stream announced."
 		out.Found(d)
