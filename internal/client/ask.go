@@ -80,7 +80,7 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 	defer cancel()
 	defer c.owe()()
 	from := c.Record.Len()
-	if err := c.link.Send(ctx, frame); err != nil {
+	if err := c.send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(ctx, err)}
 	}
 	r := c.awaitAnswer(ctx, from, id, frame)
@@ -164,7 +164,7 @@ func (c *Conversation) knows(id wire.ID) bool {
 // the answer with the given id, as Settle does.
 func (c *Conversation) Probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
 	from := c.Record.Len()
-	if err := c.link.Send(ctx, frame); err != nil {
+	if err := c.send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(ctx, err)}
 	}
 	r := c.Settle(ctx, from, id)

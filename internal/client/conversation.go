@@ -49,6 +49,7 @@ type Conversation struct {
 
 	waiting atomic.Int32 // requests that are waited for at this moment
 	barren  atomic.Int32 // HTTP exchanges in a row that were over without the answer they owed
+	spoke   atomic.Bool  // the server has said something
 
 	replies sync.Mutex // held while an answer to the server is written
 
@@ -140,6 +141,9 @@ func (c *Conversation) pump() {
 			if endsOutput(e) {
 				c.mute(ErrEnded)
 			}
+			if e.Kind == transcript.Received {
+				c.spoke.Store(true)
+			}
 			if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil {
 				continue // the body of a response holds no request; it may repeat one of ours
 			}
@@ -180,23 +184,25 @@ func (c *Conversation) NewID() wire.ID {
 
 // Send writes frames, all in one write where the transport has such a thing.
 func (c *Conversation) Send(ctx context.Context, frames ...[]byte) error {
-	return c.link.Send(ctx, frames...)
+	return c.send(ctx, frames...)
 }
 
 // SendBytes writes exactly these bytes, one write a chunk.
 func (c *Conversation) SendBytes(ctx context.Context, chunks ...[]byte) error {
+	defer c.Waits()()
 	return c.link.SendBytes(ctx, chunks...)
 }
 
 // Notify sends a notification; params may be nil.
 func (c *Conversation) Notify(ctx context.Context, method string, params map[string]any) error {
-	return c.link.Send(ctx, wire.NewNotification(method, anyOrNil(c.params(params))))
+	return c.send(ctx, wire.NewNotification(method, anyOrNil(c.params(params))))
 }
 
 // Await returns the first event at position from or later for which match
 // is true. It ends with ErrEnded when the server's output ended before that,
 // and with the context's cause.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+	defer c.Waits()()
 	// The end may lie before from, for a server that hung up can still read.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -41,8 +41,7 @@ func (c *Conversation) SettleFor(ctx context.Context, from int, match func(*tran
 	}
 	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
 	defer cancel()
-	resume := c.Idle()
-	defer resume()
+	defer c.Idle()()
 	e, err := c.Await(grace, next, match)
 	if fence != nil && errors.Is(err, ErrUnanswered) {
 		err = fmt.Errorf("%w, and %w", ErrUnanswered, ErrNoFence)
@@ -59,7 +58,7 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	id := c.NewID()
 	frame := c.Request(id, c.Harmless(), nil)
 	behind := c.Record.Len()
-	if err := c.link.Send(ctx, frame); err != nil {
+	if err := c.send(ctx, frame); err != nil {
 		return c.sendError(ctx, err)
 	}
 	stopped := false

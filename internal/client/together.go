@@ -34,7 +34,7 @@ func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*R
 	limit := owed
 	from := c.Record.Len()
 	bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
-	sendErr := c.link.Send(bounded, requests...)
+	sendErr := c.send(bounded, requests...)
 	cancel()
 	if sendErr != nil {
 		sendErr = c.sendError(ctx, sendErr)

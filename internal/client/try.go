@@ -22,7 +22,7 @@ func (c *Conversation) TryTogetherFor(ctx context.Context, limit time.Duration, 
 	from := c.Record.Len()
 	bounded, cancel := context.WithTimeoutCause(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), ErrUnanswered)
 	defer cancel()
-	sendErr := c.link.Send(bounded, requests...)
+	sendErr := c.send(bounded, requests...)
 	if sendErr != nil {
 		sendErr = c.sendError(ctx, sendErr)
 	}

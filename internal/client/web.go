@@ -24,7 +24,7 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := awaitClosed(ctx, p.Responded()); err != nil {
+	if err := c.awaitClosed(ctx, p.Responded()); err != nil {
 		p.Drop()
 		return nil, p, err
 	}
@@ -32,7 +32,7 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 	if x.Succeeded() && x.Streams() {
 		return x, p, nil
 	}
-	if err := awaitClosed(ctx, p.Over()); err != nil {
+	if err := c.awaitClosed(ctx, p.Over()); err != nil {
 		p.Drop()
 		return nil, p, err
 	}
@@ -44,7 +44,8 @@ func (c *Conversation) exchanged(from, number int) *transcript.Exchange {
 	return transcript.ExchangesOf(c.Record.From(from)).Of(&transcript.Event{Exchange: number})
 }
 
-func awaitClosed(ctx context.Context, done <-chan struct{}) error {
+func (c *Conversation) awaitClosed(ctx context.Context, done <-chan struct{}) error {
+	defer c.Waits()()
 	select {
 	case <-done:
 		return nil

@@ -33,8 +33,9 @@ type Options struct {
 	Revisions []spec.Revision
 	Selection Selection
 	// Jobs is the number of servers that work at once; default: the cores.
-	// Servers that only wait to show that nothing comes, or to exit, do not
-	// count, up to four times as many.
+	// Servers from which an answer, silence or the exit is waited for do not
+	// count, up to four times as many, and eight times where they are sessions
+	// over HTTP.
 	Jobs int
 	// Timeout, StartTimeout: see client.Options.
 	Timeout, StartTimeout time.Duration
@@ -104,7 +105,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	r := &run{o: o, started: time.Now()}
-	r.gate = newGate(o.Jobs)
+	r.gate = newGate(o.Jobs, o.Dialer.Transport())
 	r.paces = map[spec.Revision]*client.Pace{}
 	for _, rev := range spec.HandshakeRevisions() {
 		r.paces[rev] = &client.Pace{}

@@ -329,3 +329,38 @@ func TestJobsBoundTheServers(t *testing.T) {
 		t.Errorf("%d servers were alive at once", most)
 	}
 }
+
+// The answers of two servers come only when both were asked, though one may
+// work at a time: who waits for an answer lets others work.
+func TestWaitingForAnAnswerIsNoWork(t *testing.T) {
+	const slow = "slow/answer"
+	var answered atomic.Int64
+	var cases []suite.Case
+	for i := range 2 {
+		cases = append(cases, suite.Case{
+			ID: fmt.Sprintf("toy.slow-%d", i), Title: "slow", Requirements: []string{pinged},
+			Run: func(ctx context.Context, t *suite.T) {
+				if t.Conversation(ctx).Ask(ctx, slow, nil).Answered() {
+					answered.Add(1)
+				}
+			},
+		})
+	}
+	var asked atomic.Int64
+	both := make(chan struct{})
+	y := &toy{answer: func(_ int64, m *wire.Message) []byte {
+		if m.Method == slow {
+			if asked.Add(1) == 2 {
+				close(both)
+			}
+			<-both
+		}
+		return nil
+	}}
+	if _, err := judge(t, y, engine.Options{Cases: cases, Jobs: 1, Timeout: 5 * time.Second, Revisions: []spec.Revision{spec.V20250618}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := answered.Load(); n != 2 {
+		t.Errorf("%d of 2 requests were answered", n)
+	}
+}

@@ -1,23 +1,41 @@
 package engine
 
-import "sync"
+import (
+	"sync"
 
-// waitersPerWorker bounds the servers alive at once: so many for each one
-// that works, as most wait for silence or for their exit.
-const waitersPerWorker = 4
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// The servers alive at once for each one that works, as most wait for an
+// answer, for silence, or for their exit. Over HTTP they are sessions with one
+// server, which cost less than processes.
+const (
+	processesPerWorker = 4
+	sessionsPerWorker  = 8
+)
 
 // gate bounds the servers that work and that live at once, and lets one work
 // with no other alive.
 type gate struct {
-	work  chan struct{}
 	live  chan struct{}
 	alone sync.RWMutex
 	// one: the server tolerates no second copy of itself.
 	one bool
+
+	jobs    int
+	mu      sync.Mutex
+	fewer   *sync.Cond // working has become less
+	working int
 }
 
-func newGate(jobs int) *gate {
-	return &gate{work: make(chan struct{}, jobs), live: make(chan struct{}, jobs*waitersPerWorker)}
+func newGate(jobs int, over spec.Transport) *gate {
+	alive := jobs * sessionsPerWorker
+	if over == spec.Stdio {
+		alive = jobs * processesPerWorker
+	}
+	g := &gate{live: make(chan struct{}, alive), jobs: jobs}
+	g.fewer = sync.NewCond(&g.mu)
+	return g
 }
 
 // pass is the right to have servers.
@@ -25,6 +43,8 @@ type pass struct {
 	g      *gate
 	single bool
 	once   sync.Once
+
+	works, rested bool // by g.mu
 }
 
 // enter waits for the right to work; alone means that no other server lives
@@ -37,19 +57,55 @@ func (g *gate) enter(alone bool) *pass {
 		g.alone.RLock()
 	}
 	g.live <- struct{}{}
-	g.work <- struct{}{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.working >= g.jobs {
+		g.fewer.Wait()
+	}
+	p.take()
 	return p
 }
 
 // idle lets others work while this one's servers wait; the function it
-// returns ends that.
+// returns ends that, which of several waits the first does. It never waits for
+// a place, for what follows an answer may have to follow at once: instead none
+// enters until fewer work than may.
 func (p *pass) idle() func() {
-	<-p.g.work
-	return func() { p.g.work <- struct{}{} }
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.yield()
+	return func() {
+		p.g.mu.Lock()
+		defer p.g.mu.Unlock()
+		if !p.rested {
+			p.take()
+		}
+	}
 }
 
 // rest says that the work is done; servers may still live.
-func (p *pass) rest() { <-p.g.work }
+func (p *pass) rest() {
+	p.g.mu.Lock()
+	defer p.g.mu.Unlock()
+	p.yield()
+	p.rested = true
+}
+
+// take and yield are for who holds the gate's lock.
+func (p *pass) take() {
+	if !p.works {
+		p.works = true
+		p.g.working++
+	}
+}
+
+func (p *pass) yield() {
+	if p.works {
+		p.works = false
+		p.g.working--
+		p.g.fewer.Signal()
+	}
+}
 
 // leave says that no server lives any more. Call rest first.
 func (p *pass) leave() {

@@ -212,6 +212,7 @@ type Stream struct {
 func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	defer s.w.C.Waits()()
 	select {
 	case <-s.exchange.Written():
 	case <-ctx.Done():

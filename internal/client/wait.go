@@ -1,0 +1,47 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// lendAfter is how long a wait for the server counts as work: a server that
+// answers sooner most likely computes the answer, one that takes longer most
+// likely waits itself.
+const lendAfter = 10 * time.Millisecond
+
+// Waits says that the caller begins to wait for the server, which lets others
+// work when it lasts, as Idle does; the function it returns ends that. Until
+// the server has said something it starts, which is work.
+func (c *Conversation) Waits() (over func()) {
+	if !c.spoke.Load() {
+		return func() {}
+	}
+	var mu sync.Mutex
+	var resume func()
+	ended := false
+	timer := time.AfterFunc(lendAfter, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !ended {
+			resume = c.Idle()
+		}
+	})
+	return func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		if resume != nil {
+			resume()
+		}
+	}
+}
+
+// send writes frames. Over HTTP that may last until the server has answered
+// the POST.
+func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
+	defer c.Waits()()
+	return c.link.Send(ctx, frames...)
+}
