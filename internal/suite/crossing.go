@@ -42,16 +42,24 @@ func (c *Crowd) crossing(ctx context.Context) {
 		return
 	}
 	for i, p := range pairs {
-		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.works(ctx, c.convs[i], c.stepped(i)) {
-			c.t.Deviates(c.convs[i], verdict.Deviation{
-				Requirement: c.Several,
-				Summary:     "A request is not answered while another client waits for one with the same id.",
-				Permitted:   "to each client the answers to its own requests",
-				Seen:        "no answer, though another request of this client was answered", At: at(p.own),
-			})
+		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && c.works(ctx, c.convs[i], c.stepped(i)) && c.unanswered(i, p) {
 			return
 		}
 	}
+}
+
+// unanswered judges a client whose request is not answered, and another one is.
+func (c *Crowd) unanswered(i int, p pair) bool {
+	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() {
+		return false
+	}
+	c.t.Deviates(c.convs[i], verdict.Deviation{
+		Requirement: c.Several,
+		Summary:     "A request is not answered while another client waits for one with the same id.",
+		Permitted:   "to each client the answers to its own requests",
+		Seen:        "no answer, though another request of this client was answered", At: at(p.own),
+	})
+	return true
 }
 
 // stepped returns the params of a call whose result tells the client with this

@@ -113,7 +113,7 @@ func (c *Crowd) Work(ctx context.Context) {
 
 // equalIDs makes requests with the same id and different methods.
 func (c *Crowd) equalIDs(ctx context.Context) {
-	same, replies := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs))
+	same, replies, others := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs)), make([]*client.Reply, len(c.convs))
 	lists := c.t.Inventory.Declares("tools")
 	c.each(func(i int, conv *client.Conversation) {
 		method := conv.Harmless()
@@ -122,11 +122,12 @@ func (c *Crowd) equalIDs(ctx context.Context) {
 		}
 		replies[i] = conv.AskRaw(ctx, same, conv.Request(same, method, nil))
 		own := wire.StringID(sign(i) + "own")
-		conv.AskRaw(ctx, own, conv.Request(own, conv.Harmless(), nil))
+		others[i] = conv.AskRaw(ctx, own, conv.Request(own, conv.Harmless(), nil))
 	})
 	for i, r := range replies {
 		if !r.Succeeded() {
-			continue // rules judge answers that do not come
+			c.unanswered(i, pair{same: r, own: others[i]})
+			continue
 		}
 		hasTools := wire.At(r.Message.Result(), "/tools") != nil
 		c.t.Expect(c.convs[i], r).Keeps(c.Several, "A client gets the answer to the request of another with the same id.",
