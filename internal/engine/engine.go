@@ -34,8 +34,7 @@ type Options struct {
 	Selection Selection
 	// Jobs is the number of servers that work at once; default: the cores.
 	// Servers from which an answer, silence or the exit is waited for do not
-	// count, up to four times as many, and eight times where they are sessions
-	// over HTTP.
+	// count, up to four times as many.
 	Jobs int
 	// Timeout, StartTimeout: see client.Options.
 	Timeout, StartTimeout time.Duration
@@ -105,7 +104,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	r := &run{o: o, started: time.Now()}
-	r.gate = newGate(o.Jobs, o.Dialer.Transport())
+	r.gate = newGate(o.Jobs)
 	r.paces = map[spec.Revision]*client.Pace{}
 	for _, rev := range spec.HandshakeRevisions() {
 		r.paces[rev] = &client.Pace{}

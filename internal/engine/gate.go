@@ -1,18 +1,11 @@
 package engine
 
-import (
-	"sync"
+import "sync"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
-)
-
-// The servers alive at once for each one that works, as most wait for an
-// answer, for silence, or for their exit. Over HTTP they are sessions with one
-// server, which cost less than processes.
-const (
-	processesPerWorker = 4
-	sessionsPerWorker  = 8
-)
+// waitersPerWorker bounds the servers alive at once, or the sessions with one:
+// so many for each one that works, as most wait for an answer, for silence, or
+// for their exit.
+const waitersPerWorker = 4
 
 // gate bounds the servers that work and that live at once, and lets one work
 // with no other alive.
@@ -28,12 +21,8 @@ type gate struct {
 	working int
 }
 
-func newGate(jobs int, over spec.Transport) *gate {
-	alive := jobs * sessionsPerWorker
-	if over == spec.Stdio {
-		alive = jobs * processesPerWorker
-	}
-	g := &gate{live: make(chan struct{}, alive), jobs: jobs}
+func newGate(jobs int) *gate {
+	g := &gate{live: make(chan struct{}, jobs*waitersPerWorker), jobs: jobs}
 	g.fewer = sync.NewCond(&g.mu)
 	return g
 }
