@@ -17,6 +17,7 @@ var (
 	ErrNoAnswer   = errors.New("the client did not answer in time")
 	ErrClientLeft = errors.New("the client has left")
 	ErrNotReady   = errors.New("the client has not said initialized yet")
+	ErrNoStream   = errors.New("a call that is answered by JSON alone has no stream for a question")
 )
 
 // Ask sends a request to the client on behalf of the call and waits for the
@@ -26,11 +27,13 @@ func (c *Call) Ask(method string, params any) (jsontext.Value, error) {
 	c.Session.mu.Lock()
 	ready := c.Session.ready
 	c.Session.mu.Unlock()
-	if !ready {
+	switch {
+	case !ready:
 		return nil, ErrNotReady
-	}
-	if c.task != nil {
+	case c.task != nil:
 		return c.task.ask(c.ctx, method, params)
+	case c.Session.o.JSONOnly:
+		return nil, ErrNoStream
 	}
 	return c.Session.Ask(c.ctx, c.ID, method, params)
 }

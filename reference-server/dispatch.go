@@ -61,9 +61,15 @@ var handlers = map[string]func(*Call) (any, *Error){
 	spec.MethodTasksCancel:          (*Call).tasksCancel,
 }
 
-// known tells whether the method exists in the call's revision.
+// known tells whether the method exists in the call's revision, and here.
 func (c *Call) known() bool {
-	return handlers[c.Method] != nil && (hasTasks(c.Revision) || !strings.HasPrefix(c.Method, "tasks/"))
+	o := &c.Session.o
+	switch {
+	case inSession[c.Method] && o.NoSessions, strings.HasPrefix(c.Method, "tasks/") && !o.hasTasks(c.Revision):
+		return false
+	default:
+		return handlers[c.Method] != nil
+	}
 }
 
 // inOrder are the requests that change what later messages mean: they are

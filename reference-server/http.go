@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -50,20 +48,26 @@ func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
-	// Against DNS rebinding: a web page must not reach a local server.
-	if !sameSite(r) {
+	if !h.o.admits(r) {
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
 		return
 	}
-	switch r.Method {
-	case http.MethodPost:
+	if share(w, r) {
+		return
+	}
+	allowed := "GET, POST, DELETE"
+	if h.o.NoSessions {
+		allowed = "POST"
+	}
+	switch {
+	case r.Method == http.MethodPost:
 		h.post(w, r)
-	case http.MethodGet:
+	case r.Method == http.MethodGet && !h.o.NoSessions:
 		h.get(w, r)
-	case http.MethodDelete:
+	case r.Method == http.MethodDelete && !h.o.NoSessions:
 		h.delete(w, r)
 	default:
-		w.Header().Set("Allow", "GET, POST, DELETE")
+		w.Header().Set("Allow", allowed)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
 }
@@ -77,36 +81,6 @@ func (h *HTTPHandler) Close() {
 	for _, s := range sessions {
 		s.close()
 	}
-}
-
-// sameSite tells whether a request comes from no web page, or from one of the
-// server's own host, and names a host that the server can be reached by: on the
-// loopback interface only a loopback name.
-func sameSite(r *http.Request) bool {
-	if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(at.String()) && !isLoopback(r.Host) {
-		return false
-	}
-	origin := r.Header.Values("Origin")
-	if len(origin) == 0 {
-		return true
-	}
-	u, err := url.Parse(origin[0])
-	if err != nil || len(origin) > 1 || u.Host == "" {
-		return false
-	}
-	return strings.EqualFold(u.Host, r.Host) || isLoopback(u.Host) && isLoopback(r.Host)
-}
-
-func isLoopback(hostport string) bool {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = strings.Trim(hostport, "[]")
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // refuseHTTP answers a request that is refused as such: the body is a JSON-RPC
@@ -142,8 +116,11 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusBadRequest, spec.CodeParse, "Parse error")
 		return
 	}
-	s := h.sessionFor(w, r, frame)
-	if s != nil {
+	if h.o.NoSessions {
+		h.once(w, r, body, frame)
+		return
+	}
+	if s := h.sessionFor(w, r, frame); s != nil {
 		s.post(w, r, body, frame)
 	}
 }

@@ -45,8 +45,9 @@ func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !sameSite(r):
+	case !h.o.admits(r):
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
+	case share(w, r):
 	case r.Method == http.MethodGet:
 		h.stream(w, r)
 	case r.Method == http.MethodPost:

@@ -21,6 +21,10 @@ const (
 	slowHTTP  = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"slow","arguments":{"durationMs":20,"steps":2},"_meta":{"progressToken":"t"}}}`
 )
 
+func callHTTP(tool string) string {
+	return `{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"` + tool + `"}}`
+}
+
 // site is a reference server over HTTP, and a client's view of it.
 type site struct {
 	t       *testing.T
@@ -145,7 +149,8 @@ func TestHTTPStream(t *testing.T) {
 	}
 }
 
-// With JSON alone, what precedes an answer comes where the client listens.
+// With JSON alone, a call reports no progress and can't ask; what belongs to
+// the session comes where the client listens.
 func TestHTTPJSONOnly(t *testing.T) {
 	s := newSite(t, refserver.Options{JSONOnly: true})
 	listening := s.do("GET", "", "Accept: text/event-stream")
@@ -156,13 +161,19 @@ func TestHTTPJSONOnly(t *testing.T) {
 	if got := text(t, w); !strings.Contains(got, `"id":3,"result"`) {
 		t.Errorf("the answer is %s", got)
 	}
-	in := bufio.NewScanner(listening.Body)
-	for in.Scan() {
-		if strings.Contains(in.Text(), "notifications/progress") {
+	if got := text(t, s.do("POST", callHTTP("ask-ping"))); !strings.Contains(got, `"isError":true`) {
+		t.Errorf("a tool that asks says %s", got)
+	}
+	text(t, s.do("POST", callHTTP("log")))
+	for in := bufio.NewScanner(listening.Body); in.Scan(); {
+		switch {
+		case strings.Contains(in.Text(), "notifications/progress"):
+			t.Error("progress came on the listening stream")
+		case strings.Contains(in.Text(), "notifications/message"):
 			return
 		}
 	}
-	t.Error("no progress came")
+	t.Error("no log message came")
 }
 
 // The older transport: one stream, which names where messages are posted.
@@ -214,5 +225,65 @@ func TestSSE(t *testing.T) {
 	s.url = server.URL + "/sse?sessionId=none"
 	if w := s.do("POST", pingHTTP); w.StatusCode != 404 {
 		t.Errorf("a session that is none: %d", w.StatusCode)
+	}
+}
+
+// Without sessions a message needs nothing but itself, and what it can't have
+// by itself is not offered.
+func TestHTTPWithoutSessions(t *testing.T) {
+	server := httptest.NewServer(refserver.NewHTTPHandler(t.Context(), refserver.Options{NoSessions: true}))
+	t.Cleanup(server.Close)
+	s := &site{t: t, url: server.URL + "/mcp"}
+	const list = `{"jsonrpc":"2.0","id":4,"method":"tools/list"}`
+	for _, c := range []struct {
+		name, method, body, header string
+		status                     int
+		says, saysNot              string
+	}{
+		{"initialize", "POST", helloHTTP, "", 200, `"protocolVersion":"2025-11-25"`, `"tasks"`},
+		{"the first transport's revision", "POST", strings.Replace(helloHTTP, "2025-11-25", "2024-11-05", 1), "", 200, `"protocolVersion":"2025-11-25"`, ""},
+		{"initialized", "POST", readyHTTP, "", 202, "", ""},
+		{"a list", "POST", list, "MCP-Protocol-Version: 2025-11-25", 200, `"icons"`, ""},
+		{"a list without a version", "POST", list, "", 200, `"annotations"`, `"icons"`},
+		{"a version that is none", "POST", list, "MCP-Protocol-Version: 2024-11-05", 400, "", ""},
+		{"a call", "POST", callHTTP("fail"), "", 200, `"isError":true`, ""},
+		{"a call that would ask", "POST", callHTTP("ask-ping"), "", 200, `"code":-32602`, ""},
+		{"a level", "POST", `{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"error"}}`, "", 200, `"code":-32601`, ""},
+		{"listening", "GET", "", "", 405, "", ""},
+		{"the end", "DELETE", "", "", 405, "", ""},
+	} {
+		w := s.do(c.method, c.body, c.header)
+		got := text(t, w)
+		if w.StatusCode != c.status || !strings.Contains(got, c.says) || c.saysNot != "" && strings.Contains(got, c.saysNot) || w.Header.Get("Mcp-Session-Id") != "" {
+			t.Errorf("%s: %d %v %s", c.name, w.StatusCode, w.Header, got)
+		}
+	}
+}
+
+// Pages of origins that were named may use the server, and their browsers are
+// told so; the server answers to the names that were given alone.
+func TestHTTPPolicy(t *testing.T) {
+	s := newSite(t, refserver.Options{Origins: []string{"https://app.example"}, Hosts: []string{"127.0.0.1", "mcp.example"}})
+	for _, c := range []struct {
+		name    string
+		headers []string
+		want    int
+	}{
+		{"a page that was named", []string{"Origin: https://app.example"}, 200},
+		{"another page", []string{"Origin: https://other.example"}, 403},
+		{"a name of the server", []string{"Host: MCP.example:8080"}, 200},
+		{"a page of the server", []string{"Host: mcp.example", "Origin: http://mcp.example"}, 200},
+		{"a name that was not given", []string{"Host: localhost"}, 403},
+	} {
+		if w := s.do("POST", pingHTTP, c.headers...); w.StatusCode != c.want {
+			t.Errorf("%s: %d instead of %d", c.name, w.StatusCode, c.want)
+		}
+	}
+	w := s.do("OPTIONS", "", "Origin: https://app.example", "Access-Control-Request-Method: POST")
+	if got := w.Header.Get("Access-Control-Allow-Origin"); w.StatusCode != 204 || got != "https://app.example" {
+		t.Errorf("a browser that asks beforehand gets %d, %q", w.StatusCode, got)
+	}
+	if w := s.do("OPTIONS", ""); w.StatusCode != 405 {
+		t.Errorf("OPTIONS without a page gets %d", w.StatusCode)
 	}
 }

@@ -30,7 +30,7 @@ func (c *Call) initialize() (any, *Error) {
 			return nil, invalidParams("clientInfo.%s must be a string", name)
 		}
 	}
-	spoken := spec.HandshakeRevisions()
+	spoken := c.Session.o.spoken()
 	r := spoken[len(spoken)-1]
 	if slices.Contains(spoken, spec.Revision(asked)) {
 		r = spec.Revision(asked)
@@ -41,26 +41,29 @@ func (c *Call) initialize() (any, *Error) {
 	s.mu.Unlock()
 	return object{
 		"protocolVersion": r,
-		"capabilities":    capabilities(r),
+		"capabilities":    s.o.capabilities(r),
 		"serverInfo":      serverInfo(r),
 		"instructions":    instructions,
 	}, nil
 }
 
-func capabilities(r spec.Revision) object {
-	o := object{
-		"tools":     object{"listChanged": true},
-		"resources": object{"listChanged": true, "subscribe": true},
-		"prompts":   object{"listChanged": true},
-		"logging":   object{},
-	}
+// capabilities are those of the server in a revision.
+func (o *Options) capabilities(r spec.Revision) object {
+	declared := object{"tools": object{}, "resources": object{}, "prompts": object{}}
 	if r.AtLeast(spec.V20250326) { // 2024-11-05 completes without saying so
-		o["completions"] = object{}
+		declared["completions"] = object{}
 	}
-	if hasTasks(r) {
-		o["tasks"] = taskCapability()
+	if o.NoSessions {
+		return declared
 	}
-	return o
+	declared["tools"] = object{"listChanged": true}
+	declared["resources"] = object{"listChanged": true, "subscribe": true}
+	declared["prompts"] = object{"listChanged": true}
+	declared["logging"] = object{}
+	if o.hasTasks(r) {
+		declared["tasks"] = taskCapability()
+	}
+	return declared
 }
 
 func serverInfo(r spec.Revision) object {
@@ -100,7 +103,7 @@ func (c *Call) ping() (any, *Error) { return object{}, nil }
 // 0 is one that nobody knows yet.
 func (c *Call) progress(done, total int, message string) {
 	token := wire.At(c.Params, "/_meta/progressToken")
-	if token == nil {
+	if token == nil || c.Session.o.JSONOnly && c.task == nil { // no stream belongs to the call
 		return
 	}
 	p := object{"progressToken": token, "progress": done}

@@ -25,11 +25,12 @@ type Options struct {
 	RateLimit int
 	// MaxFrame is the longest frame in bytes that is read; 16 MiB when zero.
 	MaxFrame int
-	// JSONOnly: over Streamable HTTP requests are answered by JSON alone, and
-	// what would precede the answer goes to the listening stream.
+	// JSONOnly: over Streamable HTTP requests are answered by JSON alone. Calls
+	// report no progress and ask nothing then, as the listening stream is not
+	// for what belongs to a request.
 	JSONOnly bool
-	// NoSessions: over Streamable HTTP every message stands by itself; what
-	// needs a session is not offered.
+	// NoSessions: over Streamable HTTP every message stands by itself and is
+	// answered by JSON; what needs a session is not offered.
 	NoSessions bool
 	// Origins are those of the web pages that may use the server beside its
 	// own, such as https://example.com.
@@ -49,6 +50,9 @@ func (o Options) withDefaults() Options {
 	o.PageSizes = slices.DeleteFunc(slices.Clone(o.PageSizes), func(n int) bool { return n < 1 })
 	if len(o.PageSizes) == 0 {
 		o.PageSizes = []int{3, 2}
+	}
+	if o.NoSessions {
+		o.JSONOnly = true // nothing is kept by which a stream could be taken up again
 	}
 	if o.MaxFrame == 0 {
 		o.MaxFrame = 16 << 20

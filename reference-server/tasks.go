@@ -15,8 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Tasks are an experiment of one revision: elsewhere nothing shows of them.
-func hasTasks(r spec.Revision) bool { return r == spec.V20251125 }
+// hasTasks tells whether there are tasks. They are an experiment of one
+// revision: elsewhere nothing shows of them.
+func (o *Options) hasTasks(r spec.Revision) bool { return r == spec.V20251125 && !o.NoSessions }
 
 // The statuses of a task. The last three are terminal: nothing follows them.
 const (

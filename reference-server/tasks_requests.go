@@ -21,7 +21,7 @@ func taskCapability() object {
 // asTask tells whether a call of the tool is to become a task, or why it is
 // refused. Revisions without tasks know no such member and ignore it.
 func (c *Call) asTask(t *tool, f fields) (bool, *Error) {
-	if !hasTasks(c.Revision) {
+	if !c.Session.o.hasTasks(c.Revision) {
 		return false, nil
 	}
 	_, wanted := f["task"]

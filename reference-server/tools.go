@@ -12,12 +12,13 @@ type tool struct {
 	output                   object // schema of the structured result, nil when there is none
 	writes                   bool   // it changes something
 	idempotent               bool   // repeating it changes nothing more
+	session                  bool   // it needs a session: it leaves something behind or asks the client
 	openWorld                bool   // it deals with the world outside the server
 	tasks                    string // whether it can be called as a task; empty means forbidden
 	run                      func(c *Call, a values) object
 }
 
-func (t *tool) entry(r spec.Revision) object {
+func (t *tool) entry(r spec.Revision, options *Options) object {
 	o := object{"name": t.name, "description": t.description, "inputSchema": inputSchema(t.input, r)}
 	decorate(o, r, t.title)
 	if r.AtLeast(spec.V20250326) {
@@ -31,7 +32,7 @@ func (t *tool) entry(r spec.Revision) object {
 	if t.output != nil && r.AtLeast(spec.V20250618) {
 		o["outputSchema"] = t.output
 	}
-	if t.tasks != "" && hasTasks(r) {
+	if t.tasks != "" && options.hasTasks(r) {
 		o["execution"] = object{"taskSupport": t.tasks}
 	}
 	return o
@@ -43,7 +44,7 @@ func (s *Session) tools() []*tool {
 	defer s.mu.Unlock()
 	var out []*tool
 	for _, t := range allTools() {
-		if s.revision.AtLeast(t.since) {
+		if s.revision.AtLeast(t.since) && !(t.session && s.o.NoSessions) {
 			out = append(out, t)
 		}
 	}
@@ -54,7 +55,7 @@ func (s *Session) tools() []*tool {
 }
 
 func (c *Call) toolsList() (any, *Error) {
-	return page(c, "tools", c.Session.tools(), func(t *tool) object { return t.entry(c.Revision) })
+	return page(c, "tools", c.Session.tools(), func(t *tool) object { return t.entry(c.Revision, &c.Session.o) })
 }
 
 // toolsCall runs a tool. What is wrong with the request itself is an error;

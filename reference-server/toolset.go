@@ -14,7 +14,12 @@ import (
 
 // allTools returns every tool, in the order of the list.
 var allTools = sync.OnceValue(func() []*tool {
-	return slices.Concat([]*tool{
+	return slices.Concat(plainTools(), inSessions(sessionTools()), inSessions(askingTools()), inSessions(taskTools()))
+})
+
+// plainTools are those that only answer.
+func plainTools() []*tool {
+	return []*tool{
 		{
 			name: "echo", title: "Echo", description: "Returns the text it is given.",
 			input: []argument{{name: "text", kind: "string", description: "The text", required: true}},
@@ -61,6 +66,12 @@ var allTools = sync.OnceValue(func() []*tool {
 			},
 			tasks: taskOptional, run: slow,
 		},
+	}
+}
+
+// sessionTools are those whose effect shows later, or beside the answer.
+func sessionTools() []*tool {
+	return []*tool{
 		{
 			name: "log", title: "Log", description: "Sends log messages: one of the level, or one of each.",
 			input: []argument{
@@ -86,8 +97,8 @@ var allTools = sync.OnceValue(func() []*tool {
 				return answered("Changed " + noteURI + ".")
 			},
 		},
-	}, askingTools(), taskTools())
-})
+	}
+}
 
 var extraTool = &tool{
 	name: "extra", title: "Comes and goes", description: "Listed after trigger-list-changed.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -31,14 +32,39 @@ at /sse. Port 0 takes a free one; the URL is written to stderr.`,
 	c.Flags().StringVar(&f.fault, "fault", "", "misbehave in this way; list shows all")
 	c.Flags().StringVar(&f.http, "http", "", "serve Streamable HTTP at this address, as 127.0.0.1:3000")
 	c.Flags().StringVar(&f.sse, "sse", "", "serve HTTP+SSE at this address")
-	c.Flags().BoolVar(&f.jsonOnly, "json-only", false, "with --http: answer by JSON alone, never by a stream")
+	o := &f.options
+	c.Flags().BoolVar(&o.JSONOnly, "json-only", false, "with --http: answer by JSON alone, never by a stream")
+	c.Flags().BoolVar(&o.NoSessions, "no-sessions", false, "with --http: let every message stand by itself, answered by JSON; what needs a session is not offered")
+	c.Flags().StringSliceVar(&o.Origins, "allow-origin", nil, "with --http or --sse: let web pages of this origin in, as https://example.com")
+	c.Flags().StringSliceVar(&o.Hosts, "allow-host", nil, "with --http or --sse: answer to this host name alone")
+	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "how many items the pages of a list have, in turn (default 3,2)")
+	c.Flags().IntVar(&o.LongList, "long-list", 0, "list so many resources more")
+	c.Flags().IntVar(&o.RateLimit, "rate-limit", 0, "refuse more tool calls and completions in a second, for each client")
 	return c
 }
 
 // serveFlags are the flags of mcp-conform serve.
 type serveFlags struct {
 	fault, http, sse string
-	jsonOnly         bool
+	options          refserver.Options
+}
+
+// check tells what does not go together.
+func (f *serveFlags) check() error {
+	o := &f.options
+	switch {
+	case f.http != "" && f.sse != "":
+		return usagef("give one of them", "both --http and --sse are given")
+	case f.http == "" && o.JSONOnly:
+		return usagef("add --http, or leave it out", "--json-only is for Streamable HTTP")
+	case f.http == "" && o.NoSessions:
+		return usagef("add --http, or leave it out", "--no-sessions is for Streamable HTTP")
+	case f.http == "" && f.sse == "" && len(o.Origins)+len(o.Hosts) > 0:
+		return usagef("add --http or --sse", "--allow-origin and --allow-host are for HTTP")
+	case o.LongList < 0 || o.RateLimit < 0 || slices.ContainsFunc(o.PageSizes, func(n int) bool { return n < 1 }):
+		return usagef("give numbers from 1 on", "--page-sizes, --long-list and --rate-limit count something")
+	}
+	return nil
 }
 
 func (a *app) listFaults() error {
@@ -49,7 +75,10 @@ func (a *app) listFaults() error {
 }
 
 func (a *app) serve(f *serveFlags) error {
-	o := refserver.Options{JSONOnly: f.jsonOnly}
+	if err := f.check(); err != nil {
+		return err
+	}
+	o := f.options
 	if f.fault != "" {
 		fault, ok := faults.Lookup(f.fault)
 		if !ok {
@@ -58,10 +87,6 @@ func (a *app) serve(f *serveFlags) error {
 		o.Seams = fault.Seams()
 	}
 	switch {
-	case f.http != "" && f.sse != "":
-		return usagef("give one of them", "both --http and --sse are given")
-	case f.jsonOnly && f.http == "":
-		return usagef("add --http, or leave it out", "--json-only is for Streamable HTTP")
 	case f.http != "":
 		return a.serveHTTP(f.http, spec.StreamableHTTP, o)
 	case f.sse != "":
