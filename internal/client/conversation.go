@@ -38,6 +38,8 @@ type Conversation struct {
 	Record *transcript.Transcript
 	opts   Options
 	link   transport.Link
+	// apart: answers never come in the exchange that carried the request.
+	apart bool
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
@@ -79,7 +81,7 @@ func (s Server) Declares(capability string) bool {
 // Open starts a server, or connects to one, and returns a conversation in
 // which nothing was said yet.
 func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
-	c := &Conversation{Record: transcript.New(), opts: opts.withDefaults(), pumped: make(chan struct{})}
+	c := &Conversation{Record: transcript.New(), opts: opts.withDefaults(), apart: dialer.Transport() == spec.SSE, pumped: make(chan struct{})}
 	link, err := dialer.Dial(ctx, c.Record)
 	if err != nil {
 		return nil, err
