@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -25,6 +26,7 @@ type overHTTP struct {
 	fault   faults.Fault
 	over    spec.Transport
 	lasting bool
+	starts  *atomic.Int64
 
 	mu  sync.Mutex
 	one *webServer
@@ -87,6 +89,7 @@ type webServer struct {
 }
 
 func (d *overHTTP) start() (*webServer, error) {
+	d.starts.Add(1)
 	l, err := (&net.ListenConfig{}).Listen(d.ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -11,11 +11,15 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -48,13 +52,33 @@ const Faultless = "(faultless)"
 type Result struct {
 	Fault       string `json:"fault"`
 	Requirement string `json:"requirement,omitempty"`
+	Area        string `json:"area"`
+	Legal       bool   `json:"legal,omitempty"`
 	Title       string `json:"title"`
 	Place
 	Outcome Outcome `json:"outcome"`
-	// By says which judge killed it and with what, or which findings there were instead.
-	By   []string      `json:"by,omitempty"`
-	Took time.Duration `json:"-"`
+	// By says which judge killed it and with what, or which findings there
+	// were instead, or what the fault waits for.
+	By []string `json:"by,omitempty"`
+	// Excepted is the reason for which the outcome may be as it is, though
+	// it is not as it should be; see Exceptions.
+	Excepted string `json:"excepted,omitempty"`
+	// First is what the first try came to where only the second one, for
+	// which all others had ended, was as it should be.
+	First *Try          `json:"first,omitempty"`
+	Took  time.Duration `json:"-"`
+
+	doubted bool // all findings were seen once, and not when they were tried again
 }
+
+// Try is what one try of a row came to.
+type Try struct {
+	Outcome Outcome  `json:"outcome"`
+	By      []string `json:"by,omitempty"`
+}
+
+// Good tells whether the row is as it should be, or may be otherwise.
+func (r *Result) Good() bool { return r.Outcome.Good() || r.Excepted != "" }
 
 // Options say what is proven.
 type Options struct {
@@ -65,15 +89,35 @@ type Options struct {
 	// Full tries each fault with the whole suite over every transport and in
 	// every revision that it applies to; else its own requirement's judges in
 	// one revision over one transport, the whole suite only where it survives
-	// those.
-	Full    bool
+	// those. Legal variations always meet the whole suite: by default in every
+	// revision on stdio and in one over each other transport.
+	Full bool
+	// Workers is how much is tried at once: a row that begins with its own
+	// requirement's judges counts once, one that meets the whole suite
+	// wholeWeight times.
 	Workers int
 	// Command starts the reference server as a process, for the faults that
 	// only a process can show; the id of the fault is added.
 	Command []string
 	// Each is called for every row as it is known, from one goroutine at a time.
-	Each func(Result)
+	Each func(Result, Progress)
+
+	starts *atomic.Int64
 }
+
+// Progress says how far the self-test has come.
+type Progress struct {
+	Done, Total int     // rows
+	Share       float64 // of the work, up to 1
+}
+
+// wholeWeight is how much more a run of the whole suite works than one of a
+// single requirement's judges.
+const wholeWeight = 3
+
+// mostAgain bounds the second tries: where more goes wrong, no machine that is
+// busy is the cause.
+const mostAgain = 60
 
 // job is one row to be found out.
 type job struct {
@@ -82,35 +126,87 @@ type job struct {
 	whole bool
 }
 
-// Run tries all faults and returns the matrix in their order.
-func Run(ctx context.Context, o Options) []Result {
+func (j *job) weight() int64 {
+	if j.whole {
+		return wholeWeight
+	}
+	return 1
+}
+
+// Run tries all faults and returns the matrix, its rows in their order.
+func Run(ctx context.Context, o Options) *Matrix {
+	o.starts = new(atomic.Int64)
 	jobs := o.jobs()
-	out := make([]Result, len(jobs))
-	slots := make(chan struct{}, max(1, o.Workers))
+	m := &Matrix{Full: o.Full, Rows: make([]Result, len(jobs))}
+	o.all(ctx, jobs, m)
+	o.again(ctx, jobs, m)
+	m.Servers = int(o.starts.Load())
+	m.except(exceptions())
+	return m
+}
+
+// all tries the rows, as many at once as there is room for.
+func (o *Options) all(ctx context.Context, jobs []job, m *Matrix) {
+	room := int64(max(1, o.Workers))
+	slots := semaphore.NewWeighted(room)
+	total, done, rows := int64(0), int64(0), 0
+	for i := range jobs {
+		total += jobs[i].weight()
+	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for i, j := range jobs {
-		slots <- struct{}{}
+		taken := min(j.weight(), room)
+		if slots.Acquire(ctx, taken) != nil {
+			break // interrupted
+		}
 		wg.Go(func() {
-			defer func() { <-slots }()
-			out[i] = o.try(ctx, j)
+			defer slots.Release(taken)
+			m.Rows[i] = o.try(ctx, j)
 			mu.Lock()
 			defer mu.Unlock()
+			done += j.weight()
+			rows++
 			if o.Each != nil {
-				o.Each(out[i])
+				o.Each(m.Rows[i], Progress{rows, len(jobs), float64(done) / float64(total)})
 			}
 		})
 	}
 	wg.Wait()
-	return out
+}
+
+// again tries once more, one by one, what is not as it should be: a machine
+// that is busy may keep a judge from seeing what there is to see. A kill is a
+// proof whenever it happens. A finding on a right server is taken back only
+// where it was not seen again even then, when it was doubted; what it was
+// stays in the row.
+func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
+	var bad []int
+	for i := range m.Rows {
+		if r := &m.Rows[i]; !r.Outcome.Good() && (!jobs[i].fault.Legal || r.doubted) {
+			bad = append(bad, i)
+		}
+	}
+	if len(bad) > mostAgain {
+		return
+	}
+	for _, i := range bad {
+		if ctx.Err() != nil {
+			return
+		}
+		first := m.Rows[i]
+		if second := o.try(ctx, jobs[i]); second.Outcome.Good() {
+			second.First = &Try{first.Outcome, first.By}
+			m.Rows[i] = second
+		}
+	}
 }
 
 func (o *Options) jobs() []job {
 	var out []job
 	if o.Faultless {
-		right := faults.Fault{ID: Faultless, Title: "the reference server as it should be", Legal: true, Transports: spec.Transports()}
-		for _, p := range Places(right, true) {
-			out = append(out, job{right, p, true})
+		for _, p := range Places(faultless(), true) {
+			out = append(out, job{faultless(), p, true})
 		}
 	}
 	for _, f := range o.Faults {
@@ -125,12 +221,25 @@ func (o *Options) jobs() []job {
 	return out
 }
 
+func faultless() faults.Fault {
+	return faults.Fault{ID: Faultless, Area: "faultless", Title: "the reference server as it should be", Legal: true, Transports: spec.Transports()}
+}
+
+// row is what is known of a row before it is tried.
+func (j *job) row() Result {
+	f := &j.fault
+	return Result{Fault: f.ID, Requirement: f.Requirement, Area: f.Area, Legal: f.Legal, Title: f.Title, Place: j.at}
+}
+
+// waits returns why nobody can kill the fault so far, or "".
+func (j *job) waits() string { return suites.NotYet()[j.fault.Requirement] }
+
 // try finds out one row.
 func (o *Options) try(ctx context.Context, j job) (res Result) {
 	started := time.Now()
-	res = Result{Fault: j.fault.ID, Requirement: j.fault.Requirement, Title: j.fault.Title, Place: j.at}
+	res = j.row()
 	defer func() { res.Took = time.Since(started) }()
-	if reason, later := suites.NotYet()[j.fault.Requirement]; later {
+	if reason := j.waits(); reason != "" {
 		res.Outcome, res.By = NotYet, []string{reason}
 		return res
 	}
@@ -152,11 +261,15 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (*verdic
 }
 
 func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.Options {
-	return engine.Options{
+	e := engine.Options{
 		Dialer: d, Cases: suites.Cases(), Rules: judges.All(), Revisions: []spec.Revision{j.at.Revision},
 		Selection: s, Unconfirmed: !j.fault.Legal, Target: j.fault.ID,
 		StartTimeout: 3 * time.Second, Timeout: 2 * time.Second,
 	}
+	if j.fault.Legal { // a right server answers, if late on a busy machine
+		e.StartTimeout, e.Timeout = 20*time.Second, 10*time.Second
+	}
+	return e
 }
 
 // dialer returns how the server of a row is reached, and what ends it.
@@ -164,14 +277,26 @@ func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end fu
 	f := j.fault
 	switch {
 	case j.at.Transport != spec.Stdio:
-		h := &overHTTP{ctx: ctx, fault: f, over: j.at.Transport, lasting: f.Transports != nil && !f.Alone}
+		h := &overHTTP{ctx: ctx, fault: f, over: j.at.Transport, lasting: f.Transports != nil && !f.Alone, starts: o.starts}
 		return h, h.end
 	case f.NeedsProcess:
-		return stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), func() {}
+		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
 	}
-	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+	return counted{stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
 		return refserver.ServeStdio(ctx, in, out, errOut, signals, serverOptions(f))
-	}), func() {}
+	}), o.starts}, func() {}
+}
+
+// counted counts the servers that a dialer of stdio starts.
+type counted struct {
+	transport.Dialer
+	starts *atomic.Int64
+}
+
+// Dial implements transport.Dialer.
+func (c counted) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	c.starts.Add(1)
+	return c.Dialer.Dial(ctx, rec)
 }
 
 func serverOptions(f faults.Fault) refserver.Options {
@@ -185,7 +310,7 @@ func serverOptions(f faults.Fault) refserver.Options {
 // read turns a report into the row's outcome. A server that can't be judged
 // at all was not caught on the requirement either.
 func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
-	r.By = nil
+	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError
 	if err != nil {
 		r.By = []string{err.Error()}
@@ -200,6 +325,7 @@ func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
 		return
 	}
 	var on, elsewhere []string
+	doubted := true
 	for i := range p.Findings {
 		x := &p.Findings[i]
 		text := fmt.Sprintf("%s by %s on %s: %s", x.Outcome, x.Judge, x.Requirement, x.Summary)
@@ -208,6 +334,7 @@ func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
 			on = append(on, text)
 		case x.Outcome > verdict.Note:
 			elsewhere = append(elsewhere, text)
+			doubted = doubted && x.Outcome == verdict.Flaky
 		}
 	}
 	for i := range p.Verdicts {
@@ -220,7 +347,7 @@ func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
 	case f.Legal && len(elsewhere) == 0:
 		r.Outcome = Silent
 	case f.Legal:
-		r.Outcome, r.By = FalseAlarm, elsewhere
+		r.Outcome, r.By, r.doubted = FalseAlarm, elsewhere, doubted
 	case len(on) > 0:
 		r.Outcome, r.By = Killed, on
 	case len(elsewhere) > 0:

@@ -41,7 +41,7 @@ func TestOutcomes(t *testing.T) {
 		{selftest.NotYet, fault(t, id, func(f *faults.Fault) { f.Requirement = "lifecycle.request-timeouts"; f.Revisions = nil })},
 	} {
 		t.Run(string(c.want), func(t *testing.T) {
-			rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{c.fault}})
+			rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{c.fault}}).Rows
 			if len(rows) == 0 {
 				t.Fatal("the fault was not tried")
 			}
@@ -61,7 +61,7 @@ func TestOverEveryTransport(t *testing.T) {
 	rows := selftest.Run(t.Context(), selftest.Options{Faultless: true, Workers: 2, Faults: []faults.Fault{
 		fault(t, "streamable-http.accepted-202/200", func(*faults.Fault) {}),
 		fault(t, "sse.endpoint-event-first/late", func(f *faults.Fault) { f.Revisions = nil }),
-	}})
+	}}).Rows
 	got := map[spec.Transport]int{}
 	for _, r := range rows {
 		got[r.Transport]++

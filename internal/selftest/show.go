@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -20,7 +21,7 @@ func Show(ctx context.Context, f faults.Fault, at Place) *verdict.Finding {
 	if f.NeedsProcess || f.Legal {
 		return nil
 	}
-	var o Options
+	o := Options{starts: new(atomic.Int64)}
 	j := job{fault: f, at: at}
 	d, end := o.dialer(ctx, j)
 	defer end()

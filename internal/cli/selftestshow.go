@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// selftestProgress shows how far a self-test has come: on a terminal by a line
+// that is rewritten, elsewhere by a line for each tenth.
+type selftestProgress struct {
+	out     io.Writer
+	live    bool
+	columns int
+	started time.Time
+
+	rows, bad, tenth int
+	shown            time.Time
+}
+
+const widestArea = len("streamable-http")
+
+// worthShowing is how many rows there have to be for sparse lines.
+const worthShowing = 100
+
+// row takes note of a row.
+func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
+	p.rows = at.Done
+	if !r.Outcome.Good() {
+		p.bad++
+	}
+	switch tenth := int(at.Share * 10); {
+	case p.live && (at.Done == at.Total || time.Since(p.shown) > 100*time.Millisecond):
+		p.shown = time.Now()
+		text := cut(fmt.Sprintf("%s  %s", p.text(at), reporters.Visible(r.Fault)), max(20, p.columns-1))
+		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+	case !p.live && at.Total >= worthShowing && tenth > p.tenth && at.Done < at.Total:
+		p.tenth = tenth
+		fmt.Fprintln(p.out, p.text(at))
+	}
+}
+
+func (p *selftestProgress) text(at selftest.Progress) string {
+	text := fmt.Sprintf("%d of %d rows", at.Done, at.Total)
+	if p.bad > 0 {
+		text += fmt.Sprintf(", %d not as they should be", p.bad)
+	}
+	// Before that no estimate would be worth much.
+	if took := time.Since(p.started); at.Share > 0.03 && at.Done < at.Total {
+		left := time.Duration(float64(took) * (1 - at.Share) / at.Share)
+		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
+	return text
+}
+
+// end leaves the screen as it was.
+func (p *selftestProgress) end() {
+	if p.live {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// printMatrix prints what is not as it should be, or every row, and the sums.
+func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
+	rows := m.Bad()
+	if verbose {
+		rows = m.Rows
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', 0)
+	for i := range rows {
+		printResult(w, &rows[i])
+	}
+	_ = w.Flush()
+	for _, e := range m.Stale {
+		fmt.Fprintf(a.Out, "an exception does not occur any more and has to go: %s\n", reporters.Visible(e.String()))
+	}
+	for _, r := range m.Unsteady() {
+		fmt.Fprintf(a.Out, "only when tried again %s: %s over %s in %s (first: %s)\n", r.Outcome, r.Fault, r.Transport, r.Revision, r.First.Outcome)
+		for _, by := range r.First.By {
+			fmt.Fprintf(a.Out, "  %s\n", reporters.Visible(by))
+		}
+	}
+	areas, all := m.Sums()
+	if len(areas) > 1 {
+		areas = append(areas, all)
+	}
+	w = tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	// Cells are aligned at their right; names of one width stand at their left.
+	fmt.Fprintln(w, pad("area", widestArea)+"\tfaults\tkilled\tmis-attributed\tsurvived\twaiting\tvariations\tsilent\tfalse alarms\tfailed\texcepted\t")
+	for _, s := range areas {
+		fmt.Fprintf(w, "%s\t%s\t\n", pad(s.Area, widestArea), counts(s.Faults, s.Killed, s.MisAttributed, s.Survived, s.Waiting, s.Variations, s.Silent, s.FalseAlarms, s.Failed, s.Excepted))
+	}
+	_ = w.Flush()
+	if all.Waiting > 0 {
+		fmt.Fprintln(a.Out, "waiting: no check judges these requirements so far; mcp-conform list --coverage tells why")
+	}
+}
+
+func printResult(w io.Writer, r *selftest.Result) {
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%v\n", r.Outcome, r.Fault, r.Transport, r.Revision, r.Took.Round(time.Millisecond))
+	if r.Excepted != "" {
+		fmt.Fprintf(w, "\t  which it may: %s\n", reporters.Visible(r.Excepted))
+	}
+	for _, by := range r.By {
+		fmt.Fprintf(w, "\t  %s\n", reporters.Visible(by))
+	}
+}
+
+// counts writes numbers as cells; none is a point, so that others stand out.
+func counts(numbers ...int) string {
+	text := ""
+	for i, n := range numbers {
+		if i > 0 {
+			text += "\t"
+		}
+		if n == 0 {
+			text += "·"
+		} else {
+			text += fmt.Sprint(n)
+		}
+	}
+	return text
+}
+
+// selftestTimes is what a self-test took, in seconds.
+type selftestTimes struct {
+	Wall float64 `json:"wallSeconds"`
+	CPU  float64 `json:"cpuSeconds,omitempty"` // this process and those it has started; 0 where that is not known
+}
+
+func (t *selftestTimes) String() string {
+	text := fmt.Sprintf("%.1f s", t.Wall)
+	if t.CPU > 0 {
+		text += fmt.Sprintf(" (%.1f s of CPU)", t.CPU)
+	}
+	return text
+}
+
+// writeMatrix writes the matrix as JSON: all that differs from one good run to
+// the next stands in the block of times.
+func writeMatrix(w io.Writer, m *selftest.Matrix, took *selftestTimes) error {
+	areas, all := m.Sums()
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(struct {
+		*selftest.Matrix
+		Areas []selftest.Sum `json:"areas"`
+		All   selftest.Sum   `json:"all"`
+		Times *selftestTimes `json:"times"`
+	}{m, areas, all, took})
+}

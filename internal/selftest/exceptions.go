@@ -1,0 +1,63 @@
+package selftest
+
+import (
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Exception allows a row to come out otherwise than it should, for a reason.
+// One that does not occur any more is an error, as an exception that nobody
+// needs would hide the next defect.
+type Exception struct {
+	Fault string `json:"fault"`
+	// Transport and Revision narrow it; empty stands for any.
+	Transport spec.Transport `json:"transport,omitempty"`
+	Revision  spec.Revision  `json:"revision,omitempty"`
+	Outcome   Outcome        `json:"outcome"`
+	Reason    string         `json:"reason"`
+	// FullOnly: it occurs only where everything is tried.
+	FullOnly bool `json:"fullOnly,omitempty"`
+}
+
+// String says what is excepted, on a line.
+func (e *Exception) String() string {
+	text := e.Fault
+	if e.Transport != "" {
+		text += " over " + string(e.Transport)
+	}
+	if e.Revision != "" {
+		text += " in " + string(e.Revision)
+	}
+	return fmt.Sprintf("%s: %s: %s", text, e.Outcome, e.Reason)
+}
+
+// at tells whether the exception is about a row of this fault at this place.
+func (e *Exception) at(r *Result, full bool) bool {
+	return e.Fault == r.Fault && (e.Transport == "" || e.Transport == r.Transport) && (e.Revision == "" || e.Revision == r.Revision) && (full || !e.FullOnly)
+}
+
+// exceptions are the rows that may come out otherwise than they should.
+func exceptions() []Exception { return nil }
+
+// except applies exceptions to the rows, and notes those that were tried and
+// did not occur.
+func (m *Matrix) except(all []Exception) {
+	for i := range all {
+		e := &all[i]
+		tried, occurs := false, false
+		for j := range m.Rows {
+			r := &m.Rows[j]
+			if !e.at(r, m.Full) {
+				continue
+			}
+			tried = true
+			if r.Outcome == e.Outcome {
+				occurs, r.Excepted = true, e.Reason
+			}
+		}
+		if tried && !occurs {
+			m.Stale = append(m.Stale, *e)
+		}
+	}
+}

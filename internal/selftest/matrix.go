@@ -1,0 +1,152 @@
+package selftest
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Matrix is the kill matrix: what became of each fault and each variation
+// wherever it was tried.
+type Matrix struct {
+	Full bool     `json:"full"`
+	Rows []Result `json:"rows"`
+	// Stale are the exceptions that did not occur, though their rows were tried.
+	Stale []Exception `json:"stale,omitempty"`
+	// Servers is how many were started.
+	Servers int `json:"servers"`
+}
+
+// Good tells whether everything is as it should be.
+func (m *Matrix) Good() bool { return len(m.Bad())+len(m.Stale) == 0 }
+
+// Bad returns the rows that are not as they should be.
+func (m *Matrix) Bad() []Result {
+	return m.where(func(r *Result) bool { return !r.Good() })
+}
+
+// Unsteady returns the rows that were as they should be only when they were
+// tried again.
+func (m *Matrix) Unsteady() []Result {
+	return m.where(func(r *Result) bool { return r.First != nil })
+}
+
+// Excepted returns the rows that are not as they should be, and may.
+func (m *Matrix) Excepted() []Result {
+	return m.where(func(r *Result) bool { return r.Excepted != "" })
+}
+
+func (m *Matrix) where(f func(*Result) bool) []Result {
+	var out []Result
+	for i := range m.Rows {
+		if f(&m.Rows[i]) {
+			out = append(out, m.Rows[i])
+		}
+	}
+	return out
+}
+
+// Sum is what became of the faults and the variations of an area. Each counts
+// once, by the worst of its rows.
+type Sum struct {
+	Area          string `json:"area"`
+	Faults        int    `json:"faults"`
+	Killed        int    `json:"killed"`
+	MisAttributed int    `json:"misAttributed"`
+	Survived      int    `json:"survived"`
+	Waiting       int    `json:"waiting"`
+	Variations    int    `json:"variations"`
+	Silent        int    `json:"silent"`
+	FalseAlarms   int    `json:"falseAlarms"`
+	Failed        int    `json:"failed"`
+	// Excepted is how many of those that are not as they should be may be so.
+	Excepted int `json:"excepted"`
+}
+
+// worst orders outcomes, the best first; what is excepted comes after them.
+var worst = []Outcome{Silent, Killed, NotYet, MisAttributed, Survived, FalseAlarm, Failed}
+
+func rank(r *Result) int {
+	n := slices.Index(worst, r.Outcome)
+	if !r.Good() {
+		n += len(worst)
+	}
+	return n
+}
+
+// Sums returns a sum for each area, in the order of the alphabet, and that of all.
+func (m *Matrix) Sums() (areas []Sum, all Sum) {
+	of := map[string]*Result{} // the worst row of each fault
+	for i := range m.Rows {
+		r := &m.Rows[i]
+		if w := of[r.Fault]; w == nil || rank(r) > rank(w) {
+			of[r.Fault] = r
+		}
+	}
+	byArea := map[string]*Sum{}
+	all.Area = "all"
+	for _, r := range of {
+		s := byArea[r.Area]
+		if s == nil {
+			s = &Sum{Area: r.Area}
+			byArea[r.Area] = s
+		}
+		s.add(r)
+		all.add(r)
+	}
+	for _, s := range byArea {
+		areas = append(areas, *s)
+	}
+	slices.SortFunc(areas, func(a, b Sum) int { return cmp.Compare(a.Area, b.Area) })
+	return areas, all
+}
+
+func (s *Sum) add(r *Result) {
+	if r.Legal {
+		s.Variations++
+	} else {
+		s.Faults++
+	}
+	if r.Excepted != "" {
+		s.Excepted++
+	}
+	switch r.Outcome {
+	case Killed:
+		s.Killed++
+	case MisAttributed:
+		s.MisAttributed++
+	case Survived:
+		s.Survived++
+	case NotYet:
+		s.Waiting++
+	case Silent:
+		s.Silent++
+	case FalseAlarm:
+		s.FalseAlarms++
+	case Failed:
+		s.Failed++
+	}
+}
+
+// Expected returns the matrix as it should come out: what a run has to agree
+// with, without running anything.
+func Expected(o Options) *Matrix {
+	m := &Matrix{Full: o.Full}
+	for _, j := range o.jobs() {
+		r := j.row()
+		switch reason := j.waits(); {
+		case reason != "":
+			r.Outcome, r.By = NotYet, []string{reason}
+		case r.Legal:
+			r.Outcome = Silent
+		default:
+			r.Outcome = Killed
+		}
+		for _, e := range exceptions() {
+			if e.at(&r, o.Full) {
+				r.Outcome, r.Excepted = e.Outcome, e.Reason
+			}
+		}
+		m.Rows = append(m.Rows, r)
+	}
+	return m
+}

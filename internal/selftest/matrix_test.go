@@ -1,0 +1,131 @@
+package selftest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+// rows is a small matrix: one row of each sort, and a fault at two places.
+func rows() *selftest.Matrix {
+	at := selftest.Place{Transport: spec.Stdio, Revision: spec.V20251125}
+	older := selftest.Place{Transport: spec.Stdio, Revision: spec.V20241105}
+	return &selftest.Matrix{Rows: []selftest.Result{
+		{Fault: "a.b/killed", Area: "a", Place: at, Outcome: selftest.Killed},
+		{Fault: "a.b/missed", Area: "a", Place: at, Outcome: selftest.Killed},
+		{Fault: "a.b/missed", Area: "a", Place: older, Outcome: selftest.Survived},
+		{Fault: "b.c/elsewhere", Area: "b", Place: at, Outcome: selftest.MisAttributed},
+		{Fault: "b.c/waiting", Area: "b", Place: at, Outcome: selftest.NotYet, By: []string{"nobody looks"}},
+		{Fault: "legal/quiet", Area: "b", Legal: true, Place: at, Outcome: selftest.Silent},
+		{Fault: "legal/loud", Area: "b", Legal: true, Place: at, Outcome: selftest.FalseAlarm},
+	}}
+}
+
+func TestSums(t *testing.T) {
+	areas, all := rows().Sums()
+	want := []selftest.Sum{
+		{Area: "a", Faults: 2, Killed: 1, Survived: 1},
+		{Area: "b", Faults: 2, MisAttributed: 1, Waiting: 1, Variations: 2, Silent: 1, FalseAlarms: 1},
+	}
+	if diff := cmp.Diff(want, areas); diff != "" {
+		t.Errorf("areas (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(selftest.Sum{Area: "all", Faults: 4, Killed: 1, MisAttributed: 1, Survived: 1, Waiting: 1, Variations: 2, Silent: 1, FalseAlarms: 1}, all); diff != "" {
+		t.Errorf("all (-want +got):\n%s", diff)
+	}
+}
+
+// TestExceptions: an exception allows the rows that it names and no other, and
+// one that does not occur is as bad as a row that is not allowed.
+func TestExceptions(t *testing.T) {
+	missed := selftest.Exception{Fault: "a.b/missed", Revision: spec.V20241105, Outcome: selftest.Survived, Reason: "r"}
+	elsewhere := selftest.Exception{Fault: "b.c/elsewhere", Outcome: selftest.MisAttributed, Reason: "r"}
+	loud := selftest.Exception{Fault: "legal/loud", Transport: spec.Stdio, Outcome: selftest.FalseAlarm, Reason: "r"}
+	all := []selftest.Exception{missed, elsewhere, loud}
+	with := func(change func(e *selftest.Exception)) []selftest.Exception {
+		out := append([]selftest.Exception(nil), all...)
+		change(&out[0])
+		return out
+	}
+	for _, c := range []struct {
+		name       string
+		exceptions []selftest.Exception
+		bad, stale int
+		good       bool
+	}{
+		{"none", nil, 3, 0, false},
+		{"all", all, 0, 0, true},
+		{"one is missing", all[1:], 1, 0, false},
+		{"another outcome", with(func(e *selftest.Exception) { e.Outcome = selftest.MisAttributed }), 1, 1, false},
+		{"another revision", with(func(e *selftest.Exception) { e.Revision = spec.V20251125 }), 1, 1, false},
+		{"another transport", with(func(e *selftest.Exception) { e.Transport = spec.SSE }), 1, 0, false},
+		{"only where everything is tried", with(func(e *selftest.Exception) { e.FullOnly = true }), 1, 0, false},
+		{"what was not tried is not stale", append(all, selftest.Exception{Fault: "c.d/other", Outcome: selftest.Survived, Reason: "r"}), 0, 0, true},
+	} {
+		m := rows()
+		m.Except(c.exceptions)
+		if len(m.Bad()) != c.bad || len(m.Stale) != c.stale || m.Good() != c.good {
+			t.Errorf("%s: %d bad, %d stale, good %v; want %d, %d, %v\n%v", c.name, len(m.Bad()), len(m.Stale), m.Good(), c.bad, c.stale, c.good, m.Stale)
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	var b strings.Builder
+	m := rows()
+	m.Rows[1].Title = "does | this"
+	m.Except([]selftest.Exception{{Fault: "b.c/elsewhere", Outcome: selftest.MisAttributed, Reason: "nobody could tell"}})
+	if err := m.WritePage(&b); err != nil {
+		t.Fatal(err)
+	}
+	_, got, _ := strings.Cut(b.String(), "| area |")
+	want := ` faults | killed | mis-attributed | survived | waiting | variations | silent | false alarms |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|
+| [a](#a) | 2 | 1 | 0 | 1 | 0 | 0 | 0 | 0 |
+| [b](#b) | 2 | 0 | 1 | 0 | 1 | 2 | 1 | 1 |
+| all | 4 | 1 | 1 | 1 | 1 | 2 | 1 | 1 |
+
+## a
+
+| fault or variation | what the server does | where | outcome |
+|---|---|---|---|
+| ` + "`a.b/killed`" + ` |  | stdio 2025-11-25 | killed |
+| ` + "`a.b/missed`" + ` | does \| this | stdio 2025-11-25 | killed |
+| ` + "`a.b/missed`" + ` | does \| this | stdio 2024-11-05 | survived |
+
+## b
+
+| fault or variation | what the server does | where | outcome |
+|---|---|---|---|
+| ` + "`b.c/elsewhere`" + ` |  | stdio 2025-11-25 | mis-attributed, which it may: nobody could tell |
+| ` + "`b.c/waiting`" + ` |  | stdio 2025-11-25 | waiting: nobody looks |
+| ` + "`legal/quiet`" + ` |  | stdio 2025-11-25 | silent |
+| ` + "`legal/loud`" + ` |  | stdio 2025-11-25 | false alarm |
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("page (-want +got):\n%s", diff)
+	}
+}
+
+// TestExpectedIsWhatComesOut: the matrix that nobody had to run agrees with
+// the one that was.
+func TestExpectedIsWhatComesOut(t *testing.T) {
+	o := selftest.Options{Workers: 4, Faults: []faults.Fault{
+		fault(t, "base.response-once/twice", func(f *faults.Fault) {}),
+		fault(t, "legal/one-page", func(f *faults.Fault) { f.Revisions = nil }),
+		fault(t, "lifecycle.timeout-cancels/not-told", func(f *faults.Fault) { f.Revisions = nil }),
+	}}
+	page := func(m *selftest.Matrix) string {
+		var b strings.Builder
+		_ = m.WritePage(&b)
+		return b.String()
+	}
+	if diff := cmp.Diff(page(selftest.Expected(o)), page(selftest.Run(t.Context(), o))); diff != "" {
+		t.Errorf("(-expected +run)\n%s", diff)
+	}
+}
