@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -47,7 +48,7 @@ const checkPeer = "check that an MCP server is what answers at this URL"
 
 func (r *refusal) explain() (reason, advice string) {
 	switch status := r.Status(); {
-	case status == 0:
+	case status < 200: // none, or an interim one
 		return r.silent()
 	case status >= 300:
 		reason = fmt.Sprintf("%s was answered with %q%s", r.what(), r.status(), r.body(": "))
@@ -60,9 +61,9 @@ func (r *refusal) explain() (reason, advice string) {
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:
-		return fmt.Sprintf("%s and %s, which began with %q", reason, flooded.Detail, suite.Excerpt(string(flooded.Raw), 80)), advice + " of a reasonable size"
+		return fmt.Sprintf("%s and %s, which began with %s", reason, flooded.Detail, r.start()), advice + " of a reasonable size"
 	case r.Ended() == transcript.Broken, r.Ended() == transcript.Unreadable:
-		return reason + ", and then " + r.ending() + r.body("; the body began with "), "look into the server's own log, and at what stands between it and here"
+		return reason + ", but " + r.ending() + r.body("; the body began with "), "look into the server's own log, and at what stands between it and here"
 	case r.isPage():
 		return reason + " and a web page" + r.body(": "), "check that the URL is that of the MCP endpoint, often /mcp, and /sse for the older transport"
 	case r.over == spec.SSE:
@@ -73,6 +74,8 @@ func (r *refusal) explain() (reason, advice string) {
 		return fmt.Sprintf("%s and a body that did not end within %v%s", reason, r.waited, r.body("; it began with ")), "end the body: by Content-Length, by the last chunk, or by closing the connection"
 	case len(r.Body) == 0:
 		return reason + " without a body", advice
+	case r.Body[0].Frame != nil && !r.Body[0].Frame.Readable():
+		return reason + " and a body that is no JSON" + r.body(": "), advice
 	}
 	return reason + " and what is no answer to it" + r.body(": "), advice
 }
@@ -145,9 +148,10 @@ func (r *refusal) statusAdvice(status int) string {
 		return "the server wants to know who asks: give --bearer-env NAME or --header 'Name: value'" + asks
 	case r.proxied() && (status == 407 || status >= 502 && status <= 504):
 		return "it may be the proxy that says so: check HTTP_PROXY, or name the host in NO_PROXY"
+	case (status == 404 || status == 405) && r.over == spec.SSE && r.Method() == "POST":
+		return "let the endpoint event name a URI that takes messages; it named what leads to " + r.target()
 	case status == 404, status == 405:
-		_, target, _ := strings.Cut(r.RequestHead().Line, " ")
-		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + strings.TrimSuffix(target, " HTTP/1.1") + " was asked)"
+		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was asked)"
 	case status/100 == 3:
 		return r.redirectAdvice(status)
 	case status == 429:
@@ -191,8 +195,10 @@ func (r *refusal) redirectAdvice(status int) string {
 		return "such a redirection turns a POST into a GET; give the URL that it leads to: " + to
 	case host != "":
 		return "redirections to another host are not followed; if it is trusted, give its URL: " + to
-	case n > 1, r.Method() == "POST":
+	case n > 1:
 		return fmt.Sprintf("%d redirections lead in a circle, or too far, the last one to %s: give the URL of the endpoint itself", n, to)
+	case r.Method() == "POST":
+		return fmt.Sprintf("the redirection leads in a circle, to %s: give the URL of the endpoint itself", to)
 	default:
 		return "give the URL that it leads to: " + to
 	}
@@ -233,14 +239,17 @@ func (r *refusal) streamOpened() (reason, advice string) {
 		return reason + ", but with no event stream: it is " + suite.Excerpt(media, 80) + r.body(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
 	if named, ok := r.endpoint(); ok {
-		return fmt.Sprintf("the endpoint event names %q, to which nothing is sent", suite.Excerpt(named, 160)),
-			"name a URL of the origin that has the stream: another one would get the client's credentials"
+		reason = fmt.Sprintf("the endpoint event names %q, to which nothing is sent", suite.Excerpt(named, 160))
+		if _, err := url.Parse(strings.TrimSpace(named)); err != nil {
+			return reason + ", for it is no URL", "name a URI to which the client can post its messages"
+		}
+		return reason + ", for that is another origin", "name a URI of the origin that has the stream: another one would get the client's credentials"
 	}
 	advice = "send an endpoint event first, with the URI for messages"
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:
-		return fmt.Sprintf("the event stream floods before it names an endpoint: %s; it began with %q", flooded.Detail, suite.Excerpt(string(flooded.Raw), 80)), advice
+		return fmt.Sprintf("the event stream floods before it names an endpoint: %s; it began with %s", flooded.Detail, r.start()), advice
 	case r.End != nil && r.Ended() != transcript.Dropped:
 		return "the event stream ended before it named an endpoint" + ifAny(": ", r.End.Detail), advice
 	}
@@ -276,9 +285,11 @@ func (r *refusal) barren() string {
 
 // proxied tells whether the request went to a proxy as it is.
 func (r *refusal) proxied() bool {
-	_, target, _ := strings.Cut(r.RequestHead().Line, " ")
-	return strings.HasPrefix(target, "http://")
+	return strings.HasPrefix(r.target(), "http://")
 }
+
+// target is where the request went.
+func (r *refusal) target() string { return suite.Excerpt(r.RequestHead().Target(), 120) }
 
 func (r *refusal) status() string {
 	return suite.Excerpt(strings.TrimSpace(r.ResponseHead().Line), 120)
@@ -301,8 +312,8 @@ func (r *refusal) flooded() *transcript.Event {
 	return nil
 }
 
-// start returns the beginning of the body.
-func (r *refusal) start() string {
+// text returns the first bytes of the body.
+func (r *refusal) text() string {
 	for _, e := range append(slices.Clone(r.Body), r.flooded()) {
 		if e != nil && len(e.Raw) > 0 {
 			return string(e.Raw[:min(len(e.Raw), 1000)])
@@ -311,17 +322,28 @@ func (r *refusal) start() string {
 	return ""
 }
 
+// start quotes the first bytes of what was too long.
+func (r *refusal) start() string {
+	const most = 40
+	text := r.text()
+	return fmt.Sprintf("%q", text[:min(len(text), most)])
+}
+
 // isPage tells whether the body is for people.
 func (r *refusal) isPage() bool {
-	text := strings.ToLower(strings.TrimSpace(r.start()))
+	text := strings.ToLower(strings.TrimSpace(r.text()))
 	return r.ResponseHead().MediaType() == "text/html" || strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")
 }
 
 // body returns the beginning of what came with the response, behind before.
 func (r *refusal) body(before string) string {
-	text := strings.TrimSpace(r.start())
-	if text == "" {
+	text := strings.TrimSpace(r.text())
+	switch {
+	case text == "":
 		return ""
+	case r.flooded() != nil || strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }):
+		return before + r.start() + " …"
+	default:
+		return before + suite.Excerpt(text, 160)
 	}
-	return before + suite.Excerpt(text, 160)
 }

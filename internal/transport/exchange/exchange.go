@@ -184,7 +184,7 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 // dropped says why we closed a connection, unless that was what we wanted, and
 // how far it had come, unless there was a response.
 func dropped(cause error, stage string) string {
-	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) {
+	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		return stage
 	}
 	if stage == "" {
@@ -225,7 +225,7 @@ func (c *Client) converse(ctx context.Context, p *Pending, conn net.Conn, head [
 		defer close(wrote)
 		_ = write(ctx, conn, head, r) // what could not be written shows in what comes back
 	}()
-	in := newReader(conn)
+	in := newReader(&sticky{r: conn})
 	defer func() {
 		_ = conn.Close()
 		<-wrote

@@ -128,7 +128,7 @@ func TestResponses(t *testing.T) {
 		},
 		{
 			"chunks that are none", ok + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\nzz\r\n",
-			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over unreadable after 2 bytes of the body: invalid byte in chunk length"},
+			[]string{"response HTTP/1.1 200 OK\nTransfer-Encoding: chunked", `received cut short "{}"`, "over unreadable the body can't be read any more after 2 bytes: invalid byte in chunk length"},
 		},
 		{"nothing", "", []string{"over broken the connection was closed before a response came"}},
 		{"half a head", ok + "Content-Le", []string{"over broken the connection was closed within the head of the response"}},

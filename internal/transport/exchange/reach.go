@@ -63,7 +63,7 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if proxy != nil {
 		if err := tunnel(ctx, conn, proxy, address(u)); err != nil {
 			_ = conn.Close()
-			return nil, by(proxy, within(ctx, "while it was asked for a connection to "+address(u), err))
+			return nil, by(proxy, within(ctx, "while the proxy "+at+" was asked for a connection to "+address(u), err))
 		}
 	}
 	return r.secure(ctx, conn, u)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http/httputil"
 	"strconv"
 	"strings"
@@ -46,7 +45,22 @@ func (l Limits) orDefaults() Limits {
 	}
 }
 
-func newReader(conn net.Conn) *bufio.Reader { return bufio.NewReaderSize(conn, readSize) }
+func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readSize) }
+
+// sticky says again how its reader ended: a connection tells of a reset once.
+type sticky struct {
+	r   io.Reader
+	err error
+}
+
+func (s *sticky) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.r.Read(p)
+	s.err = err
+	return n, err
+}
 
 var errLongHead = fmt.Errorf("the head is longer than %d bytes", maxHead)
 
@@ -146,7 +160,7 @@ func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended
 	case body.err == nil:
 		return ended{how: transcript.Unreadable, detail: "the body is not what its Content-Encoding says: " + err.Error()}
 	case !lost(err):
-		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("after %d bytes of the body: %v", body.n, err)}
+		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the body can't be read any more after %d bytes: %v", body.n, err)}
 	}
 	return ended{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", parted(err), body.n, promised(framed))}
 }

@@ -229,7 +229,7 @@ func redirected(u *url.URL, head *transcript.Head) *url.URL {
 		return nil
 	}
 	to, err := u.Parse(strings.TrimSpace(head.Get("Location")))
-	if err != nil || to.Host != u.Host || to.String() == u.String() {
+	if err != nil || to.Host != u.Host || to.Scheme != u.Scheme && to.Scheme != "https" || to.String() == u.String() {
 		return nil
 	}
 	return to

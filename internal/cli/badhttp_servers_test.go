@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// peer is the far end of one connection.
+type peer struct {
+	*net.TCPConn
+	in   *bufio.Reader
+	done <-chan struct{} // closed at the end of the test
+	nth  int             // of the connections of the server, from 1
+}
+
+// ask reads a request, body and all; nil where none came.
+func (p *peer) ask() *http.Request {
+	r, err := http.ReadRequest(p.in)
+	if err != nil {
+		return nil
+	}
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r
+}
+
+// say writes, and tells whether that could be done.
+func (p *peer) say(text string) bool {
+	_, err := io.WriteString(p, text)
+	return err == nil
+}
+
+// drip writes text byte by byte, with pauses.
+func (p *peer) drip(text string, pause time.Duration) {
+	for _, b := range []byte(text) {
+		if !p.say(string(b)) {
+			return
+		}
+		p.wait(pause)
+	}
+}
+
+// flood writes the text again and again until nobody takes it.
+func (p *peer) flood(text string) {
+	chunk := strings.Repeat(text, max(1, 64<<10/len(text)))
+	for p.say(chunk) {
+	}
+}
+
+// wait waits, no longer than the test.
+func (p *peer) wait(d time.Duration) {
+	select {
+	case <-p.done:
+	case <-time.After(d):
+	}
+}
+
+// hold keeps the connection open until the other side or the test ends it.
+func (p *peer) hold() {
+	go func() { <-p.done; _ = p.Close() }()
+	_, _ = io.Copy(io.Discard, p.in)
+}
+
+// reset ends the connection so that the other side sees it break.
+func (p *peer) reset() {
+	_ = p.SetLinger(0)
+	_ = p.Close()
+}
+
+// raw serves connections by hand until the test ends, and returns its address.
+func raw(t *testing.T, serve func(p *peer)) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var work sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); work.Wait() })
+	work.Go(func() {
+		for n := 1; ; n++ {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			work.Go(func() {
+				tcp := c.(*net.TCPConn)
+				defer func() { _ = tcp.Close() }()
+				defer context.AfterFunc(t.Context(), func() { _ = tcp.Close() })()
+				serve(&peer{tcp, bufio.NewReader(c), t.Context().Done(), n})
+			})
+		}
+	})
+	return l.Addr().String()
+}
+
+// served returns what serves an address by hand.
+func served(serve func(p *peer)) func(*testing.T, *badRun) string {
+	return func(t *testing.T, _ *badRun) string { return "http://" + raw(t, serve) + "/mcp" }
+}
+
+// says is a server that answers every request with this text, and hangs up.
+func says(text string) func(*testing.T, *badRun) string {
+	return served(func(p *peer) {
+		if p.ask() != nil {
+			p.say(text)
+		}
+	})
+}
+
+// answers is one that answers with a status, headers and a body.
+func answers(status, fields, body string) func(*testing.T, *badRun) string {
+	return says("HTTP/1.1 " + status + "\r\n" + fields + "Connection: close\r\n\r\n" + body)
+}
+
+// over has the older transport judged.
+func over(name string, serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
+	return func(t *testing.T, r *badRun) string {
+		r.flags = append(r.flags, "--transport", name)
+		if name == "sse" {
+			r.flags = append(r.flags, "--revision", "2024-11-05")
+		}
+		return serve(t, r)
+	}
+}
+
+// handled is a server on net/http.
+func handled(h http.HandlerFunc) func(*testing.T, *badRun) string {
+	return func(t *testing.T, _ *badRun) string {
+		s := httptest.NewServer(h)
+		t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+		return s.URL + "/mcp"
+	}
+}
+
+// asked returns the methods of the messages in a body.
+func asked(body []byte) string {
+	var methods []string
+	for _, m := range wire.Parse(body).Messages {
+		methods = append(methods, m.Method)
+	}
+	return strings.Join(methods, " ")
+}
+
+// opening tells whether a request belongs to the handshake.
+func opening(r *http.Request, body []byte) bool {
+	method := asked(body)
+	return r.Method == http.MethodPost && (method == spec.MethodInitialize || method == spec.MethodInitialized)
+}
+
+// turned is the reference server until turn says of a request that something
+// else is to be done with it; it is given the number of the request.
+func turned(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer, r *http.Request)) func(*testing.T, *badRun) string {
+	return func(t *testing.T, run *badRun) string {
+		good := refserver.NewHTTPHandler(t.Context(), refserver.Options{})
+		var n atomic.Int32
+		return handled(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if !when(n.Add(1), r, body) {
+				good.ServeHTTP(w, r)
+				return
+			}
+			do(taken(t, w), r)
+		})(t, run)
+	}
+}
+
+// taken takes a connection out of the hands of net/http.
+func taken(t *testing.T, w http.ResponseWriter) *peer {
+	c, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	p := &peer{TCPConn: c.(*net.TCPConn), in: rw.Reader, done: t.Context().Done()}
+	context.AfterFunc(t.Context(), func() { _ = p.Close() })
+	return p
+}
+
+// deaf: it begins right after the handshake.
+func afterHandshake(_ int32, r *http.Request, body []byte) bool { return !opening(r, body) }
+
+// late: it begins in the middle of the run, with everything.
+func late(n int32, _ *http.Request, _ []byte) bool { return n > 60 }
+
+// certified is TLS in front of a server that would behave, with a certificate
+// for this name that is valid until then.
+func certified(name string, until time.Time) func(*testing.T, *badRun) string {
+	return func(t *testing.T, r *badRun) string {
+		s := httptest.NewUnstartedServer(refserver.NewHTTPHandler(t.Context(), refserver.Options{}))
+		s.TLS = certificate(t, r, name, until)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		return s.URL + "/mcp"
+	}
+}
+
+// http2 is the frame with which a server of HTTP/2 begins.
+const http2 = "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80"
+
+// certifiedH2 is TLS that takes HTTP/2 alone.
+func certifiedH2(t *testing.T, r *badRun) string {
+	config := certificate(t, r, "127.0.0.1", time.Now().Add(time.Hour))
+	config.NextProtos = []string{"h2"}
+	return "https://" + raw(t, func(p *peer) {
+		c := tls.Server(p, config)
+		_, _ = c.Write([]byte(http2))
+		p.hold()
+	}) + "/mcp"
+}
+
+// certificate makes one that has signed itself, and puts it into a file.
+func certificate(t *testing.T, r *badRun, name string, until time.Time) *tls.Config {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: until.Add(-48 * time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		template.DNSNames, template.IPAddresses = nil, []net.IP{ip}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.ca = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(r.ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
+}
+
+// trusting trusts the certificate that is served.
+func trusting(serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
+	return func(t *testing.T, r *badRun) string {
+		url := serve(t, r)
+		r.flags = append(r.flags, "--ca-file", r.ca)
+		return url
+	}
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// unreached are URLs behind which nobody is found: exit code 3, and what stands
+// in the way.
+func unreached() []badHTTP {
+	url := func(u string, flags ...string) func(*testing.T, *badRun) string {
+		return func(_ *testing.T, r *badRun) string { r.flags = append(r.flags, flags...); return u }
+	}
+	return []badHTTP{
+		{"refused", closed, 3, []string{`nobody listens at 127\.0\.0\.1:\d+ \(connection refused\)`, `check that the server runs, and the URL`}, 0},
+		{"refused, sse", over("sse", closed), 3, []string{`nobody listens at`}, 0},
+		{"refused, http", over("http", closed), 3, []string{`nobody listens at`}, 0},
+		{"no such host", url("http://nobody.invalid/mcp"), 3, []string{`no host is called nobody\.invalid`, `check the spelling`}, 0},
+		{"self-signed", certified("127.0.0.1", time.Now().Add(time.Hour)), 3, []string{`TLS`, `certificate`, `nobody known has signed`, `--ca-file`, `--insecure`}, 0},
+		{"another name", trusting(certified("example.com", time.Now().Add(time.Hour))), 3, []string{`the certificate is for example\.com, not for 127\.0\.0\.1`}, 0},
+		{"expired", trusting(certified("127.0.0.1", time.Now().Add(-time.Hour))), 3, []string{`the certificate expired`}, 0},
+		{"http behind https", func(t *testing.T, r *badRun) string {
+			return strings.Replace(handled(http.NotFound)(t, r), "http:", "https:", 1)
+		}, 3, []string{`TLS`, `speaks HTTP without TLS`, `http://`}, 0},
+		{"https behind http", func(t *testing.T, r *badRun) string {
+			return strings.Replace(certified("127.0.0.1", time.Now().Add(time.Hour))(t, r), "https:", "http:", 1)
+		}, 3, []string{`https://`}, 0},
+		{"TLS by one who does not speak it", func(t *testing.T, _ *badRun) string {
+			return "https://" + raw(t, func(p *peer) { p.say("SSH-2.0-OpenSSH_9.6\r\n"); p.hold() }) + "/mcp"
+		}, 3, []string{`TLS`}, 0},
+		{"TLS that never comes about", func(t *testing.T, _ *badRun) string {
+			return "https://" + raw(t, func(p *peer) { p.hold() }) + "/mcp"
+		}, 3, []string{`the time ran out while agreeing on TLS`}, 0},
+		{"proxy page", proxied("http", func(p *peer) {
+			p.ask()
+			p.say("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>502 Bad Gateway</title>")
+		}), 3, []string{`502 Bad Gateway`, `it may be the proxy that says so`}, 0},
+		{"proxy page, https", proxied("https", func(p *peer) {
+			p.ask()
+			p.say("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>502 Bad Gateway</title>")
+		}), 3, []string{`the proxy 127\.0\.0\.1:\d+: asked for a connection to example\.invalid:443`, `502 Bad Gateway`}, 0},
+		{"proxy wants to know who asks", proxied("https", func(p *peer) {
+			p.ask()
+			p.say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n")
+		}), 3, []string{`407`, `user and password`}, 0},
+		{"proxy never answers", proxied("https", func(p *peer) { p.ask(); p.hold() }), 3, []string{`the time ran out while the proxy 127\.0\.0\.1:\d+ was asked`}, 0},
+		{"proxy hangs up", proxied("https", func(p *peer) { p.ask() }), 3, []string{`the proxy 127`}, 0},
+		{"proxy refused", func(t *testing.T, r *badRun) string {
+			r.environ = append(r.environ, "HTTP_PROXY="+strings.TrimSuffix(closed(t, r), "/mcp"))
+			return "http://example.invalid/mcp"
+		}, 3, []string{`the proxy 127\.0\.0\.1:\d+`, `nobody listens`, `HTTP_PROXY`}, 0},
+		{"proxy of a strange sort", func(_ *testing.T, r *badRun) string {
+			r.environ = append(r.environ, "HTTP_PROXY=socks5://127.0.0.1:1")
+			return "http://example.invalid/mcp"
+		}, 3, []string{`only http and https proxies can be used`}, 0},
+	}
+}
+
+// closed is an address at which nobody listens any more.
+func closed(t *testing.T, _ *badRun) string {
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	_ = l.Close()
+	return "http://" + l.Addr().String() + "/mcp"
+}
+
+// proxied is a server behind a proxy that gets in the way.
+func proxied(scheme string, serve func(p *peer)) func(*testing.T, *badRun) string {
+	return func(t *testing.T, r *badRun) string {
+		at := raw(t, serve)
+		r.environ = append(r.environ, "HTTP_PROXY=http://"+at, "HTTPS_PROXY=http://"+at, "NO_PROXY=")
+		return scheme + "://example.invalid/mcp"
+	}
+}
+
+// refusing are servers that answer, and never what was asked for.
+func refusing() []badHTTP {
+	json := "Content-Type: application/json\r\n"
+	html := "Content-Type: text/html\r\n"
+	return []badHTTP{
+		{"html", answers("200 OK", html, "<!doctype html><title>Welcome</title>"), 3, []string{`200 OK`, `web page`, `check that the URL`}, 0},
+		{"html, sse", over("sse", answers("200 OK", html, "<!doctype html><title>Welcome</title>")), 3, []string{`200 OK`, `web page`}, 0},
+		{"html said to be json", answers("200 OK", json, "<!doctype html><title>Welcome</title>"), 3, []string{`web page`}, 0},
+		{"json, no message", answers("200 OK", json, `{"status":"ok"}`), 3, []string{`no answer to it: \{"status":"ok"\}`, `answer initialize with a JSON-RPC response`}, 0},
+		{"401", answers("401 Unauthorized", "", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`}, 0},
+		{"401 with a challenge", answers("401 Unauthorized", "WWW-Authenticate: Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\"\r\n", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`, `Bearer resource_metadata="https://example.com`}, 0},
+		{"401 though there is a token", func(t *testing.T, r *badRun) string {
+			r.flags = append(r.flags, "--header", "Authorization: Bearer abcdefgh")
+			return answers("401 Unauthorized", "", "")(t, r)
+		}, 3, []string{`401 Unauthorized`, `the Authorization that was sent was not accepted`}, 0},
+		{"401, sse", over("sse", answers("401 Unauthorized", "", "")), 3, []string{`the GET that opens the event stream was answered with "HTTP/1\.1 401`, `--bearer-env NAME`}, 0},
+		{"403", answers("403 Forbidden", json, `{"error":"no"}`), 3, []string{`403 Forbidden`, `--bearer-env NAME`}, 0},
+		{"404", answers("404 Not Found", "", "404 page not found"), 3, []string{`404 Not Found`, `check the path`, `/mcp was asked`}, 0},
+		{"404, sse", over("sse", answers("404 Not Found", "", "")), 3, []string{`404 Not Found`, `check the path`}, 0},
+		{"405", answers("405 Method Not Allowed", "Allow: GET\r\n", ""), 3, []string{`405 Method Not Allowed`, `check the path`}, 0},
+		{"406", answers("406 Not Acceptable", "", ""), 3, []string{`406 Not Acceptable`}, 0},
+		{"429", answers("429 Too Many Requests", "Retry-After: 30\r\n", ""), 3, []string{`429 Too Many Requests`, `no more requests for now`, `--jobs 1`}, 0},
+		{"500", answers("500 Internal Server Error", "", "boom"), 3, []string{`500 Internal Server Error": boom`, `server's own log`}, 0},
+		{"500, sse", over("sse", answers("500 Internal Server Error", "", "boom")), 3, []string{`500 Internal Server Error`, `server's own log`}, 0},
+		{"500, http", over("http", answers("500 Internal Server Error", "", "boom")), 3, []string{`500 Internal Server Error`, `server's own log`}, 0},
+		{"503", answers("503 Service Unavailable", "", ""), 3, []string{`503 Service Unavailable`}, 0},
+		{"nothing with 200", answers("200 OK", "Content-Length: 0\r\n", ""), 3, []string{`200 OK`, `without a body`}, 0},
+		{"nothing with 200, sse", over("sse", answers("200 OK", "Content-Length: 0\r\n", "")), 3, []string{`200 OK`, `no event stream`}, 0},
+		{"202 to all", answers("202 Accepted", "Content-Length: 0\r\n", ""), 3, []string{`202 Accepted`, `without a body`}, 0},
+		{"204 to all", answers("204 No Content", "", ""), 3, []string{`204 No Content`, `without a body`}, 0},
+		{"redirect to another host", answers("301 Moved Permanently", "Location: https://example.com/mcp\r\n", ""), 3, []string{`301 Moved Permanently`, `give the URL that it leads to: https://example.com/mcp`}, 0},
+		{"307 to another host", answers("307 Temporary Redirect", "Location: https://example.com/mcp\r\n", ""), 3, []string{`307`, `https://example.com/mcp`, `another host`}, 0},
+		{"redirect to itself", answers("307 Temporary Redirect", "Location: /mcp\r\n", ""), 3, []string{`307`, `in a circle`}, 0},
+		{"redirect in a circle", handled(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, map[string]string{"/mcp": "/a", "/a": "/b", "/b": "/mcp"}[r.URL.Path], http.StatusPermanentRedirect)
+		}), 3, []string{`308`, `in a circle`}, 0},
+		{"redirect without end", handled(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path+"x", http.StatusPermanentRedirect)
+		}), 3, []string{`308`, `too far`}, 0},
+		{"redirect by GET", answers("302 Found", "Location: /login\r\n", ""), 3, []string{`302 Found`, `/login`}, 0},
+		{"redirect to nowhere", answers("308 Permanent Redirect", "", ""), 3, []string{`308`, `no Location`}, 0},
+		{"redirect, sse", over("sse", answers("307 Temporary Redirect", "Location: /other\r\n", "")), 3, []string{`307`, `give the URL that it leads to: .*/other`}, 0},
+	}
+}
