@@ -5,13 +5,25 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
+// Refused tells whether the first POST at position from or later was refused
+// over HTTP by its status, whatever the body says: there an error needs no id,
+// so that it does not come as the answer to a request.
+func Refused(c *client.Conversation, from int) bool {
+	x := firstPost(c, from)
+	return x != nil && x.Status() >= 400 && x.Status() < 500
+}
+
 // StatusRefused tells whether the first POST at position from or later was
 // refused over HTTP by a status alone: a body that tells why is optional there.
 func StatusRefused(c *client.Conversation, from int) bool {
+	return Refused(c, from) && len(firstPost(c, from).Messages()) == 0
+}
+
+func firstPost(c *client.Conversation, from int) *transcript.Exchange {
 	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {
 		if x.Request != nil && x.Request.Seq >= from && x.Method() == "POST" {
-			return x.Status() >= 400 && x.Status() < 500 && len(x.Messages()) == 0
+			return x
 		}
 	}
-	return false
+	return nil
 }

@@ -21,7 +21,7 @@ func legalHTTP() []Fault {
 	for _, f := range append(legalWire(), legalBodies()...) {
 		out = append(out, f.over(both...))
 	}
-	for _, f := range slices.Concat(legalStreamable(), legalStreams(), legalCrossing(), legalSpellings()) {
+	for _, f := range slices.Concat(legalStreamable(), legalStreams(), legalCrossing(), legalSpellings(), legalRefusals()) {
 		out = append(out, f.over(spec.StreamableHTTP))
 	}
 	for _, f := range legalLegacy() {

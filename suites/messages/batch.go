@@ -131,12 +131,16 @@ func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bo
 	return true
 }
 
+// announcement is a notification that every server has to take: over HTTP it may
+// refuse one that it does not know, and the batch with it.
+func announcement() []byte { return wire.NewNotification(spec.MethodRootsChanged, nil) }
+
 // mixedBatch sends a notification among requests.
 func mixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids,
 		c.Request(ids[0], c.Harmless(), nil),
-		wire.NewNotification("notifications/com.example.unknown", nil),
+		announcement(),
 		c.Request(ids[1], c.Harmless(), nil))
 	if err != nil {
 		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
@@ -193,9 +197,8 @@ func judgeCompleteness(t *suite.T, c *client.Conversation, a *answersTo) {
 }
 
 func notificationsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
-	unknown := wire.NewNotification("notifications/com.example.unknown", nil)
 	from := c.Record.Len()
-	if err := c.Send(ctx, array(unknown, unknown)); err != nil {
+	if err := c.Send(ctx, array(announcement(), announcement())); err != nil {
 		t.GiveUp("the batch could not be sent: " + err.Error())
 	}
 	t.Quiet(ctx, c)

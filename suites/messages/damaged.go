@@ -50,6 +50,10 @@ func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 		Permitted:   "an answer to the valid member, and an error -32600 without an id for the invalid one",
 		At:          []int{a.sent},
 	}
+	if a.missed && !a.ended && suite.Refused(c, a.from) {
+		t.NotObserved(invalidMembers, "the batch was refused as a whole by a status of HTTP")
+		return
+	}
 	if !a.missed {
 		a.ended = ended(c, c.Quiet(ctx)) // the two answers may come apart
 	}

@@ -109,7 +109,7 @@ func TestBatches(t *testing.T) {
 		},
 		{
 			Name: "swallowed with notifications", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
-				if bytes.Contains(raw, []byte("com.example.unknown")) {
+				if bytes.Contains(raw, []byte("roots/list_changed")) {
 					return refserver.Swallow()
 				}
 				return refserver.Pass(raw)
@@ -119,7 +119,7 @@ func TestBatches(t *testing.T) {
 		},
 		{
 			Name: "notifications answered", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
-				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/com.example.unknown"}`), []byte(`5`)))
+				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`), []byte(`5`)))
 			})),
 			Want: []string{
 				"base.batch-only-notifications-silent: A batch of notifications only is answered. (broken)",

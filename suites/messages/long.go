@@ -34,7 +34,7 @@ func long() suite.Case {
 			switch {
 			case r.Answered():
 				t.Kept(answered)
-			case suite.StatusRefused(c, from):
+			case suite.Refused(c, from):
 				t.NotObserved(answered, "the long request was refused by an HTTP status")
 			case errors.Is(r.Err, client.ErrUnanswered):
 				t.Deviates(c, verdict.Deviation{

@@ -118,11 +118,13 @@ func oddNotifications() suite.Case {
 }
 
 // strays returns the positions of events since from that hold a response
-// without an id that could belong to a request.
+// without an id that could belong to a request. The body of a POST that was
+// refused by its status may be one.
 func strays(c *client.Conversation, from int) []int {
 	var at []int
+	exchanges := transcript.ExchangesOf(c.Record.From(0))
 	for _, e := range c.Record.From(from) {
-		if e.Kind != transcript.Received {
+		if x := exchanges.Of(e); e.Kind != transcript.Received || x != nil && x.Refused() && e.Stream == nil {
 			continue
 		}
 		for i := range e.Frame.Messages {

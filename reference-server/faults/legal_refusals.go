@@ -1,0 +1,37 @@
+package faults
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// legalRefusals are refusals by the status of HTTP. What a server can't accept
+// it answers with an error status, and a body that names no request.
+func legalRefusals() []Fault {
+	refuse := answers(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}`)
+	return []Fault{
+		legal("http-deficient-initialize-400", "initialize that lacks what it must have gets 400, and an error without an id", visits(deficient, refuse)),
+		legal("http-unknown-notification-400", "a notification that nobody knows gets 400, and so does a batch with it", visits(unknownNotification, refuse)),
+		legal("http-damaged-batch-400", "a batch gets 400 as a whole where a member is no message", visits(damagedBatch, refuse)).in(spec.V20250326),
+	}
+}
+
+func deficient(v *visit) bool {
+	if !initializes(v) {
+		return false
+	}
+	params := v.frame.Messages[0].Params()
+	return wire.At(params, "/capabilities") == nil || wire.At(params, "/clientInfo") == nil || wire.At(params, "/protocolVersion") == nil
+}
+
+func unknownNotification(v *visit) bool {
+	return v.frame != nil && slices.ContainsFunc(v.frame.Messages, func(m wire.Message) bool {
+		return m.Kind == wire.Notification && strings.HasPrefix(m.Method, "notifications/com.example")
+	})
+}
+
+func damagedBatch(v *visit) bool { return v.frame != nil && v.frame.Batch && v.has(wire.Invalid) }
