@@ -93,7 +93,7 @@ func (c *Call) candidates(ref fields, argument string, filled map[string]string)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range templates {
+		for _, t := range c.Session.templates() {
 			if t.uri == uri {
 				return t.propose(argument, filled), nil
 			}

@@ -14,15 +14,16 @@ import (
 
 // formField is one field of a form: its JSON Schema, and whether an answer fits it.
 type formField struct {
-	name   string
-	since  spec.Revision // older revisions do not have its kind
-	schema object
-	preset any // the default; beside booleans there is one since 2025-11-25
-	fits   func(v jsontext.Value) bool
+	name     string
+	required bool
+	since    spec.Revision // older revisions do not have its kind
+	schema   object
+	preset   any // the default; beside booleans there is one since 2025-11-25
+	fits     func(v jsontext.Value) bool
 }
 
 var formFields = []formField{
-	{name: "name", schema: object{"type": "string", "title": "Name", "minLength": 1, "maxLength": 80}, preset: "Ada", fits: func(v jsontext.Value) bool {
+	{name: "name", required: true, schema: object{"type": "string", "title": "Name", "minLength": 1, "maxLength": 80}, preset: "Ada", fits: func(v jsontext.Value) bool {
 		name, ok := wire.Text(v)
 		return ok && name != "" && utf8.RuneCountInString(name) <= 80
 	}},
@@ -38,9 +39,7 @@ var formFields = []formField{
 		x, ok := number(v)
 		return ok && x >= 0.5 && x <= 2.5
 	}},
-	{name: "newsletter", schema: object{"type": "boolean", "default": false}, fits: func(v jsontext.Value) bool {
-		return v.Kind() == 't' || v.Kind() == 'f'
-	}},
+	{name: "newsletter", schema: object{"type": "boolean", "default": false}, fits: isBoolean},
 	{name: "colour", schema: object{"type": "string", "enum": colours}, preset: "green", fits: oneOf(colours)},
 	{name: "size", since: spec.V20251125, schema: object{"type": "string", "oneOf": titled("small", "large")}, preset: "small", fits: oneOf([]string{"small", "large"})},
 	{name: "days", since: spec.V20251125, schema: object{
@@ -48,6 +47,15 @@ var formFields = []formField{
 	}, preset: []string{"Monday"}, fits: someOf([]string{"Monday", "Tuesday"}, 1)},
 	{name: "toppings", since: spec.V20251125, schema: object{"type": "array", "items": object{"anyOf": titled("cheese", "olives")}},
 		preset: []string{}, fits: someOf([]string{"cheese", "olives"}, 0)},
+}
+
+func isText(v jsontext.Value) bool    { return v.Kind() == '"' }
+func isNumber(v jsontext.Value) bool  { return v.Kind() == '0' }
+func isBoolean(v jsontext.Value) bool { return v.Kind() == 't' || v.Kind() == 'f' }
+
+func isInteger(v jsontext.Value) bool {
+	_, ok := wire.Integer(v)
+	return ok
 }
 
 func titled(words ...string) []object {
@@ -79,10 +87,10 @@ func someOf(words []string, least int) func(jsontext.Value) bool {
 	}
 }
 
-// form returns the schema of the form as the revision has it.
-func form(r spec.Revision) object {
-	properties := object{}
-	for _, f := range formFields {
+// form returns the schema of a form as the revision has it.
+func form(fields []formField, r spec.Revision) object {
+	properties, required := object{}, []string{}
+	for _, f := range fields {
 		if !r.AtLeast(f.since) {
 			continue
 		}
@@ -94,19 +102,27 @@ func form(r spec.Revision) object {
 			field["default"] = f.preset
 		}
 		properties[f.name] = field
+		if f.required {
+			required = append(required, f.name)
+		}
 	}
-	return object{"type": "object", "properties": properties, "required": []string{"name"}}
+	schema := object{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
 }
 
 func askFields(c *Call, _ values) object {
+	return askFilled(c, "The ask-elicitation-fields tool would like to see a form filled in, whatever you choose.", formFields)
+}
+
+// askFilled asks the user to fill in a form, and checks the answer.
+func askFilled(c *Call, message string, fields []formField) object {
 	if !c.takesForms() {
 		return failed("This client has not declared elicitation by form.")
 	}
-	params := object{
-		"message":         "The ask-elicitation-fields tool would like to see a form filled in, whatever you choose.",
-		"requestedSchema": form(c.Revision),
-	}
-	result, err := c.Ask(spec.MethodElicit, params)
+	result, err := c.Ask(spec.MethodElicit, object{"message": message, "requestedSchema": form(fields, c.Revision)})
 	if err != nil {
 		return failed("Asking the client failed: " + err.Error() + ".")
 	}
@@ -114,9 +130,9 @@ func askFields(c *Call, _ values) object {
 		return answered("The user chose to " + action + ".")
 	}
 	_, given := wire.Members(wire.At(result, "/content"))
-	for _, f := range formFields {
+	for _, f := range fields {
 		v, ok := given[f.name]
-		if ok && !f.fits(v) || !ok && f.name == "name" {
+		if ok && !f.fits(v) || !ok && f.required {
 			return failed("The user's answer does not fit the form: " + f.name + ".")
 		}
 	}

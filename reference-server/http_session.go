@@ -30,6 +30,7 @@ func newHTTPSession(h *HTTPHandler, id string) *httpSession {
 	s := &httpSession{id: id, h: h, ended: make(chan struct{}), byID: map[string]*eventStream{}}
 	s.session = NewSession(h.ctx, h.o, s.emit)
 	s.session.over = s.unanswered
+	s.session.hangUp = s.hangUp
 	s.streams = []*eventStream{newEventStream(s, 0)}
 	return s
 }
@@ -169,6 +170,17 @@ func (s *httpSession) unanswered(id wire.ID) {
 	s.mu.Unlock()
 	if stream != nil {
 		stream.answered(1, false)
+	}
+}
+
+// hangUp closes the connection that waits for the answer to a request: the
+// client can take up its stream again.
+func (s *httpSession) hangUp(ctx context.Context, id wire.ID) {
+	s.mu.Lock()
+	stream := s.byID[id.Key()]
+	s.mu.Unlock()
+	if stream != nil && !s.h.o.JSONOnly {
+		stream.hangUp(ctx)
 	}
 }
 

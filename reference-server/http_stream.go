@@ -134,6 +134,27 @@ func (e *eventStream) claim() (claims int) {
 	return e.claims
 }
 
+// hangUp ends the connection that is served, once there is one.
+func (e *eventStream) hangUp(ctx context.Context) {
+	for {
+		e.mu.Lock()
+		served, grown := e.claims > 0, e.grown
+		if served {
+			e.claims++
+			e.wake()
+		}
+		e.mu.Unlock()
+		if served {
+			return
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // serve sends the events from a number on until the stream is over, the client
 // hangs up or comes over another connection, or the session ends. That a client
 // hangs up cancels nothing.

@@ -29,6 +29,9 @@ type Options struct {
 	// report no progress and ask nothing then, as the listening stream is not
 	// for what belongs to a request.
 	JSONOnly bool
+	// Fixtures: the server also offers what the official conformance suite
+	// asks for by name.
+	Fixtures bool
 	// NoSessions: over Streamable HTTP every message stands by itself and is
 	// answered by JSON; what needs a session is not offered.
 	NoSessions bool

@@ -2,6 +2,7 @@ package refserver
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -18,6 +19,7 @@ type prompt struct {
 type promptArgument struct {
 	name, title, description string
 	required                 bool
+	isURI                    bool     // its value must be a URI
 	values                   []string // for completion
 }
 
@@ -82,8 +84,12 @@ var prompts = []*prompt{
 func (s *Session) prompts() []*prompt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	offer := prompts
+	if s.o.Fixtures {
+		offer = slices.Concat(prompts, fixturePrompts)
+	}
 	var out []*prompt
-	for _, p := range prompts {
+	for _, p := range offer {
 		if s.revision.AtLeast(p.since) {
 			out = append(out, p)
 		}
@@ -145,8 +151,12 @@ func (c *Call) promptsGet() (any, *Error) {
 		values[key] = v
 	}
 	for _, a := range p.arguments {
-		if _, ok := values[a.name]; a.required && !ok {
+		v, ok := values[a.name]
+		switch {
+		case a.required && !ok:
 			return nil, invalidParams("the argument %s is required", a.name)
+		case ok && a.isURI && !isURI(v):
+			return nil, invalidParams("the argument %s must be an absolute URI", a.name)
 		}
 	}
 	return object{"description": p.description, "messages": p.messages(c, values)}, nil

@@ -84,10 +84,21 @@ func (s *Session) resources() []*resource {
 	all := slices.Concat(resources, []*resource{{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: s.note},
 		{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known},
 	})
+	if s.o.Fixtures {
+		all = append(all, fixtureResources...)
+	}
 	if s.extra["resources"] {
 		all = append(all, extraResource)
 	}
 	return append(all, s.numbered...)
+}
+
+// templates returns the families of resources.
+func (s *Session) templates() []*template {
+	if s.o.Fixtures {
+		return slices.Concat(templates, fixtureTemplates)
+	}
+	return templates
 }
 
 func (c *Call) resourcesList() (any, *Error) {
@@ -101,7 +112,7 @@ func (s *Session) find(uri string) *resource {
 			return r
 		}
 	}
-	for _, t := range templates {
+	for _, t := range s.templates() {
 		if values, ok := t.match(uri); ok {
 			if text, ok := t.read(values); ok {
 				return &resource{uri: uri, name: t.name, mime: t.mime, text: text}
@@ -117,7 +128,7 @@ func (c *Call) target() (*resource, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if u, bad := url.Parse(uri); bad != nil || u.Scheme == "" {
+	if !isURI(uri) {
 		return nil, invalidParams("uri must be an absolute URI")
 	}
 	r := c.Session.find(uri)
@@ -125,6 +136,11 @@ func (c *Call) target() (*resource, *Error) {
 		return nil, &Error{Code: spec.CodeResourceNotFound, Message: "Resource not found", Data: object{"uri": uri}}
 	}
 	return r, nil
+}
+
+func isURI(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme != ""
 }
 
 func (c *Call) resourcesRead() (any, *Error) {
@@ -207,7 +223,7 @@ func (t *template) match(uri string) (map[string]string, bool) {
 }
 
 func (c *Call) templatesList() (any, *Error) {
-	return page(c, "resourceTemplates", templates, func(t *template) object {
+	return page(c, "resourceTemplates", c.Session.templates(), func(t *template) object {
 		o := object{"uriTemplate": t.uri, "name": t.name, "mimeType": t.mime, "description": t.title + ", for trying out templates."}
 		decorate(o, c.Revision, t.title)
 		if t.priority > 0 {

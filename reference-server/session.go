@@ -19,6 +19,9 @@ type Session struct {
 	o    Options
 	emit func(*Out)
 	over func(id wire.ID) // told of requests that get no answer; may be nil
+	// hangUp closes the connection over which the answer to a request would go;
+	// nil where the client could not come back for it.
+	hangUp func(ctx context.Context, id wire.ID)
 
 	ctx   context.Context // ends when the session does
 	stop  context.CancelFunc

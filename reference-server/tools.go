@@ -1,6 +1,8 @@
 package refserver
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
@@ -9,17 +11,22 @@ type tool struct {
 	name, title, description string
 	since                    spec.Revision // older revisions do not have it
 	input                    []argument
-	output                   object // schema of the structured result, nil when there is none
-	writes                   bool   // it changes something
-	idempotent               bool   // repeating it changes nothing more
-	session                  bool   // it needs a session: it leaves something behind or asks the client
-	openWorld                bool   // it deals with the world outside the server
-	tasks                    string // whether it can be called as a task; empty means forbidden
+	schema                   object                    // of the arguments where input can't say it, with a check of its own
+	check                    func(given fields) string // the problem with the arguments
+	output                   object                    // schema of the structured result, nil when there is none
+	writes                   bool                      // it changes something
+	idempotent               bool                      // repeating it changes nothing more
+	session                  bool                      // it needs a session: it leaves something behind or asks the client
+	openWorld                bool                      // it deals with the world outside the server
+	tasks                    string                    // whether it can be called as a task; empty means forbidden
 	run                      func(c *Call, a values) object
 }
 
 func (t *tool) entry(r spec.Revision, options *Options) object {
-	o := object{"name": t.name, "description": t.description, "inputSchema": inputSchema(t.input, r)}
+	o := object{"name": t.name, "description": t.description, "inputSchema": t.schema}
+	if t.schema == nil {
+		o["inputSchema"] = inputSchema(t.input, r)
+	}
 	decorate(o, r, t.title)
 	if r.AtLeast(spec.V20250326) {
 		hints := object{"title": t.title, "readOnlyHint": !t.writes, "openWorldHint": t.openWorld}
@@ -43,7 +50,7 @@ func (s *Session) tools() []*tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*tool
-	for _, t := range allTools() {
+	for _, t := range s.offer() {
 		if s.revision.AtLeast(t.since) && !(t.session && s.o.NoSessions) {
 			out = append(out, t)
 		}
@@ -52,6 +59,14 @@ func (s *Session) tools() []*tool {
 		out = append(out, extraTool)
 	}
 	return out
+}
+
+// offer returns the tools of all revisions.
+func (s *Session) offer() []*tool {
+	if s.o.Fixtures {
+		return slices.Concat(fixtureTools(), allTools())
+	}
+	return allTools()
 }
 
 func (c *Call) toolsList() (any, *Error) {
@@ -89,7 +104,7 @@ func (c *Call) toolsCall() (any, *Error) {
 }
 
 func (t *tool) call(c *Call, given fields) (any, *Error) {
-	a, problem := read(t.input, given)
+	a, problem := t.read(given)
 	switch {
 	case problem == "":
 		result := t.run(c, a)
@@ -102,6 +117,13 @@ func (t *tool) call(c *Call, given fields) (any, *Error) {
 	default:
 		return nil, invalidParams("%s", problem)
 	}
+}
+
+func (t *tool) read(given fields) (values, string) {
+	if t.check != nil {
+		return nil, t.check(given)
+	}
+	return read(t.input, given)
 }
 
 // raise makes the call end with an error instead of the tool's result.

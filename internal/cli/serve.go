@@ -33,6 +33,7 @@ at /sse. Port 0 takes a free one; the URL is written to stderr.`,
 	c.Flags().StringVar(&f.http, "http", "", "serve Streamable HTTP at this address, as 127.0.0.1:3000")
 	c.Flags().StringVar(&f.sse, "sse", "", "serve HTTP+SSE at this address")
 	o := &f.options
+	c.Flags().BoolVar(&o.Fixtures, "fixtures", false, "also offer what the official conformance suite asks for by name")
 	c.Flags().BoolVar(&o.JSONOnly, "json-only", false, "with --http: answer by JSON alone, never by a stream")
 	c.Flags().BoolVar(&o.NoSessions, "no-sessions", false, "with --http: let every message stand by itself, answered by JSON; what needs a session is not offered")
 	c.Flags().StringSliceVar(&o.Origins, "allow-origin", nil, "with --http or --sse: let web pages of this origin in, as https://example.com")

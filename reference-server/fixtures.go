@@ -1,0 +1,124 @@
+package refserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// The official conformance suite asks a server for tools, resources and
+// prompts by names of its own. This file and fixtures_asking.go have those of
+// the revisions that open with initialize; Options.Fixtures offers them.
+
+// A fixture that shows something over time pauses as the suite proposes.
+const fixturePause = 50 * time.Millisecond
+
+// fixtureTools returns the tools that the suite calls.
+func fixtureTools() []*tool {
+	gives := func(name, title string, blocks ...object) *tool {
+		return &tool{
+			name: name, title: title, description: "For the official conformance suite: " + title + ".",
+			run: func(*Call, values) object { return object{"content": blocks} },
+		}
+	}
+	return append([]*tool{
+		contactTool, // the suite looks for it on the first page of the list
+		gives("test_simple_text", "One block of text", textBlock("A text for trying things out.")),
+		gives("test_image_content", "One image", imageBlock()),
+		gives("test_audio_content", "One sound", audioBlock()),
+		gives("test_embedded_resource", "One embedded resource", embedded(staticText.contents())),
+		gives("test_multiple_content_types", "Text, an image and a resource",
+			textBlock("Three kinds of content."), imageBlock(), embedded(staticText.contents())),
+		{
+			name: "test_error_handling", title: "A failure", description: "For the official conformance suite: always fails.",
+			run: func(*Call, values) object { return failed("This tool fails, as it should.") },
+		},
+		{
+			name: "test_tool_with_logging", title: "Three log messages", session: true, description: "For the official conformance suite: logs what it does.",
+			run: func(c *Call, _ values) object {
+				for i, text := range []string{"Begun.", "Half done.", "Done."} {
+					if i > 0 && !c.pause(fixturePause) {
+						break
+					}
+					c.log("info", text)
+				}
+				return answered("Three messages were logged.")
+			},
+		},
+		{
+			name: "test_tool_with_progress", title: "Three steps of progress", description: "For the official conformance suite: reports how far it is.",
+			run: func(c *Call, _ values) object {
+				for done := 0; done <= 100; done += 50 {
+					if done > 0 && !c.pause(fixturePause) {
+						break
+					}
+					c.progress(done, 100, fmt.Sprintf("%d percent", done))
+				}
+				return answered("All steps are done.")
+			},
+		},
+		{
+			name: "test_reconnection", title: "A stream that breaks off", since: spec.V20251125,
+			description: "For the official conformance suite: closes the connection of its call, which the client takes up again.",
+			run: func(c *Call, _ values) object {
+				if c.Session.hangUp != nil {
+					c.Session.hangUp(c.ctx, c.ID)
+				}
+				return answered("You came back.")
+			},
+		},
+	}, inSessions(fixtureAskingTools())...)
+}
+
+// pause waits, and tells whether the call is still wanted.
+func (c *Call) pause(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+var staticText = &resource{uri: "test://static-text", name: "static-text", title: "A text", mime: "text/plain", text: "A text that never changes."}
+
+var fixtureResources = []*resource{
+	staticText,
+	{uri: "test://static-binary", name: "static-binary", title: "One pixel", mime: "image/png", blob: dotPNG},
+	{uri: "test://watched-resource", name: "watched-resource", title: "A text to subscribe to", mime: "text/plain", text: "Nothing has happened yet."},
+}
+
+var fixtureTemplates = []*template{{
+	uri: "test://template/{id}/data", name: "template-data", title: "Data by id", mime: "application/json",
+	read: func(v map[string]string) (string, bool) { return fmt.Sprintf(`{"id":%q}`, v["id"]), true },
+}}
+
+var fixturePrompts = []*prompt{
+	{
+		name: "test_simple_prompt", title: "A prompt", description: "For the official conformance suite: one message.",
+		messages: fixed(said("user", textBlock("Say a word."))),
+	},
+	{
+		name: "test_prompt_with_arguments", title: "A prompt with arguments", description: "For the official conformance suite: shows its arguments.",
+		arguments: []promptArgument{
+			{name: "arg1", title: "First", description: "A text", required: true, values: []string{"test", "tests", "toast"}},
+			{name: "arg2", title: "Second", description: "Another text", required: true},
+		},
+		messages: func(_ *Call, v map[string]string) []object {
+			return []object{said("user", textBlock(fmt.Sprintf("The first is %q, the second %q.", v["arg1"], v["arg2"])))}
+		},
+	},
+	{
+		name: "test_prompt_with_embedded_resource", title: "A prompt with a resource", description: "For the official conformance suite: embeds a resource.",
+		arguments: []promptArgument{{name: "resourceUri", title: "URI", description: "The URI that the resource shall have", required: true, isURI: true}},
+		messages: func(_ *Call, v map[string]string) []object {
+			r := resource{uri: v["resourceUri"], mime: staticText.mime, text: staticText.text}
+			return []object{said("user", embedded(r.contents())), said("user", textBlock("What is this about?"))}
+		},
+	},
+	{
+		name: "test_prompt_with_image", title: "A prompt with an image", description: "For the official conformance suite: shows an image.",
+		messages: fixed(said("user", imageBlock()), said("user", textBlock("What do you see?"))),
+	},
+}
