@@ -83,6 +83,7 @@ var layers = []struct {
 
 	// The proofs put the judge and the judged together.
 	{"internal/selftest", []string{anything}},
+	{"internal/load", []string{anything}},
 	{"internal/cli", []string{anything}},
 	{"cmd/mcp-conform", []string{"internal/cli"}},
 }

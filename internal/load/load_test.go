@@ -1,0 +1,112 @@
+package load_test
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/load"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// number reads a number from the environment.
+func number(t *testing.T, name string, standard int) int {
+	t.Helper()
+	text, ok := os.LookupEnv(name)
+	if !ok {
+		return standard
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// Sessions side by side with the reference server, with the rules judging.
+//
+// MCP_CONFORM_LOAD_SESSIONS is how many there are at once, MCP_CONFORM_LOAD_RATE
+// how many requests a second all of them make, MCP_CONFORM_LOAD_SECONDS how long
+// sessions are begun. With more than a second the memory that is in use must
+// not grow.
+func TestSideBySide(t *testing.T) {
+	sessions, rate, seconds := number(t, "MCP_CONFORM_LOAD_SESSIONS", 24), number(t, "MCP_CONFORM_LOAD_RATE", 0), number(t, "MCP_CONFORM_LOAD_SECONDS", 0)
+	for over, revision := range map[spec.Transport]spec.Revision{
+		spec.Stdio: spec.V20251125, spec.StreamableHTTP: spec.V20251125, spec.SSE: spec.V20241105,
+	} {
+		t.Run(string(over), func(t *testing.T) {
+			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{})
+			defer stop()
+			memory := watch(time.Duration(seconds) * time.Second)
+			report := load.Run(t.Context(), load.Plan{
+				Dialer: dialer, Revision: revision, Sessions: sessions, Requests: 36, Rate: float64(rate), Time: time.Duration(seconds) * time.Second,
+			})
+			t.Logf("%d sessions, %d at once: %d requests in %v, %.0f a second, the slowest took %v",
+				report.Sessions, sessions, report.Requests, report.Took.Round(time.Millisecond), report.Rate(), report.Slowest.Round(time.Millisecond))
+			for _, complaint := range report.Complaints() {
+				t.Error(complaint)
+			}
+			memory.judge(t)
+		})
+	}
+}
+
+// gauge measures the memory in use while there is work.
+type gauge struct {
+	stop, done chan struct{}
+	live       []uint64
+	most       uint64
+}
+
+// watch measures ten times within the time that the work takes.
+func watch(within time.Duration) *gauge {
+	g := &gauge{stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(g.done)
+		every := time.NewTicker(max(within/10, 100*time.Millisecond))
+		defer every.Stop()
+		for {
+			select {
+			case <-every.C:
+				g.measure()
+			case <-g.stop:
+				return
+			}
+		}
+	}()
+	return g
+}
+
+func (g *gauge) measure() {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	g.live = append(g.live, m.HeapAlloc>>20)
+	g.most = max(g.most, m.Sys>>20)
+}
+
+// judge compares the memory in use in the second half of the time with that in
+// the first.
+func (g *gauge) judge(t *testing.T) {
+	close(g.stop)
+	<-g.done
+	t.Logf("MiB in use, in the order of time: %v; at most %d from the system; %d goroutines are left", g.live, g.most, runtime.NumGoroutine())
+	if len(g.live) < 8 {
+		return
+	}
+	half := len(g.live) / 2
+	if before, after := most(g.live[1:half]), most(g.live[half:]); after > before+before/2+32 {
+		t.Errorf("the memory in use grew from %d to %d MiB", before, after)
+	}
+}
+
+func most(values []uint64) (n uint64) {
+	for _, v := range values {
+		n = max(n, v)
+	}
+	return n
+}

@@ -1,0 +1,112 @@
+package load
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// task is one sort of request; do returns a complaint, "" for none.
+type task struct {
+	name string
+	do   func(ctx context.Context, c *client.Conversation, sign string) string
+}
+
+// tasks are what the sessions do in turn. What they get bears their sign where
+// it can, so that it shows when it goes to another.
+var tasks = []task{
+	asks(spec.MethodPing, nil),
+	asks(spec.MethodToolsList, nil),
+	calls("echo", func(sign string) map[string]any { return map[string]any{"text": sign} }, true),
+	asks(spec.MethodResourcesRead, map[string]any{"uri": "demo://text/hello"}),
+	calls("slow", func(string) map[string]any { return map[string]any{"durationMs": 4, "steps": 2} }, false),
+	asks(spec.MethodPromptsList, nil),
+	calls("add", func(string) map[string]any { return map[string]any{"a": 1, "b": 2} }, false),
+	{"a subscription", func(ctx context.Context, c *client.Conversation, sign string) string {
+		note := map[string]any{"uri": "demo://note"}
+		if text := complain(c.Ask(ctx, spec.MethodResourcesSubscribe, note)); text != "" {
+			return text
+		}
+		return complain(c.Ask(ctx, spec.MethodToolsCall, map[string]any{"name": "update-resource", "arguments": map[string]any{"text": sign}}))
+	}},
+	calls("ask-sampling", func(string) map[string]any { return map[string]any{"prompt": "Say a word."} }, true),
+	asks(spec.MethodResourcesList, nil),
+	{"a cancellation", func(ctx context.Context, c *client.Conversation, sign string) string {
+		id := c.NewID()
+		if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, called("slow", map[string]any{"durationMs": 2000}, sign))); err != nil {
+			return err.Error()
+		}
+		if err := c.Cancel(ctx, id, "no more"); err != nil {
+			return err.Error()
+		}
+		return complain(c.Ask(ctx, spec.MethodPing, nil))
+	}},
+	calls("log", func(sign string) map[string]any { return map[string]any{"level": "error", "text": sign} }, false),
+}
+
+func asks(method string, params map[string]any) task {
+	return task{method, func(ctx context.Context, c *client.Conversation, _ string) string {
+		return complain(c.Ask(ctx, method, params))
+	}}
+}
+
+// calls makes a call of a tool, whose result bears the sign where it returns.
+func calls(tool string, arguments func(sign string) map[string]any, returns bool) task {
+	return task{"the tool " + tool, func(ctx context.Context, c *client.Conversation, sign string) string {
+		r := c.Ask(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))
+		if text := complain(r); text != "" {
+			return text
+		}
+		if returns && !strings.Contains(string(r.Message.Result()), sign) {
+			return "the result is another's"
+		}
+		return ""
+	}}
+}
+
+func called(tool string, arguments map[string]any, sign string) map[string]any {
+	return map[string]any{"name": tool, "arguments": arguments, "_meta": map[string]any{"progressToken": sign + tool}}
+}
+
+func complain(r *client.Reply) string {
+	switch {
+	case r.Err != nil:
+		return r.Err.Error()
+	case r.Message.IsError():
+		return "it is refused: " + string(r.Message.Raw)
+	}
+	return ""
+}
+
+// sampled answers as the model of this client.
+func sampled(sign string) func(*wire.Message) []byte {
+	return func(m *wire.Message) []byte {
+		return wire.NewResult(m.ID, map[string]any{
+			"role": "assistant", "model": "none", "content": map[string]any{"type": "text", "text": sign},
+		})
+	}
+}
+
+// strays returns a message that bears the sign of another session, "" for none.
+func strays(events []*transcript.Event, sign string) string {
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for at := string(e.Raw); ; {
+			_, rest, found := strings.Cut(at, "session-")
+			if !found {
+				break
+			}
+			if !strings.HasPrefix("session-"+rest, sign) {
+				return string(e.Raw)
+			}
+			at = rest
+		}
+	}
+	return ""
+}
