@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -77,14 +78,41 @@ func (r *run) claim(candidates []*candidate) []*candidate {
 // confirmEarly tries again, beside the run, what came up in unit u and can't
 // be more than a warning.
 func (r *run) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
+	var claimed []*attempt
 	for _, a := range attempts(u.candidates()) {
 		if a.needsSolitude() || r.single() {
 			continue
 		}
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
+			claimed = append(claimed, a)
+		}
+	}
+	each := func() {
+		for _, a := range claimed {
 			wg.Go(func() { r.try(ctx, a, false) })
 		}
 	}
+	if u.shares && len(claimed) > 1 {
+		wg.Go(func() { r.tryTogether(ctx, claimed); each() })
+	} else {
+		each()
+	}
+}
+
+// tryTogether tries once, in one conversation, what came up in a shared one.
+func (r *run) tryTogether(ctx context.Context, attempts []*attempt) {
+	if ctx.Err() != nil {
+		return
+	}
+	u := &unit{revision: attempts[0].revision, shares: true, stocks: true}
+	var candidates []*candidate
+	for _, a := range attempts {
+		if a.during != nil {
+			u.cases = append(u.cases, a.during)
+		}
+		candidates = append(candidates, a.candidates...)
+	}
+	r.look(ctx, u, candidates)
 }
 
 // confirm tries again, one after the other with no other server alive, every
@@ -119,36 +147,36 @@ func (a *attempt) heaviest() verdict.Outcome {
 
 // try runs the attempt until each candidate came back, or was tried enough.
 func (r *run) try(ctx context.Context, a *attempt, alone bool) {
-	for i := 0; i < maxTries && ctx.Err() == nil; i++ {
-		open := false
-		for _, c := range a.candidates {
-			open = open || c.again == 0
-		}
-		if !open {
+	for ctx.Err() == nil {
+		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.again > 0 || c.tries >= maxTries })
+		if len(open) == 0 {
 			break
 		}
-		u := a.unit(i == maxTries-1)
-		u.alone, u.repeats, u.again = alone, i+1, a.during
-		done := make(chan struct{})
-		u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
-		<-done
-		back := map[string]bool{}
-		for _, c := range u.candidates() {
-			back[c.key()] = true
-		}
-		for _, c := range a.candidates {
-			if c.again > 0 {
-				continue
-			}
-			c.tries++
-			if back[c.key()] {
-				c.again++
-			}
-		}
+		u := a.unit(open[0].tries == maxTries-1)
+		u.alone, u.again = alone, a.during
+		r.look(ctx, u, open)
 	}
 	for _, c := range a.candidates {
 		if c.again == 0 {
 			c.outcome = verdict.Flaky
+		}
+	}
+}
+
+// look runs the unit, and counts which of the candidates come back.
+func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
+	u.repeats = candidates[0].tries + 1
+	done := make(chan struct{})
+	u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
+	<-done
+	back := map[string]bool{}
+	for _, c := range u.candidates() {
+		back[c.key()] = true
+	}
+	for _, c := range candidates {
+		c.tries++
+		if back[c.key()] {
+			c.again++
 		}
 	}
 }

@@ -1,0 +1,72 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// deviating returns asking cases that see a deviation each, as heavy as weight
+// allows, in those of their runs that seen admits.
+func deviating(n int, weight verdict.Weight, seen func(i int, run int64) bool) []suite.Case {
+	runs := make([]atomic.Int64, n)
+	var out []suite.Case
+	for i := range n {
+		out = append(out, suite.Case{
+			ID: fmt.Sprintf("toy.deviates-%d", i), Title: "ping", Requirements: []string{pinged}, Asks: true,
+			Run: func(ctx context.Context, t *suite.T) {
+				c := t.Conversation(ctx)
+				c.Ask(ctx, "ping", nil)
+				if seen(i, runs[i].Add(1)) {
+					t.Deviates(c, verdict.Deviation{Requirement: pinged, Summary: "A pong is wrong.", Weight: weight})
+				}
+			},
+		})
+	}
+	return out
+}
+
+func always(int, int64) bool { return true }
+
+// Beside the first server there is one more for all warnings, and one for each
+// case that may be called broken.
+func TestServersThatConfirmationTakes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		weight verdict.Weight
+		seen   func(i int, run int64) bool
+		starts int64
+		want   []string // tries and how often it came back, for each finding
+	}{
+		{"warnings", verdict.AtMostWarning, always, 2, []string{"warning 1/1", "warning 1/1", "warning 1/1"}},
+		{"broken", verdict.Full, always, 4, []string{"broken 1/1", "broken 1/1", "broken 1/1"}},
+		{"a warning that comes back by itself alone", verdict.AtMostWarning, func(i int, run int64) bool { return i > 0 || run != 2 }, 3, []string{"warning 1/2", "warning 1/1", "warning 1/1"}},
+		{"a warning that does not come back", verdict.AtMostWarning, func(i int, run int64) bool { return i > 0 || run == 1 }, 4, []string{"flaky 0/3", "warning 1/1", "warning 1/1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			y := &toy{}
+			p, err := judge(t, y, engine.Options{Cases: deviating(3, c.weight, c.seen), Revisions: []spec.Revision{spec.V20250618}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range p.Findings {
+				got = append(got, fmt.Sprintf("%v %d/%d", f.Outcome, f.Reproduced, f.Tries))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+			if n := y.starts.Load(); n != c.starts {
+				t.Errorf("%d servers were started, want %d", n, c.starts)
+			}
+		})
+	}
+}
