@@ -39,7 +39,7 @@ func TestSideBySide(t *testing.T) {
 		spec.Stdio: spec.V20251125, spec.StreamableHTTP: spec.V20251125, spec.SSE: spec.V20241105,
 	} {
 		t.Run(string(over), func(t *testing.T) {
-			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{})
+			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{AskTimeout: time.Minute}) // a client that waits for a core is no client that does not answer
 			defer stop()
 			memory := watch(time.Duration(seconds) * time.Second)
 			report := load.Run(t.Context(), load.Plan{

@@ -62,7 +62,7 @@ func calls(tool string, arguments func(sign string) map[string]any, returns bool
 			return text
 		}
 		if returns && !strings.Contains(string(r.Message.Result()), sign) {
-			return "the result is another's"
+			return "the result is another's: " + string(r.Message.Result())
 		}
 		return ""
 	}}
