@@ -17,6 +17,7 @@ func TestMain(m *testing.M) {
 		"mcp-conform": func() { os.Exit(Main(os.Args[1:], System())) },
 		"odd":         func() { os.Exit(odd(os.Args[1:])) },
 		"exits":       func() { os.Exit(exits(os.Args[1:])) },
+		"web":         func() { os.Exit(web(os.Args[1:])) },
 	})
 }
 

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
@@ -11,7 +14,7 @@ import (
 // process that it started: what is tried again is tried on a fresh one, where
 // the conversations of the run share theirs.
 func (u *unit) dialer(r *run) (d transport.Dialer, stop func()) {
-	if sharer, ok := r.o.Dialer.(transport.Sharer); ok && u.repeats > 0 {
+	if sharer, ok := r.o.Dialer.(transport.Sharer); ok && (u.own || u.repeats > 0) {
 		return sharer.Fresh()
 	}
 	return r.o.Dialer, func() {}
@@ -27,4 +30,48 @@ func (r *run) single() bool {
 func (r *run) dialBy(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
 	r.starts.Add(1)
 	return client.Open(ctx, d, o)
+}
+
+// disturbed tells whether a process ended by itself that the conversations had
+// in common with others: it may have been the doing of another unit.
+func (o *opener) disturbed() bool {
+	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.r.o.Dialer {
+		return false
+	}
+	return slices.ContainsFunc(o.all(), func(c *client.Conversation) bool { return exited(c.Record) })
+}
+
+func exited(record *transcript.Transcript) bool {
+	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
+}
+
+// repeat runs a unit again, on a process of its own, whose process ended while
+// others had conversations with it: what came of it then tells nothing of its
+// own cases. It calls done in any case, when the unit can be judged by.
+func (r *run) repeat(ctx context.Context, u *unit, done func()) {
+	if !u.disturbed || ctx.Err() != nil {
+		done()
+		return
+	}
+	again := &unit{
+		revision: u.revision, cases: u.cases, shares: u.shares, stocks: u.shares, own: true,
+		alone: u.alone || r.single(),
+	}
+	go again.run(ctx, r, nil, func(c *suite.Case) {
+		if slices.Contains(u.untold, c) {
+			r.tell(again, c)
+		}
+	}, func() {
+		u.said, u.ruled = again.said, again.ruled
+		done()
+	})
+}
+
+// tell tells the progress that a case is done, unless it will run again.
+func (r *run) tell(u *unit, c *suite.Case) {
+	if u.disturbed {
+		u.untold = append(u.untold, c)
+		return
+	}
+	r.tally.done(r.o.Progress, c.Area(), u.deviations(c))
 }

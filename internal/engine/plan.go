@@ -84,16 +84,18 @@ func (r *run) runUnits(ctx context.Context) {
 			if u.shares {
 				sharing.Done()
 			}
-			if !r.o.Unconfirmed {
-				r.confirmEarly(ctx, u, &all)
-			}
-			all.Done()
+			r.repeat(ctx, u, func() {
+				if !r.o.Unconfirmed {
+					r.confirmEarly(ctx, u, &all)
+				}
+				all.Done()
+			})
 		}
 		if ctx.Err() != nil {
 			after()
 			return
 		}
-		u.run(ctx, r, shared, func(c *suite.Case) { r.tally.done(r.o.Progress, c.Area(), u.deviations(c)) }, after)
+		u.run(ctx, r, shared, func(c *suite.Case) { r.tell(u, c) }, after)
 	}
 	workers := make(chan struct{}, cap(r.gate.live))
 	var started sync.WaitGroup

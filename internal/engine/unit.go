@@ -22,9 +22,14 @@ type unit struct {
 	shares   bool // begins with the shared conversation, even without cases
 	alone    bool // no other server lives meanwhile
 	repeats  int  // which try to see findings again this is, from 1, and so owes every request its full time; 0 for none
+	own      bool // on a process of its own, see run.repeat
 	stocks   bool // it takes stock first, as the probe did in the conversation that cases share
 	// again is the case in which they were seen, nil for none.
 	again *suite.Case
+
+	// disturbed: the process that it had in common with others ended.
+	disturbed bool
+	untold    []*suite.Case // done, and not told to the progress for that
 
 	said  []said
 	ruled []ruled
@@ -52,7 +57,7 @@ const caseMark = "case "
 func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each func(*suite.Case), after func()) {
 	pass := r.gate.enter(u.alone)
 	pace := &client.Pace{}
-	if u.repeats == 0 {
+	if u.repeats == 0 && !u.own {
 		pace = r.paces[u.revision]
 	}
 	dialer, stop := u.dialer(r)
@@ -78,6 +83,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		if u.shares {
 			o.renew(ctx)
 		}
+		u.disturbed = o.disturbed()
 		each(c)
 	}
 	if u.shares && o.shared != nil && o.shared.conv != nil {
@@ -92,6 +98,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 			r.end(conv, u.occasion())
 		}
 		stop()
+		u.disturbed = o.disturbed()
 		u.judge(r, o.all())
 	})
 }

@@ -1,0 +1,93 @@
+package started
+
+import (
+	"context"
+	"net/url"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// Dialer opens links to one server, which it starts with the first of them,
+// and again where it has ended.
+type Dialer struct {
+	starter   *Starter
+	transport spec.Transport
+	over      func(*url.URL) transport.Dialer
+	shared    *Dialer // whose server has to end before ours can start; nil for none
+
+	mu     sync.Mutex
+	server *Server
+}
+
+// Dialer returns a dialer that speaks with the servers by the dialers that over
+// returns, for the transport. The first server may be started already, or nil.
+func (s *Starter) Dialer(first *Server, t spec.Transport, over func(*url.URL) transport.Dialer) *Dialer {
+	return &Dialer{starter: s, transport: t, over: over, server: first}
+}
+
+// Transport implements transport.Dialer.
+func (d *Dialer) Transport() spec.Transport { return d.transport }
+
+// Single implements transport.Sharer: on a port that is fixed one server can
+// listen.
+func (d *Dialer) Single() bool { return !d.starter.o.Ported }
+
+// Fresh implements transport.Sharer.
+func (d *Dialer) Fresh() (fresh transport.Dialer, stop func()) {
+	f := &Dialer{starter: d.starter, transport: d.transport, over: d.over}
+	if d.Single() {
+		f.shared = d
+	}
+	return f, f.Close
+}
+
+// Close ends the server; another link starts it again.
+func (d *Dialer) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.end()
+}
+
+func (d *Dialer) end() {
+	if d.server != nil {
+		d.server.Stop()
+		d.server = nil
+	}
+}
+
+// Dial implements transport.Dialer.
+func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	server, err := d.alive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := d.over(server.url).Dial(ctx, rec)
+	if err != nil {
+		return nil, err
+	}
+	l := &link{Mortal: inner.(transport.Mortal), record: rec, server: server, heard: make(chan struct{})}
+	server.attach(l)
+	return l, nil
+}
+
+// alive returns the server, started anew where there is none.
+func (d *Dialer) alive(ctx context.Context) (*Server, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server != nil && d.server.Alive() {
+		return d.server, nil
+	}
+	d.end()
+	if d.shared != nil {
+		d.shared.Close()
+	}
+	server, err := d.starter.Start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.server = server
+	return server, nil
+}
