@@ -121,7 +121,7 @@ func sideBySide() suite.Case {
 		Requirements: []string{multipleClients, ownStream},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
-		Run:          func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) },
+		Run:          suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) }),
 	}
 }
 

@@ -3,6 +3,7 @@ package streamablehttp
 import (
 	"context"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -20,7 +21,7 @@ func sideBySide() suite.Case {
 		Requirements: []string{multipleClients, isolation, uniqueSession},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
-		Run: func(ctx context.Context, t *suite.T) {
+		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			crowd := t.Crowd(ctx, multipleClients, isolation)
 			first := t.Web(crowd.First())
 			if hasSession(first) {
@@ -29,7 +30,7 @@ func sideBySide() suite.Case {
 				crowd.Isolated = "" // what belongs together, nobody can tell
 			}
 			crowd.Work(ctx)
-		},
+		}),
 	}
 }
 
