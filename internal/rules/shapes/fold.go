@@ -158,6 +158,10 @@ func (t *topic) tell(violations []schema.Violation, h *rules.Heard, out *rules.O
 		if r == nil || r.elsewhere {
 			continue
 		}
+		if v.Kind == schema.NotURI && given(h, v.Pointer) {
+			out.Elsewhere(r.requirement)
+			continue
+		}
 		out.Found(verdict.Deviation{
 			Requirement: r.requirement,
 			Summary:     r.summary,
@@ -167,6 +171,22 @@ func (t *topic) tell(violations []schema.Violation, h *rules.Heard, out *rules.O
 			Weight:      r.weight,
 		})
 	}
+}
+
+// given tells whether what stands there is an argument that the client has
+// given: what is made of the wrong one is not held against the server.
+func given(h *rules.Heard, pointer string) bool {
+	if h.Asked == nil {
+		return false
+	}
+	there, _ := wire.Text(wire.At(h.Message.Raw, pointer))
+	_, arguments := wire.Members(wire.At(h.Asked.Message.Params(), "/arguments"))
+	for _, v := range arguments {
+		if text, ok := wire.Text(v); ok && text == there {
+			return true
+		}
+	}
+	return false
 }
 
 // seen says what stands where.
