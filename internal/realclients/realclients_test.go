@@ -1,0 +1,77 @@
+package realclients
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestClientsUseEverything lets each client use every feature once, over each
+// transport, and over a line that is cut in the middle of a call.
+func TestClientsUseEverything(t *testing.T) {
+	for _, client := range []struct {
+		name    string
+		command func(t *testing.T) []string
+	}{
+		{"typescript", func(t *testing.T) []string {
+			installed(t, "node_modules/.installed")
+			return []string{needNode(t), installed(t, "typescript.mjs")}
+		}},
+		{"go-sdk", func(t *testing.T) []string { return []string{installed(t, "go-sdk/go-sdk-client")} }},
+	} {
+		for _, mode := range []struct {
+			name, over string
+			flags      []string // of serve
+			kind       string   // what the client is told of the server
+			cut        bool
+			least      int    // so many features at least
+			has        string // one of them
+		}{
+			{name: "stdio", over: "stdio", least: 30, has: "sampling with tools"},
+			{name: "http", over: "http", flags: []string{"--http"}, cut: true, least: 32, has: "an answer after a cut connection"},
+			{name: "sse", over: "sse", flags: []string{"--sse"}, least: 30, has: "elicitation by URL"},
+			{name: "json-only", over: "http", flags: []string{"--json-only", "--http"}, kind: "json-only", least: 20, has: "subscribe"},
+			{name: "no-sessions", over: "http", flags: []string{"--no-sessions", "--http"}, kind: "no-sessions", least: 15, has: "complete"},
+			{name: "long lists", over: "http", flags: []string{"--long-list=1000", "--page-sizes=10,1,50", "--http"}, least: 30, has: "list resources"},
+		} {
+			t.Run(client.name+"/"+mode.name, func(t *testing.T) {
+				t.Parallel()
+				command := client.command(t)
+				began := time.Now()
+				var env []string
+				var cuts func() int
+				if mode.flags == nil {
+					command = append(command, mode.over, built(t), "serve")
+				} else {
+					at := serve(t, append(slices.Clone(mode.flags), "127.0.0.1:0")...)
+					if mode.cut {
+						u, err := url.Parse(at)
+						if err != nil {
+							t.Fatal(err)
+						}
+						l, begins, cut := newLine(t, u.Host)
+						u.Host = begins
+						at, env = u.String(), []string{"CUT=" + cut}
+						cuts = func() int { l.mu.Lock(); defer l.mu.Unlock(); return l.cuts }
+					}
+					command = append(command, mode.over, at)
+					if mode.kind != "" {
+						command = append(command, mode.kind)
+					}
+				}
+				out, err := said(t, env, command[0], command[1:]...)
+				lines := strings.Split(out, "\n")
+				used := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.HasPrefix(l, "ok ") })
+				if err != nil || len(used) < mode.least || !slices.Contains(used, "ok "+mode.has) {
+					t.Errorf("%v after %d features:\n%s", err, len(used), out)
+				}
+				if cuts != nil && cuts() != 1 {
+					t.Errorf("the line was cut %d times", cuts())
+				}
+				t.Logf("%d features in %v", len(used), time.Since(began).Round(time.Millisecond))
+			})
+		}
+	}
+}
