@@ -84,6 +84,9 @@ var layers = []struct {
 	// The proofs put the judge and the judged together.
 	{"internal/selftest", []string{anything}},
 	{"internal/load", []string{anything}},
+	// What holds it against the official suite runs programs alone.
+	{"internal/officialsuite", nil},
+	{"internal/officialsuite/sidebyside", []string{"internal/officialsuite"}},
 	{"internal/cli", []string{anything}},
 	{"cmd/mcp-conform", []string{"internal/cli"}},
 }

@@ -1,0 +1,130 @@
+package officialsuite_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/officialsuite"
+)
+
+// fixtureFree are the scenarios that can be run on any server.
+var fixtureFree = []string{
+	"dns-rebinding-protection", "logging-set-level", "ping", "prompts-list", "resources-list",
+	"server-initialize", "server-session-lifecycle", "server-sse-multiple-streams", "tools-list",
+}
+
+func TestReferenceServerPassesTheOfficialSuite(t *testing.T) {
+	suite := find(t)
+	program := build(t)
+	t.Run("the scenarios that need no fixtures", func(t *testing.T) {
+		checks := run(t, suite, serve(t, program))
+		got := map[string]bool{}
+		for _, c := range checks {
+			if slices.Contains(fixtureFree, c.Scenario) {
+				got[c.Scenario] = true
+				passes(t, c)
+			}
+		}
+		for _, scenario := range fixtureFree {
+			if !got[scenario] {
+				t.Errorf("%s was not run", scenario)
+			}
+		}
+	})
+	t.Run("all scenarios", func(t *testing.T) {
+		checks := run(t, suite, serve(t, program, "--fixtures"))
+		scenarios := map[string]bool{}
+		for _, c := range checks {
+			scenarios[c.Scenario] = true
+			passes(t, c)
+		}
+		if len(scenarios) != 33 { // 30 that count, and 3 that the suite does not score yet
+			t.Errorf("%d scenarios were run", len(scenarios))
+		}
+	})
+}
+
+func passes(t *testing.T, c officialsuite.Check) {
+	t.Helper()
+	if c.Status != "SUCCESS" && c.Status != "INFO" {
+		t.Errorf("%s: %s %s: %s", c.Scenario, c.ID, c.Status, c.Message)
+	}
+}
+
+// find returns the suite, or skips the test with the reason.
+func find(t *testing.T) *officialsuite.Suite {
+	t.Helper()
+	folder, err := filepath.Abs("../../fixtures/official-suite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite, err := officialsuite.Find(folder)
+	switch {
+	case err == nil:
+	case os.Getenv("MCP_CONFORM_REAL_SERVERS") == "required":
+		t.Fatal(err)
+	default:
+		t.Skip("official suite skipped, npm or network missing: " + err.Error())
+	}
+	return suite
+}
+
+// build returns the program: the one that is named, else one that is built.
+func build(t *testing.T) string {
+	t.Helper()
+	if program := os.Getenv("MCP_CONFORM_PROGRAM"); program != "" {
+		return program
+	}
+	program := filepath.Join(t.TempDir(), "mcp-conform")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	c := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/mcp-conform")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// serve starts the reference server and returns its URL.
+func serve(t *testing.T, program string, more ...string) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	c := exec.CommandContext(ctx, program, append([]string{"serve", "--http", "127.0.0.1:0"}, more...)...)
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(); _ = c.Wait() })
+	line, err := bufio.NewReader(said).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, address, _ := strings.Cut(strings.TrimSpace(line), "http://")
+	return "http://" + address
+}
+
+func run(t *testing.T, suite *officialsuite.Suite, url string) []officialsuite.Check {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	results := t.TempDir()
+	out, err := suite.Command(ctx, url, results, "--requirements", officialsuite.Revision).CombinedOutput()
+	checks, failed := officialsuite.Checks(results)
+	if failed != nil {
+		t.Fatal(fmt.Errorf("%w (%w)\n%s", failed, err, out))
+	}
+	return checks
+}

@@ -1,0 +1,131 @@
+// Sidebyside runs the official suite and mcp-conform on the conformance server
+// of the Go SDK, in turn and each time on a fresh one, and prints what each
+// needed, sent and judged. fixtures/official-suite/side-by-side builds and
+// starts it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/officialsuite"
+)
+
+func main() {
+	program := flag.String("mcp-conform", "mcp-conform", "the program")
+	folder := flag.String("suite", "fixtures/official-suite", "where the official suite is installed")
+	runs := flag.Int("runs", 5, "how often each suite is timed")
+	ids := flag.Bool("ids", false, "list the checks and requirements that were judged")
+	flag.Parse()
+	if err := compare(*program, *folder, *runs, *ids); err != nil {
+		fmt.Fprintln(os.Stderr, "side-by-side:", err)
+		os.Exit(1)
+	}
+}
+
+// contestant is one way to judge the server.
+type contestant struct {
+	name string
+	// command judges the server at a URL and leaves what it found in a folder.
+	command func(ctx context.Context, url, results string) *exec.Cmd
+	// read returns what was judged, sorted, each with what was said of it.
+	read func(results string) ([]judged, error)
+
+	wall, cpu, served []time.Duration // of the timed runs; served is the CPU time of the server
+	requests          int
+	found             []judged
+}
+
+// judged is a check or a requirement that was judged.
+type judged struct{ id, outcome string }
+
+func compare(program, folder string, runs int, ids bool) error {
+	suite, err := officialsuite.Find(folder)
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "side-by-side")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	ours := func(more ...string) func(context.Context, string, string) *exec.Cmd {
+		return func(ctx context.Context, url, results string) *exec.Cmd {
+			args := append([]string{"run", url, "--quiet", "--out", results, "--report", "json"}, more...)
+			return exec.CommandContext(ctx, program, args...)
+		}
+	}
+	contestants := []*contestant{
+		{
+			name: "official suite, --requirements " + officialsuite.Revision,
+			command: func(ctx context.Context, url, results string) *exec.Cmd {
+				return suite.Command(ctx, url, results, "--requirements", officialsuite.Revision)
+			},
+			read: readChecks,
+		},
+		{name: "mcp-conform, --revision " + officialsuite.Revision, command: ours("--revision", officialsuite.Revision), read: readReport},
+		{name: "mcp-conform, every revision", command: ours(), read: readReport},
+	}
+	for round := range runs + 1 {
+		for _, c := range contestants {
+			results := filepath.Join(work, fmt.Sprint(round, "-", slices.Index(contestants, c)))
+			if err := c.run(suite, results, round == 0); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
+	printTable(os.Stdout, contestants, runs)
+	if ids {
+		printIDs(os.Stdout, contestants)
+	}
+	return nil
+}
+
+// run judges a fresh server: once through a counter, for the requests and what
+// is judged, and else with nothing between the two, for the times.
+func (c *contestant) run(suite *officialsuite.Suite, results string, count bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	server, address, err := start(ctx, suite)
+	if err != nil {
+		return err
+	}
+	defer func() { stop(server) }()
+	var n *counter
+	if count {
+		if n, err = newCounter(ctx, address); err != nil {
+			return err
+		}
+		defer n.close()
+		address = n.address()
+	}
+	began := time.Now()
+	cmd := c.command(ctx, "http://"+address, results)
+	out, err := cmd.CombinedOutput()
+	took := time.Since(began)
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: something was found
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	if count {
+		c.requests = n.requests()
+		c.found, err = c.read(results)
+		return err
+	}
+	c.wall = append(c.wall, took)
+	c.cpu = append(c.cpu, cpuTime(cmd))
+	stop(server)
+	c.served = append(c.served, cpuTime(server))
+	return nil
+}
+
+// cpuTime returns what an ended process and its children needed.
+func cpuTime(c *exec.Cmd) time.Duration {
+	return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+}
