@@ -47,6 +47,17 @@ func TestWhatCannotBeDecided(t *testing.T) {
 			= status 5 502 Bad Gateway
 			= delete 6
 			= status 6 403 Forbidden`},
+		{name: "where a stream stood overtakes the event that it stood at", script: `
+			= hello
+			= get 1
+			= sse 1
+			= get 2
+			= sse 2
+			2<~ id: 0-1
+			    data:
+			1<~ id: 0-1
+			    data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+			1! complete`},
 		{name: "a preflight from another host", script: `
 			= hello
 			1> OPTIONS /mcp HTTP/1.1
