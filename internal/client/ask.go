@@ -131,14 +131,22 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, ma
 	})
 }
 
-// stray tells whether the event holds a response with an id that nobody sent.
+// stray tells whether the event holds a response with an id that nobody sent,
+// or a result without one.
 func (c *Conversation) stray(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
 		return false
 	}
 	for i := range e.Messages() {
 		m := &e.Frame.Messages[i]
-		if m.Kind == wire.Response && m.ID.Present() && !m.ID.IsNull() && !c.knows(m.ID) {
+		if m.Kind != wire.Response {
+			continue
+		}
+		if m.ID.Present() && !m.ID.IsNull() {
+			if !c.knows(m.ID) {
+				return true
+			}
+		} else if m.Has("result") { // an error without an id may be about something else
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // probed is what came of asking for one revision.
@@ -31,12 +32,24 @@ func (p *probed) spoken() bool { return p.chose == string(p.revision) }
 // dead tells whether no answer came at all.
 func (p *probed) dead() bool { return p.conv == nil || !p.reply.Answered() }
 
+// amiss tells whether what was to be the answer came with another id.
+func (p *probed) amiss() bool {
+	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+			return m.Kind == wire.Response && (m.Has("result") || m.ID.Present() && !m.ID.IsNull())
+		})
+	})
+}
+
 // probe finds out which revisions the server speaks and takes stock in each.
 func (r *run) probe(ctx context.Context) error {
 	wanted := r.o.wanted()
 	pass := r.gate.enter(false)
 	results := r.ask(ctx, wanted[:1])
 	first := results[0]
+	if first.amiss() {
+		return r.settleProbe(ctx, pass, results)
+	}
 	if first.dead() {
 		defer func() { r.closeAll(results); pass.rest(); pass.leave() }()
 		return r.unreachable(ctx, first)
@@ -116,7 +129,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 	if len(r.revisions) == 0 {
 		defer done()
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() })
+		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.amiss() })
 		if refused && r.stateless(ctx) {
 			return ErrStatelessOnly
 		}
@@ -191,6 +204,8 @@ func (p *probed) why() string {
 	switch {
 	case p.err != nil:
 		return "the server could not be started: " + p.err.Error()
+	case p.amiss():
+		return "the server answered initialize with another id"
 	case !p.reply.Answered():
 		return "initialize was not answered"
 	case p.reply.Succeeded() && p.chose == "":

@@ -209,6 +209,11 @@ func deviant() []scene {
 			< {"jsonrpc":"2.0","id":1234,"result":{"tools":[]}}
 			? gave-up 7
 			= fence 1`, want: []string{"base.response-id-echo broken"}},
+		{name: "initialize and what follows it answered with another id", script: `
+			> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}
+			< {"jsonrpc":"2.0","id":777,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"b","version":"1"}}}
+			> {"jsonrpc":"2.0","id":2,"method":"ping"}
+			< {"jsonrpc":"2.0","id":777,"result":{}}`, want: []string{"base.response-id-echo broken"}},
 		{name: "an id cut to that of another request", script: `
 			= hello
 			> {"jsonrpc":"2.0","id":-1,"method":"ping"}

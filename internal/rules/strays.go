@@ -78,8 +78,11 @@ func (s *Session) attribute(r *stray) {
 		r.of, r.class = all[0], echoed
 		return
 	}
-	if n := s.lastTold(r.event); n != nil && isZero(r.message.ID) {
+	switch n := s.lastTold(r.event); {
+	case n != nil && isZero(r.message.ID):
 		r.told, r.class = n, toNotification
+	case s.tooEarly(r.event):
+		r.class = excused
 	}
 }
 
@@ -104,9 +107,24 @@ func (s *Session) attributeIDless(r *stray) {
 		}
 		return
 	}
-	if n := s.lastTold(r.event); n != nil && r.class != excused {
+	switch n := s.lastTold(r.event); {
+	case r.class == excused:
+	case n != nil:
 		r.told, r.class = n, toNotification
+	case s.tooEarly(r.event):
+		r.class = excused
 	}
+}
+
+// tooEarly tells whether a request to which no answer is owed, as initialize
+// has not succeeded, was sent before e and has none: e may be that.
+func (s *Session) tooEarly(e *transcript.Event) bool {
+	if s.Initialize == nil || s.Initialize.Succeeded() {
+		return false
+	}
+	return slices.ContainsFunc(s.order, func(a *Asked) bool {
+		return a != s.Initialize && a.Event.Seq < e.Seq && len(a.Answers) == 0 && a.mistaken == nil
+	})
 }
 
 // attributeExtras looks for second answers to one request that were meant for

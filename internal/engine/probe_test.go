@@ -1,0 +1,45 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A server that answers initialize with another id can't be dealt with, but it
+// can be judged: that is one mistake.
+func TestAnAnswerToInitializeWithAnotherID(t *testing.T) {
+	for name, id := range map[string]func(wire.ID) wire.ID{
+		"another":                 func(wire.ID) wire.ID { return wire.IntID(777) },
+		"the same, made a string": func(id wire.ID) wire.ID { return wire.StringID(id.Raw()) },
+		"null":                    func(wire.ID) wire.ID { return wire.RawID("null") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := &toy{}
+			y.answer = func(_ int64, m *wire.Message) []byte {
+				m.ID = id(m.ID)
+				return nil
+			}
+			p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(false)}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range p.Findings {
+				got = append(got, f.Requirement+" "+f.Outcome.String())
+			}
+			if diff := cmp.Diff([]string{"base.response-id-echo broken"}, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+			if p.Incomplete == "" {
+				t.Error("the report does not say that the handshake failed")
+			}
+		})
+	}
+}
