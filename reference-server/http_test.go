@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -48,9 +50,20 @@ func newSite(t *testing.T, o refserver.Options) *site {
 	return s
 }
 
-// do sends a request with the headers that it must have; more are "Name: value",
-// and a name alone takes a header away.
+// do sends a request.
 func (s *site) do(method, body string, more ...string) *http.Response {
+	s.t.Helper()
+	w, err := http.DefaultClient.Do(s.request(method, body, more...))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = w.Body.Close() })
+	return w
+}
+
+// request makes a request with the headers that it must have; more are "Name: value",
+// and a name alone takes a header away.
+func (s *site) request(method, body string, more ...string) *http.Request {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url, strings.NewReader(body))
 	if err != nil {
@@ -74,12 +87,7 @@ func (s *site) do(method, body string, more ...string) *http.Response {
 			r.Header.Set(name, value)
 		}
 	}
-	w, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = w.Body.Close() })
-	return w
+	return r
 }
 
 func text(t *testing.T, w *http.Response) string {
@@ -286,4 +294,103 @@ func TestHTTPPolicy(t *testing.T) {
 	if w := s.do("OPTIONS", ""); w.StatusCode != 405 {
 		t.Errorf("OPTIONS without a page gets %d", w.StatusCode)
 	}
+}
+
+// A server at an address can be reached there over either transport, and is
+// gone when it is closed.
+func TestListen(t *testing.T) {
+	for _, c := range []struct {
+		address, path string
+		over          spec.Transport
+	}{
+		{"127.0.0.1:0", "/mcp", spec.StreamableHTTP},
+		{":0", "/sse", spec.SSE},
+	} {
+		server, err := refserver.Listen(t.Context(), c.address, c.over, refserver.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if server.URL.Path != c.path || server.URL.Hostname() != "127.0.0.1" {
+			t.Errorf("it is at %s", server.URL)
+		}
+		s := &site{t: t, url: server.URL.String()}
+		if w := s.do("PUT", "{}"); w.StatusCode != 405 {
+			t.Errorf("PUT at %s: %s", server.URL, w.Status)
+		}
+		if _, err := refserver.Listen(t.Context(), server.URL.Host, c.over, refserver.Options{}); err == nil {
+			t.Error("an address is served twice")
+		}
+		server.Close()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, err := http.DefaultClient.Do(r); err == nil {
+			_ = w.Body.Close()
+			t.Error("it goes on when it is closed")
+		}
+	}
+}
+
+// A server that is told to end answers what it has begun, and takes nothing new.
+func TestShutdownOverHTTP(t *testing.T) {
+	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.StreamableHTTP, refserver.Options{DrainTime: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, url: server.URL.String()}
+	s.session = s.do("POST", helloHTTP).Header.Get("Mcp-Session-Id")
+	listening := s.do("GET", "", "Accept: text/event-stream")
+	w := s.do("POST", strings.Replace(slowHTTP, `"durationMs":20`, `"durationMs":300`, 1))
+	in := bufio.NewScanner(w.Body)
+	for in.Scan() && !strings.Contains(in.Text(), "notifications/progress") {
+		continue
+	}
+	ended := make(chan struct{})
+	go func() { server.Shutdown(context.WithoutCancel(t.Context())); close(ended) }()
+	for {
+		w, err := http.DefaultClient.Do(s.request("POST", pingHTTP))
+		if err != nil || w.StatusCode != 200 {
+			if err == nil && w.StatusCode != 503 {
+				t.Errorf("a new request gets %d", w.StatusCode)
+			}
+			break
+		}
+		_ = w.Body.Close()
+	}
+	answered := false
+	for in.Scan() {
+		answered = answered || strings.Contains(in.Text(), `"id":3,"result"`)
+	}
+	if !answered {
+		t.Error("the call in progress was not answered")
+	}
+	text(t, listening)
+	<-ended
+}
+
+// The same over the older transport.
+func TestShutdownOverSSE(t *testing.T) {
+	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.SSE, refserver.Options{DrainTime: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, url: server.URL.String()}
+	in := bufio.NewScanner(s.do("GET", "").Body)
+	until := func(part string) string {
+		for in.Scan() {
+			if strings.Contains(in.Text(), part) {
+				return in.Text()
+			}
+		}
+		t.Fatalf("the stream ended without %s", part)
+		return ""
+	}
+	s.url = "http://" + server.URL.Host + strings.TrimPrefix(until("data: "), "data: ")
+	s.do("POST", helloHTTP)
+	until(`"id":1,"result"`)
+	s.do("POST", strings.Replace(slowHTTP, `"durationMs":20`, `"durationMs":300`, 1))
+	until("notifications/progress")
+	server.Shutdown(t.Context())
+	until(`"id":3,"result"`)
 }

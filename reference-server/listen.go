@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -18,9 +19,11 @@ const headTime = 10 * time.Second
 type Listening struct {
 	URL *url.URL // of the MCP endpoint
 
-	server *http.Server
-	cancel context.CancelFunc
-	failed chan error
+	server    *http.Server
+	drain     func(ctx context.Context)
+	drainTime time.Duration
+	cancel    context.CancelFunc
+	failed    chan error
 }
 
 // Listen serves MCP at an address until the context ends or the server is
@@ -33,16 +36,20 @@ func Listen(ctx context.Context, address string, over spec.Transport, o Options)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Listening{
-		URL:    &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"},
-		cancel: cancel, failed: make(chan error, 1),
+		URL:    &url.URL{Scheme: "http", Host: reachable(l.Addr()), Path: "/mcp"},
+		cancel: cancel, failed: make(chan error, 1), drainTime: o.withDefaults().DrainTime,
 	}
-	var h http.Handler
+	var h interface {
+		http.Handler
+		drain(ctx context.Context)
+	}
 	if over == spec.SSE {
 		s.URL.Path = "/sse"
 		h = NewSSEHandler(ctx, o)
 	} else {
 		h = NewHTTPHandler(ctx, o)
 	}
+	s.drain = h.drain
 	mux := http.NewServeMux()
 	mux.Handle(s.URL.Path, h)
 	mux.Handle(s.URL.Path+"/", h)
@@ -55,12 +62,26 @@ func Listen(ctx context.Context, address string, over spec.Transport, o Options)
 	return s, nil
 }
 
+// reachable is where this machine reaches a server that listens at an address:
+// one that does so at all of them, at that of the loopback interface.
+func reachable(at net.Addr) string {
+	tcp, ok := at.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return at.String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+}
+
 // Failed gets the error with which the server ended unasked.
 func (s *Listening) Failed() <-chan error { return s.failed }
 
-// Shutdown ends the sessions, and waits for what is being answered as long as
-// the context allows.
+// Shutdown ends the server as it should be ended: new requests are refused,
+// those in progress have the drain time to be answered, then the sessions and
+// their streams end, and last the connections. The context bounds all of it.
 func (s *Listening) Shutdown(ctx context.Context) {
+	draining, done := context.WithTimeout(ctx, s.drainTime)
+	s.drain(draining)
+	done()
 	s.cancel()
 	if s.server.Shutdown(ctx) != nil {
 		_ = s.server.Close()
