@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -90,13 +91,21 @@ type webServer struct {
 
 func (d *overHTTP) start() (*webServer, error) {
 	d.starts.Add(1)
-	l, err := (&net.ListenConfig{}).Listen(d.ctx, "tcp", "127.0.0.1:0")
+	address := "127.0.0.1:0"
+	if d.fault.Everywhere {
+		address = ":0"
+	}
+	l, err := (&net.ListenConfig{}).Listen(d.ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	ctx, cancel := context.WithCancel(d.ctx)
 	mux := http.NewServeMux()
-	s := &webServer{url: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"}, server: &http.Server{Handler: mux}, cancel: cancel}
+	s := &webServer{url: &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", port), Path: "/mcp"}, server: &http.Server{Handler: mux}, cancel: cancel}
 	var h http.Handler
 	if d.over == spec.SSE {
 		s.url.Path, h = "/sse", refserver.NewSSEHandler(ctx, serverOptions(d.fault))

@@ -37,6 +37,9 @@ type Fault struct {
 	// Alone: over HTTP each client has a server of its own, as on stdio.
 	Alone        bool
 	NeedsProcess bool // can only be shown with a process of its own
+	// Everywhere: over HTTP the server listens on all addresses of the
+	// machine, and not only on that which leads to itself.
+	Everywhere bool
 	// Unreachable: no conversation comes about, so that the harness has to
 	// say why rather than find.
 	Unreachable bool
@@ -56,7 +59,7 @@ var all = sync.OnceValue(func() []Fault {
 		loggingFaults(), progressFaults(), cancellationFaults(), about("progress", legalRunning()),
 		taskFaults(), about("tasks", legalTasks()),
 		httpFaults(), aboutHTTP(legalHTTP()),
-		awaitedFaults(),
+		raceFaults(), awaitedFaults(), about("content", legalPermitted()),
 	)
 })
 

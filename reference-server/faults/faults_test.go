@@ -17,8 +17,8 @@ func TestRowsAreSound(t *testing.T) {
 			t.Errorf("%s: the id is used twice", f.ID)
 		}
 		seen[f.ID] = true
-		if f.Title == "" || f.Seams == nil {
-			t.Errorf("%s: title and seams must be set", f.ID)
+		if f.Title == "" || f.Seams == nil || f.Area == "" {
+			t.Errorf("%s: title, area and seams must be set", f.ID)
 		}
 		if found, ok := faults.Lookup(f.ID); !ok || found.Title != f.Title {
 			t.Errorf("%s: Lookup does not find it", f.ID)
@@ -49,7 +49,7 @@ func TestRowsAreSound(t *testing.T) {
 			}
 		}
 	}
-	if variations < 25 {
+	if variations < 80 {
 		t.Errorf("only %d legal variations", variations)
 	}
 	if _, ok := faults.Lookup("none"); ok {
@@ -76,27 +76,69 @@ func revisions(f faults.Fault, over spec.Transport) []spec.Revision {
 	return slices.DeleteFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return !f.Legal && !q.AppliesTo(r, over) || !over.DefinedIn(r) })
 }
 
-// notBreakable are the testable requirements that no server on stdio can be
-// seen to break.
-var notBreakable = map[string]string{
-	"ping.periodic":              "no period is named, so that a server that never pings breaks nothing",
-	"stdio.one-message-per-line": "an array breaks base.batch-not-emitted, two messages on a line break stdio.newline-delimited",
-	"ping.timeout-is-failure":    "no period is named after which a ping has failed",
+// inScope tells whether the requirement can be tested in a handshake revision
+// over a transport of that revision; authorization and security have no part
+// in the reference server.
+func inScope(q *spec.Requirement) bool {
+	return q.Area != "authorization" && q.Area != "security" && q.Testable != spec.No && slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool {
+		return slices.ContainsFunc(spec.Transports(), func(over spec.Transport) bool { return over.DefinedIn(r) && q.AppliesTo(r, over) })
+	})
 }
 
+// TestEveryRequirementHasAFault: what can be broken is broken by a fault, or
+// there is a reason why not.
 func TestEveryRequirementHasAFault(t *testing.T) {
 	broken := map[string]bool{}
 	for _, f := range faults.All() {
 		broken[f.Requirement] = true
 	}
+	reasons := faults.NotShown()
 	for _, q := range spec.Requirements().All() {
-		inScope := slices.Contains([]string{"base", "lifecycle", "versioning", "transport-stdio"}, q.Area) || strings.HasPrefix(q.ID, "ping.")
-		exists := slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return q.AppliesTo(r, spec.Stdio) })
-		if !inScope || !exists || q.Testable == spec.No || q.Level == spec.May {
+		if !inScope(q) || q.Level == spec.May {
 			continue
 		}
-		if reason := notBreakable[q.ID]; (reason == "") != broken[q.ID] {
-			t.Errorf("%s (%s): has a fault: %v; reason for having none: %q", q.ID, q.Level, broken[q.ID], reason)
+		why, listed := reasons[q.ID]
+		delete(reasons, q.ID)
+		switch {
+		case broken[q.ID] == listed:
+			t.Errorf("%s (%s): has a fault: %v; reason for having none: %q", q.ID, q.Level, broken[q.ID], why.Reason)
+		case listed && why.Reason == "":
+			t.Errorf("%s: no reason is given for having no fault", q.ID)
+		case why.Elsewhere != "" && !broken[why.Elsewhere]:
+			t.Errorf("%s is said to be shown by the faults of %s, which has none", q.ID, why.Elsewhere)
+		}
+	}
+	for id := range reasons {
+		t.Errorf("%s needs no reason for having no fault: no handshake revision has it, or nobody can break it", id)
+	}
+}
+
+// TestEveryPermissionIsUsed: whatever the specification leaves open is made
+// use of by a legal variation, or there is a reason why not.
+func TestEveryPermissionIsUsed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range slices.Concat(faults.Permissions(), faults.Contradictions()) {
+		if seen[p.What] {
+			t.Errorf("%s is there twice", p.What)
+		}
+		seen[p.What] = true
+		if (len(p.Variations) == 0) == (p.Why == "") {
+			t.Errorf("%s: there must be variations, or a reason why there are none", p.What)
+		}
+		for _, name := range p.Variations {
+			if f, ok := faults.Lookup("legal/" + name); !ok || !f.Legal {
+				t.Errorf("%s: there is no legal variation %s", p.What, name)
+			}
+		}
+	}
+	for _, p := range faults.Permissions() {
+		if q := spec.Requirements().Lookup(p.What); q == nil || q.Level != spec.May || !inScope(q) {
+			t.Errorf("%s is no MAY of a handshake revision that can be tested", p.What)
+		}
+	}
+	for _, q := range spec.Requirements().All() {
+		if inScope(q) && q.Level == spec.May && !seen[q.ID] {
+			t.Errorf("%s is permitted, and no legal variation is said to make use of it", q.ID)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func subscriptionFaults() []Fault {
 		breaks("resources.subscribe.update-sent/silent", "a change of a resource is not told to who subscribed to it", together(
 			harmless("update-resource"), mute(notifications(spec.MethodResourcesUpdated)))),
 		breaks("resources.subscribe.no-update-without-subscription/at-once", "an update comes without a subscription", sendsWhenReady(updateOf(note))),
-		breaks("resources.unsubscribe.confirmed/refused", "the end of a subscription is refused", refuse(spec.MethodResourcesUnsubscribe, always, spec.CodeMethodNotFound, "Method not found")),
+		breaks("resources.unsubscribe.confirmed/refused", "the end of a subscription fails", refuse(spec.MethodResourcesUnsubscribe, always, spec.CodeInternal, "Internal error")),
 		breaks("resources.unsubscribe.confirmed/not-empty", "the end of a subscription is answered with what it is about", replaceResult(spec.MethodResourcesUnsubscribe, `{"uri":"demo://note"}`)),
 		breaks("resources.unsubscribe.stops-updates/goes-on", "updates come after the subscription was ended", together(
 			harmless("update-resource"), Handle(spec.MethodResourcesUnsubscribe, func(*refserver.Call, Handler) (any, *refserver.Error) { return map[string]any{}, nil }))),

@@ -29,7 +29,7 @@ func taskWalk() []string {
 	}
 	ask("tools/call", `{"name":"slow","arguments":{"durationMs":60000},"task":{}}`)
 	ask("tools/call", `{"name":"slow","arguments":{"durationMs":90,"steps":3},"_meta":{"progressToken":"p"},"task":{"ttl":60000}}`)
-	ask("tools/call", `{"name":"echo","arguments":{"text":"a"},"task":{"ttl":60000,"taskId":"proposed"}}`)
+	ask("tools/call", `{"name":"echo","arguments":{"text":"a"},"task":{"ttl":3153600000000,"taskId":"proposed"}}`)
 	ask("tools/call", `{"name":"ask-elicitation","task":{}}`)
 	about("$4", "get")
 	for _, call := range []string{

@@ -90,9 +90,13 @@ func otherType(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// atOnce cancels a call in the write that makes it: it may be answered or not.
+// atOnce cancels a call in the write that makes it, and listens for as long as
+// the call would have taken: a cancellation that comes before its request is
+// under way must not get lost.
 func atOnce(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
-	id := c.NewID()
-	_ = c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.Params()), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw())}))
+	id, from := c.NewID(), c.Record.Len()
+	_ = c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/at-once")), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw())}))
 	fence(ctx, t, c)
+	fence(ctx, t, c)
+	listen(ctx, c, from, id, duration)
 }

@@ -96,6 +96,9 @@ func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, o
 	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
 	if h.Message.IsError() {
 		d.Summary = "The end of a subscription that was confirmed is refused."
+		if code, _ := h.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
+			d.Weight = verdict.OnlyNote // no page has the method, only the schema
+		}
 		out.Found(d)
 		return
 	}

@@ -1,0 +1,59 @@
+package faults_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+// readFile asks a server with the fault for a file.
+func readFile(t *testing.T, fault, path string) string {
+	t.Helper()
+	f, ok := faults.Lookup(fault)
+	if !ok {
+		t.Fatalf("there is no fault %s", fault)
+	}
+	said := make(chan string, 10)
+	s := refserver.NewSession(t.Context(), refserver.Options{Seams: f.Seams()}, func(o *refserver.Out) {
+		if o.Method == spec.MethodResourcesRead {
+			said <- string(o.Frames[0])
+		}
+	})
+	defer s.Close(context.Background())
+	s.Deliver([]byte(initialize("2025-11-25", "{}")))
+	s.Deliver([]byte(request("1", spec.MethodResourcesRead, string(wire.JSON(map[string]any{"uri": "file://" + path})))))
+	return <-said
+}
+
+// TestFilesOutsideOfTheRoots: the faults read files by the paths that they are
+// for, those of temporary files alone.
+func TestFilesOutsideOfTheRoots(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "secret.txt")
+	if err := os.WriteFile(path, []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dots := folder + "/../" + filepath.Base(folder) + "/secret.txt"
+	for _, c := range []struct {
+		fault, path string
+		reads       bool
+	}{
+		{"roots.boundaries.respected/read", path, true},
+		{"roots.boundaries.respected/read", dots, false},
+		{"roots.boundaries.respected/read", "/etc/hostname", false},
+		{"roots.paths.validated/dots", dots, true},
+		{"roots.paths.validated/dots", path, false},
+		{"roots.paths.validated/dots", folder + "/../../../../../etc/hostname", false},
+	} {
+		if got := readFile(t, c.fault, c.path); strings.Contains(got, "canary") != c.reads || !c.reads && !strings.Contains(got, `"error"`) {
+			t.Errorf("%s: %s: %s", c.fault, c.path, got)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package faults
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// raceFaults are those that show only where messages cross, as they did in
+// servers that people use.
+func raceFaults() []Fault {
+	return []Fault{
+		breaksAfresh("base.response-once/raced", "requests that are handled side by side are answered twice", doubledInRaces),
+		breaksAfresh("base.response-once/cancelled", "a cancelled request gets an error at once, and its result later", func() refserver.Seams {
+			t := newCalls()
+			return together(t.seams(), cancelling(func(n *refserver.Note, _ func(*refserver.Note)) {
+				if id := wire.RawID(string(wire.At(n.Params, "/requestId"))); t.cancel(n) {
+					n.Session.SendRaw(wire.NewError(id, -32800, "Request cancelled", nil))
+				}
+			}))
+		}).in(callable()...),
+		breaksAfresh("cancellation.stop-processing/lost-when-early", "a cancellation that comes right behind its request is lost", func() refserver.Seams {
+			return lostWithin(20 * time.Millisecond)
+		}).in(callable()...),
+		breaks("base.parse-error/dies-of-bytes", "a line that is no UTF-8 ends the process", incoming(func(_ *refserver.Session, f *wire.Frame) bool {
+			return f.Has(wire.InvalidUTF8)
+		}, diesOf(1))),
+	}
+}
+
+// doubledInRaces answers twice what was handled while something else was.
+func doubledInRaces() refserver.Seams {
+	var mu sync.Mutex
+	running := map[callKey]bool{}
+	raced := map[callKey]bool{}
+	return together(Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		key := callKey{c.Session, c.ID.Key()}
+		mu.Lock()
+		running[key] = true
+		for other := range running {
+			if len(running) > 1 {
+				raced[other] = true
+			}
+		}
+		mu.Unlock()
+		defer func() {
+			mu.Lock()
+			delete(running, key)
+			mu.Unlock()
+		}()
+		return next(c)
+	}), Outgoing(Answers(), func(o *refserver.Out) {
+		mu.Lock()
+		defer mu.Unlock()
+		if key := (callKey{o.Session, o.ID.Key()}); raced[key] {
+			delete(raced, key)
+			o.Frames = append(o.Frames, o.Frames[0])
+		}
+	}))
+}
+
+// lostWithin passes over the cancellation of what was asked for a moment ago:
+// the request is not registered yet.
+func lostWithin(moment time.Duration) refserver.Seams {
+	var mu sync.Mutex
+	asked := map[callKey]time.Time{}
+	seams := cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		id := wire.RawID(string(wire.At(n.Params, "/requestId")))
+		mu.Lock()
+		at := asked[callKey{n.Session, id.Key()}]
+		mu.Unlock()
+		if time.Since(at) > moment {
+			next(n)
+		}
+	})
+	seams.Incoming = func(s *refserver.Session, raw []byte) refserver.Verdict {
+		for _, m := range wire.Parse(raw).Messages {
+			if m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
+				mu.Lock()
+				asked[callKey{s, m.ID.Key()}] = time.Now()
+				mu.Unlock()
+			}
+		}
+		return refserver.Pass(raw)
+	}
+	return seams
+}
