@@ -25,7 +25,7 @@ func occupied(ctx context.Context, u *url.URL) error {
 		return context.Cause(ctx)
 	}
 	who := "another process"
-	if all := listenersAt(u); len(all) > 0 {
+	if all := listenersAt(u, nil); len(all) > 0 {
 		who = all[0].who()
 	}
 	return &Error{
@@ -36,22 +36,29 @@ func occupied(ctx context.Context, u *url.URL) error {
 	}
 }
 
-// foreign says that another process listens at u than those of the service, or
-// nothing.
-func foreign(service *stdio.Service, u *url.URL) error {
-	all := listenersAt(u)
-	for _, l := range all {
-		if len(l.pids) == 0 || slices.ContainsFunc(l.pids, service.Owns) {
-			return nil // unreadable ones may be ours: nobody listened there before
-		}
+// ours returns the processes of the service that listen at u; none where that
+// can't be told. The error says that another process does.
+func ours(service *stdio.Service, u *url.URL) ([]int, error) {
+	members := service.Members()
+	if len(members) == 0 {
+		return nil, nil
 	}
-	if len(all) == 0 {
-		return nil // this system does not tell
+	var pids []int
+	for _, l := range listenersAt(u, members) {
+		pids = append(pids, l.pids...)
 	}
-	return &Error{
+	if len(pids) > 0 {
+		service.Keep(pids...)
+		return pids, nil
+	}
+	all := listenersAt(u, nil)
+	if len(all) == 0 || slices.ContainsFunc(all, func(l listener) bool { return len(l.pids) == 0 }) {
+		return nil, nil // one that can't be read may well be ours: nobody listened there before
+	}
+	return nil, &Error{
 		Reason: fmt.Sprintf("%s listens at %s, and it is none of the processes that --start started", all[0].who(), address(u)),
-		Advice: "end that process, or use another port; a command that hands the server over to another program (a daemon, a container's engine) can't be followed:\n" +
-			"start the server yourself then, and leave --start out",
+		Advice: "end that process, or use another port; a server that the command hands over to another program (a daemon, the engine of a container)\n" +
+			"can't be followed: start it yourself then, and leave --start out",
 		Output: output(service),
 	}
 }
@@ -79,8 +86,8 @@ func unready(service *stdio.Service, u *url.URL, waited time.Duration) error {
 		Output: output(service),
 	}
 	var others []string
-	for _, l := range listeners() {
-		if at := l.at.String(); slices.ContainsFunc(l.pids, service.Owns) && !slices.Contains(others, at) {
+	for _, l := range listeners(service.Members()) {
+		if at := l.at.String(); !slices.Contains(others, at) {
 			others = append(others, at)
 		}
 	}

@@ -1,6 +1,7 @@
 package started
 
 import (
+	"bufio"
 	"encoding/binary"
 	"encoding/hex"
 	"net"
@@ -12,13 +13,16 @@ import (
 	"strings"
 )
 
-// listeners returns the sockets that accept TCP connections on this machine,
-// and who holds them.
-func listeners() []listener { return held(sockets()) }
+// listeners returns the sockets that accept TCP connections and are held by
+// one of the processes.
+func listeners(among []int) []listener {
+	return slices.DeleteFunc(held(sockets(), among), func(l listener) bool { return len(l.pids) == 0 })
+}
 
-// listenersAt returns those that a connection to u reaches: the ones bound to
-// its very address, else those bound to all addresses.
-func listenersAt(u *url.URL) []listener {
+// listenersAt returns the sockets that a connection to u reaches: the ones
+// bound to its very address, else those bound to all addresses; with who of
+// the processes, or of all where there are none given, holds them.
+func listenersAt(u *url.URL, among []int) []listener {
 	host, port, err := net.SplitHostPort(address(u))
 	if err != nil {
 		return nil
@@ -42,9 +46,9 @@ func listenersAt(u *url.URL) []listener {
 		}
 	}
 	if len(exact) > 0 {
-		return held(exact)
+		return held(exact, among)
 	}
-	return held(wide)
+	return held(wide, among)
 }
 
 type socket struct {
@@ -56,20 +60,29 @@ const listening = "0A" // the state TCP_LISTEN in /proc/net/tcp
 
 // sockets reads /proc/net/tcp and tcp6.
 func sockets() []socket {
+	return slices.Concat(socketsIn("/proc/net/tcp"), socketsIn("/proc/net/tcp6"))
+}
+
+// socketsIn reads one of these tables. Sockets that listen stand before the
+// connections, of which there may be tens of thousands.
+func socketsIn(name string) []socket {
+	table, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = table.Close() }() // only read from
 	var out []socket
-	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		table, err := os.ReadFile(name)
-		if err != nil {
-			continue
+	lines := bufio.NewScanner(table)
+	for first := true; lines.Scan(); first = false {
+		fields := strings.Fields(lines.Text()) // sl local remote state queues timer retransmits uid timeout inode
+		switch {
+		case first:
+			continue // names of the columns
+		case len(fields) < 10 || fields[3] != listening:
+			return out
 		}
-		for line := range strings.Lines(string(table)) {
-			fields := strings.Fields(line) // sl local remote state queues timer retransmits uid timeout inode
-			if len(fields) < 10 || fields[3] != listening {
-				continue
-			}
-			if at, ok := parseAddress(fields[1]); ok {
-				out = append(out, socket{at, fields[9]})
-			}
+		if at, ok := parseAddress(fields[1]); ok {
+			out = append(out, socket{at, fields[9]})
 		}
 	}
 	return out
@@ -91,8 +104,9 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok
 }
 
-// held looks up who holds the sockets.
-func held(sockets []socket) []listener {
+// held looks up which of the processes, or of all where there are none given,
+// hold the sockets.
+func held(sockets []socket, among []int) []listener {
 	holders := map[string][]int{}
 	for _, s := range sockets {
 		holders["socket:["+s.inode+"]"] = nil
@@ -100,15 +114,14 @@ func held(sockets []socket) []listener {
 	if len(holders) == 0 {
 		return nil
 	}
-	processes, _ := os.ReadDir("/proc") // what can't be read belongs to nobody we know
-	for _, p := range processes {
-		pid, err := strconv.Atoi(p.Name())
-		if err != nil {
-			continue
-		}
-		files, _ := os.ReadDir("/proc/" + p.Name() + "/fd")
+	if among == nil {
+		among = everybody()
+	}
+	for _, pid := range among {
+		folder := "/proc/" + strconv.Itoa(pid) + "/fd/"
+		files, _ := os.ReadDir(folder) // what can't be read belongs to nobody we know
 		for _, f := range files {
-			link, _ := os.Readlink("/proc/" + p.Name() + "/fd/" + f.Name())
+			link, _ := os.Readlink(folder + f.Name())
 			if pids, wanted := holders[link]; wanted && !slices.Contains(pids, pid) {
 				holders[link] = append(pids, pid)
 			}
@@ -122,6 +135,17 @@ func held(sockets []socket) []listener {
 			l.command = commandOf(l.pids[0])
 		}
 		out = append(out, l)
+	}
+	return out
+}
+
+func everybody() []int {
+	entries, _ := os.ReadDir("/proc")
+	var out []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
+			out = append(out, pid)
+		}
 	}
 	return out
 }

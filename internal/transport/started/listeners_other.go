@@ -2,15 +2,11 @@
 
 package started
 
-import (
-	"net/url"
-
-	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
-)
+import "net/url"
 
 // listeners returns nothing: who listens is not told here.
-func listeners() []listener { return nil }
+func listeners([]int) []listener { return nil }
 
-func listenersAt(*url.URL) []listener { return nil }
+func listenersAt(*url.URL, []int) []listener { return nil }
 
-func gone(*stdio.Service, []listener) (<-chan struct{}, func()) { return nil, func() {} }
+func gone([]int) (<-chan struct{}, func()) { return nil, func() {} }

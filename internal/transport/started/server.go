@@ -25,9 +25,9 @@ type Server struct {
 	stopping bool
 }
 
-func newServer(service *stdio.Service, u *url.URL) *Server {
+func newServer(service *stdio.Service, u *url.URL, listening []int) *Server {
 	s := &Server{service: service, url: u, ended: make(chan struct{}), told: make(chan struct{}), links: map[*link]bool{}}
-	silent, stop := gone(service, listenersAt(u))
+	silent, stop := gone(listening)
 	go s.watch(silent, stop)
 	return s
 }

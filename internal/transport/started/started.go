@@ -95,11 +95,12 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.await(ctx, service, u); err != nil {
+		pids, err := s.await(ctx, service, u)
+		if err != nil {
 			service.Stop(patience)
 			return nil, err
 		}
-		return newServer(service, u), nil
+		return newServer(service, u, pids), nil
 	}
 }
 
@@ -111,22 +112,23 @@ const (
 	longPause  = 100 * time.Millisecond
 )
 
-// await waits until the service accepts connections at u.
-func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL) error {
+// await waits until the service accepts connections at u, and returns its
+// processes that do, as far as that can be told.
+func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL) ([]int, error) {
 	timeout := time.NewTimer(s.o.Ready)
 	defer timeout.Stop()
 	pause := firstPause
 	for {
 		if answers(ctx, address(u)) {
-			return foreign(service, u)
+			return ours(service, u)
 		}
 		select {
 		case <-service.Exited():
-			return ended(service, u)
+			return nil, ended(service, u)
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		case <-timeout.C:
-			return unready(service, u, s.o.Ready)
+			return nil, unready(service, u, s.o.Ready)
 		case <-time.After(pause):
 			pause = min(2*pause, longPause)
 		}

@@ -2,7 +2,9 @@ package stdio
 
 import (
 	"bytes"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -113,58 +115,59 @@ func (f family) kill(except int) {
 	}
 }
 
-// below tells whether the process descends from ancestor.
-func below(all map[int]relative, pid, ancestor int) bool {
-	for range len(all) {
-		if pid == ancestor {
-			return true
-		}
-		r, ok := all[pid]
-		if !ok {
-			return false
-		}
-		pid = r.parent
+// orphans are our children that were not started as servers. It is for who
+// holds the lock, so that none of them is a server that is just starting.
+func (r *registry) orphans(all map[int]relative) []int {
+	if !adopting.Load() {
+		return nil
 	}
-	return false
+	var out []int
+	for pid, other := range all {
+		if other.parent == os.Getpid() && !r.leads(pid) {
+			out = append(out, pid)
+		}
+	}
+	return out
 }
 
-// killOrphans kills all our children and what lives below them. Nobody may
-// start a server meanwhile.
-func killOrphans() {
+// killOrphans kills our children that were not started as servers, and what
+// lives below them; it is for who holds the lock.
+func (r *registry) killOrphans() {
 	if !adopting.Load() {
 		return
 	}
-	all, self, f := processes(), os.Getpid(), family{}
-	for pid, r := range all {
-		if r.parent == self {
-			f.gather(all, pid)
-		}
-	}
+	all, f := processes(), family{}
+	f.gather(all, r.orphans(all)...)
 	f.kill(0)
 }
 
-// remember takes note of the descendants that the service has at this moment.
-func (s *Service) remember() {
+// Members returns the processes that the service consists of at this moment:
+// those of its group, their descendants, and with Adopt the orphans among them,
+// which may be another service's. It is empty where the system does not tell.
+func (s *Service) Members() []int {
 	all := processes()
+	roots := []int{s.PID()}
+	for pid, r := range all {
+		if r.group == s.PID() {
+			roots = append(roots, pid)
+		}
+	}
+	alive.mu.Lock()
+	roots = append(roots, alive.orphans(all)...)
+	alive.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known.gather(all, s.PID())
+	members := maps.Clone(s.known)
+	members.gather(all, roots...)
+	return slices.Collect(maps.Keys(members))
 }
 
-// Owns tells whether the process is one of those that the service consists of.
-func (s *Service) Owns(pid int) bool {
+// Keep takes note of members that are to end with the service, wherever they
+// went.
+func (s *Service) Keep(pids ...int) {
 	all := processes()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.gather(all, s.PID())
-	r, ok := all[pid]
-	if !ok {
-		return false
-	}
-	_, ours := s.known[pid]
-	ours = ours || r.group == s.PID() || adopting.Load() && below(all, pid, os.Getpid())
-	if ours {
-		s.known.gather(all, pid)
-	}
-	return ours
+	s.known.gather(all, pids...)
 }

@@ -10,9 +10,10 @@ type family struct{}
 
 func (family) kill(int) {}
 
-func killOrphans() {}
+func (*registry) killOrphans() {}
 
-func (*Service) remember() {}
+// Members returns nothing: who descends from whom is not told here.
+func (*Service) Members() []int { return nil }
 
-// Owns reports true: who a process descends from can't be told here.
-func (*Service) Owns(int) bool { return true }
+// Keep does nothing here.
+func (*Service) Keep(...int) {}

@@ -34,8 +34,19 @@ func (r *registry) remove(p peer) {
 	defer r.mu.Unlock()
 	delete(r.peers, p)
 	if len(r.peers) == 0 {
-		killOrphans() // under the lock: none of them can be a server
+		r.killOrphans()
 	}
+}
+
+// leads tells whether the process is one that was started as a server. It is
+// for who holds the lock.
+func (r *registry) leads(pid int) bool {
+	for p := range r.peers {
+		if p, ok := p.(*process); ok && p.cmd.Process.Pid == pid {
+			return true
+		}
+	}
+	return false
 }
 
 // KillAll kills every server that this package started and that is still
@@ -49,6 +60,7 @@ func KillAll() {
 	for p := range alive.peers {
 		p.kill()
 	}
+	alive.killOrphans()
 }
 
 // Live returns the number of servers that are alive.

@@ -115,7 +115,7 @@ func (s *Service) Output() string {
 // is left, and tells whether it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
-		s.remember()
+		s.Keep(s.PID()) // and so its descendants, who may leave the group
 		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
 		if killed = !gone && !within(s.exited, 0); killed {
 			s.process.kill()
