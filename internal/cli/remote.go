@@ -108,7 +108,7 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.
 	<-post.Responded()
 	if post.Head() == nil {
 		<-post.Over()
-		return "", "", engine.Refused(c.Record.From(0), spec.StreamableHTTP, timeout)
+		return "", "", engine.Refused(c.Record.From(0), timeout)
 	}
 	switch status := post.Head().Status(); {
 	case status == 400, status == 404, status == 405:

@@ -169,6 +169,9 @@ func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
 	done := make(chan struct{})
 	u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
 	<-done
+	if ctx.Err() != nil {
+		return // what was seen may have another reason
+	}
 	back := map[string]bool{}
 	for _, c := range u.candidates() {
 		back[c.key()] = true

@@ -125,6 +125,8 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		tree.Go(func() { o.Tree(plan) })
 	}
 	defer tree.Wait()
+	ctx, stop := r.watchOver(ctx)
+	defer stop(nil)
 	r.runUnits(ctx)
 	r.gate.drain()
 	if !o.Unconfirmed {

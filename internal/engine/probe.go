@@ -264,8 +264,8 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
-	if over := r.o.Dialer.Transport(); over != spec.Stdio {
-		refused := Refused(p.conv.Record.From(0), over, p.conv.Options().StartTimeout)
+	if r.o.Dialer.Transport() != spec.Stdio {
+		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
 		return refused
 	}

@@ -8,32 +8,50 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Refused says from a transcript of HTTP why initialize was not answered, and
-// what to do. Waited is how long it was waited for.
-func Refused(events []*transcript.Event, over spec.Transport, waited time.Duration) *UnreachableError {
-	r := refusal{events: events, over: over, waited: waited}
-	all := transcript.ExchangesOf(events).All()
-	for i := len(all) - 1; i >= 0; i-- {
-		x := all[i]
-		if x.Request != nil && (x.Method() == "POST" || over == spec.SSE && x.Method() == "GET") {
+// Refused says from a transcript of HTTP why the last request was not answered,
+// initialize for one, and what to do. Waited is how long it was waited for.
+func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError {
+	r := refusal{events: events, waited: waited}
+	exchanges := transcript.ExchangesOf(events)
+	for i, x := range exchanges.All() {
+		switch {
+		case x.Request == nil:
+		case i == 0 && x.Method() == "GET":
+			r.stream, r.Exchange = x, x
+		case x.Method() == "POST":
 			r.Exchange = x
-			reason, advice := r.explain()
-			return &UnreachableError{Reason: reason, Advice: advice}
 		}
 	}
-	return &UnreachableError{Reason: "no HTTP request could be sent"}
+	for _, e := range events {
+		if x := exchanges.Of(e); e.Kind == transcript.Flooded && x != nil && x.Request != nil {
+			r.Exchange = x // what came behind it was not taken in
+			break
+		}
+	}
+	if r.Exchange == nil {
+		return &UnreachableError{Reason: "no HTTP request could be sent"}
+	}
+	if r.stream != nil && r.stream.End != nil && r.stream.Succeeded() && r.stream.Ended() != transcript.Dropped {
+		if _, named := endpoint(r.stream); named {
+			return &UnreachableError{
+				Reason: "the event stream ended" + ifAny(": ", r.stream.End.Detail),
+				Advice: "keep the stream open as long as the client does: it carries all that the server says",
+			}
+		}
+	}
+	reason, advice := r.explain()
+	return &UnreachableError{Reason: reason, Advice: advice}
 }
 
-// refusal is the exchange that was to bring the answer to initialize.
+// refusal is the exchange that was to bring an answer.
 type refusal struct {
 	*transcript.Exchange
 	events []*transcript.Event
-	over   spec.Transport
+	stream *transcript.Exchange // over HTTP+SSE, what brings all answers
 	waited time.Duration
 }
 
@@ -41,7 +59,12 @@ func (r *refusal) what() string {
 	if r.Method() == "GET" {
 		return "the GET that opens the event stream"
 	}
-	return "the POST of initialize"
+	if r.Sent != nil {
+		for _, m := range r.Sent.Messages() {
+			return "the POST of " + suite.Excerpt(m.Method, 60)
+		}
+	}
+	return "a POST"
 }
 
 const checkPeer = "check that an MCP server is what answers at this URL"
@@ -53,11 +76,11 @@ func (r *refusal) explain() (reason, advice string) {
 	case status >= 300:
 		reason = fmt.Sprintf("%s was answered with %q%s", r.what(), r.status(), r.body(": "))
 		return reason, r.statusAdvice(status)
-	case r.over == spec.SSE && r.Method() == "GET":
+	case r.Exchange == r.stream:
 		return r.streamOpened()
 	}
 	reason = fmt.Sprintf("%s was answered with %q", r.what(), r.status())
-	advice = "answer initialize with a JSON-RPC response"
+	advice = "answer it with a JSON-RPC response"
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:
@@ -66,7 +89,7 @@ func (r *refusal) explain() (reason, advice string) {
 		return reason + ", but " + r.ending() + r.body("; the body began with "), "look into the server's own log, and at what stands between it and here"
 	case r.isPage():
 		return reason + " and a web page" + r.body(": "), "check that the URL is that of the MCP endpoint, often /mcp, and /sse for the older transport"
-	case r.over == spec.SSE:
+	case r.stream != nil:
 		return fmt.Sprintf("%s, but no answer to it came on the event stream within %v", reason, r.waited), "send the answer as a message event on the stream that the GET has opened"
 	case r.Streams():
 		return reason + " and an event stream that " + r.barren(), advice + ", as an event of the stream"
@@ -148,7 +171,7 @@ func (r *refusal) statusAdvice(status int) string {
 		return "the server wants to know who asks: give --bearer-env NAME or --header 'Name: value'" + asks
 	case r.proxied() && (status == 407 || status >= 502 && status <= 504):
 		return "it may be the proxy that says so: check HTTP_PROXY, or name the host in NO_PROXY"
-	case (status == 404 || status == 405) && r.over == spec.SSE && r.Method() == "POST":
+	case (status == 404 || status == 405) && r.stream != nil && r.Exchange != r.stream:
 		return "let the endpoint event name a URI that takes messages; it named what leads to " + r.target()
 	case status == 404, status == 405:
 		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was asked)"
@@ -238,7 +261,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 		}
 		return reason + ", but with no event stream: it is " + suite.Excerpt(media, 80) + r.body(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
-	if named, ok := r.endpoint(); ok {
+	if named, ok := endpoint(r.stream); ok {
 		reason = fmt.Sprintf("the endpoint event names %q, to which nothing is sent", suite.Excerpt(named, 160))
 		if _, err := url.Parse(strings.TrimSpace(named)); err != nil {
 			return reason + ", for it is no URL", "name a URI to which the client can post its messages"
@@ -256,9 +279,9 @@ func (r *refusal) streamOpened() (reason, advice string) {
 	return fmt.Sprintf("on the event stream no endpoint event came within %v", r.waited), advice
 }
 
-// endpoint returns what the endpoint event names.
-func (r *refusal) endpoint() (string, bool) {
-	for _, e := range r.Body {
+// endpoint returns what the endpoint event of the stream names.
+func endpoint(stream *transcript.Exchange) (string, bool) {
+	for _, e := range stream.Body {
 		if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
 			return string(ev.Data), true
 		}

@@ -25,6 +25,7 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 		r.found = r.collect()
 	}
 	reason := interrupted(ctx)
+	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.again == 0 && r.watch.doubts(c) })
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.tries == 0 && !r.o.Unconfirmed {
 			c.outcome = verdict.Flaky // the run ended before it could be tried again
@@ -46,6 +47,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if r.handshakeFails != "" && reason == "" {
 		p.Incomplete = r.handshakeFails
 	}
+	if p.Incomplete == "" && r.o.Dialer.Transport() != spec.Stdio {
+		p.Incomplete = r.deafIn()
+	}
 	if p.Incomplete == "" {
 		p.Incomplete = r.floodedBy
 	}
@@ -62,6 +66,21 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	}
 	close(r.settled)
 	return p
+}
+
+// deafIn says why some revision could not be judged though it is spoken, or "".
+// Over HTTP no finding need tell of that: a refusal may have any reason.
+func (r *run) deafIn() string {
+	for _, rev := range r.revisions {
+		switch why := r.deaf[rev]; {
+		case why == "":
+		case len(r.deaf) == len(r.revisions):
+			return why
+		default:
+			return "in " + string(rev) + ", " + why
+		}
+	}
+	return ""
 }
 
 // findings returns the candidates that are about selected requirements,

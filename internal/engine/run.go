@@ -39,6 +39,8 @@ type run struct {
 	// paces are those of the revisions; what is tried again has its own.
 	paces map[spec.Revision]*client.Pace
 
+	watch *watch // looks after a server at a URL; nil where there is nothing to look after
+
 	// Of the plan.
 	units     []*unit
 	rulePairs []pair
@@ -90,13 +92,14 @@ var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm:
 
 // end shuts a conversation down, counts it and hands it out, once.
 func (r *run) end(c *client.Conversation, occasion string) {
-	if r.lingers.Load() {
+	if r.lingers.Load() || c.Web() != nil && r.watch.over() {
 		c.Shutdown(impatient)
 	} else {
 		c.Close()
 	}
 	if r.count(c) {
 		r.record(c, occasion)
+		r.watch.look(c)
 	}
 }
 
@@ -118,7 +121,11 @@ func (r *run) count(c *client.Conversation) bool {
 		case transcript.Sent, transcript.Received:
 			r.messages.Add(1)
 		case transcript.Flooded:
-			what := fmt.Sprintf("the server flooded stdout with %s, which began with %q; what was to follow there was not judged", e.Detail, suite.Excerpt(string(e.Raw), 80))
+			where := "stdout"
+			if e.Exchange > 0 {
+				where = "a response"
+			}
+			what := fmt.Sprintf("the server flooded %s with %s, which began with %q; what was to follow there was not judged", where, e.Detail, suite.Excerpt(string(e.Raw), 80))
 			if r.floodedBy == "" || what < r.floodedBy { // of several the same in every run
 				r.floodedBy = what
 			}
@@ -243,6 +250,9 @@ func deaf(ctx context.Context, conv *client.Conversation) string {
 		if r = conv.Ask(ctx, conv.Harmless(), nil); r.Err == nil || errors.Is(r.Err, client.ErrCut) {
 			return ""
 		}
+	}
+	if conv.Web() != nil {
+		return "after the handshake " + Refused(conv.Record.From(0), conv.Options().Timeout).Reason
 	}
 	return "the first requests after the handshake did not get their answers: " + r.Err.Error()
 }

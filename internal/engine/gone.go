@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A server at a URL is the same for all conversations, and not ours to start
+// anew. When it is gone in the middle of a run (it ended, its token ran out,
+// what stands in front of it fails), nothing that is seen from then on says
+// anything of the protocol, and every further case would cost its time. So a
+// conversation that ends without its last answer is looked into, with a
+// handshake of our own: where even that comes to nothing, the run ends.
+type watch struct {
+	check func() string // why the server is gone, or ""
+	stop  context.CancelCauseFunc
+
+	mu   sync.Mutex
+	good time.Time // when it last was seen to serve
+	gone bool
+	// doubtful tells from which position on a record tells nothing.
+	doubtful map[*transcript.Transcript]int
+}
+
+// goneError is why the run ends.
+type goneError struct{ why string }
+
+func (e *goneError) Error() string { return "the server serves nobody any more: " + e.why }
+
+// fresh is how long a server that was seen to serve needs no other look.
+const fresh = 250 * time.Millisecond
+
+// pause is left before the second look, for a server that starts anew, or a
+// proxy that has lost its way for a moment.
+const pause = time.Second
+
+// watchOver begins to look after the server; the context that it returns ends
+// when that is gone.
+func (r *run) watchOver(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, stop := context.WithCancelCause(ctx)
+	if _, shares := r.o.Dialer.(transport.Sharer); shares || len(r.revisions) == 0 || r.handshakeFails != "" || len(r.deaf) == len(r.revisions) {
+		return ctx, stop
+	}
+	r.watch = &watch{stop: stop, doubtful: map[*transcript.Transcript]int{}, check: func() string { return r.unserved(ctx) }}
+	r.o.Progress = &watchedProgress{r.o.Progress, r.watch}
+	return ctx, stop
+}
+
+// watchedProgress tells of no area while it is in doubt whether the server
+// still serves anybody, and of none when it does not.
+type watchedProgress struct {
+	Progress
+	watch *watch
+}
+
+// Area implements Progress.
+func (p *watchedProgress) Area(area string, done, total, findings int) {
+	if !p.watch.over() {
+		p.Progress.Area(area, done, total, findings)
+	}
+}
+
+// look looks into a conversation that has ended.
+func (w *watch) look(c *client.Conversation) {
+	if w == nil || c.Web() == nil {
+		return
+	}
+	from, troubled := trouble(c.Record.From(0))
+	if !troubled {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doubtful[c.Record] = from
+	if w.gone || time.Since(w.good) < fresh {
+		return
+	}
+	asked := time.Now()
+	why := w.check()
+	if why == "" {
+		w.good = asked
+		return
+	}
+	w.gone = true
+	w.stop(&goneError{why})
+}
+
+// doubts tells whether what was seen says nothing, because the server was gone
+// by then.
+func (w *watch) doubts(c *candidate) bool {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.gone {
+		return false
+	}
+	var records []*transcript.Transcript
+	for _, rd := range c.unit.ruled {
+		records = append(records, rd.record)
+	}
+	for _, s := range c.unit.said {
+		records = append(records, s.Record)
+	}
+	return slices.ContainsFunc(records, func(record *transcript.Transcript) bool {
+		from, doubtful := w.doubtful[record]
+		return doubtful && (len(c.At) == 0 || slices.Max(c.At) >= from)
+	})
+}
+
+// over tells whether the server is gone; while that is in doubt it waits.
+func (w *watch) over() bool {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gone
+}
+
+// trouble tells whether the conversation ended without an answer to the last
+// request, in a way that may be no matter of the session, and from where on
+// nothing was answered.
+func trouble(events []*transcript.Event) (from int, troubled bool) {
+	answered := map[string]bool{}
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			if m.Kind == wire.Response {
+				answered[m.ID.Key()] = true
+				from = e.Seq + 1
+			}
+		}
+	}
+	exchanges := transcript.ExchangesOf(events)
+	var last *transcript.Exchange
+	for _, e := range events {
+		x := exchanges.Of(e)
+		if e.Kind != transcript.Sent || e.Frame == nil || x == nil {
+			continue
+		}
+		for i := range e.Frame.Messages {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Present() {
+				last = x
+				if answered[m.ID.Key()] {
+					last = nil
+				}
+			}
+		}
+	}
+	if last == nil {
+		return 0, false
+	}
+	return from, len(answered) == 0 || outOfOrder(last.Status())
+}
+
+// outOfOrder tells whether a status may come from a server that is gone, for
+// whatever reason, rather than from one that does not like the request.
+func outOfOrder(status int) bool {
+	switch status {
+	case 401, 403, 407, 429:
+		return true
+	}
+	return status < 400 || status >= 500
+}
+
+// unserved returns why no conversation comes about any more, or "".
+func (r *run) unserved(ctx context.Context) string {
+	why := r.unservedOnce(ctx)
+	if why == "" || ctx.Err() != nil {
+		return ""
+	}
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+		return ""
+	}
+	if why = r.unservedOnce(ctx); ctx.Err() != nil {
+		return ""
+	}
+	return why
+}
+
+func (r *run) unservedOnce(ctx context.Context) string {
+	rev := r.revisions[len(r.revisions)-1]
+	if r.deaf[rev] != "" {
+		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.deaf[other] == "" })
+		rev = r.revisions[i]
+	}
+	o := r.o.clientOptions(rev)
+	conv, err := r.dial(ctx, o)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() {
+		conv.Shutdown(impatient)
+		if r.count(conv) {
+			r.record(conv, probing)
+		}
+	}()
+	if err := conv.Handshake(ctx); err != nil {
+		return Refused(conv.Record.From(0), conv.Options().StartTimeout).Reason
+	}
+	return deaf(ctx, conv)
+}
