@@ -40,6 +40,7 @@ func requirementsOf(rows []row) []string {
 func startShape() rules.Fold {
 	var t *compiledTable // of the conversation's revision, which does not change
 	var came []int       // by row
+	q := requires{}
 	judge := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		if !judged(s, h) {
 			return
@@ -48,6 +49,7 @@ func startShape() rules.Fold {
 			t = tables[s.Revision()]()
 			came = make([]int, len(t.rows))
 		}
+		q.note(h)
 		topic := t.topics[topicOf(h)]
 		if topic == nil {
 			return
@@ -61,7 +63,7 @@ func startShape() rules.Fold {
 				out.Elsewhere(topic.general.requirement)
 			}
 		default:
-			topic.tell(single(violations), h, out)
+			topic.tell(single(violations), q, h, out)
 		}
 	}
 	return rules.Fold{
@@ -149,7 +151,7 @@ func single(all []schema.Violation) []schema.Violation {
 }
 
 // tell says of each violation which requirement it falls on.
-func (t *topic) tell(violations []schema.Violation, h *rules.Heard, out *rules.Out) {
+func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, out *rules.Out) {
 	for _, v := range violations {
 		r := t.find(v)
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
@@ -158,7 +160,7 @@ func (t *topic) tell(violations []schema.Violation, h *rules.Heard, out *rules.O
 		if r == nil || r.elsewhere {
 			continue
 		}
-		if v.Kind == schema.NotURI && given(h, v.Pointer) {
+		if q.excuse(v, h) {
 			out.Elsewhere(r.requirement)
 			continue
 		}
@@ -171,22 +173,6 @@ func (t *topic) tell(violations []schema.Violation, h *rules.Heard, out *rules.O
 			Weight:      r.weight,
 		})
 	}
-}
-
-// given tells whether what stands there is an argument that the client has
-// given: what is made of the wrong one is not held against the server.
-func given(h *rules.Heard, pointer string) bool {
-	if h.Asked == nil {
-		return false
-	}
-	there, _ := wire.Text(wire.At(h.Message.Raw, pointer))
-	_, arguments := wire.Members(wire.At(h.Asked.Message.Params(), "/arguments"))
-	for _, v := range arguments {
-		if text, ok := wire.Text(v); ok && text == there {
-			return true
-		}
-	}
-	return false
 }
 
 // seen says what stands where.
