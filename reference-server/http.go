@@ -5,11 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -32,6 +34,8 @@ const (
 type HTTPHandler struct {
 	ctx context.Context
 	o   Options
+
+	draining atomic.Bool // requests are refused, as the server is about to end
 
 	mu       sync.Mutex
 	sessions map[string]*httpSession
@@ -69,6 +73,20 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.Header().Set("Allow", allowed)
 		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// drain takes no more requests and waits until those in progress are answered,
+// or the context has ended.
+func (h *HTTPHandler) drain(ctx context.Context) {
+	h.draining.Store(true)
+	h.mu.Lock()
+	sessions := slices.Collect(maps.Values(h.sessions))
+	h.mu.Unlock()
+	for _, s := range sessions {
+		s.deliver.Lock() // what is being delivered has begun then
+		s.deliver.Unlock()
+		s.session.Wait(ctx)
 	}
 }
 

@@ -58,7 +58,10 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 		return
 	}
 	stream := s.open(asks)
-	s.take(stream, body)
+	if !s.take(stream, body) {
+		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, "the server is about to end")
+		return
+	}
 	one := stream.single(r.Context(), s.patience(f))
 	if !one && s.h.o.JSONOnly { // cancelled, or the session is over
 		w.WriteHeader(http.StatusAccepted)
@@ -89,10 +92,14 @@ func (s *httpSession) patience(f *wire.Frame) time.Duration {
 	return time.Second
 }
 
-// take delivers a frame; what it brings about at once goes to the stream.
-func (s *httpSession) take(stream *eventStream, body []byte) {
+// take delivers a frame; what it brings about at once goes to the stream. It
+// tells false where a request comes too late.
+func (s *httpSession) take(stream *eventStream, body []byte) bool {
 	s.deliver.Lock()
 	defer s.deliver.Unlock()
+	if stream != nil && s.h.draining.Load() {
+		return false
+	}
 	s.mu.Lock()
 	s.current = stream
 	s.mu.Unlock()
@@ -100,6 +107,7 @@ func (s *httpSession) take(stream *eventStream, body []byte) {
 	s.mu.Lock()
 	s.current = nil
 	s.mu.Unlock()
+	return true
 }
 
 // open makes a stream for the answers to requests.

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // maxWaiting bounds the messages that wait for a client that does not read.
@@ -21,6 +25,8 @@ const maxWaiting = 1000
 type SSEHandler struct {
 	ctx context.Context
 	o   Options
+
+	draining atomic.Bool // requests are refused, as the server is about to end
 
 	mu       sync.Mutex
 	sessions map[string]*sseSession
@@ -98,14 +104,19 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 func (s *sseSession) pump(ctx, all context.Context, w http.ResponseWriter) {
 	flush := http.NewResponseController(w).Flush
 	for flush() == nil {
+		var frame []byte
 		select {
-		case frame := <-s.out:
-			if _, err := fmt.Fprintf(w, "event: message\ndata: %s\n\n", frame); err != nil {
-				return
-			}
+		case frame = <-s.out:
 		case <-ctx.Done():
 			return
 		case <-all.Done():
+			select {
+			case frame = <-s.out: // what was said before is still sent
+			default:
+				return
+			}
+		}
+		if _, err := fmt.Fprintf(w, "event: message\ndata: %s\n\n", frame); err != nil {
 			return
 		}
 	}
@@ -134,8 +145,30 @@ func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body can't be read", http.StatusBadRequest)
 		return
 	}
-	w.WriteHeader(http.StatusAccepted)
 	s.deliver.Lock()
 	defer s.deliver.Unlock()
+	if h.draining.Load() && asks(wire.Parse(body)) {
+		http.Error(w, "the server is about to end", http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusAccepted)
 	s.session.Deliver(body)
+}
+
+func asks(f *wire.Frame) bool {
+	return slices.ContainsFunc(f.Messages, func(m wire.Message) bool { return m.Kind == wire.Request })
+}
+
+// drain takes no more requests and waits until those in progress are answered,
+// or the context has ended.
+func (h *SSEHandler) drain(ctx context.Context) {
+	h.draining.Store(true)
+	h.mu.Lock()
+	sessions := slices.Collect(maps.Values(h.sessions))
+	h.mu.Unlock()
+	for _, s := range sessions {
+		s.deliver.Lock() // what is being delivered has begun then
+		s.deliver.Unlock()
+		s.session.Wait(ctx)
+	}
 }

@@ -169,7 +169,7 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		_, _ = fmt.Fprintf(w, "id: %s\ndata:\n\n", eventID(e.number, from-1))
 	}
 	_ = flush()
-	for {
+	for last := false; ; {
 		frames, first, over, grown := e.since(from, claim)
 		for i, frame := range frames {
 			if _, err := w.Write(e.event(first+i, frame)); err != nil {
@@ -185,6 +185,9 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 			e.part(w, claim)
 			return
 		}
+		if last {
+			return
+		}
 		select {
 		case <-grown:
 		case <-r.Context().Done():
@@ -192,7 +195,7 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		case <-e.s.ended:
 			return
 		case <-e.s.h.ctx.Done():
-			return
+			last = true // what was said before is still sent
 		}
 	}
 }

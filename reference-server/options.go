@@ -13,7 +13,8 @@ type Options struct {
 	// a request of its own; 2 s when zero.
 	AskTimeout time.Duration
 	// DrainTime bounds how long requests in flight may go on after the
-	// client has closed its side; 500 ms when zero.
+	// client has closed its side, or a server over HTTP was told to end;
+	// 500 ms when zero.
 	DrainTime time.Duration
 	// PageSizes are the numbers of items on the pages of a list, in turn; 3 and
 	// 2 when empty.

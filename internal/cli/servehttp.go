@@ -14,14 +14,15 @@ import (
 
 // serveHTTP is the reference server at an address until a signal comes.
 func (a *app) serveHTTP(address string, over spec.Transport, o refserver.Options) error {
-	ctx, cancel := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
+	signalled, cancel := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	ctx := context.WithoutCancel(a.ctx) // the sessions end a little later
 	server, err := refserver.Listen(ctx, address, over, o)
 	if err != nil {
 		return usagef("give a free HOST:PORT; port 0 takes any", "the address can't be served: %v", err)
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		server.Shutdown(ctx)
 	}()
@@ -29,7 +30,7 @@ func (a *app) serveHTTP(address string, over spec.Transport, o refserver.Options
 	select {
 	case err := <-server.Failed():
 		return harnessError{err}
-	case <-ctx.Done():
+	case <-signalled.Done():
 		return nil
 	}
 }
