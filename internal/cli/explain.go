@@ -86,7 +86,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	}
 	a.field("page", q.Page(spec.Revision(q.Revisions[len(q.Revisions)-1])))
 	a.field("observed", q.Observe)
-	a.field("judged by", standing(q, judgedBy()[q.ID]))
+	a.field("judged by", newCoverage().of(q).by())
 }
 
 // field prints a name and, beside it, a text.

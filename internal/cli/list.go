@@ -16,11 +16,15 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	var area, revision string
-	var coverage bool
+	var coverage, markdown bool
 	c := &cobra.Command{
-		Use:       "list [requirements|cases|rules|faults] [TEXT]",
-		Short:     "List requirements, cases, rules or faults",
-		Long:      "List what there is; TEXT keeps the lines whose id or title contains it.",
+		Use:   "list [requirements|cases|rules|faults] [TEXT]",
+		Short: "List requirements, cases, rules or faults",
+		Long: `List what there is; TEXT keeps the lines whose id or title contains it.
+
+On a screen lines are cut to its width. Elsewhere they are whole, with tabs
+between id, level, what belongs to it (revisions, or ids) and title; a column
+that a list does not have is empty.`,
 		ValidArgs: []string{"requirements", "cases", "rules", "faults"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 2 {
@@ -40,6 +44,10 @@ func (a *app) listCommand() *cobra.Command {
 			switch {
 			case coverage && kind != "requirements":
 				return usagef("mcp-conform list --coverage", "--coverage is about requirements, not %s", kind)
+			case markdown && !(coverage && args[1] == "" && area == "" && revision == ""):
+				return usagef("mcp-conform list --coverage --markdown", "--markdown is for the page of the whole coverage")
+			case markdown:
+				return newCoverage().writePage(a.Out)
 			case coverage:
 				l.coverage()
 			case kind == "" || kind == "requirements":
@@ -63,6 +71,7 @@ func (a *app) listCommand() *cobra.Command {
 	c.Flags().StringVar(&area, "area", "", "only this area, as lifecycle")
 	c.Flags().StringVar(&revision, "revision", "", "only this revision")
 	c.Flags().BoolVar(&coverage, "coverage", false, "for each requirement, who judges it and which fault proves that")
+	c.Flags().BoolVar(&markdown, "markdown", false, "with --coverage: as a page of the documentation, with sums for each revision")
 	return c
 }
 
@@ -125,32 +134,9 @@ func (l *listing) faults() {
 // coverage says of each requirement who judges it and which fault proves it,
 // or why nobody does.
 func (l *listing) coverage() {
-	by, proofs := judgedBy(), map[string][]string{}
-	for _, f := range faults.All() {
-		if !f.Legal {
-			proofs[f.Requirement] = append(proofs[f.Requirement], f.ID)
-		}
-	}
+	c := newCoverage()
 	for _, q := range l.of() {
-		title := standing(q, by[q.ID])
-		if len(proofs[q.ID]) > 0 {
-			title += " · proven by " + strings.Join(proofs[q.ID], " ")
-		}
-		l.row(q.Area, row{id: q.ID, short: string(q.Level), title: title})
-	}
-}
-
-// standing says who judges the requirement, or why nobody does.
-func standing(q *spec.Requirement, judges []string) string {
-	switch reason, later := suites.NotYet()[q.ID]; {
-	case len(judges) > 0:
-		return strings.Join(judges, " ")
-	case q.Testable == spec.No:
-		return "can't be seen from outside"
-	case later:
-		return "not yet: " + reason
-	default:
-		return "not yet"
+		l.row(q.Area, row{id: q.ID, short: string(q.Level), title: c.of(q).text()})
 	}
 }
 

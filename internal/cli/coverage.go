@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+// state says how far the project has come with a requirement.
+type state int
+
+const (
+	judged  state = iota // a case or a rule judges it
+	open                 // a permission, which nobody can break
+	notYet               // could be judged
+	outside              // can't be seen from outside
+)
+
+// standing is what the project does about a requirement.
+type standing struct {
+	q          *spec.Requirement
+	state      state
+	judges     []string
+	faults     []string
+	variations []string // that make use of a permission
+	reason     string   // why nobody judges it, or why no fault proves it
+}
+
+// coverage is what the project does about each requirement.
+type coverage struct {
+	judges, faults, variations map[string][]string
+	notYet                     map[string]string
+	notShown                   map[string]faults.Unshown
+	permitted                  map[string]string // why a permission has no variation
+}
+
+func newCoverage() *coverage {
+	c := &coverage{
+		judges: judgedBy(), faults: map[string][]string{}, variations: map[string][]string{}, permitted: map[string]string{},
+		notYet: suites.NotYet(), notShown: faults.NotShown(),
+	}
+	for _, f := range faults.All() {
+		if !f.Legal {
+			c.faults[f.Requirement] = append(c.faults[f.Requirement], f.ID)
+		}
+	}
+	for _, p := range faults.Permissions() {
+		for _, name := range p.Variations {
+			c.variations[p.What] = append(c.variations[p.What], "legal/"+name)
+		}
+		c.permitted[p.What] = p.Why
+	}
+	return c
+}
+
+func (c *coverage) of(q *spec.Requirement) *standing {
+	s := &standing{q: q, judges: c.judges[q.ID], faults: c.faults[q.ID], variations: c.variations[q.ID], reason: c.notYet[q.ID]}
+	switch {
+	case len(s.judges) > 0:
+		s.state, s.reason = judged, ""
+		if len(s.faults) == 0 && q.Level != spec.May {
+			s.reason = c.notShown[q.ID].Reason
+		}
+	case q.Testable == spec.No:
+		s.state = outside
+	case q.Level == spec.May && handshake(q):
+		s.state, s.reason = open, c.permitted[q.ID]
+	case !handshake(q):
+		s.state, s.reason = notYet, "revision 2026-07-28 is not judged so far"
+	case s.reason == "":
+		s.state, s.reason = notYet, "the checks of "+q.Area+" are not written so far"
+	default:
+		s.state = notYet
+	}
+	return s
+}
+
+// in returns the state in a revision: the stateless era is not judged so far.
+func (s *standing) in(r spec.Revision) state {
+	if r.Era() == spec.Stateless && s.state != outside && s.q.Testable != spec.No {
+		return notYet
+	}
+	return s.state
+}
+
+// handshake tells whether a revision of that era has the requirement.
+func handshake(q *spec.Requirement) bool {
+	return slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return slices.Contains(q.Revisions, string(r)) })
+}
+
+// by says who judges the requirement, or why nobody does.
+func (s *standing) by() string {
+	switch s.state {
+	case judged:
+		return strings.Join(s.judges, " ")
+	case open:
+		return "nobody, as it is a permission"
+	case notYet:
+		return "not yet: " + s.reason
+	default:
+		return "can't be seen from outside"
+	}
+}
+
+// text says all of it on a line.
+func (s *standing) text() string {
+	text := s.by()
+	if len(s.faults) > 0 {
+		text += " · proven by " + strings.Join(s.faults, " ")
+	}
+	if len(s.variations) > 0 {
+		text += " · used by " + strings.Join(s.variations, " ")
+	}
+	return text
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+const coverageHead = `# Coverage
+
+Written by ` + "`mcp-conform list --coverage --markdown > docs/coverage.md`" + `; do not edit it.
+
+What the specification demands stands in ` + "`fixtures/requirements/`" + `, an entry for each
+requirement. This page says of every entry who judges it and which faults of the
+reference server prove that, or why nobody does. ` + "[selftest.md](selftest.md)" + ` says what
+became of the faults.
+
+* **judged**: a case or a rule judges it, wherever it comes up.
+* **permission**: a MAY that no check needs to watch, as nobody can break it. Legal
+  variations of the reference server make use of it, and no check may object.
+* **not yet**: it could be judged, and is not so far.
+* **not seen**: nobody can tell from outside whether it is kept.
+`
+
+// writePage writes the coverage as a page of the documentation.
+func (c *coverage) writePage(w io.Writer) error {
+	p := &coveragePage{c: c}
+	for _, q := range spec.Requirements().All() {
+		if len(p.areas) == 0 || p.areas[len(p.areas)-1] != q.Area {
+			p.areas = append(p.areas, q.Area)
+		}
+		p.all = append(p.all, c.of(q))
+	}
+	p.line("%s", coverageHead)
+	p.sums()
+	p.notYet()
+	p.contradictions()
+	for _, area := range p.areas {
+		p.table(area)
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+type coveragePage struct {
+	c     *coverage
+	b     strings.Builder
+	areas []string
+	all   []*standing
+}
+
+func (p *coveragePage) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
+
+// tally counts the entries of an area, or of all, in a revision.
+func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable int, by [4]int) {
+	for _, s := range p.all {
+		if area != "" && s.q.Area != area || !slices.Contains(s.q.Revisions, string(r)) {
+			continue
+		}
+		entries++
+		if s.q.Testable != spec.No {
+			testable++
+		}
+		by[s.in(r)]++
+	}
+	return entries, testable, by
+}
+
+// sums writes a table for each revision, a line for each file of the catalogue.
+func (p *coveragePage) sums() {
+	for _, r := range slices.Backward(spec.Revisions()) {
+		p.line("## %s\n", r)
+		if r.Era() == spec.Stateless {
+			p.line("This revision is not judged so far.\n")
+		}
+		p.line("| file | entries | testable | judged | permission | not yet | not seen |")
+		p.line("|---|--:|--:|--:|--:|--:|--:|")
+		for _, area := range append(slices.Clone(p.areas), "") {
+			entries, testable, by := p.tally(area, r)
+			if entries == 0 {
+				continue
+			}
+			name := "all"
+			if area != "" {
+				name = fmt.Sprintf("[%s](#%s)", area, area)
+			}
+			p.line("| %s | %d | %d | %d | %d | %d | %d |", name, entries, testable, by[judged], by[open], by[notYet], by[outside])
+		}
+		p.line("")
+	}
+}
+
+// notYet lists what could be judged in a handshake revision, by reason.
+func (p *coveragePage) notYet() {
+	var reasons []string
+	ids := map[string][]string{}
+	for _, s := range p.all {
+		if s.state != notYet || !handshake(s.q) {
+			continue
+		}
+		if ids[s.reason] == nil {
+			reasons = append(reasons, s.reason)
+		}
+		ids[s.reason] = append(ids[s.reason], "`"+s.q.ID+"`")
+	}
+	p.line("## Not yet judged\n\nOf the handshake revisions:\n")
+	p.line("| why | requirements |\n|---|---|")
+	for _, reason := range reasons {
+		p.line("| %s | %s |", cell(reason), strings.Join(ids[reason], " "))
+	}
+	p.line("")
+}
+
+// contradictions lists where the specification disagrees with itself.
+func (p *coveragePage) contradictions() {
+	p.line("## Contradictions\n\nWhere the handshake revisions disagree with themselves a check may note what a server does, and no more:\n")
+	p.line("| contradiction | variations that no check may object to |\n|---|---|")
+	for _, c := range faults.Contradictions() {
+		var names []string
+		for _, name := range c.Variations {
+			names = append(names, "`legal/"+name+"`")
+		}
+		if c.Why != "" {
+			names = append(names, "none: "+cell(c.Why))
+		}
+		p.line("| %s | %s |", cell(c.What), strings.Join(names, " "))
+	}
+	p.line("")
+}
+
+// table lists the entries of an area.
+func (p *coveragePage) table(area string) {
+	p.line("## %s\n", area)
+	p.line("| requirement | level | revisions | judged by | proven by |")
+	p.line("|---|---|---|---|---|")
+	for _, s := range p.all {
+		if s.q.Area == area {
+			p.line("| `%s` | %s | %s | %s | %s |", s.q.ID, s.q.Level, span(s.q.Revisions), s.judgedCell(), s.provenCell())
+		}
+	}
+	p.line("")
+}
+
+func (s *standing) judgedCell() string {
+	switch s.state {
+	case judged:
+		return codes(s.judges)
+	case open:
+		return "(permission)"
+	case notYet:
+		return "not yet"
+	default:
+		return "not seen"
+	}
+}
+
+// provenCell names the faults, which all begin with the requirement's id, by
+// what follows it, and the variations.
+func (s *standing) provenCell() string {
+	var names []string
+	for _, id := range s.faults {
+		names = append(names, strings.TrimPrefix(id, s.q.ID))
+	}
+	if text := codes(append(names, s.variations...)); text != "" || s.state == notYet {
+		return text
+	}
+	return cell(s.reason)
+}
+
+func codes(names []string) string {
+	var out []string
+	for _, name := range names {
+		out = append(out, "`"+name+"`")
+	}
+	return strings.Join(out, " ")
+}
+
+// span writes neighbouring revisions as from … to.
+func span(revisions []string) string {
+	var all []string
+	for _, r := range spec.Revisions() {
+		all = append(all, string(r))
+	}
+	first := slices.Index(all, revisions[0])
+	if n := len(revisions); n > 2 && first >= 0 && first+n <= len(all) && slices.Equal(all[first:first+n], revisions) {
+		return revisions[0] + " … " + revisions[n-1]
+	}
+	return strings.Join(revisions, " ")
+}
+
+// cell keeps text from ending a cell of a table, or making marks of it.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "\n", " ").Replace(text)
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+var update = flag.Bool("update", false, "write the generated pages of the documentation anew")
+
+// TestGeneratedPagesAreFresh: the pages that commands write are as they would
+// be written now. The one on the self-test is held against what has to come
+// out, so that nobody has to wait for it; a run that comes out otherwise fails.
+func TestGeneratedPagesAreFresh(t *testing.T) {
+	for _, page := range []struct {
+		file, command string
+		write         func(b *strings.Builder) error
+	}{
+		{"coverage.md", "mcp-conform list --coverage --markdown > docs/coverage.md", func(b *strings.Builder) error { return newCoverage().writePage(b) }},
+		{"selftest.md", "mcp-conform selftest --markdown docs/selftest.md", func(b *strings.Builder) error {
+			return selftest.Expected(selftest.Options{Faults: faults.All(), Faultless: true}).WritePage(b)
+		}},
+	} {
+		path := filepath.Join("..", "..", "docs", page.file)
+		var want strings.Builder
+		if err := page.write(&want); err != nil {
+			t.Fatal(err)
+		}
+		if *update {
+			if err := os.WriteFile(path, []byte(want.String()), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(strings.ReplaceAll(string(got), "\r\n", "\n"), "\n")); diff != "" {
+			t.Errorf("docs/%s is not as it would be written now (-now +file); write it anew by\n  %s\nor both by\n  go test ./internal/cli -run Generated -update\n%s", page.file, page.command, diff)
+		}
+	}
+}
+
+// TestCoverageAddsUp: every entry is in one state, and what is judged or not
+// has its reasons.
+func TestCoverageAddsUp(t *testing.T) {
+	p := &coveragePage{c: newCoverage()}
+	var b strings.Builder
+	if err := p.c.writePage(&b); err != nil {
+		t.Fatal(err)
+	}
+	l := &listing{}
+	for _, q := range l.of() {
+		s := p.c.of(q)
+		if s.state == notYet && s.reason == "" {
+			t.Errorf("%s is not judged, without a reason", q.ID)
+		}
+		if s.state == judged && len(s.judges) == 0 || s.state == outside && len(s.faults) > 0 {
+			t.Errorf("%s: %s", q.ID, s.text())
+		}
+		if !strings.Contains(b.String(), "| `"+q.ID+"` |") {
+			t.Errorf("%s does not stand on the page", q.ID)
+		}
+	}
+}
