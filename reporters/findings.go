@@ -88,7 +88,7 @@ var looks = map[verdict.Outcome]struct {
 // command may be longer than the width, for they are there to be copied.
 func (c *Console) entryLines(e *entry) []string {
 	look := looks[e.Outcome]
-	where := fmt.Sprintf("%s · %s · %s", level(e.Level, e.Basis), joinRevisions(e.revisions), e.Transport)
+	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
 	if e.Outcome == verdict.Flaky {
 		where += " · " + tries(&e.Finding)
 	}
@@ -194,11 +194,21 @@ func tries(f *verdict.Finding) string {
 	return "not tried again"
 }
 
-// level says what a requirement rests on where that is less than a keyword:
-// it explains why a MUST only warns.
-func level(l spec.Level, b spec.Basis) string {
-	if b == spec.Keyword || b == "" {
-		return string(l)
+// level says what a requirement rests on where that is less than a keyword, and why a
+// deviation from a MUST only warns.
+func level(f *verdict.Finding) string {
+	text := string(f.Level)
+	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
+	switch {
+	case warns && f.Basis == spec.JSONRPC:
+		return text + " (json-rpc, which warns at most: the words are not MCP's own)"
+	case warns && f.Basis == spec.Derived:
+		return text + " (derived, which warns at most: no keyword says so)"
+	case warns:
+		return text + " (warns at most: illegal input, or a detail of it)"
+	case f.Basis == spec.Keyword || f.Basis == "":
+		return text
+	default:
+		return text + " (" + string(f.Basis) + ")"
 	}
-	return string(l) + " (" + string(b) + ")"
 }

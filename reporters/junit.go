@@ -58,6 +58,9 @@ type junitOutcome struct {
 	Body    string `xml:",chardata"`
 }
 
+// FailOnShould is verdict.Report.FailOn where a warning fails the run.
+const FailOnShould = "should"
+
 // What a JUnit document takes of a text or a list; readers of such files
 // load them whole and show messages on one line.
 const (
@@ -71,7 +74,7 @@ const (
 // JUnit writes the report as JUnit XML: a testsuite for each area and
 // revision, a testcase for each requirement. Only broken is a failure and
 // only a harness error is an error; what was not judged is skipped with its
-// reason. A run that ended early has one more testcase, which is an error.
+// reason. Where warnings fail the run, they are failures, too. A run that ended early has one more testcase, which is an error.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(judged(r), junitMessage), Time: seconds(r)}
 	findings := map[string]*verdict.Finding{}
@@ -96,7 +99,7 @@ func JUnit(w io.Writer, r *verdict.Report) error {
 	}
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
-		suite(Visible(v.Area + " " + string(v.Revision))).add(junitVerdict(v, findings))
+		suite(Visible(v.Area + " " + string(v.Revision))).add(junitVerdict(v, findings, r.FailOn == FailOnShould))
 	}
 	for _, s := range doc.Suites {
 		doc.Tests += s.Tests
@@ -137,7 +140,7 @@ func junitProperties(r *verdict.Report) []junitProperty {
 	}
 }
 
-func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding) junitCase {
+func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, strict bool) junitCase {
 	c := junitCase{
 		Name:      Visible(v.Requirement),
 		Classname: Visible("mcp." + string(v.Revision) + "." + v.Area),
@@ -150,20 +153,20 @@ func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding) juni
 		}
 	}
 	outcome := &junitOutcome{Type: v.Outcome.String(), Message: junitReason(v, fs)}
-	switch v.Outcome {
-	case verdict.Broken:
+	switch {
+	case v.Outcome == verdict.Broken, strict && v.Outcome == verdict.Warning:
 		outcome.Type = Visible(string(v.Level))
 		outcome.Body = junitBody(v, fs)
 		c.Failure = outcome
-	case verdict.HarnessError:
+	case v.Outcome == verdict.HarnessError:
 		outcome.Body = junitBody(v, fs)
 		c.Error = outcome
-	case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
+	case v.Outcome == verdict.NotApplicable, v.Outcome == verdict.NotObserved, v.Outcome == verdict.Blocked:
 		if name := v.Outcome.String(); !strings.HasPrefix(outcome.Message, name) {
 			outcome.Message = name + ": " + outcome.Message
 		}
 		c.Skipped = outcome
-	case verdict.Flaky, verdict.Warning, verdict.Note:
+	case v.Outcome != verdict.Kept:
 		c.Output = junitBody(v, fs)
 	}
 	return c

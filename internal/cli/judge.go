@@ -96,7 +96,8 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 		fmt.Fprintf(a.Out, "judging %s: %s, by %d rules\n\n", reporters.Visible(report.Target), sessions(len(all)), len(j.rules))
 	}
 	console.End(report)
-	a.code = exitCode(report, f.failOn)
+	report.FailOn = f.failOn
+	a.code = exitCode(report)
 	return writeReports(files, report)
 }
 

@@ -14,24 +14,21 @@ type row struct{ id, short, long, title string }
 // push the rest of their line.
 const widestID = 46
 
-// printRows prints the rows in columns: whole, or cut to the width of a screen.
+// printRows prints the rows: in columns, cut to the width of a screen, or,
+// where there is none, whole with tabs between the columns, for grep and cut.
+// Then all lists have the same four columns, so that a column keeps its number.
 func printRows(w io.Writer, columns int, rows []row) {
-	idWidth, shortWidth, longWidth := 0, 0, 0
+	idWidth, shortWidth := 0, 0
 	for _, r := range rows {
-		idWidth = max(idWidth, len(r.id))
+		idWidth = min(max(idWidth, len(r.id)), widestID)
 		shortWidth = max(shortWidth, len(r.short))
-		longWidth = max(longWidth, len(r.long))
-	}
-	if columns > 0 {
-		idWidth, longWidth = min(idWidth, widestID), 0
 	}
 	for _, r := range rows {
-		line := pad(r.id, idWidth) + pad(r.short, shortWidth)
 		if columns > 0 {
-			fmt.Fprintln(w, cut(line+r.title, columns))
-			continue
+			fmt.Fprintln(w, cut(pad(r.id, idWidth)+pad(r.short, shortWidth)+r.title, columns))
+		} else {
+			fmt.Fprintln(w, strings.Join([]string{r.id, r.short, r.long, r.title}, "\t"))
 		}
-		fmt.Fprintln(w, strings.TrimRight(line+pad(r.long, longWidth)+r.title, " "))
 	}
 }
 

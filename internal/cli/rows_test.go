@@ -18,8 +18,8 @@ func TestRowsFitTheScreen(t *testing.T) {
 		want    []string
 	}{
 		{0, []string{
-			"area.short" + strings.Repeat(" ", len(long)-len("area.short")) + "  MUST    2024-11-05 2025-11-25  A sentence that is too long for a narrow screen.",
-			long + "  SHOULD  2025-11-25             Short.",
+			"area.short\tMUST\t2024-11-05 2025-11-25\tA sentence that is too long for a narrow screen.",
+			long + "\tSHOULD\t2025-11-25\tShort.",
 		}},
 		{80, []string{
 			"area.short" + strings.Repeat(" ", widestID-len("area.short")) + "  MUST    A sentence that is too …",

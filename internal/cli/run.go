@@ -142,17 +142,18 @@ func (a *app) run(f *runFlags) error {
 	}
 	report.Notices = append(notices, report.Notices...)
 	console.End(report)
-	a.code = exitCode(report, f.failOn)
+	report.FailOn = f.failOn
+	a.code = exitCode(report)
 	return errors.Join(writeReports(files, report), f.recorder.failed())
 }
 
 // exitCode says by the exit code how the run ended.
-func exitCode(p *verdict.Report, failOn string) int {
+func exitCode(p *verdict.Report) int {
 	worst, judged := p.Worst()
 	warned := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning })
 	broken := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Broken })
 	switch {
-	case broken, warned && failOn == "should":
+	case broken, warned && p.FailOn == reporters.FailOnShould:
 		return ExitBroken
 	case !judged, worst == verdict.HarnessError, p.Incomplete != "":
 		return ExitNotJudged

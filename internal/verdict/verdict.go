@@ -102,6 +102,7 @@ type Report struct {
 	NotJudged  int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices    []string        `json:"notices"`              // what the user should know about this run
 	Incomplete string          `json:"incomplete,omitempty"` // why the run ended before its time
+	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (what is broken), should (warnings, too)
 	Stats      Stats           `json:"stats"`
 }
 
