@@ -99,6 +99,7 @@ type app struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	code   int
+	outlet string // what is kept of a server's outputs; stderr where it is ""
 }
 
 // errInterrupted is the cause of a context that a signal ended.

@@ -37,7 +37,8 @@ func TestScripts(t *testing.T) {
 			}
 			testscript.Run(t, testscript.Params{
 				Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
-				Cmds: map[string]func(*testscript.TestScript, bool, []string){"again": again},
+				Cmds:  map[string]func(*testscript.TestScript, bool, []string){"again": again, "awaits": awaits},
+				Setup: freePorts,
 			})
 		})
 	}

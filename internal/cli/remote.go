@@ -63,6 +63,18 @@ func (f remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
 	return reach, err
 }
 
+// again are the flags as they were given.
+func (f remoteFlags) again() []string {
+	switch {
+	case f.insecure:
+		return []string{"--insecure"}
+	case f.caFile != "":
+		return []string{"--ca-file", f.caFile}
+	default:
+		return nil
+	}
+}
+
 // tls returns how https is held; nil for the system's own way.
 func (f remoteFlags) tls() (*tls.Config, error) {
 	switch {

@@ -118,6 +118,7 @@ func (a *app) run(f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	defer a.watch()() // from here on there may be a server to end
 	o, notices, err := a.options(f)
 	if f.stop != nil {
 		defer f.stop()
@@ -132,7 +133,6 @@ func (a *app) run(f *runFlags) error {
 		console.Notice(n)
 	}
 	o.Progress = console
-	defer a.watch()()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
 	defer cancel()
 	o.Tree = func(p *engine.Plan) { engine.Ginkgo(ctx, p) }
@@ -224,8 +224,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	o.Target = t.Display()
 	words := t.Args()
 	if f.reference {
-		o.Target, words = "the reference server", []string{"--reference"}
+		o.Target, words = "the reference server", referenceFlags(f.target)
 	}
+	words = append(f.remote.again(), words...)
 	o.Replay = func(rev spec.Revision, focus ...string) []string {
 		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
 		for _, id := range focus {
@@ -245,11 +246,7 @@ func (a *app) resolve(f *runFlags) (target.Target, error) {
 		if len(f.target.Args) > 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
 			return target.Target{}, usagef("give one of them", "both --reference and a server of your own are named")
 		}
-		self, err := a.Executable()
-		if err != nil {
-			return target.Target{}, harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
-		}
-		return target.Target{Argv: []string{self, "serve"}, Env: a.Environ, Name: "reference"}, nil
+		return a.reference(f.target)
 	}
 	f.target.Environ = a.Environ
 	t, err := target.Resolve(f.target)

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -19,6 +22,7 @@ import (
 // dialer for it and what ends it; like remote otherwise.
 func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
 	stdio.Adopt()
+	a.outlet = "output"
 	starter := started.NewStarter(started.Options{
 		Command: func(port string) stdio.Command {
 			argv, dir, env := t.Start.Command(port)
@@ -33,14 +37,14 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 	}
 	server, err := starter.Start(a.ctx)
 	if err != nil {
-		return nil, "", nil, unstarted(err)
+		return nil, "", nil, a.unstarted(err)
 	}
 	over := t.Transport
 	if over == "" {
 		if over, why, err = choose(a.ctx, server.URL(), reach, timeout); err != nil {
-			output := server.Output()
+			err = a.unserved(err, server)
 			server.Stop()
-			return nil, "", nil, withOutput(err, output)
+			return nil, "", nil, err
 		}
 	}
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
@@ -53,7 +57,10 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 }
 
 // unstarted turns the error of a start into one that ends the run.
-func unstarted(err error) error {
+func (a *app) unstarted(err error) error {
+	if a.ctx.Err() != nil {
+		return &engine.NothingJudgedError{Reason: context.Cause(a.ctx).Error() + " while the server started"}
+	}
 	e := &engine.UnreachableError{Reason: err.Error(), Err: err}
 	var why *started.Error
 	if errors.As(err, &why) {
@@ -62,11 +69,49 @@ func unstarted(err error) error {
 	return e
 }
 
-// withOutput adds what a started server wrote to why it is not reached.
-func withOutput(err error, output string) error {
+// unserved says why the transport of a server that was started could not be
+// found out.
+func (a *app) unserved(err error, s *started.Server) error {
 	var unreachable *engine.UnreachableError
-	if errors.As(err, &unreachable) && unreachable.Stderr == "" {
-		unreachable.Stderr = output
+	if a.ctx.Err() != nil || !errors.As(err, &unreachable) {
+		return err
 	}
-	return err
+	unreachable.Stderr = s.Output()
+	if how, ended := s.Ended(); ended {
+		unreachable.Reason = "the server ended before it answered initialize: " + how
+		unreachable.Advice = "look into what it wrote"
+	}
+	return unreachable
+}
+
+// reference returns the reference server as a target: a command on stdio, or
+// one that is started to serve a URL.
+func (a *app) reference(o target.Options) (target.Target, error) {
+	self, err := a.Executable()
+	if err != nil {
+		return target.Target{}, harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
+	}
+	if o.Start != nil || o.Ready != nil {
+		return target.Target{}, usagef("leave it out", "--start or --ready is given, and the reference server is started in any case")
+	}
+	path := map[string]string{"http": "mcp", "sse": "sse"}[o.Transport]
+	switch {
+	case o.Transport == "":
+		return target.Target{Argv: []string{self, "serve"}, Env: a.Environ, Name: "reference"}, nil
+	case path == "":
+		return target.Target{}, usagef("give http or sse, or leave it out for stdio", "--transport is %q, and the reference server has to be told", o.Transport)
+	}
+	start := "'" + strings.ReplaceAll(self, "'", `'\''`) + "' serve --" + o.Transport + " 127.0.0.1:" + target.PortMark
+	return target.Resolve(target.Options{
+		Args: []string{"http://127.0.0.1:" + target.PortMark + "/" + path}, Dash: -1,
+		Start: &start, Transport: o.Transport, Environ: a.Environ,
+	})
+}
+
+// referenceFlags name the reference server again.
+func referenceFlags(o target.Options) []string {
+	if o.Transport == "" {
+		return []string{"--reference"}
+	}
+	return []string{"--reference", "--transport", o.Transport}
 }

@@ -3,16 +3,21 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
 
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
@@ -28,6 +33,7 @@ import (
 //	late DURATION    takes its time before it listens
 //	lingers -        does not end on SIGTERM
 //	parent COMMAND   runs a command beside it that outlives it
+//	after FILE       listens when there is a file of this name
 func web(args []string) int {
 	address, what, argument := os.ExpandEnv(args[0]), "", ""
 	if len(args) > 2 {
@@ -44,6 +50,10 @@ func web(args []string) int {
 		words := strings.Fields(argument)
 		if err := exec.Command(words[0], words[1:]...).Start(); err != nil {
 			panic(err)
+		}
+	case "after":
+		for _, err := os.Stat(argument); err != nil; _, err = os.Stat(argument) {
+			<-time.After(5 * time.Millisecond)
 		}
 	case "lingers":
 		signal.Ignore(syscall.SIGTERM)
@@ -68,4 +78,39 @@ func web(args []string) int {
 	}))
 	fmt.Fprintln(os.Stderr, "web:", err)
 	return 1
+}
+
+// freePorts gives a script ports on which nobody listens, P1 to P4. They are
+// below those that the system hands out by itself.
+func freePorts(e *testscript.Env) error {
+	for i, tries := 1, 0; i <= 4; tries++ {
+		if tries > 1000 {
+			return errors.New("there are no free ports")
+		}
+		port := strconv.Itoa(15000 + rand.IntN(15000))
+		l, err := net.Listen("tcp", ":"+port)
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		e.Setenv("P"+strconv.Itoa(i), port)
+		i++
+	}
+	return nil
+}
+
+// awaits waits until somebody listens at an address.
+func awaits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaits ADDRESS")
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; <-time.After(5 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", args[0]); err == nil {
+			_ = conn.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("nobody listens at %s", args[0])
+		}
+	}
 }

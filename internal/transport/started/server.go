@@ -38,6 +38,23 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what it wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
+// endTime is what a server gets to end that seems to be about to.
+const endTime = 500 * time.Millisecond
+
+// Ended tells how it ended by itself. It waits a little for that, for it is
+// asked when something went wrong.
+func (s *Server) Ended() (how string, ended bool) {
+	timer := time.NewTimer(endTime)
+	defer timer.Stop()
+	select {
+	case <-s.ended:
+		<-s.told
+		return s.detail, true
+	case <-timer.C:
+		return "", false
+	}
+}
+
 // Alive tells whether it can be spoken with, and is not to end.
 func (s *Server) Alive() bool {
 	s.mu.Lock()
