@@ -29,7 +29,8 @@ func (q requires) note(h *rules.Heard) {
 }
 
 // excuse tells whether the violation is a URI made of what the client gave
-// wrongly: an argument that is repeated, or a required one that was left out.
+// wrongly: an argument that is repeated, one that is no string, or a required
+// one that was left out.
 func (q requires) excuse(v schema.Violation, h *rules.Heard) bool {
 	if v.Kind != schema.NotURI || h.Asked == nil {
 		return false
@@ -38,7 +39,7 @@ func (q requires) excuse(v schema.Violation, h *rules.Heard) bool {
 	_, given := wire.Members(wire.At(params, "/arguments"))
 	there := text(h.Message.Raw, v.Pointer)
 	for _, raw := range given {
-		if argument, ok := wire.Text(raw); ok && argument == there {
+		if argument, ok := wire.Text(raw); ok && argument == there || !ok && asked(h) == spec.MethodPromptsGet {
 			return true
 		}
 	}
