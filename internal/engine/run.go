@@ -155,6 +155,7 @@ type opener struct {
 	pace     *client.Pace
 	again    int         // which try this is to see something again, from 1; 0 for none
 	during   *suite.Case // that runs in the shared conversation, nil before the first
+	renewed  bool        // the shared conversation was given up, and is opened anew
 
 	mu    sync.Mutex
 	convs []*client.Conversation
@@ -218,6 +219,9 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if why := deaf(ctx, conv); why != "" {
 		return nil, errors.New(why)
 	}
+	if o.renewed { // the rules shall know what the lists hold, as they did of the last one
+		inventory.Take(ctx, conv, o.r.o.Policy)
+	}
 	o.mark()
 	return conv, nil
 }
@@ -238,7 +242,7 @@ func (o *opener) mark() {
 // so that the next case has another one.
 func (o *opener) renew(ctx context.Context) {
 	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.Deserted(ctx) {
-		s.conv = nil
+		s.conv, o.renewed = nil, true
 	}
 }
 
