@@ -48,7 +48,7 @@ func legalLegacy() []Fault {
 		legal("sse-204", "messages get 204", acknowledged(http.StatusNoContent, "text/plain", "")),
 		legal("sse-202-text", "messages get 202 and a text", acknowledged(http.StatusAccepted, "text/plain; charset=utf-8", "Accepted")),
 		legal("sse-late", "tools/list takes far longer than all other requests", Handle(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			time.Sleep(lately)
+			<-time.After(lately)
 			return next(c)
 		})),
 		legal("sse-ids", "events have ids", numbered()),

@@ -19,10 +19,14 @@ import (
 const (
 	duration = 300 * time.Millisecond
 	steps    = 6
+	longer   = 4 // times
 )
 
 // slow has the plain call and both tasks run at the same time, so that they
 // take no longer than one.
+//
+// The task that is cancelled would go on for longer, so that a slow machine
+// gets to its cancellation while it is at work.
 func slow(ctx context.Context, t *suite.T) {
 	call, ok := slowTask(t)
 	if !ok {
@@ -33,7 +37,8 @@ func slow(ctx context.Context, t *suite.T) {
 	if err := r.c.Send(ctx, r.c.Request(plain, spec.MethodToolsCall, call.Params())); err != nil {
 		t.GiveUp("the tool could not be called: " + err.Error())
 	}
-	ids := r.create(ctx, asTask(call, "waited-for", object{"ttl": ttl}), asTask(call, "cancelled", object{"ttl": ttl}))
+	long, _ := t.Inventory.Slow(longer*duration, longer*steps)
+	ids := r.create(ctx, asTask(call, "waited-for", object{"ttl": ttl}), asTask(long, "cancelled", object{"ttl": ttl}))
 	if len(ids) < 2 {
 		t.GiveUp("the tool did not become a task")
 	}
