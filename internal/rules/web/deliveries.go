@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -22,10 +23,18 @@ func deliveries(v *view, out *rules.Out) {
 			}
 			return
 		}
-		if x.Ended() != transcript.Complete || v.confused(x) || v.excused(x) {
+		if x.Ended() != transcript.Complete || v.confused(x) || v.excused(x) || v.maybeOver(x) {
 			return
 		}
 		v.endedEarly(x, out)
+	})
+}
+
+// maybeOver tells whether the session of x may have been over when its stream
+// ended: nothing was served in it later.
+func (v *view) maybeOver(x *exchange) bool {
+	return x.session != "" && !slices.ContainsFunc(v.all, func(y *exchange) bool {
+		return y.session == x.session && y.Request.Seq > x.End.Seq && y.Succeeded()
 	})
 }
 

@@ -1,0 +1,87 @@
+package judges_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// heavy returns the first deviation that is more than a note, or nil.
+func heavy(results []rules.Result) (*rules.Result, *verdict.Deviation) {
+	for i := range results {
+		r := &results[i]
+		for j := range r.Deviations {
+			if r.Deviations[j].Outcome(spec.Requirements().Lookup(r.Requirement), r.Revision) > verdict.Note {
+				return r, &r.Deviations[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// prefixes are how many at most are judged of a transcript.
+const prefixes = 40
+
+// cuts returns where a conversation of n events is cut off; salt spreads the
+// cuts of equally long ones.
+func cuts(n, salt int) []int {
+	if n <= prefixes || os.Getenv("MCP_CONFORM_EVERY_PREFIX") != "" {
+		out := make([]int, n)
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	}
+	var out []int
+	for i := range prefixes {
+		out = append(out, (i*n+salt%n)/prefixes)
+	}
+	return out
+}
+
+// impatient tells whether the client had given up, n events into the
+// conversation, on what was answered later: then it had a finding.
+func impatient(events []*transcript.Event, n int) bool {
+	for _, e := range events[:n] {
+		if e.Kind != transcript.GaveUp {
+			continue
+		}
+		for _, m := range events[e.Of].Messages() {
+			for _, late := range events[n:] {
+				if late.Kind == transcript.Received && slices.ContainsFunc(late.Messages(), func(r wire.Message) bool { return r.Kind == wire.Response && r.ID.Same(m.ID) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// What is legal is legal at any time, so a conversation may be judged while it
+// goes on: what did not come yet is held against nobody.
+// MCP_CONFORM_EVERY_PREFIX=1 tries every prefix, which takes seconds more.
+func TestPrefixesOfKeptTranscripts(t *testing.T) {
+	salt := 0
+	for _, folder := range []string{"kept", "recorded"} {
+		for _, g := range goldens(t, folder) {
+			t.Run(folder+"/"+g.file, func(t *testing.T) {
+				salt++
+				for _, n := range cuts(len(g.Events), salt) {
+					if impatient(g.Events, n) {
+						continue
+					}
+					if r, d := heavy(g.judge(g.Events[:n])); d != nil {
+						t.Errorf("after %d events: %s of %s: %s (%s)", n, r.Requirement, r.Rule, d.Summary, d.Seen)
+						return
+					}
+				}
+			})
+		}
+	}
+}
