@@ -2,9 +2,6 @@ package selftest
 
 import (
 	"context"
-	"errors"
-	"net"
-	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -30,7 +27,7 @@ type overHTTP struct {
 	starts  *atomic.Int64
 
 	mu  sync.Mutex
-	one *webServer
+	one *refserver.Listening
 }
 
 // Transport implements transport.Dialer.
@@ -42,7 +39,7 @@ func (d *overHTTP) Dial(ctx context.Context, rec *transcript.Transcript) (transp
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.dial(ctx, s.url, rec)
+	l, err := d.dial(ctx, s.URL, rec)
 	web, ok := l.(transport.Web)
 	if err != nil || !ok || d.lasting {
 		return l, err
@@ -57,7 +54,7 @@ func (d *overHTTP) dial(ctx context.Context, u *url.URL, rec *transcript.Transcr
 	return streamablehttp.NewDialer(u, exchange.Reach{}).Dial(ctx, rec)
 }
 
-func (d *overHTTP) server() (*webServer, error) {
+func (d *overHTTP) server() (*refserver.Listening, error) {
 	if !d.lasting {
 		return d.start()
 	}
@@ -78,59 +75,27 @@ func (d *overHTTP) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.one != nil {
-		d.one.close()
+		d.one.Close()
 	}
 }
 
-// webServer is one server at an address of this machine.
-type webServer struct {
-	url    *url.URL
-	server *http.Server
-	cancel context.CancelFunc
-}
-
-func (d *overHTTP) start() (*webServer, error) {
+func (d *overHTTP) start() (*refserver.Listening, error) {
 	d.starts.Add(1)
 	address := "127.0.0.1:0"
 	if d.fault.Everywhere {
 		address = ":0"
 	}
-	l, err := (&net.ListenConfig{}).Listen(d.ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	ctx, cancel := context.WithCancel(d.ctx)
-	mux := http.NewServeMux()
-	s := &webServer{url: &url.URL{Scheme: "http", Host: net.JoinHostPort("127.0.0.1", port), Path: "/mcp"}, server: &http.Server{Handler: mux}, cancel: cancel}
-	var h http.Handler
-	if d.over == spec.SSE {
-		s.url.Path, h = "/sse", refserver.NewSSEHandler(ctx, serverOptions(d.fault))
-	} else {
-		h = refserver.NewHTTPHandler(ctx, serverOptions(d.fault))
-	}
-	mux.Handle(s.url.Path, h)
-	mux.Handle(s.url.Path+"/", h) // what lies below is up to the faults
-	go func() { _ = s.server.Serve(l) }()
-	return s, nil
-}
-
-func (s *webServer) close() {
-	s.cancel()
-	_ = s.server.Close()
+	return refserver.Listen(d.ctx, address, d.over, serverOptions(d.fault))
 }
 
 // serverLink is a link with a server of its own, which ends with it.
 type serverLink struct {
 	transport.Web
-	server *webServer
+	server *refserver.Listening
 }
 
 // Shutdown implements transport.Link.
 func (l *serverLink) Shutdown(p transport.Patience) {
 	l.Web.Shutdown(p)
-	l.server.close()
+	l.server.Close()
 }
