@@ -294,6 +294,13 @@ func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, r := range rules.Judge(tasks.Rules(), record.Events[:rapid.IntRange(0, len(record.Events)).Draw(t, "so far")], spec.V20251125, spec.Stdio) {
+			for _, d := range r.Deviations {
+				if d.Outcome(spec.Requirements().Lookup(r.Requirement), r.Revision) > verdict.Note {
+					t.Fatalf("%s, at the beginning: %s\nseen %s at %v in\n%s", r.Requirement, d.Summary, d.Seen, d.At, strings.Join(w.lines, "\n"))
+				}
+			}
+		}
 		for _, r := range rules.Judge(tasks.Rules(), record.Events, spec.V20251125, spec.Stdio) {
 			seen[r.Requirement] = true
 			for _, d := range r.Deviations {
