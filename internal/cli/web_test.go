@@ -32,7 +32,7 @@ import (
 //	ends METHOD      the same, and says nothing on stderr
 //	late DURATION    takes its time before it listens
 //	lingers -        does not end on SIGTERM
-//	parent COMMAND   runs a command beside it that outlives it
+//	parent COMMAND   runs a command beside it that outlives it, its words joined by _
 //	after FILE       listens when there is a file of this name
 func web(args []string) int {
 	address, what, argument := os.ExpandEnv(args[0]), "", ""
@@ -47,7 +47,7 @@ func web(args []string) int {
 		}
 		<-time.After(pause)
 	case "parent":
-		words := strings.Fields(argument)
+		words := strings.Split(argument, "_")
 		if err := exec.Command(words[0], words[1:]...).Start(); err != nil {
 			panic(err)
 		}

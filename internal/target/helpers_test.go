@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // world is a folder with files in it and what a user typed there. HERE stands
@@ -95,6 +96,15 @@ func options(words []string) Options {
 			o.ConfigFile = next()
 		case "--server":
 			o.ServerName = next()
+		case "--start":
+			start := next()
+			o.Start = &start
+		case "--ready":
+			ready, err := time.ParseDuration(next())
+			if err != nil {
+				panic(err)
+			}
+			o.Ready = &ready
 		default:
 			o.Args = append(o.Args, word)
 		}

@@ -22,7 +22,8 @@ type Start struct {
 	env  []string // without what marked sets
 	// marked are the variables whose values tell the port, as K=V.
 	marked []string
-	text   string // as it was given
+	text   string   // as it was given
+	words  []string // of it, the assignments before the command among them
 }
 
 // Command returns how the server is started that is to listen on the port:
@@ -69,6 +70,9 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	words, err := splitCommand(s.text, r.goos)
 	if err != nil {
 		return nil, err
+	}
+	for _, w := range words {
+		s.words = append(s.words, w.text)
 	}
 	var set []setting
 	for len(words) > 0 && words[0].assigns() {
@@ -152,8 +156,8 @@ const dummyPort = "65535"
 // flagsAgain are the flags that start the server again, without secrets.
 func (s *Start) flagsAgain(r *resolver) []string {
 	text := s.text
-	if !slices.Equal(r.secrets.redact(s.argv), s.argv) || r.secrets.redactOne(text) != text {
-		text = quoteAll(r.secrets.redact(s.argv))
+	if shown := r.secrets.redact(s.words); !slices.Equal(shown, s.words) {
+		text = quoteAll(shown)
 	}
 	flags := []string{"--start", text}
 	if r.Ready != nil {

@@ -71,7 +71,13 @@ func (s *Server) Alive() bool {
 func (s *Server) Stop() {
 	s.mu.Lock()
 	s.stopping = true
-	s.mu.Unlock()
+	select {
+	case <-s.ended: // by itself: how, a signal of ours would blur
+		s.mu.Unlock()
+		<-s.told
+	default:
+		s.mu.Unlock()
+	}
 	s.service.Stop(patience)
 	<-s.told
 }
