@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"compress/gzip"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +34,8 @@ func deafening() []badHTTP {
 		{"a slow head", slow(ok, "X-Header: value\r\n"), 3, []string{`its head began and did not end`}, 0},
 		{"a slow stream", slow(stream, "data: x\n\n"), 3, []string{`within 2s`}, 0},
 		{"a stream with nothing in it", held(stream), 3, []string{`event stream`, `brought no answer within 2s, and nothing else`}, 0},
-		{"a stream of comments", flood(stream, ": ping\n\n"), 3, []string{`more than 100000`}, 0},
-		{"a stream of comments, sse", over("sse", flood(stream, ": ping\n\n")), 3, []string{`more than 100000`}, 0},
+		{"a stream of comments", flood(stream, ": ping\n\n"), 3, []string{`more than 100000|within 2s`}, 0},
+		{"a stream of comments, sse", over("sse", flood(stream, ": ping\n\n")), 3, []string{`more than 100000|within 2s`}, 0},
 		{"a stream of slow comments", served(func(p *peer) {
 			p.ask()
 			p.say(stream)
@@ -52,7 +51,7 @@ func deafening() []badHTTP {
 				p.say(strings.Repeat("x", 1<<20))
 			}
 			p.say("\n\n")
-		})), 3, []string{`more than 16777216 bytes`}, 0},
+		})), 3, []string{`the event stream floods: more than 16777216 bytes`}, 0},
 		{"a stream that ends and comes back for ever", reconnecting(), 3, []string{`event stream`}, 0},
 		{"gzip bomb", bomb("application/json", "\x00"), 3, []string{`more than 16777216 bytes`}, 0},
 		{"gzip bomb in a stream", bomb("text/event-stream", ": ping\n\n"), 3, []string{`more than `}, 0},
@@ -100,16 +99,6 @@ func bomb(media, text string) func(*testing.T, *badRun) string {
 func bombed(head, text string) func(*testing.T, *badRun) string {
 	return served(func(p *peer) {
 		p.ask()
-		p.say(head + "Content-Encoding: gzip\r\n\r\n")
-		z, err := gzip.NewWriterLevel(p, gzip.BestSpeed)
-		if err != nil {
-			panic(err)
-		}
-		for chunk, left := strings.Repeat(text, 1<<20/len(text)), 1<<10; left > 0; left-- {
-			if _, err := z.Write([]byte(chunk)); err != nil {
-				return
-			}
-		}
-		_ = z.Close()
+		p.bomb(head, text)
 	})
 }

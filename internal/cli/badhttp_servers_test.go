@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -11,6 +12,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -70,6 +72,21 @@ func (p *peer) flood(text string) {
 	chunk := strings.Repeat(text, max(1, 64<<10/len(text)))
 	for p.say(chunk) {
 	}
+}
+
+// bomb answers with a small body that grows to 1 GB.
+func (p *peer) bomb(head, text string) {
+	p.say(head + "Content-Encoding: gzip\r\n\r\n")
+	z, err := gzip.NewWriterLevel(p, gzip.BestSpeed)
+	if err != nil {
+		panic(err)
+	}
+	for chunk, left := strings.Repeat(text, 1<<20/len(text)), 1<<10; left > 0; left-- {
+		if _, err := z.Write([]byte(chunk)); err != nil {
+			return
+		}
+	}
+	_ = z.Close()
 }
 
 // wait waits, no longer than the test.
@@ -172,23 +189,94 @@ func opening(r *http.Request, body []byte) bool {
 	return r.Method == http.MethodPost && (method == spec.MethodInitialize || method == spec.MethodInitialized)
 }
 
-// turned is the reference server until turn says of a request that something
+// turned is the reference server until when says of a request that something
 // else is to be done with it; it is given the number of the request.
-func turned(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer, r *http.Request)) func(*testing.T, *badRun) string {
+func turned(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *badRun) string {
+	return turnedOver("2025-11-25", func(ctx context.Context) http.Handler { return refserver.NewHTTPHandler(ctx, refserver.Options{}) }, when, do)
+}
+
+// turnedSSE is the same over the older transport, where do befalls the POSTs.
+func turnedSSE(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *badRun) string {
+	posts := func(n int32, r *http.Request, body []byte) bool {
+		return r.Method == http.MethodPost && when(n, r, body)
+	}
+	return over("sse", turnedOver("2024-11-05", sseHandler, posts, do))
+}
+
+func sseHandler(ctx context.Context) http.Handler {
+	return refserver.NewSSEHandler(ctx, refserver.Options{})
+}
+
+func turnedOver(revision string, good func(context.Context) http.Handler, when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *badRun) string {
 	return func(t *testing.T, run *badRun) string {
-		good := refserver.NewHTTPHandler(t.Context(), refserver.Options{})
+		run.flags = append(run.flags, "--revision", revision)
+		h := good(t.Context())
 		var n atomic.Int32
 		return handled(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			if !when(n.Add(1), r, body) {
-				good.ServeHTTP(w, r)
+				h.ServeHTTP(w, r)
 				return
 			}
-			do(taken(t, w), r)
+			p := taken(t, w)
+			defer func() { _ = p.Close() }()
+			do(p)
 		})(t, run)
 	}
 }
+
+// streamTurns is the reference server over the older transport, whose streams
+// are taken out of its hands after so many events.
+func streamTurns(events int, do func(p *peer)) func(*testing.T, *badRun) string {
+	return over("sse", func(t *testing.T, run *badRun) string {
+		h := sseHandler(t.Context())
+		return handled(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(&streamWriter{ResponseWriter: w, left: events, do: func(w http.ResponseWriter) {
+				p := taken(t, w)
+				go func() {
+					defer func() { _ = p.Close() }()
+					do(p)
+				}()
+			}}, r)
+		})(t, run)
+	})
+}
+
+// streamWriter counts what is written to an event stream.
+type streamWriter struct {
+	http.ResponseWriter
+	left int
+	do   func(w http.ResponseWriter)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// FlushError is for http.ResponseController.
+func (w *streamWriter) FlushError() error {
+	if w.left <= 0 {
+		return nil
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+func (w *streamWriter) Write(data []byte) (int, error) {
+	if w.Header().Get("Content-Type") != "text/event-stream" {
+		return w.ResponseWriter.Write(data)
+	}
+	w.left--
+	switch {
+	case w.left > 0:
+		return w.ResponseWriter.Write(data)
+	case w.left == 0:
+		w.do(w.ResponseWriter)
+	}
+	return len(data), nil
+}
+
+// chunk writes a chunk of a body.
+func (p *peer) chunk(text string) bool { return p.say(fmt.Sprintf("%x\r\n%s\r\n", len(text), text)) }
 
 // taken takes a connection out of the hands of net/http.
 func taken(t *testing.T, w http.ResponseWriter) *peer {
@@ -201,11 +289,25 @@ func taken(t *testing.T, w http.ResponseWriter) *peer {
 	return p
 }
 
-// deaf: it begins right after the handshake.
+// briefly judges a part of all that could be.
+func briefly(serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
+	return func(t *testing.T, run *badRun) string {
+		run.flags = append(run.flags, "--label-filter", "ping || tools || lifecycle")
+		return serve(t, run)
+	}
+}
+
+// afterHandshake: it begins right after the handshake.
 func afterHandshake(_ int32, r *http.Request, body []byte) bool { return !opening(r, body) }
 
 // late: it begins in the middle of the run, with everything.
 func late(n int32, _ *http.Request, _ []byte) bool { return n > 60 }
+
+// seldom: it happens now and then.
+func seldom(n int32, _ *http.Request, _ []byte) bool { return n%9 == 0 }
+
+// rarely: it happens less often.
+func rarely(n int32, _ *http.Request, _ []byte) bool { return n%61 == 0 }
 
 // certified is TLS in front of a server that would behave, with a certificate
 // for this name that is valid until then.

@@ -86,7 +86,7 @@ func refusing() []badHTTP {
 		{"html", answers("200 OK", html, "<!doctype html><title>Welcome</title>"), 3, []string{`200 OK`, `web page`, `check that the URL`}, 0},
 		{"html, sse", over("sse", answers("200 OK", html, "<!doctype html><title>Welcome</title>")), 3, []string{`200 OK`, `web page`}, 0},
 		{"html said to be json", answers("200 OK", json, "<!doctype html><title>Welcome</title>"), 3, []string{`web page`}, 0},
-		{"json, no message", answers("200 OK", json, `{"status":"ok"}`), 3, []string{`no answer to it: \{"status":"ok"\}`, `answer initialize with a JSON-RPC response`}, 0},
+		{"json, no message", answers("200 OK", json, `{"status":"ok"}`), 3, []string{`no answer to it: \{"status":"ok"\}`, `answer it with a JSON-RPC response`}, 0},
 		{"401", answers("401 Unauthorized", "", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`}, 0},
 		{"401 with a challenge", answers("401 Unauthorized", "WWW-Authenticate: Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\"\r\n", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`, `Bearer resource_metadata="https://example.com`}, 0},
 		{"401 though there is a token", func(t *testing.T, r *badRun) string {

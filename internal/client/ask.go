@@ -210,8 +210,10 @@ func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transc
 }
 
 // response returns the response with the given id that the event holds, or nil.
+// The body of an HTTP response that broke off is none, whatever it holds: no
+// client would get to see it.
 func response(e *transcript.Event, id wire.ID) *wire.Message {
-	if e.Kind != transcript.Received {
+	if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil && e.Unterminated {
 		return nil
 	}
 	for i := range e.Messages() {
@@ -305,10 +307,16 @@ func (c *Conversation) sent(from int, frame []byte) *transcript.Event {
 // the server's doing and not the caller's: a server without a fence was given
 // less time than an answer is owed.
 func (c *Conversation) gaveUp(r *Reply) {
-	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) {
+	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.intercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
 		c.opts.Pace.miss()
 	}
+}
+
+// intercepted tells whether somebody else than the server answered for it.
+func (c *Conversation) intercepted(sent *transcript.Event) bool {
+	x := transcript.ExchangesOf(c.Record.From(0)).Of(sent)
+	return x != nil && x.Intercepted()
 }
 
 func (c *Conversation) measure(r *Reply) {

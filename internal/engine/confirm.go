@@ -148,7 +148,7 @@ func (a *attempt) heaviest() verdict.Outcome {
 // try runs the attempt until each candidate came back, or was tried enough.
 func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 	for ctx.Err() == nil {
-		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.again > 0 || c.tries >= maxTries })
+		open := slices.DeleteFunc(slices.Clone(a.candidates), (*candidate).settled)
 		if len(open) == 0 {
 			break
 		}
@@ -157,7 +157,7 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 		r.look(ctx, u, open)
 	}
 	for _, c := range a.candidates {
-		if c.again == 0 {
+		if c.again == 0 || c.frail() && c.again < maxTries {
 			c.outcome = verdict.Flaky
 		}
 	}

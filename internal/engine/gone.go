@@ -2,14 +2,18 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -36,11 +40,13 @@ type goneError struct{ why string }
 func (e *goneError) Error() string { return "the server serves nobody any more: " + e.why }
 
 // fresh is how long a server that was seen to serve needs no other look.
-const fresh = 250 * time.Millisecond
+const fresh = 500 * time.Millisecond
 
-// pause is left before the second look, for a server that starts anew, or a
-// proxy that has lost its way for a moment.
-const pause = time.Second
+// pauses are left between the looks, for a server that starts anew, or a proxy
+// that has lost its way for a moment; enough is when no more looks are taken.
+var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
+
+const enough = 3 * time.Second
 
 // watchOver begins to look after the server; the context that it returns ends
 // when that is gone.
@@ -104,17 +110,50 @@ func (w *watch) doubts(c *candidate) bool {
 	if !w.gone {
 		return false
 	}
-	var records []*transcript.Transcript
-	for _, rd := range c.unit.ruled {
-		records = append(records, rd.record)
-	}
-	for _, s := range c.unit.said {
-		records = append(records, s.Record)
-	}
-	return slices.ContainsFunc(records, func(record *transcript.Transcript) bool {
+	return slices.ContainsFunc(c.unit.records(), func(record *transcript.Transcript) bool {
 		from, doubtful := w.doubtful[record]
 		return doubtful && (len(c.At) == 0 || slices.Max(c.At) >= from)
 	})
+}
+
+// records returns those by which the unit was judged.
+func (u *unit) records() []*transcript.Transcript {
+	var out []*transcript.Transcript
+	for _, rd := range u.ruled {
+		out = append(out, rd.record)
+	}
+	for _, s := range u.said {
+		if s.Record != nil {
+			out = append(out, s.Record)
+		}
+	}
+	return out
+}
+
+// frail tells whether a connection broke before the response to a request where
+// the deviation was seen, and nobody knows who did that. Such a deviation must
+// come back each time: a network that fails now and then is not the server.
+func (c *candidate) frail() bool {
+	return slices.ContainsFunc(c.unit.records(), func(record *transcript.Transcript) bool {
+		events := record.From(0)
+		return !exited(record) && slices.ContainsFunc(transcript.ExchangesOf(events).All(), func(x *transcript.Exchange) bool {
+			return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
+		})
+	})
+}
+
+// settled tells whether it need not be tried any more.
+func (c *candidate) settled() bool {
+	switch {
+	case c.tries >= maxTries:
+		return true
+	case c.tries == 0:
+		return false
+	case c.frail():
+		return c.again < c.tries
+	default:
+		return c.again > 0
+	}
 }
 
 // over tells whether the server is gone; while that is in doubt it waits.
@@ -177,17 +216,17 @@ func outOfOrder(status int) bool {
 
 // unserved returns why no conversation comes about any more, or "".
 func (r *run) unserved(ctx context.Context) string {
+	began := time.Now()
 	why := r.unservedOnce(ctx)
-	if why == "" || ctx.Err() != nil {
-		return ""
-	}
-	select {
-	case <-time.After(pause):
-	case <-ctx.Done():
-		return ""
-	}
-	if why = r.unservedOnce(ctx); ctx.Err() != nil {
-		return ""
+	for i := 0; i < len(pauses) && why != "" && (i == 0 || time.Since(began) < enough); i++ {
+		select {
+		case <-time.After(pauses[i]):
+			why = r.unservedOnce(ctx)
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			return ""
+		}
 	}
 	return why
 }
@@ -213,4 +252,68 @@ func (r *run) unservedOnce(ctx context.Context) string {
 		return Refused(conv.Record.From(0), conv.Options().StartTimeout).Reason
 	}
 	return deaf(ctx, conv)
+}
+
+// intercepted takes back what a case says of a conversation in which something
+// between here and the server answered for it.
+func intercepted(c *suite.Case, said []suite.Observation) []suite.Observation {
+	for i := range said {
+		s := &said[i]
+		if s.Deviation == nil || s.Record == nil {
+			continue
+		}
+		if x := interception(c, s.Record.From(0)); x != nil {
+			said[i] = suite.Observation{
+				Requirement: s.Requirement, Outcome: verdict.NotObserved,
+				Reason: "a request was answered with " + strconv.Quote(suite.Excerpt(x.ResponseHead().Line, 80)) + ", which tells nothing of the server",
+			}
+		}
+	}
+	return said
+}
+
+// interception returns an exchange of the case to which somebody else answered,
+// or nil. A conversation that cases share has those of others before.
+func interception(c *suite.Case, events []*transcript.Event) *transcript.Exchange {
+	from := 0
+	for _, e := range events {
+		if e.Kind == transcript.Remark && e.Detail == caseMark+c.ID {
+			from = e.Seq
+		}
+	}
+	for _, x := range transcript.ExchangesOf(events[from:]).All() {
+		if x.Request != nil && x.Intercepted() {
+			return x
+		}
+	}
+	return nil
+}
+
+// detours are the responses of what stands between here and the server.
+type detours struct {
+	count int
+	line  string // the first status line
+}
+
+func (d *detours) note(head *transcript.Head) {
+	x := transcript.Exchange{Response: &transcript.Event{Head: head}}
+	if !x.Intercepted() {
+		return
+	}
+	d.count++
+	if d.line == "" {
+		d.line = head.Line
+	}
+}
+
+// notice says what came of them, "" where there are none.
+func (d *detours) notice() string {
+	switch d.count {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("a request was answered with %q, as by a proxy or a limit in front of the server; it is not judged by that", suite.Excerpt(d.line, 80))
+	default:
+		return fmt.Sprintf("%d requests were answered with %q and the like, as by a proxy or a limit in front of the server; it is not judged by them", d.count, suite.Excerpt(d.line, 80))
+	}
 }

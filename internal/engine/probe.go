@@ -35,7 +35,7 @@ func (p *probed) dead() bool { return p.conv == nil || !p.reply.Answered() }
 // amiss tells whether what was to be the answer came with another id.
 func (p *probed) amiss() bool {
 	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+		return e.Kind == transcript.Received && (e.Exchange == 0 || !e.Unterminated) && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
 			return m.Kind == wire.Response && (m.Has("result") || m.ID.Present() && !m.ID.IsNull())
 		})
 	})

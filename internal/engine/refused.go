@@ -261,18 +261,18 @@ func (r *refusal) streamOpened() (reason, advice string) {
 		}
 		return reason + ", but with no event stream: it is " + suite.Excerpt(media, 80) + r.body(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
-	if named, ok := endpoint(r.stream); ok {
+	named, ok := endpoint(r.stream)
+	advice = "send an endpoint event first, with the URI for messages"
+	flooded := r.flooded()
+	switch {
+	case flooded != nil:
+		return fmt.Sprintf("the event stream floods: %s; what could not be taken in began with %s", flooded.Detail, r.start()), "send no more than there is to say"
+	case ok:
 		reason = fmt.Sprintf("the endpoint event names %q, to which nothing is sent", suite.Excerpt(named, 160))
 		if _, err := url.Parse(strings.TrimSpace(named)); err != nil {
 			return reason + ", for it is no URL", "name a URI to which the client can post its messages"
 		}
 		return reason + ", for that is another origin", "name a URI of the origin that has the stream: another one would get the client's credentials"
-	}
-	advice = "send an endpoint event first, with the URI for messages"
-	flooded := r.flooded()
-	switch {
-	case flooded != nil:
-		return fmt.Sprintf("the event stream floods before it names an endpoint: %s; it began with %s", flooded.Detail, r.start()), advice
 	case r.End != nil && r.Ended() != transcript.Dropped:
 		return "the event stream ended before it named an endpoint" + ifAny(": ", r.End.Detail), advice
 	}
@@ -349,6 +349,9 @@ func (r *refusal) text() string {
 func (r *refusal) start() string {
 	const most = 40
 	text := r.text()
+	if e := r.flooded(); e != nil {
+		text = string(e.Raw)
+	}
 	return fmt.Sprintf("%q", text[:min(len(text), most)])
 }
 

@@ -47,6 +47,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if r.handshakeFails != "" && reason == "" {
 		p.Incomplete = r.handshakeFails
 	}
+	if n := r.detours.notice(); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	if p.Incomplete == "" && r.o.Dialer.Transport() != spec.Stdio {
 		p.Incomplete = r.deafIn()
 	}

@@ -36,10 +36,13 @@ type run struct {
 	// deaf says of revisions why nothing can be asked after the handshake;
 	// the rules then judge the attempt, and every case is blocked.
 	deaf map[spec.Revision]string
+	// mixes: answers to one client reach another; see keepApart.
+	mixes bool
 	// paces are those of the revisions; what is tried again has its own.
 	paces map[spec.Revision]*client.Pace
 
-	watch *watch // looks after a server at a URL; nil where there is nothing to look after
+	detours detours
+	watch   *watch // looks after a server at a URL; nil where there is nothing to look after
 
 	// Of the plan.
 	units     []*unit
@@ -120,6 +123,8 @@ func (r *run) count(c *client.Conversation) bool {
 		switch e.Kind {
 		case transcript.Sent, transcript.Received:
 			r.messages.Add(1)
+		case transcript.Responded:
+			r.detours.note(e.Head)
 		case transcript.Flooded:
 			where := "stdout"
 			if e.Exchange > 0 {
@@ -292,7 +297,7 @@ func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env) []suite
 	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
-	return complete(c, drowned(t.Observations()), stop)
+	return complete(c, intercepted(c, drowned(t.Observations())), stop)
 }
 
 // drowned takes back what a case says of a conversation in which the server

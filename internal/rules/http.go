@@ -54,10 +54,14 @@ func (s *Session) noteExchange(e *transcript.Event) {
 
 // over tells whether nothing more can come of the exchange in which a was
 // posted, so that what is missing is a matter of that exchange. Where answers
-// come on another stream, or we gave up on this one, it is not.
+// come on another stream, or we gave up on this one, it is not; but a POST that
+// broke before its response may never have come to the server.
 func (s *Session) over(a *Asked) bool {
 	x := s.exchanges.Of(a.Event)
-	return x != nil && s.Transport == spec.StreamableHTTP && x.End != nil && x.End.How != transcript.Dropped
+	if x == nil || x.End == nil || x.End.How == transcript.Dropped {
+		return false
+	}
+	return s.Transport == spec.StreamableHTTP || x.Status() == 0
 }
 
 // refusal tells whether m is the body of a response that refuses by its status
@@ -89,7 +93,7 @@ func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]
 	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]*transcript.Event{}, out: map[*transcript.Event]bool{}}
 	for _, e := range events {
 		c.exchanges.Note(e)
-		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.words(e) || t == spec.StreamableHTTP && (c.redelivered(e) || c.broadcast(e))) {
+		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.words(e) || t == spec.StreamableHTTP && c.redelivered(e) || c.broadcast(e)) {
 			c.out[e] = true
 		}
 	}

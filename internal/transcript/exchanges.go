@@ -114,6 +114,16 @@ func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 3
 // Refused tells whether the response has a status of an error.
 func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 
+// Intercepted tells whether the response has a status of what stands between a
+// client and a server, or guards it: the server may never have seen the request.
+func (x *Exchange) Intercepted() bool {
+	switch x.Status() {
+	case 407, 429, 502, 503, 504:
+		return true
+	}
+	return false
+}
+
 // Streams tells whether the body of the response is an event stream.
 func (x *Exchange) Streams() bool {
 	if x.ResponseHead().MediaType() == EventStream {
