@@ -125,7 +125,8 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, ma
 			c.barren.Add(1)
 		}
 		if grace == nil && (over || c.waiting.Load() == 1 && c.stray(e)) {
-			grace = time.AfterFunc(c.Grace(), func() { giveUp(ErrUnanswered) })
+			left := c.Grace() - (c.Record.Elapsed() - e.At) // it may have come while another answer was waited for
+			grace = time.AfterFunc(left, func() { giveUp(ErrUnanswered) })
 		}
 		return false
 	})

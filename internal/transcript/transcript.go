@@ -285,6 +285,9 @@ func Positions(events ...*Event) []int {
 // Remark records a note of the harness.
 func (t *Transcript) Remark(text string) *Event { return t.Add(Event{Kind: Remark, Detail: text}) }
 
+// Elapsed returns how long ago the transcript began.
+func (t *Transcript) Elapsed() time.Duration { return time.Since(t.start) }
+
 // Len returns the number of events, which is the position of the next one.
 func (t *Transcript) Len() int {
 	t.mu.Lock()
