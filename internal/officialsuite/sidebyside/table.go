@@ -59,14 +59,24 @@ func readReport(results string) ([]judged, error) {
 }
 
 func printTable(w io.Writer, contestants []*contestant, runs int) {
-	fmt.Fprintf(w, "%s, %d cores (%s); medians of %d runs each, taken in turn, the range in brackets.\n\n",
-		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOARCH, runs)
+	fmt.Fprintf(w, "%s, %d cores (%s)%s; medians of %d runs each, taken in turn, the range in brackets.\n\n",
+		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOARCH, load(), runs)
 	fmt.Fprintln(w, "| | wall time | CPU time | CPU time of the server | HTTP requests | judged | of these |")
 	fmt.Fprintln(w, "| --- | --- | --- | --- | --- | --- | --- |")
 	for _, c := range contestants {
 		fmt.Fprintf(w, "| %s | %s | %s | %s | %d | %d | %s |\n",
 			c.name, spread(c.wall), spread(c.cpu), spread(c.served), c.requests, len(c.found), tally(c.found))
 	}
+}
+
+// load tells how busy the machine is beside us, where the system says so.
+func load() string {
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	average, _, _ := strings.Cut(string(raw), " ")
+	return ", load average " + average
 }
 
 // spread returns the median of the times and between which they are.
