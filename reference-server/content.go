@@ -50,10 +50,21 @@ func annotations(r spec.Revision, priority float64) object {
 	return o
 }
 
+// tagged adds to o what is for programs that know this server; the prefix of
+// the key says whose word it is. Results always had a place for it, most other
+// things have one since 2025-06-18.
+func tagged(o object) object {
+	o["_meta"] = object{"com.example/made-for": "demonstration"}
+	return o
+}
+
 // everyBlock returns one content block of each type that r has.
 func everyBlock(r spec.Revision) []object {
 	text := textBlock("Text, with annotations.")
 	text["annotations"] = annotations(r, 0.5)
+	if r.AtLeast(spec.V20250618) {
+		tagged(text)
+	}
 	blocks := []object{
 		text,
 		imageBlock(),

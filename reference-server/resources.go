@@ -62,6 +62,9 @@ func (r *resource) entry(rev spec.Revision) object {
 	if r.priority > 0 {
 		o["annotations"] = annotations(rev, r.priority)
 	}
+	if r == helloResource && rev.AtLeast(spec.V20250618) {
+		tagged(o)
+	}
 	return o
 }
 

@@ -18,6 +18,7 @@ type tool struct {
 	idempotent               bool                      // repeating it changes nothing more
 	session                  bool                      // it needs a session: it leaves something behind or asks the client
 	openWorld                bool                      // it deals with the world outside the server
+	tagged                   bool                      // its entry has _meta
 	tasks                    string                    // whether it can be called as a task; empty means forbidden
 	run                      func(c *Call, a values) object
 }
@@ -28,6 +29,9 @@ func (t *tool) entry(r spec.Revision, options *Options) object {
 		o["inputSchema"] = inputSchema(t.input, r)
 	}
 	decorate(o, r, t.title)
+	if t.tagged && r.AtLeast(spec.V20250618) {
+		tagged(o)
+	}
 	if r.AtLeast(spec.V20250326) {
 		hints := object{"title": t.title, "readOnlyHint": !t.writes, "openWorldHint": t.openWorld}
 		if t.writes {

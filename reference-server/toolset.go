@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // allTools returns every tool, in the order of the list.
@@ -52,6 +53,10 @@ func plainTools() []*tool {
 		{
 			name: "content", title: "Every content", description: "Returns one content block of every type.",
 			run: func(c *Call, _ values) object { return object{"content": everyBlock(c.Revision)} },
+		},
+		{
+			name: "show-meta", title: "Show _meta", description: "Returns the _meta that it was called with, and adds one of its own.", tagged: true,
+			run: showMeta,
 		},
 		{
 			name: "fail", title: "Fail", description: "Always fails.", tasks: taskOptional,
@@ -122,6 +127,14 @@ func numeric(c *Call, name string, x float64) object {
 		o["structuredContent"] = value
 	}
 	return o
+}
+
+func showMeta(c *Call, _ values) object {
+	given := wire.At(c.Params, "/_meta")
+	if given == nil {
+		return tagged(answered("The call has no _meta."))
+	}
+	return tagged(answered(string(given)))
 }
 
 func slow(c *Call, a values) object {

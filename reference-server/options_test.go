@@ -1,0 +1,110 @@
+package refserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// A list of any length is walked in pages of the sizes that were given, and a
+// cursor leads to the same page each time.
+func TestPageSizes(t *testing.T) {
+	r := start(t, refserver.Options{PageSizes: []int{4, 1}, LongList: 20})
+	r.open("2025-11-25", `{}`)
+	ask := func(params string) (uris []string, next string) {
+		r.send(`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":` + params + `}`)
+		var page struct {
+			Result struct {
+				Resources []struct {
+					URI string `json:"uri"`
+				} `json:"resources"`
+				NextCursor string `json:"nextCursor"`
+			} `json:"result"`
+		}
+		if err := json.Unmarshal([]byte(r.line()), &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, resource := range page.Result.Resources {
+			uris = append(uris, resource.URI)
+		}
+		return uris, page.Result.NextCursor
+	}
+	var all []string
+	params := "{}"
+	for n := 0; ; n++ {
+		uris, next := ask(params)
+		if again, _ := ask(params); !slices.Equal(uris, again) {
+			t.Errorf("page %d holds %v, then %v", n, uris, again)
+		}
+		all = append(all, uris...)
+		if next == "" {
+			break
+		}
+		if want := []int{4, 1}[n%2]; len(uris) != want {
+			t.Errorf("page %d has %d items instead of %d", n, len(uris), want)
+		}
+		params = fmt.Sprintf(`{"cursor":%q}`, next)
+	}
+	if !slices.Contains(all, "demo://numbered/20") || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+		t.Errorf("the list is %v", all)
+	}
+	r.send(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"demo://numbered/20"}}`)
+	if got := r.line(); got != `{"jsonrpc":"2.0","id":2,"result":{"contents":[{"mimeType":"text/plain","text":"20","uri":"demo://numbered/20"}]}}` {
+		t.Errorf("the last is %s", got)
+	}
+}
+
+// Whoever calls too often is told when to come back, and is served then; what
+// costs nothing is not limited.
+func TestRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, refserver.Options{RateLimit: 2})
+		r.open("2025-06-18", `{}`)
+		refused := func(method, params string) time.Duration {
+			r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params))
+			var m struct {
+				Error *struct {
+					Code int `json:"code"`
+					Data struct {
+						RetryAfterMs int `json:"retryAfterMs"`
+					} `json:"data"`
+				} `json:"error"`
+			}
+			if err := json.Unmarshal([]byte(r.line()), &m); err != nil {
+				t.Fatal(err)
+			}
+			if m.Error == nil {
+				return 0
+			}
+			if m.Error.Code != -32603 || m.Error.Data.RetryAfterMs == 0 {
+				t.Fatalf("the error is %+v", *m.Error)
+			}
+			return time.Duration(m.Error.Data.RetryAfterMs) * time.Millisecond
+		}
+		const echo = `{"name":"echo","arguments":{"text":"x"}}`
+		for range 2 {
+			if refused("tools/call", echo) != 0 {
+				t.Error("a call is refused too early")
+			}
+		}
+		wait := refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"greeting"},"argument":{"name":"name","value":""}}`)
+		if wait == 0 || wait > time.Second {
+			t.Fatalf("the third has to wait for %v", wait)
+		}
+		if refused("tools/list", "{}") != 0 {
+			t.Error("a list is refused")
+		}
+		time.Sleep(wait)
+		if refused("tools/call", echo) != 0 {
+			t.Error("a call is refused after the wait")
+		}
+		if refused("tools/call", echo) == 0 {
+			t.Error("a call is taken before the next wait")
+		}
+	})
+}
