@@ -28,8 +28,8 @@ import (
 //
 // whose address may have variables in it. It is the reference server, but
 //
-//	dies METHOD      ends when a message with this method is posted
-//	ends METHOD      the same, and says nothing on stderr
+//	dies TEXT        ends when a message with this string in it is posted, as a method
+//	ends TEXT        the same, and says nothing on stderr
 //	late DURATION    takes its time before it listens
 //	lingers -        does not end on SIGTERM
 //	parent COMMAND   runs a command beside it that outlives it, its words joined by _
@@ -67,7 +67,7 @@ func web(args []string) int {
 	fmt.Fprintln(os.Stderr, "web: listening at", l.Addr())
 	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // it lives for a test
 		body, _ := io.ReadAll(r.Body)
-		if (what == "dies" || what == "ends") && bytes.Contains(body, []byte(`"method":"`+argument+`"`)) {
+		if (what == "dies" || what == "ends") && bytes.Contains(body, []byte(`"`+argument+`"`)) {
 			if what == "dies" {
 				fmt.Fprintln(os.Stderr, "panic: no method is called", argument)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -18,6 +19,12 @@ func (u *unit) dialer(r *run) (d transport.Dialer, stop func()) {
 		return sharer.Fresh()
 	}
 	return r.o.Dialer, func() {}
+}
+
+// shares tells whether the conversations of the run share a process.
+func (r *run) shares() bool {
+	_, shares := r.o.Dialer.(transport.Sharer)
+	return shares
 }
 
 // single tells whether a fresh process can't be had while the conversations of
@@ -74,4 +81,38 @@ func (r *run) tell(u *unit, c *suite.Case) {
 		return
 	}
 	r.tally.done(r.o.Progress, c.Area(), u.deviations(c))
+}
+
+// restock takes stock again, each time on a process of its own, of the
+// revisions in whose conversations that was cut short by the end of the process
+// that they shared: one of them alone may have brought it about.
+func (r *run) restock(ctx context.Context) {
+	sharer, ok := r.o.Dialer.(transport.Sharer)
+	if !ok || !r.allEnded() {
+		return
+	}
+	for rev := range r.shared {
+		d, stop := sharer.Fresh()
+		conv, err := r.dialBy(ctx, d, r.o.clientOptions(rev))
+		if err != nil {
+			stop()
+			continue
+		}
+		if conv.Handshake(ctx) == nil && deaf(ctx, conv) == "" {
+			delete(r.deaf, rev)
+			r.stock[rev] = inventory.Take(ctx, conv, r.o.Policy)
+		}
+		r.end(conv, probing)
+		stop()
+	}
+}
+
+// allEnded tells whether there are shared conversations, and all have ended.
+func (r *run) allEnded() bool {
+	for _, s := range r.shared {
+		if s.conv == nil || s.conv.Alive() {
+			return false
+		}
+	}
+	return len(r.shared) > 0
 }

@@ -104,7 +104,7 @@ func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 			r.closeAll(results[i : i+1])
 			continue
 		}
-		if !r.gate.one {
+		if !r.gate.one && !r.shares() {
 			r.gate.one = true
 			r.notice("a second copy of the server failed to start beside the first, so one runs at a time")
 		}
@@ -167,6 +167,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 		})
 	}
 	wg.Wait()
+	r.restock(ctx)
 	for _, p := range results {
 		if r.stock[p.revision] == nil {
 			r.closeAll([]*probed{p})

@@ -32,6 +32,9 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 			break
 		}
 	}
+	if i := slices.IndexFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Exited }); i >= 0 {
+		return &UnreachableError{Reason: "the server ended before it answered initialize: " + events[i].Detail, Advice: "look into what it wrote"}
+	}
 	if r.Exchange == nil {
 		return &UnreachableError{Reason: "no HTTP request could be sent"}
 	}

@@ -51,6 +51,7 @@ type offer struct {
 	walks   map[string]*walk // by the cursor that leads on
 	changes int              // the position of the last word of a change, -1 before one
 	seen    map[string]jsontext.Value
+	ever    map[string]bool // all that ever stood in it: it may be hidden, and not gone
 	// onPiece is called before the piece is remembered, onWhole after the end
 	// of a walk; both may be nil.
 	onPiece func(s *rules.Session, p piece, out *rules.Out)
@@ -58,7 +59,7 @@ type offer struct {
 }
 
 func newOffer(l list) *offer {
-	return &offer{list: l, walks: map[string]*walk{}, seen: map[string]jsontext.Value{}, changes: -1}
+	return &offer{list: l, walks: map[string]*walk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1}
 }
 
 // hears returns what it takes to know the list.
@@ -108,9 +109,9 @@ func readOnly(tool jsontext.Value) bool {
 func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
 
 // lacks tells whether the item was known not to be in the list when the
-// request was sent, and still is.
+// request was sent, and still is, and never was.
 func (o *offer) lacks(name string, a *rules.Asked) bool {
-	return o.whole != nil && o.changes < a.Event.Seq && o.seen[name] == nil
+	return o.whole != nil && o.changes < a.Event.Seq && !o.ever[name]
 }
 
 func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
@@ -123,6 +124,9 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		o.onPiece(s, p, out)
 	}
 	o.remember(o.seen, p)
+	for _, i := range p.items {
+		o.ever[i.key] = true
+	}
 	if p.walk == nil {
 		return
 	}

@@ -77,7 +77,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 	switch status, _ := wire.Text(wire.At(object, "/status")); {
 	case status == working:
 		out.Subject(startsWorking)
-	case known(status):
+	case known(status) && !c.overtaken():
 		d.Requirement, d.Summary, d.Permitted = startsWorking, "A task begins in another status than working.", "working"
 		out.Found(d)
 	}
@@ -88,6 +88,12 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 		out.Subject(immediateResponse)
 	}
 	l.judgeImmediate(c, out)
+}
+
+// overtaken tells whether the server told of the task before it answered the
+// call: the answer then shows what it has come to, not how it began.
+func (c *call) overtaken() bool {
+	return c.task != nil && c.task.sights[0].event.Seq < c.event.Seq
 }
 
 // runsWithTTL tells whether the same call with a ttl becomes a task.

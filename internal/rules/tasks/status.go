@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -312,6 +313,9 @@ func (l *ledger) judgeNotification(n *note, out *rules.Out) {
 			out.Subject(notificationComplete)
 			return
 		}
+	}
+	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.asked.Event.Seq < n.event.Seq }) {
+		return // it may be the task of a call that is not answered yet
 	}
 	out.Found(verdict.Deviation{
 		Requirement: notificationComplete,
