@@ -76,6 +76,9 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// ending is why a request is refused that comes when the server is about to end.
+const ending = "the server is about to end"
+
 // drain takes no more requests and waits until those in progress are answered,
 // or the context has ended.
 func (h *HTTPHandler) drain(ctx context.Context) {
@@ -84,9 +87,7 @@ func (h *HTTPHandler) drain(ctx context.Context) {
 	sessions := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	for _, s := range sessions {
-		s.deliver.Lock() // what is being delivered has begun then
-		s.deliver.Unlock()
-		s.session.Wait(ctx)
+		s.drain(ctx)
 	}
 }
 
@@ -132,6 +133,10 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	frame := wire.Parse(body)
 	if !readable(frame) {
 		refuseHTTP(w, http.StatusBadRequest, spec.CodeParse, "Parse error")
+		return
+	}
+	if h.draining.Load() && asks(frame) {
+		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, ending)
 		return
 	}
 	if h.o.NoSessions {

@@ -18,7 +18,8 @@ type httpSession struct {
 	session *Session
 	ended   chan struct{}
 
-	deliver sync.Mutex // frames are delivered one at a time
+	deliver  sync.Mutex // frames are delivered one at a time
+	draining bool       // no more requests are
 
 	mu      sync.Mutex
 	streams []*eventStream
@@ -59,7 +60,7 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 	}
 	stream := s.open(asks)
 	if !s.take(stream, body) {
-		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, "the server is about to end")
+		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, ending)
 		return
 	}
 	one := stream.single(r.Context(), s.patience(f))
@@ -92,12 +93,21 @@ func (s *httpSession) patience(f *wire.Frame) time.Duration {
 	return time.Second
 }
 
+// drain waits until the requests in progress are answered, or the context has
+// ended; no more of them are taken.
+func (s *httpSession) drain(ctx context.Context) {
+	s.deliver.Lock()
+	s.draining = true
+	s.deliver.Unlock()
+	s.session.Wait(ctx)
+}
+
 // take delivers a frame; what it brings about at once goes to the stream. It
 // tells false where a request comes too late.
 func (s *httpSession) take(stream *eventStream, body []byte) bool {
 	s.deliver.Lock()
 	defer s.deliver.Unlock()
-	if stream != nil && s.h.draining.Load() {
+	if stream != nil && s.draining {
 		return false
 	}
 	s.mu.Lock()

@@ -26,7 +26,7 @@ type SSEHandler struct {
 	ctx context.Context
 	o   Options
 
-	draining atomic.Bool // requests are refused, as the server is about to end
+	draining atomic.Bool // no session is opened, as the server is about to end
 
 	mu       sync.Mutex
 	sessions map[string]*sseSession
@@ -34,9 +34,10 @@ type SSEHandler struct {
 
 // sseSession is one open stream.
 type sseSession struct {
-	session *Session
-	out     chan []byte
-	deliver sync.Mutex
+	session  *Session
+	out      chan []byte
+	deliver  sync.Mutex
+	draining bool // guarded by deliver: no more requests are taken
 }
 
 // NewSSEHandler returns the endpoints; the context ends all sessions.
@@ -54,6 +55,8 @@ func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {
 	case !h.o.admits(r):
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
 	case share(w, r):
+	case r.Method == http.MethodGet && h.draining.Load():
+		http.Error(w, ending, http.StatusServiceUnavailable)
 	case r.Method == http.MethodGet:
 		h.stream(w, r)
 	case r.Method == http.MethodPost:
@@ -147,8 +150,8 @@ func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 	}
 	s.deliver.Lock()
 	defer s.deliver.Unlock()
-	if h.draining.Load() && asks(wire.Parse(body)) {
-		http.Error(w, "the server is about to end", http.StatusServiceUnavailable)
+	if s.draining && asks(wire.Parse(body)) {
+		http.Error(w, ending, http.StatusServiceUnavailable)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
@@ -167,7 +170,8 @@ func (h *SSEHandler) drain(ctx context.Context) {
 	sessions := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	for _, s := range sessions {
-		s.deliver.Lock() // what is being delivered has begun then
+		s.deliver.Lock()
+		s.draining = true
 		s.deliver.Unlock()
 		s.session.Wait(ctx)
 	}
