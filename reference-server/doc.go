@@ -6,9 +6,10 @@
 //
 // A Session holds all that is between one client and the server and knows
 // nothing of transports: frames go in by Deliver and come out through a
-// callback. ServeStdio is the front that joins a Session to a pair of pipes.
+// callback. ServeStdio joins a Session to a pair of pipes, HTTPHandler and
+// SSEHandler join Sessions to HTTP; Listen puts a handler at an address.
 //
-// How to read it: stdio.go, session.go, incoming.go and dispatch.go carry a
-// message in; outgoing.go and ask.go carry one out; the other files hold a
-// feature each.
+// How to read it: stdio.go or http.go, session.go, incoming.go and dispatch.go
+// carry a message in; outgoing.go and ask.go carry one out; the other files hold
+// a feature each. README.md says which.
 package refserver
