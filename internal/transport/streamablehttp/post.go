@@ -126,7 +126,9 @@ func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) {
 		if p.LastEventID() == "" || !l.resumable(p) || l.answered(asks, from) {
 			return
 		}
-		p = l.resume(p)
+		if p = l.resume(p); p == nil {
+			return
+		}
 		<-p.Over()
 	}
 }
@@ -137,7 +139,8 @@ func (l *Link) resumable(p *exchange.Pending) bool {
 	return l.ctx.Err() == nil && (how == transcript.Complete || how == transcript.Broken)
 }
 
-// resume opens the stream anew behind its last event.
+// resume opens the stream anew behind its last event; it returns nil where the
+// link ended before that.
 func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	delay := p.Retry()
 	if delay <= 0 {
@@ -145,7 +148,11 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	}
 	select {
 	case <-time.After(min(delay, maxDelay)):
+	case <-l.ended:
 	case <-l.ctx.Done():
+	}
+	if !l.alive() {
+		return nil // what listens there now is another server
 	}
 	r := l.request("GET", nil)
 	r.Fields = append(r.Fields, transcript.Field{Name: lastEventID, Value: p.LastEventID()})
@@ -195,11 +202,13 @@ func (l *Link) keepListening(p *exchange.Pending) {
 			return
 		}
 		if p.LastEventID() != "" {
-			p = l.resume(p)
+			if p = l.resume(p); p == nil {
+				return
+			}
 			continue
 		}
-		within(l.ctx.Done(), resumeDelay)
-		if l.ctx.Err() != nil {
+		within(l.ended, resumeDelay)
+		if l.ctx.Err() != nil || !l.alive() {
 			return
 		}
 		p = l.client.Begin(l.ctx, l.request("GET", nil))
