@@ -34,7 +34,7 @@ const (
 	maxHead  = 64 << 10 // bytes of a head
 	maxLeads = 10       // interim responses before the real one
 	headKept = 4 << 10  // of what is longer than the limit
-	readSize = 32 << 10
+	readSize = 4 << 10  // of a buffer; there are two an exchange, and most bodies are short
 )
 
 func (l Limits) orDefaults() Limits {
@@ -148,7 +148,7 @@ func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended
 	decoded, err := decoding(head, body)
 	if err == nil {
 		sink := c.sink(p, head)
-		if _, err = io.Copy(sink, decoded); !errors.Is(err, errFlood) {
+		if _, err = io.CopyBuffer(sink, decoded, make([]byte, readSize)); !errors.Is(err, errFlood) {
 			sink.end(err != nil)
 		}
 	}
