@@ -133,13 +133,13 @@ func (a *app) selftest(f *selftestFlags) error {
 	show := &selftestProgress{out: a.Out, live: a.Live, columns: a.Columns, started: started}
 	m := selftest.Run(a.ctx, selftest.Options{
 		Faults: chosen, Faultless: len(f.ids) == 0 && f.area == "", Full: f.full, Workers: workers * runtime.GOMAXPROCS(0),
-		Command: []string{self, "serve", "--fault"}, Each: show.row,
+		Command: []string{self, "serve", "--fault"}, Each: show.row, Again: show.again,
 	})
 	show.end()
-	if a.ctx.Err() != nil {
-		return harnessError{fmt.Errorf("the self-test was interrupted after %d rows", show.rows)}
-	}
 	a.printMatrix(m, f.verbose)
+	if a.ctx.Err() != nil {
+		return harnessError{fmt.Errorf("the self-test was interrupted after %d rows", len(m.Rows))}
+	}
 	took := &selftestTimes{Wall: time.Since(started).Round(100 * time.Millisecond).Seconds(), CPU: cpuTime().Round(100 * time.Millisecond).Seconds()}
 	fmt.Fprintf(a.Out, "%d rows, %d servers started, %s\n", len(m.Rows), m.Servers, took)
 	if !m.Good() {

@@ -58,6 +58,16 @@ func (p *selftestProgress) text(at selftest.Progress) string {
 	return text
 }
 
+// again says that rows are tried once more.
+func (p *selftestProgress) again(n, of int) {
+	switch text := fmt.Sprintf("%d of %d rows once more", n, of); {
+	case p.live:
+		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+	case n == 1:
+		fmt.Fprintf(p.out, "not as they should be: %d; trying again\n", of)
+	}
+}
+
 // end leaves the screen as it was.
 func (p *selftestProgress) end() {
 	if p.live {

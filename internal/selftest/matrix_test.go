@@ -1,13 +1,16 @@
 package selftest_test
 
 import (
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/selftest"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
@@ -127,5 +130,42 @@ func TestExpectedIsWhatComesOut(t *testing.T) {
 	}
 	if diff := cmp.Diff(page(selftest.Expected(o)), page(selftest.Run(t.Context(), o))); diff != "" {
 		t.Errorf("(-expected +run)\n%s", diff)
+	}
+}
+
+// TestTriedAgain: what goes wrong once is tried again when all else has ended,
+// and what the first try came to is kept.
+func TestTriedAgain(t *testing.T) {
+	var wrong atomic.Bool
+	f := fault(t, "base.response-once/twice", func(f *faults.Fault) {
+		seams := f.Seams
+		f.Seams = func() refserver.Seams {
+			if wrong.Load() {
+				return seams()
+			}
+			return refserver.Seams{}
+		}
+	})
+	again := 0
+	m := selftest.Run(t.Context(), selftest.Options{
+		Faults: []faults.Fault{f},
+		Each:   func(selftest.Result, selftest.Progress) { wrong.Store(true) },
+		Again:  func(int, int) { again++ },
+	})
+	if again != 1 || len(m.Unsteady()) != 1 || !m.Good() {
+		t.Fatalf("%d rows were tried again, %d of them otherwise: %+v", again, len(m.Unsteady()), m.Rows)
+	}
+	if r := m.Rows[0]; r.Outcome != selftest.Killed || r.First.Outcome != selftest.Survived {
+		t.Errorf("first %s, then %s", r.First.Outcome, r.Outcome)
+	}
+}
+
+// TestInterrupted: rows that were not tried are not there.
+func TestInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	m := selftest.Run(ctx, selftest.Options{Faults: []faults.Fault{fault(t, "base.response-once/twice", func(*faults.Fault) {})}})
+	if len(m.Rows) > 0 {
+		t.Errorf("%+v", m.Rows)
 	}
 }

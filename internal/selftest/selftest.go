@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -101,6 +102,9 @@ type Options struct {
 	Command []string
 	// Each is called for every row as it is known, from one goroutine at a time.
 	Each func(Result, Progress)
+	// Again is called when one row of several is tried once more; from several
+	// goroutines.
+	Again func(n, of int)
 
 	starts *atomic.Int64
 }
@@ -119,6 +123,9 @@ const wholeWeight = 3
 // busy is the cause.
 const mostAgain = 60
 
+// againAtOnce is how many of them are tried at once.
+const againAtOnce = 3
+
 // job is one row to be found out.
 type job struct {
 	fault faults.Fault
@@ -133,7 +140,8 @@ func (j *job) weight() int64 {
 	return 1
 }
 
-// Run tries all faults and returns the matrix, its rows in their order.
+// Run tries all faults and returns the matrix, its rows in their order. Where
+// the context ends, those are missing that were not tried to their end.
 func Run(ctx context.Context, o Options) *Matrix {
 	o.starts = new(atomic.Int64)
 	jobs := o.jobs()
@@ -141,6 +149,7 @@ func Run(ctx context.Context, o Options) *Matrix {
 	o.all(ctx, jobs, m)
 	o.again(ctx, jobs, m)
 	m.Servers = int(o.starts.Load())
+	m.Rows = slices.DeleteFunc(m.Rows, func(r Result) bool { return r.Outcome == "" }) // those that an interrupt left out
 	m.except(exceptions())
 	return m
 }
@@ -162,7 +171,11 @@ func (o *Options) all(ctx context.Context, jobs []job, m *Matrix) {
 		}
 		wg.Go(func() {
 			defer slots.Release(taken)
-			m.Rows[i] = o.try(ctx, j)
+			r := o.try(ctx, j)
+			if ctx.Err() != nil {
+				return
+			}
+			m.Rows[i] = r
 			mu.Lock()
 			defer mu.Unlock()
 			done += j.weight()
@@ -175,31 +188,43 @@ func (o *Options) all(ctx context.Context, jobs []job, m *Matrix) {
 	wg.Wait()
 }
 
-// again tries once more, one by one, what is not as it should be: a machine
-// that is busy may keep a judge from seeing what there is to see. A kill is a
-// proof whenever it happens. A finding on a right server is taken back only
-// where it was not seen again even then, when it was doubted; what it was
+// again tries once more, a few at a time, what is not as it should be: a
+// machine that is busy may keep a judge from seeing what there is to see. A
+// kill is a proof whenever it happens. A finding on a right server is taken
+// back only where it was doubted even then, and is not seen now; what it was
 // stays in the row.
 func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
 	var bad []int
 	for i := range m.Rows {
-		if r := &m.Rows[i]; !r.Outcome.Good() && (!jobs[i].fault.Legal || r.doubted) {
+		if r := &m.Rows[i]; r.Outcome != "" && !r.Outcome.Good() && !o.excepted(r) && (!jobs[i].fault.Legal || r.doubted) {
 			bad = append(bad, i)
 		}
 	}
 	if len(bad) > mostAgain {
 		return
 	}
-	for _, i := range bad {
-		if ctx.Err() != nil {
-			return
-		}
-		first := m.Rows[i]
-		if second := o.try(ctx, jobs[i]); second.Outcome.Good() {
-			second.First = &Try{first.Outcome, first.By}
-			m.Rows[i] = second
-		}
+	var few errgroup.Group
+	few.SetLimit(againAtOnce)
+	for n, i := range bad {
+		few.Go(func() error {
+			if o.Again != nil {
+				o.Again(n+1, len(bad))
+			}
+			first := m.Rows[i]
+			if second := o.try(ctx, jobs[i]); second.Outcome.Good() && ctx.Err() == nil {
+				second.First = &Try{first.Outcome, first.By}
+				m.Rows[i] = second
+			}
+			return nil
+		})
 	}
+	_ = few.Wait()
+}
+
+// excepted tells whether the row may be as it is, so that nothing is to be
+// seen by trying it again.
+func (o *Options) excepted(r *Result) bool {
+	return slices.ContainsFunc(exceptions(), func(e Exception) bool { return e.at(r, o.Full) && e.Outcome == r.Outcome })
 }
 
 func (o *Options) jobs() []job {

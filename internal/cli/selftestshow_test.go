@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// TestSelftestProgress: in a pipe a line for each tenth, on a terminal one line
+// that is rewritten and gone in the end, no wider than the screen.
+func TestSelftestProgress(t *testing.T) {
+	show := func(live bool, rows int) string {
+		var b bytes.Buffer
+		synctest.Test(t, func(*testing.T) {
+			p := &selftestProgress{out: &b, live: live, columns: 60, started: time.Now()}
+			for i := range rows {
+				time.Sleep(time.Second)
+				r := selftest.Result{Fault: fmt.Sprintf("area.fault\x1b[31m/%d", i), Outcome: selftest.Killed}
+				if i == 20 {
+					r.Outcome = selftest.Survived
+				}
+				p.row(r, selftest.Progress{Done: i + 1, Total: rows, Share: float64(i+1) / float64(rows)})
+			}
+			p.again(1, 1)
+			p.end()
+		})
+		return b.String()
+	}
+	want := "20 of 200 rows, about 3m0s left\n40 of 200 rows, 1 not as they should be, about 2m40s left\n"
+	piped := show(false, 200)
+	if !strings.HasPrefix(piped, want) || strings.Count(piped, "\n") != 10 || strings.ContainsAny(piped, "\r\x1b") {
+		t.Errorf("in a pipe: %q", piped)
+	}
+	if diff := cmp.Diff("not as they should be: 1; trying again\n", show(false, 20)); diff != "" {
+		t.Errorf("a few rows in a pipe (-want +got):\n%s", diff)
+	}
+	live := show(true, 200)
+	lines := strings.Split(live, "\r\x1b[K")
+	if strings.Contains(live, "\n") || lines[len(lines)-1] != "" || len(lines) < 100 {
+		t.Errorf("on a terminal: %q", live)
+	}
+	for _, line := range lines {
+		if len([]rune(line)) > 59 || strings.Contains(line, "\x1b") {
+			t.Errorf("on a terminal: %q", line)
+		}
+	}
+}
+
+// TestMatrixOnTheConsole: what is not as it should be stands there with what
+// was found instead, and the sums below.
+func TestMatrixOnTheConsole(t *testing.T) {
+	at := selftest.Place{Transport: spec.Stdio, Revision: spec.V20251125}
+	m := &selftest.Matrix{Servers: 7, Rows: []selftest.Result{
+		{Fault: "a.b/x", Area: "a", Place: at, Outcome: selftest.Killed, First: &selftest.Try{Outcome: selftest.Survived}},
+		{Fault: "a.b/y", Area: "a", Place: at, Outcome: selftest.MisAttributed, By: []string{"broken by r on c.d: Bad\x1b."}},
+		{Fault: "b.c/z", Area: "b", Place: at, Outcome: selftest.NotYet, By: []string{"nobody"}},
+	}, Stale: []selftest.Exception{{Fault: "b.c/old", Outcome: selftest.Survived, Reason: "once so"}}}
+	var b bytes.Buffer
+	a := &app{World: World{Out: &b}}
+	a.printMatrix(m, false)
+	want := `mis-attributed  a.b/y  stdio  2025-11-25  0s
+                  broken by r on c.d: Bad\u001b.
+an exception does not occur any more and has to go: b.c/old: survived: once so
+only when tried again killed: a.b/x over stdio in 2025-11-25 (first: survived)
+  area               faults  killed  mis-attributed  survived  waiting  variations  silent  false alarms  failed  excepted
+  a                       2       1               1         ·        ·           ·       ·             ·       ·         ·
+  b                       1       ·               ·         ·        1           ·       ·             ·       ·         ·
+  all                     3       1               1         ·        1           ·       ·             ·       ·         ·
+waiting: no check judges these requirements so far; mcp-conform list --coverage tells why
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	b.Reset()
+	if err := writeMatrix(&b, m, &selftestTimes{Wall: 1.5, CPU: 2}); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Rows    []map[string]any
+		Areas   []map[string]any
+		All     map[string]any
+		Servers int
+		Stale   []map[string]any
+		Times   map[string]float64
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Rows) != 3 || got.Rows[1]["outcome"] != "mis-attributed" || got.Rows[1]["transport"] != "stdio" || len(got.Areas) != 2 || got.All["faults"] != 3.0 ||
+		got.Servers != 7 || len(got.Stale) != 1 || got.Times["wallSeconds"] != 1.5 {
+		t.Errorf("as JSON: %s", b.String())
+	}
+}
