@@ -237,7 +237,7 @@ func TestErrorOf(t *testing.T) {
 	}{
 		{`{"error":{"code":-32601,"message":"m"}}`, -32601, true},
 		{`{"error":{"code":-32601.0}}`, -32601, true},
-		{`{"error":{"code":"-32601"}}`, 0, false},
+		{`{"error":{"code":"-32601"}}`, -32601, true},
 		{`{"error":{"code":1.5}}`, 0, false},
 		{`{"error":{"code":9223372036854775808}}`, 0, false},
 		{`{"error":{}}`, 0, false},

@@ -229,7 +229,12 @@ func (m *Message) Busy() bool {
 }
 
 // ErrorCode returns the code of an error response, and whether it has an
-// integer one.
+// integer one. The text of an integer is taken for it, as who writes that means
+// the same code: that it is a text is a mistake by itself.
 func (m *Message) ErrorCode() (int64, bool) {
-	return Integer(At(m.Members["error"], "/code"))
+	code := At(m.Members["error"], "/code")
+	if text, ok := Text(code); ok {
+		code = jsontext.Value(text)
+	}
+	return Integer(code)
 }
