@@ -145,6 +145,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 	r.stock = map[spec.Revision]*inventory.Inventory{}
 	r.shared = map[spec.Revision]*sharedConversation{}
 	r.deaf = map[spec.Revision]string{}
+	r.keepApart(ctx, results)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, p := range results {

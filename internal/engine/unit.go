@@ -111,6 +111,9 @@ func (u *unit) judge(r *run, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
 		for _, result := range rules.Judge(r.o.Rules, events, conv.Revision(), r.o.Dialer.Transport()) {
+			if r.mixes && len(convs) > 1 && confused(result, r.o.Dialer.Transport()) {
+				continue
+			}
 			rd := ruled{Result: result, record: conv.Record}
 			for _, d := range result.Deviations {
 				rd.during = append(rd.during, u.caseAt(events, d.At))

@@ -321,7 +321,7 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 	if len(own) != 1 || !own[0].open(e.Seq) || v.shared(own[0]) {
 		return
 	}
-	if own[0].Number == e.Exchange {
+	if e = v.astray(own[0], a); e == nil {
 		out.Subject(ownStream)
 		return
 	}
@@ -332,4 +332,23 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 		Seen:        rules.Excerpt(e.Raw),
 		At:          shown(own[0].Request, x.Request, x.Sent, e),
 	})
+}
+
+// astray returns an event of another stream than own that answers the request,
+// or nil. The answer may come on its own stream, too, sooner or later. Where
+// another request has the same id, nobody can say whose answer it is.
+func (v *view) astray(own *channel, a *rules.Asked) *transcript.Event {
+	if slices.ContainsFunc(v.s.All(), func(other *rules.Asked) bool { return other != a && other.Message.ID.Same(a.Message.ID) }) {
+		return nil
+	}
+	for _, c := range v.channels() {
+		for _, p := range c.pieces {
+			if c != own && p.Kind == transcript.Received && p.Seq > a.Event.Seq && slices.ContainsFunc(p.Messages(), func(m wire.Message) bool {
+				return m.Kind == wire.Response && m.ID.Same(a.Message.ID)
+			}) {
+				return p.Event
+			}
+		}
+	}
+	return nil
 }

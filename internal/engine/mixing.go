@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// keepApart finds out whether the server sends the answers of one client to
+// others, and has one session run at a time then: what belongs to others would
+// be taken for the answers of each. Over HTTP+SSE, where all answers come on a
+// stream that a server may mistake, such servers are seen.
+func (r *run) keepApart(ctx context.Context, results []*probed) {
+	i := slices.IndexFunc(results, (*probed).spoken)
+	if r.gate.one || i < 0 || r.o.Dialer.Transport() != spec.SSE {
+		return
+	}
+	if r.overhears(ctx, results[i]) {
+		r.gate.one, r.mixes = true, true
+		r.notice("an answer to one client reached another, too, so one session runs at a time")
+	}
+}
+
+// confused tells whether a rule that is not about the transport found something
+// where conversations were side by side: where answers reach the clients of
+// others, it takes them for answers to each.
+func confused(result rules.Result, t spec.Transport) bool {
+	return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
+		return !strings.HasPrefix(d.Requirement, string(t)+".")
+	})
+}
+
+// overhears tells whether the conversation of p hears the answer to a request
+// of another, which takes its place: the other way about, a server that sends
+// all answers to the client that came last would never answer it again.
+func (r *run) overhears(ctx context.Context, p *probed) bool {
+	o := r.o.clientOptions(p.revision)
+	o.Pace = r.paces[p.revision]
+	other, err := r.dial(ctx, o)
+	if err != nil {
+		return false
+	}
+	first, from := p.conv, p.conv.Record.Len()
+	id := wire.StringID("mcp-conform/apart")
+	if other.Handshake(ctx) != nil || !other.AskID(ctx, id, other.Harmless(), nil).Answered() {
+		r.end(other, probing)
+		return false
+	}
+	_ = first.Fence(ctx) // what was sent before its answer was heard then
+	p.conv = other
+	r.end(first, probing)
+	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
+}
+
+func answers(e *transcript.Event, id wire.ID) bool {
+	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+		return m.Kind == wire.Response && m.ID.Same(id)
+	})
+}
