@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -11,22 +12,39 @@ import (
 // fruitless tells whether e is the end of the HTTP exchange that carried the
 // frame, sent at position from or later, and that can bring no answer any more:
 // it was refused, or its body is over. A stream with event ids may be taken up
-// again, a redirection sends the frame elsewhere, and over HTTP+SSE answers come
-// on the stream that was there before.
+// again, unless that was refused; a redirection sends the frame elsewhere, and
+// over HTTP+SSE answers come on the stream that was there before.
 func (c *Conversation) fruitless(e *transcript.Event, from int, frame []byte) bool {
 	if e.Kind != transcript.Over {
 		return false
 	}
-	x := transcript.ExchangesOf(c.Record.From(from)).Of(e)
-	if x == nil || x.Sent == nil || !bytes.Equal(x.Sent.Raw, frame) || sentOn(x) || c.apart && x.Succeeded() {
+	all := transcript.ExchangesOf(c.Record.From(from))
+	x := all.Of(e)
+	if x == nil {
 		return false
 	}
+	if last := x.RequestHead().Get("Last-Event-ID"); last != "" {
+		return x.Refused() && slices.ContainsFunc(all.All(), func(of *transcript.Exchange) bool {
+			return carries(of, frame) && of.End != nil && slices.Contains(eventIDs(of), last)
+		})
+	}
+	return carries(x, frame) && !sentOn(x) && !(c.apart && x.Succeeded()) && len(eventIDs(x)) == 0
+}
+
+// carries tells whether the frame was posted in the exchange.
+func carries(x *transcript.Exchange, frame []byte) bool {
+	return x.Sent != nil && bytes.Equal(x.Sent.Raw, frame)
+}
+
+// eventIDs are the ids of the events that an exchange brought.
+func eventIDs(x *transcript.Exchange) []string {
+	var ids []string
 	for _, piece := range x.Body {
 		if ev := piece.StreamEvent(); ev != nil && ev.HasID {
-			return false
+			ids = append(ids, ev.ID)
 		}
 	}
-	return true
+	return ids
 }
 
 // sentOn tells whether the response sends the request elsewhere on its host.
