@@ -150,8 +150,11 @@ func (s *Server) attach(l *link) {
 // hearing of it.
 func (s *Server) leave(l *link) {
 	s.mu.Lock()
+	if s.links[l] {
+		delete(s.links, l)
+		close(l.heard)
+	}
 	hears := s.links == nil
-	delete(s.links, l)
 	s.mu.Unlock()
 	if hears {
 		<-l.heard
