@@ -152,7 +152,8 @@ func single(all []schema.Violation) []schema.Violation {
 
 // tell says of each violation which requirement it falls on.
 func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, out *rules.Out) {
-	for _, v := range violations {
+	lacks := lacking(violations)
+	for i, v := range violations {
 		r := t.find(v)
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
 			out.Elsewhere(t.general.requirement)
@@ -160,7 +161,7 @@ func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, 
 		if r == nil || r.elsewhere {
 			continue
 		}
-		if q.excuse(v, h) {
+		if q.excuse(v, h) || v.Kind == schema.Missing && lacks[parent(v)] > 0 && lackedBefore(violations[:i], parent(v)) {
 			out.Elsewhere(r.requirement)
 			continue
 		}
@@ -173,6 +174,37 @@ func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, 
 			Weight:      r.weight,
 		})
 	}
+}
+
+// another is how many members an object must lack to be taken for another
+// object, such as one around the right one: that is one mistake.
+const another = 3
+
+// lacking returns the objects that are taken for another, by their pointers.
+func lacking(violations []schema.Violation) map[string]int {
+	lacks := map[string]int{}
+	for _, v := range violations {
+		if v.Kind == schema.Missing {
+			lacks[parent(v)]++
+		}
+	}
+	for at, n := range lacks {
+		if n < another {
+			delete(lacks, at)
+		}
+	}
+	return lacks
+}
+
+// lackedBefore tells whether one of the violations is about what the object at
+// the pointer lacks.
+func lackedBefore(violations []schema.Violation, pointer string) bool {
+	return slices.ContainsFunc(violations, func(v schema.Violation) bool { return v.Kind == schema.Missing && parent(v) == pointer })
+}
+
+// parent returns the pointer to the object of which the violation names a member.
+func parent(v schema.Violation) string {
+	return v.Pointer[:max(0, strings.LastIndexByte(v.Pointer, '/'))]
 }
 
 // seen says what stands where.
