@@ -148,6 +148,27 @@ func digest(p *verdict.Report) string {
 	return b.String()
 }
 
+// hold compares what is said of a server with its golden, or writes that anew.
+func hold(t *testing.T, name string, p *verdict.Report) {
+	t.Helper()
+	got := digest(p)
+	golden := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("what is said of %s changed (-want +got); check each change by hand, then run with -update:\n%s", name, diff)
+	}
+	t.Logf("%d servers started, %d messages", p.Stats.Servers, p.Stats.Messages)
+}
+
 func TestVerdictsOnRealServers(t *testing.T) {
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {
@@ -155,22 +176,7 @@ func TestVerdictsOnRealServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := digest(p)
-			golden := filepath.Join("testdata", s.name+".golden")
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-				t.Errorf("what is said of %s changed (-want +got); check each change by hand, then run with -update:\n%s", s.name, diff)
-			}
-			t.Logf("%d servers started, %d messages", p.Stats.Servers, p.Stats.Messages)
+			hold(t, s.name, p)
 		})
 	}
 }
