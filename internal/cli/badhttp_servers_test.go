@@ -5,22 +5,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -308,64 +297,3 @@ func seldom(n int32, _ *http.Request, _ []byte) bool { return n%9 == 0 }
 
 // rarely: it happens less often.
 func rarely(n int32, _ *http.Request, _ []byte) bool { return n%61 == 0 }
-
-// certified is TLS in front of a server that would behave, with a certificate
-// for this name that is valid until then.
-func certified(name string, until time.Time) func(*testing.T, *badRun) string {
-	return func(t *testing.T, r *badRun) string {
-		s := httptest.NewUnstartedServer(refserver.NewHTTPHandler(t.Context(), refserver.Options{}))
-		s.TLS = certificate(t, r, name, until)
-		s.Config.ErrorLog = log.New(io.Discard, "", 0)
-		s.StartTLS()
-		t.Cleanup(s.Close)
-		return s.URL + "/mcp"
-	}
-}
-
-// http2 is the frame with which a server of HTTP/2 begins.
-const http2 = "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80"
-
-// certifiedH2 is TLS that takes HTTP/2 alone.
-func certifiedH2(t *testing.T, r *badRun) string {
-	config := certificate(t, r, "127.0.0.1", time.Now().Add(time.Hour))
-	config.NextProtos = []string{"h2"}
-	return "https://" + raw(t, func(p *peer) {
-		c := tls.Server(p, config)
-		_, _ = c.Write([]byte(http2))
-		p.hold()
-	}) + "/mcp"
-}
-
-// certificate makes one that has signed itself, and puts it into a file.
-func certificate(t *testing.T, r *badRun, name string, until time.Time) *tls.Config {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: until.Add(-48 * time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	if ip := net.ParseIP(name); ip != nil {
-		template.DNSNames, template.IPAddresses = nil, []net.IP{ip}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.ca = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(r.ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
-}
-
-// trusting trusts the certificate that is served.
-func trusting(serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
-	return func(t *testing.T, r *badRun) string {
-		url := serve(t, r)
-		r.flags = append(r.flags, "--ca-file", r.ca)
-		return url
-	}
-}

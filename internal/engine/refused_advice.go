@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// peerAdvice is for what came back and is no HTTP response.
+func (r *refusal) peerAdvice(detail string) string {
+	switch {
+	case strings.Contains(detail, "HTTP/2"):
+		return "let the server speak HTTP/1.1, too, or put a proxy in front of it that does"
+	case strings.Contains(detail, "but TLS"):
+		return "give the URL with https://"
+	case r.proxied():
+		return checkPeer + "; the request went through the proxy that HTTP_PROXY names"
+	default:
+		return checkPeer + ", and look into its log"
+	}
+}
+
+// reachAdvice is for a connection that did not come about.
+func (r *refusal) reachAdvice(detail string) string {
+	for _, a := range []struct{ words, advice string }{
+		{"asked for a connection", "check what the proxy lets through (it may want user and password in HTTPS_PROXY), or name the host in NO_PROXY"},
+		{"the proxy", "check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"},
+		{"nobody known has signed", "give the authority's certificate by --ca-file FILE, or trust any certificate by --insecure"},
+		{"the certificate", "mend the certificate, or trust any by --insecure"},
+		{"HTTP without TLS", "give the URL with http://"},
+		{"TLS", "check that the port is one for https; a server without TLS needs a URL with http://"},
+		{"no host is called", "check the spelling of the host in the URL"},
+	} {
+		if strings.Contains(detail, a.words) {
+			return a.advice
+		}
+	}
+	return "check that the server runs, and the URL"
+}
+
+// statusAdvice is for a response with a status of its own.
+func (r *refusal) statusAdvice(status int) string {
+	asks := r.ResponseHead().Get("WWW-Authenticate")
+	if asks != "" {
+		asks = "; it asks for " + suite.Excerpt(asks, 120)
+	}
+	head := r.ResponseHead()
+	switch {
+	case (status == 401 || status == 403) && r.RequestHead().Has("Authorization"):
+		return "the Authorization that was sent was not accepted: check the token" + asks
+	case status == 401, status == 403:
+		return "the server wants to know who asks: give --bearer-env NAME or --header 'Name: value'" + asks
+	case r.proxied() && (status == 407 || status >= 502 && status <= 504):
+		return "it may be the proxy that says so: check HTTP_PROXY, or name the host in NO_PROXY"
+	case (status == 404 || status == 405) && r.stream != nil && r.Exchange != r.stream:
+		return "let the endpoint event name a URI that takes messages; it named what leads to " + r.target()
+	case status == 404, status == 405:
+		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was asked)"
+	case status/100 == 3:
+		return r.redirectAdvice(status)
+	case status == 429:
+		return "the server takes no more requests for now: try later, with --jobs 1, or raise its limit"
+	case status >= 502 && status <= 504:
+		return "check that the server itself runs behind what answers here"
+	case status/100 == 5:
+		return "look into the server's own log"
+	case status == 400 && strings.Contains(r.body(""), "HTTPS"):
+		return "give the URL with https://"
+	default:
+		return "let the server take an initialize request with the types application/json and text/event-stream in Accept" + ifAny("; it says Allow: ", head.Get("Allow"))
+	}
+}
+
+func ifAny(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + suite.Excerpt(text, 80)
+}
+
+// redirectAdvice says where a redirection leads, and why it was not followed.
+func (r *refusal) redirectAdvice(status int) string {
+	location := strings.TrimSpace(r.ResponseHead().Get("Location"))
+	if location == "" {
+		return "the redirection has no Location: let the server say where it leads"
+	}
+	to, host := location, ""
+	if base, err := url.Parse(r.opened()); err == nil {
+		if u, err := base.Parse(location); err == nil {
+			to, host = u.String(), u.Host
+		}
+		if host == base.Host {
+			host = ""
+		}
+	}
+	to = suite.Excerpt(to, 200)
+	switch n := r.redirections(); {
+	case status != 307 && status != 308 && r.Method() == "POST":
+		return "such a redirection turns a POST into a GET; give the URL that it leads to: " + to
+	case host != "":
+		return "redirections to another host are not followed; if it is trusted, give its URL: " + to
+	case n > 1:
+		return fmt.Sprintf("%d redirections lead in a circle, or too far, the last one to %s: give the URL of the endpoint itself", n, to)
+	case r.Method() == "POST":
+		return fmt.Sprintf("the redirection leads in a circle, to %s: give the URL of the endpoint itself", to)
+	default:
+		return "give the URL that it leads to: " + to
+	}
+}
