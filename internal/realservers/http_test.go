@@ -20,6 +20,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
+// leastKept is well below what each server was seen to keep in a revision.
+const leastKept = 80
+
 // port stands for the port that is picked for a server.
 const port = "{port}"
 
@@ -108,6 +111,11 @@ func TestVerdictsOverHTTP(t *testing.T) {
 			p, err := s.judge(t)
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, r := range p.Revisions {
+				if n := p.Count(r, verdict.Kept); n < leastKept {
+					t.Errorf("only %d requirements were seen kept in %s", n, r)
+				}
 			}
 			hold(t, s.name, p)
 		})
