@@ -102,7 +102,8 @@ func (r *run) findings() []verdict.Finding {
 		q := spec.Requirements().Lookup(c.Requirement)
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
-			focus = append(focus, c.during.ID)
+			// The requirement would bring all cases that judge it, too.
+			focus = []string{c.judge, c.during.ID}
 		}
 		out = append(out, verdict.Finding{
 			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,
