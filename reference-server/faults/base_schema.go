@@ -73,12 +73,15 @@ func schemaFaults() []Fault {
 			}
 			return result, nil
 		})),
-		breaks("base.json-schema-2020-12/refused", "a tool refuses points that its prefixItems permit", distance(func(valid bool, result any) (any, *refserver.Error) {
-			if valid {
-				return with(said("from must be an object"), "isError", true), nil
-			}
-			return result, nil
-		})),
+		breaks("base.json-schema-2020-12/refused", "a tool refuses points that its prefixItems permit", together(
+			property("distance", "from", "items", false), // by itself this would permit no elements
+			distance(func(valid bool, result any) (any, *refserver.Error) {
+				if valid {
+					return with(said("from must be empty"), "isError", true), nil
+				}
+				return result, nil
+			}),
+		)),
 		breaks("base.json-schema-recommended-dialect/draft-07", "a tool's schema is declared to be draft-07", editTool("echo", func(t map[string]any) {
 			t["inputSchema"].(map[string]any)["$schema"] = "http://json-schema.org/draft-07/schema#"
 		})),
