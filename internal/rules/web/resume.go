@@ -227,9 +227,9 @@ func (v *view) othersOpen(x *exchange, at int) bool {
 
 // firstElsewhere returns the piece of another stream of the session, which
 // brought the same message before. Notifications may be alike, but for those of
-// progress, which must grow.
+// progress, which must grow while the token stands for one request.
 func (v *view) firstElsewhere(p piece) (piece, bool) {
-	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 || !tellsApart(&p.Frame.Messages[0]) {
+	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 || !v.tellsApart(&p.Frame.Messages[0]) {
 		return piece{}, false
 	}
 	x := v.of(p.Event)
@@ -246,12 +246,13 @@ func (v *view) firstElsewhere(p piece) (piece, bool) {
 	return first, true
 }
 
-func tellsApart(m *wire.Message) bool {
+func (v *view) tellsApart(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Request, wire.Response:
 		return m.ID.Present() && !m.ID.IsNull()
 	case wire.Notification:
-		return m.Method == spec.MethodProgress
+		token := wire.RawID(string(wire.At(m.Params(), "/progressToken")))
+		return m.Method == spec.MethodProgress && len(v.tokens[token.Key()]) < 2
 	default:
 		return false
 	}
