@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -41,7 +42,7 @@ func TestStrayEndsTheWait(t *testing.T) {
 		}
 	})
 	inBubble(t, Options{}, func(s *scripted, m *wire.Message) {
-		if m.ID.Same(wire.IntID(2)) { // both are waited for by now
+		if m.ID.Same(wire.IntID(2)) { // the first one is waited for by now
 			s.say(wire.NewResult(wire.StringID("stray"), nil))
 		}
 		s.later(time.Second, func() { s.say(wire.NewResult(m.ID, nil)) })
@@ -49,6 +50,7 @@ func TestStrayEndsTheWait(t *testing.T) {
 		both := make(chan *Reply, 2)
 		for range 2 {
 			go func() { both <- c.Ask(t.Context(), "ping", nil) }()
+			synctest.Wait() // it is waited for
 		}
 		for range 2 {
 			if r := <-both; !r.Succeeded() {
