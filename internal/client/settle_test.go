@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,12 +12,29 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// idle counts the waits for nothing; each has to be resumed once.
-type idle struct{ begun, resumed int }
+// idle counts the waits for nothing; each has to be resumed once. One within
+// another is the same wait: whether it comes to that depends on whether the
+// server's first word was noticed yet.
+type idle struct {
+	begun, resumed int
+
+	mu    sync.Mutex
+	depth int
+}
 
 func (i *idle) wait() func() {
-	i.begun++
-	return func() { i.resumed++ }
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.depth++; i.depth == 1 {
+		i.begun++
+	}
+	return func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.depth--; i.depth == 0 {
+			i.resumed++
+		}
+	}
 }
 
 func TestProbe(t *testing.T) {
@@ -228,7 +246,7 @@ func TestSetIdle(t *testing.T) {
 		c.Idle()()
 	})
 	if before.begun != 0 || after.begun != 2 || after.resumed != 2 {
-		t.Errorf("the first was idle %d times, the second %+v", before.begun, after)
+		t.Errorf("the first was idle %d times, the second %+v", before.begun, &after)
 	}
 }
 
