@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -91,7 +92,7 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 // awaitAnswer is AwaitReply for the answer that is owed to the frame.
 func (c *Conversation) awaitAnswer(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.awaitOwed(ctx, from, frame, match)
+		return c.awaitOwed(ctx, from, frame, c.elsewhere, match)
 	})
 }
 
@@ -105,16 +106,22 @@ func (c *Conversation) owe() (done func()) {
 // awaitOwed is Await for an answer that is owed to the frame. A response with
 // an id that nobody sent is most likely that answer, come back with another id,
 // when no other is waited for: then the right one has only the grace left to
-// come. So it is when the HTTP exchange that carried the frame is over.
-func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, match func(*transcript.Event) bool) (*transcript.Event, error) {
+// come. Where the HTTP exchange that carried the frame is over, it has until
+// elsewhere returns.
+func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
+	var looking sync.WaitGroup
+	defer looking.Wait()
 	defer giveUp(nil)
-	var grace *time.Timer
-	defer func() {
-		if grace != nil {
-			grace.Stop()
-		}
-	}()
+	within := func(left time.Duration, look func(context.Context)) {
+		looking.Go(func() {
+			ctx, enough := context.WithTimeout(ctx, left)
+			defer enough()
+			look(ctx)
+			giveUp(ErrUnanswered)
+		})
+	}
+	short := false
 	return c.Await(ctx, from, func(e *transcript.Event) bool {
 		if match(e) {
 			c.barren.Store(0)
@@ -124,13 +131,21 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, ma
 		if over {
 			c.barren.Add(1)
 		}
-		if grace == nil && (over || c.waiting.Load() == 1 && c.stray(e)) {
-			left := c.Grace() - (c.Record.Elapsed() - e.At) // it may have come while another answer was waited for
-			grace = time.AfterFunc(left, func() { giveUp(ErrUnanswered) })
+		if short || !over && (c.waiting.Load() != 1 || !c.stray(e)) {
+			return false
 		}
+		short = true
+		look := silence
+		if over {
+			look = elsewhere
+		}
+		within(c.Grace()-(c.Record.Elapsed()-e.At), look) // it may have come while another answer was waited for
 		return false
 	})
 }
+
+// silence waits for the end of the grace.
+func silence(ctx context.Context) { <-ctx.Done() }
 
 // stray tells whether the event holds a response with an id that nobody sent,
 // or a result without one.

@@ -31,6 +31,22 @@ func (c *Conversation) fruitless(e *transcript.Event, from int, frame []byte) bo
 	return carries(x, frame) && !sentOn(x) && !(c.apart && x.Succeeded()) && len(eventIDs(x)) == 0
 }
 
+// elsewhere waits until an answer can't come any more whose own exchange is
+// over: at once where no other stream of the server is open, else behind a
+// fence. It would be a mistake to send it there, so no server is given longer.
+func (c *Conversation) elsewhere(ctx context.Context) {
+	if c.hears() && c.Fence(ctx) != nil {
+		<-ctx.Done()
+	}
+}
+
+// hears tells whether an event stream of the server is open.
+func (c *Conversation) hears() bool {
+	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), func(x *transcript.Exchange) bool {
+		return x.End == nil && (x.Response == nil || x.Succeeded() && x.Streams())
+	})
+}
+
 // carries tells whether the frame was posted in the exchange.
 func carries(x *transcript.Exchange, frame []byte) bool {
 	return x.Sent != nil && bytes.Equal(x.Sent.Raw, frame)

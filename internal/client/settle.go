@@ -63,7 +63,7 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	}
 	stopped := false
 	r := replyTo(id, func(answers func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.awaitOwed(ctx, from, frame, func(e *transcript.Event) bool {
+		return c.awaitOwed(ctx, from, frame, silence, func(e *transcript.Event) bool {
 			stopped = stop(e)
 			return stopped || e.Seq >= behind && answers(e)
 		})

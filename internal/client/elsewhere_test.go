@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// refusing is a server over HTTP that refuses all requests but pings, which it
+// answers when pingTime has passed, or never where that is 0.
+type refusing struct {
+	scripted
+	listens  bool // the client has a stream open
+	pingTime time.Duration
+	late     time.Duration // after which it answers what it refused, on that stream; 0 for never
+}
+
+func (r *refusing) Transport() spec.Transport { return spec.StreamableHTTP }
+
+func (r *refusing) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	_, err := r.scripted.Dial(ctx, rec)
+	if r.listens {
+		r.add(r.begin("GET"), transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 200 OK\nContent-Type: text/event-stream")})
+	}
+	return r, err
+}
+
+func (r *refusing) begin(method string) int {
+	return r.rec.Add(transcript.Event{Kind: transcript.Requested, Raw: []byte(method + " /m HTTP/1.1\nHost: h")}).Exchange
+}
+
+func (r *refusing) add(n int, e transcript.Event) {
+	e.Exchange = n
+	r.rec.Add(e)
+}
+
+func (r *refusing) Send(_ context.Context, frames ...[]byte) error {
+	for _, f := range frames {
+		n := r.begin("POST")
+		r.add(n, transcript.Event{Kind: transcript.Sent, Raw: f})
+		m := wire.Parse(f).Messages[0]
+		if m.Method != spec.MethodPing {
+			r.add(n, transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 400 Bad Request")})
+			r.add(n, transcript.Event{Kind: transcript.Over, How: transcript.Complete})
+			if r.late > 0 {
+				r.later(r.late, func() { r.say(sound(&m)) })
+			}
+			continue
+		}
+		if r.pingTime > 0 {
+			r.later(r.pingTime, func() {
+				r.add(n, transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 200 OK")})
+				r.add(n, transcript.Event{Kind: transcript.Received, Raw: sound(&m)})
+				r.add(n, transcript.Event{Kind: transcript.Over, How: transcript.Complete})
+			})
+		}
+	}
+	return nil
+}
+
+// What was refused is waited for no longer than the streams are fenced on which
+// the answer might still come, and never longer than the grace.
+func TestRefusedRequests(t *testing.T) {
+	const grace = 100 * time.Millisecond
+	for _, c := range []struct {
+		name   string
+		server *refusing
+		took   time.Duration
+		err    error
+	}{
+		{"no other stream", &refusing{pingTime: time.Millisecond}, 0, ErrUnanswered},
+		{"a fence", &refusing{listens: true, pingTime: 7 * time.Millisecond}, 7 * time.Millisecond, ErrUnanswered},
+		{"a fence that is answered late", &refusing{listens: true, pingTime: time.Second}, grace, ErrUnanswered},
+		{"no fence", &refusing{listens: true}, grace, ErrUnanswered},
+		{"answered elsewhere", &refusing{listens: true, pingTime: 7 * time.Millisecond, late: 5 * time.Millisecond}, 5 * time.Millisecond, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conv, err := Open(t.Context(), c.server, Options{Revision: spec.V20251125, Timeout: time.Hour})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conv.Close()
+				began := time.Now()
+				r := conv.Ask(t.Context(), spec.MethodToolsList, nil)
+				if took := time.Since(began); took != c.took || !errors.Is(r.Err, c.err) || r.Answered() != (c.err == nil) {
+					t.Errorf("it took %v, and ended with %v", took, r.Err)
+				}
+				if of := gaveUpOn(conv); len(of) != 0 == r.Answered() {
+					t.Errorf("given up on %v", of)
+				}
+			})
+		})
+	}
+}
