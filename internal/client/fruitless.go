@@ -12,8 +12,9 @@ import (
 // fruitless tells whether e is the end of the HTTP exchange that carried the
 // frame, sent at position from or later, and that can bring no answer any more:
 // it was refused, or its body is over. A stream with event ids may be taken up
-// again, unless that was refused; a redirection sends the frame elsewhere, and
-// over HTTP+SSE answers come on the stream that was there before.
+// again, unless that was refused, or brought no event at all; a redirection
+// sends the frame elsewhere, and over HTTP+SSE answers come on the stream that
+// was there before.
 func (c *Conversation) fruitless(e *transcript.Event, from int, frame []byte) bool {
 	if e.Kind != transcript.Over {
 		return false
@@ -24,11 +25,23 @@ func (c *Conversation) fruitless(e *transcript.Event, from int, frame []byte) bo
 		return false
 	}
 	if last := x.RequestHead().Get("Last-Event-ID"); last != "" {
-		return x.Refused() && slices.ContainsFunc(all.All(), func(of *transcript.Exchange) bool {
-			return carries(of, frame) && of.End != nil && slices.Contains(eventIDs(of), last)
-		})
+		return (x.Refused() || len(eventIDs(x)) == 0) && slices.Contains(offered(all.All(), x, frame), last)
 	}
 	return carries(x, frame) && !sentOn(x) && !(c.apart && x.Succeeded()) && len(eventIDs(x)) == 0
+}
+
+// offered are the event ids at which the stream with the answer to the frame
+// could be taken up before exchange x: those of the exchange that carried it,
+// and of the streams that went on with it. All of these are over.
+func offered(all []*transcript.Exchange, x *transcript.Exchange, frame []byte) []string {
+	var ids []string
+	for _, of := range all {
+		last := of.RequestHead().Get("Last-Event-ID")
+		if of != x && of.End != nil && (carries(of, frame) || last != "" && slices.Contains(ids, last)) {
+			ids = append(ids, eventIDs(of)...)
+		}
+	}
+	return ids
 }
 
 // elsewhere waits until an answer can't come any more whose own exchange is

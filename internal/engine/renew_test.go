@@ -25,6 +25,10 @@ import (
 // once they were asked for something it can't bear.
 type spoilable struct {
 	toy
+	// resumable: these streams have events without messages, at which they can
+	// be taken up, once with another such event and then with nothing.
+	resumable bool
+
 	mu       sync.Mutex
 	sessions int
 	spoilt   map[string]bool
@@ -33,7 +37,14 @@ type spoilable struct {
 const unbearable = "com.example/unbearable"
 
 func (s *spoilable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
+	switch last := r.Header.Get("Last-Event-ID"); {
+	case last != "":
+		w.Header().Set("Content-Type", "text/event-stream")
+		if last == "first" {
+			_, _ = io.WriteString(w, "id: second\nretry: 1\ndata:\n\n")
+		}
+		return
+	case r.Method != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
@@ -53,6 +64,9 @@ func (s *spoilable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	case s.spoilt[id]:
 		w.Header().Set("Content-Type", "text/event-stream")
+		if s.resumable {
+			_, _ = io.WriteString(w, "id: first\nretry: 1\ndata:\n\n")
+		}
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(s.usual(m))
@@ -60,7 +74,17 @@ func (s *spoilable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestSessionThatIsServedNoMoreIsReplaced(t *testing.T) {
-	s := &spoilable{toy: toy{speaks: []spec.Revision{spec.V20251125}}, spoilt: map[string]bool{}}
+	for _, resumable := range []bool{false, true} {
+		t.Run(fmt.Sprintf("resumable %v", resumable), func(t *testing.T) {
+			t.Parallel()
+			testReplaced(t, resumable)
+		})
+	}
+}
+
+func testReplaced(t *testing.T, resumable bool) {
+	t.Helper()
+	s := &spoilable{toy: toy{speaks: []spec.Revision{spec.V20251125}}, resumable: resumable, spoilt: map[string]bool{}}
 	server := httptest.NewServer(s)
 	defer server.Close()
 	u, err := url.Parse(server.URL)
