@@ -54,6 +54,7 @@ func httpServers() []httpServer {
 		at("server-everything-http", []string{"node", everything, "streamableHttp"}, []string{"PORT=" + port}, spec.StreamableHTTP, "/mcp", last),
 		at("server-everything-sse", []string{"node", everything, "sse"}, []string{"PORT=" + port}, spec.SSE, "/sse", legacy),
 		at("go-sdk-http", goSDK, nil, spec.StreamableHTTP, "/mcp", last),
+		at("go-sdk-http-resumable", goSDK, nil, spec.StreamableHTTP, "/resumable", last),
 		at("go-sdk-http-stateless", goSDK, nil, spec.StreamableHTTP, "/stateless", first, last),
 		at("go-sdk-sse", goSDK, nil, spec.SSE, "/sse", legacy),
 		at("mcp-go-http", goServer, nil, spec.StreamableHTTP, "/mcp", first, last),
