@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -52,6 +53,9 @@ func eventIDs(v *view, out *rules.Out) {
 			continue
 		}
 		x := v.of(p.Event)
+		if x.session == "" && !v.withoutSessions() {
+			continue // what is in no session shares none
+		}
 		at := place{x.session, p.says.ID}
 		known, seen := first[at]
 		if !seen {
@@ -75,6 +79,15 @@ func eventIDs(v *view, out *rules.Out) {
 			At:          shown(known.Event, p.Event),
 		})
 	}
+}
+
+// withoutSessions tells whether the server is known to do without sessions: it
+// has answered initialize with a result, and never named one.
+func (v *view) withoutSessions() bool {
+	if len(v.sessions.assigned) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodInitialize && a.Succeeded() })
 }
 
 // inOrder returns all pieces of streams in the order in which they came.
@@ -180,6 +193,9 @@ func (v *view) foreignTo(p piece, x, origin *exchange) bool {
 		}
 	}
 	if m := responseIn(p); m != nil {
+		if m.ID.IsNull() {
+			return false // an error for what has no id that can be told
+		}
 		for _, a := range v.s.Requests(m.ID) {
 			if a.Event.Exchange == origin.Number {
 				return false

@@ -59,14 +59,28 @@ func streamRules() []rules.Rule {
 
 // streams calls see with the streams that answer requests. What a stream must
 // be depends on the revision; without its header a server may take the request
-// for one of an older revision.
+// for one of an older revision, and a result of initialize may begin another one.
 func (v *view) streams(see func(x *exchange)) {
 	for _, x := range v.all {
-		other := x.flaws&(noVersion|badVersion|otherVersion) != 0
+		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOther(x)
 		if v.s.Transport == spec.StreamableHTTP && !other && x.isPost() && len(x.requests) > 0 && x.opened() {
 			see(x)
 		}
 	}
+}
+
+// beginsOther tells whether the stream answers initialize with another revision
+// than that of the transcript.
+func (v *view) beginsOther(x *exchange) bool {
+	for _, a := range x.requests {
+		for _, m := range a.Replies {
+			version, named := wire.Text(wire.At(m.Result(), "/protocolVersion"))
+			if a.Message.Method == spec.MethodInitialize && named && version != string(v.revision) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // answeredOn returns the event on the stream that answers the request, or nil.
