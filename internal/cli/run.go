@@ -16,6 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -214,8 +215,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 			notices = append(notices, why)
 		}
 	}
+	o.Redactor = transcript.NewRedactor(t.Secrets())
 	if f.transcript != "" {
-		if f.recorder, err = newRecorder(f.transcript, t.Secrets(), string(o.Dialer.Transport())); err != nil {
+		if f.recorder, err = newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
 			return o, nil, err
 		}
 		o.Record = f.recorder.record

@@ -25,11 +25,11 @@ type recorder struct {
 
 // newRecorder makes the folder; that it can't be written to is an error now,
 // not after the run.
-func newRecorder(dir string, secrets []string, transport string) (*recorder, error) {
+func newRecorder(dir string, redactor *transcript.Redactor, transport string) (*recorder, error) {
 	if err := writable(filepath.Join(dir, "new.jsonl")); err != nil {
 		return nil, usagef("name a folder that can be written", "--transcript %q: %v", dir, err)
 	}
-	return &recorder{dir: dir, redactor: transcript.NewRedactor(secrets), transport: transport}, nil
+	return &recorder{dir: dir, redactor: redactor, transport: transport}, nil
 }
 
 // stale says that the folder holds transcripts of another run.

@@ -18,6 +18,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -46,6 +47,9 @@ type Options struct {
 	Target, Version string
 	// Replay returns the command line that shows a finding again.
 	Replay func(r spec.Revision, focus ...string) []string
+	// Redactor takes secrets out of what reports quote; without one, only those
+	// that their place gives away.
+	Redactor *transcript.Redactor
 	// Unconfirmed skips the second look at findings: for the self-test,
 	// whose server is known to be wrong.
 	Unconfirmed bool
@@ -113,7 +117,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := r.probe(ctx); err != nil {
 		return nil, err
 	}
-	r.plan()
+	r.plan(ctx)
 	if len(r.casePairs) == 0 && len(r.rulePairs) == 0 {
 		r.closeShared()
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", r.revisionNames(), o.Dialer.Transport())}
@@ -156,6 +160,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Policy == "" {
 		o.Policy = inventory.CallSafe
+	}
+	if o.Redactor == nil {
+		o.Redactor = transcript.NewRedactor(nil)
 	}
 	if o.Replay == nil {
 		o.Replay = func(spec.Revision, ...string) []string { return nil }

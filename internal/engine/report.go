@@ -108,7 +108,7 @@ func (r *run) findings() []verdict.Finding {
 		out = append(out, verdict.Finding{
 			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,
 			Transport: r.o.Dialer.Transport(), Judge: c.judge, Outcome: c.outcome,
-			Summary: c.Summary, Permitted: c.Permitted, Seen: c.Seen, Evidence: c.evidence,
+			Summary: c.Summary, Permitted: c.Permitted, Seen: r.o.Redactor.Known(c.Seen), Evidence: r.evidence(c),
 			Page: q.Page(c.revision), Replay: r.o.Replay(c.revision, focus...), Tries: c.tries, Reproduced: c.again,
 		})
 	}
@@ -287,11 +287,12 @@ const (
 	maxQuoted   = 2 << 10
 )
 
-func evidence(record *transcript.Transcript, at []int) []verdict.Evidence {
-	if record == nil {
+// evidence quotes what shows the candidate, without secrets.
+func (r *run) evidence(c *candidate) []verdict.Evidence {
+	if c.record == nil || len(c.At) == 0 {
 		return nil
 	}
-	return Evidence(record.From(0), at)
+	return Evidence(r.o.Redactor.Events(c.record.From(0)), c.At)
 }
 
 // Evidence quotes the events at the given positions; the last is the

@@ -23,6 +23,7 @@ type unit struct {
 	alone    bool // no other server lives meanwhile
 	repeats  int  // which try to see findings again this is, from 1, and so owes every request its full time; 0 for none
 	own      bool // on a process of its own, see run.repeat
+	begun    *sharedConversation // the one to go on with, see lanes; nil for that of the probe
 	stocks   bool // it takes stock first, as the probe did in the conversation that cases share
 	// again is the case in which they were seen, nil for none.
 	again *suite.Case
@@ -189,15 +190,15 @@ type candidate struct {
 	during   *suite.Case // nil: the greeting of the shared conversation
 	unit     *unit
 	verdict.Deviation
-	outcome  verdict.Outcome
-	evidence []verdict.Evidence
-	tries    int
-	again    int
+	outcome verdict.Outcome
+	record  *transcript.Transcript // where it was seen, nil for none
+	tries   int
+	again   int
 }
 
 func newCandidate(judge string, r spec.Revision, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {
 	q := spec.Requirements().Lookup(d.Requirement)
-	return &candidate{judge: judge, revision: r, during: during, Deviation: d, outcome: d.Outcome(q, r), evidence: evidence(record, d.At)}
+	return &candidate{judge: judge, revision: r, during: during, Deviation: d, outcome: d.Outcome(q, r), record: record}
 }
 
 // key is equal for deviations that are the same finding.

@@ -68,6 +68,9 @@ func (r *Redactor) Events(events []*Event) []*Event {
 	return out
 }
 
+// Known returns the text without the secrets that the redactor knows.
+func (r *Redactor) Known(text string) string { return string(r.replaceKnown([]byte(text))) }
+
 // with returns e with other contents.
 func (e *Event) with(raw []byte, detail string) *Event {
 	if bytes.Equal(raw, e.Raw) && detail == e.Detail {
