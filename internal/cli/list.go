@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +63,7 @@ that a list does not have is empty.`,
 				return usagef("requirements, cases, rules or faults can be listed", "there is no list of %q", kind)
 			}
 			if len(l.rows) == 0 {
-				return usagef("mcp-conform list "+kind+" shows all", "nothing matches")
+				return l.nothing(kind)
 			}
 			printRows(a.Out, a.Columns, l.rows)
 			return nil
@@ -81,12 +82,32 @@ type listing struct {
 	area     string
 	revision spec.Revision
 	rows     []row
+	areas    []string // of all rows, those too that do not pass
 }
 
 func (l *listing) row(area string, r row) {
-	if (l.area == "" || area == l.area) && strings.Contains(r.id+" "+r.title, l.text) {
+	if !slices.Contains(l.areas, area) {
+		l.areas = append(l.areas, area)
+	}
+	wanted := l.area == "" || area == l.area || strings.HasPrefix(r.id, l.area+".")
+	if wanted && strings.Contains(r.id+" "+r.title, l.text) {
 		l.rows = append(l.rows, r)
 	}
+}
+
+// nothing says why the list is empty.
+func (l *listing) nothing(kind string) error {
+	what := "nothing matches"
+	if l.text != "" {
+		what += " the text " + strconv.Quote(l.text)
+	}
+	advice := "leave the filters out: mcp-conform list" + strings.TrimRight(" "+kind, " ")
+	if l.area != "" {
+		what += " in the area " + strconv.Quote(l.area)
+		slices.Sort(l.areas)
+		advice = "the areas are " + strings.Join(l.areas, ", ")
+	}
+	return usagef(advice, "%s", what)
 }
 
 // of returns the requirements of the listing's revision, or all.

@@ -102,7 +102,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	if len(o.wanted()) == 0 {
-		return nil, &NothingJudgedError{fmt.Sprintf("%v is not judged yet; the handshake revisions are", o.Revisions)}
+		return nil, &NothingJudgedError{o.unwanted()}
 	}
 	if err := o.someSelected(); err != nil {
 		return nil, err
@@ -149,6 +149,18 @@ func (r *run) named() string {
 		}
 	}
 	return r.o.Target
+}
+
+// unwanted says why none of the revisions that were asked for can be judged.
+func (o *Options) unwanted() string {
+	var asked, judged []string
+	for _, r := range o.Revisions {
+		asked = append(asked, string(r))
+	}
+	for _, r := range spec.HandshakeRevisions() {
+		judged = append(judged, string(r))
+	}
+	return strings.Join(asked, " and ") + " can't be judged so far; " + strings.Join(judged, ", ") + " can"
 }
 
 func (o Options) withDefaults() Options {

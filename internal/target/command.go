@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -54,6 +55,9 @@ func (r *resolver) noCommand() *UsageError {
 	return noTarget()
 }
 
+// hostAndPort is what a URL without its scheme begins with.
+var hostAndPort = regexp.MustCompile(`^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}(/|$)`)
+
 // single reads one argument without `--`: a path, or a name in PATH.
 func (r *resolver) single(arg string) (Target, error) {
 	dir := r.dir()
@@ -68,6 +72,10 @@ func (r *resolver) single(arg string) (Target, error) {
 		return Target{}, usage("", "there is no file "+quote(r.secrets.redactOne(arg))+", and commands are not split at spaces",
 			"put -- before the command and leave the quotes out:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.redact(strings.Fields(arg))))
+	case !exists && hostAndPort.MatchString(arg):
+		return Target{}, usage("", "there is no file "+quote(r.secrets.redactOne(arg))+"; it looks like the address of a server",
+			"write the whole URL:",
+			"  mcp-conform run "+quoteAll([]string{"http://" + r.secrets.redactOne(arg)}))
 	case !exists && strings.HasPrefix(arg, "@") && strings.Contains(arg, "/"):
 		return Target{}, usage("", "there is no file "+quote(arg)+"; it looks like the name of an npm package",
 			"let npx start it:",

@@ -31,6 +31,8 @@ var mistakes = []struct {
 	{"arguments on both sides of the dashes", world{typed: words("npx -- -y some-server " + hidden)}},
 	{"a command in quotes", world{typed: []string{"npx -y some-server --token=" + hidden}}},
 	{"an npm package", world{typed: words("@scope/some-server")}},
+	{"a URL without its scheme", world{typed: words("localhost:3000/mcp")}},
+	{"an address and a port", world{typed: words("127.0.0.1:3000")}},
 	{"a configuration file as command", world{files: config("{}"), typed: words(".mcp.json")}},
 	{"a folder", world{files: map[string]string{"server/": ""}, typed: words("./server")}},
 	{"a script without mode", world{files: map[string]string{"server.js": ""}, typed: words("./server.js")}},
