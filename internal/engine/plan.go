@@ -11,7 +11,7 @@ import (
 )
 
 // plan makes units of the selected cases that apply.
-func (r *run) plan() {
+func (r *run) plan(ctx context.Context) {
 	r.settled = make(chan struct{})
 	var waiting, own, exclusive []*unit
 	for _, rev := range r.revisions {
@@ -46,7 +46,7 @@ func (r *run) plan() {
 			}
 		}
 		if ruled || len(shared.cases) > 0 {
-			r.units = append(r.units, shared)
+			r.units = append(r.units, r.lanes(ctx, shared)...)
 		}
 	}
 	r.units = slices.Concat(r.units, waiting, own, exclusive)
@@ -77,8 +77,10 @@ func (r *run) runUnits(ctx context.Context) {
 		all.Add(1)
 		var shared *sharedConversation
 		if u.shares {
-			shared = r.shared[u.revision]
 			sharing.Add(1)
+			if shared = u.begun; shared == nil {
+				shared = r.shared[u.revision]
+			}
 		}
 		after := func() {
 			if u.shares {
@@ -92,6 +94,9 @@ func (r *run) runUnits(ctx context.Context) {
 			})
 		}
 		if ctx.Err() != nil {
+			if u.begun != nil {
+				r.endAll([]*sharedConversation{u.begun})
+			}
 			after()
 			return
 		}

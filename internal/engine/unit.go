@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -19,12 +18,12 @@ import (
 type unit struct {
 	revision spec.Revision
 	cases    []*suite.Case
-	shares   bool // begins with the shared conversation, even without cases
-	alone    bool // no other server lives meanwhile
-	repeats  int  // which try to see findings again this is, from 1, and so owes every request its full time; 0 for none
-	own      bool // on a process of its own, see run.repeat
+	shares   bool                // begins with the shared conversation, even without cases
+	alone    bool                // no other server lives meanwhile
+	repeats  int                 // which try to see findings again this is, from 1, and so owes every request its full time; 0 for none
+	own      bool                // on a process of its own, see run.repeat
 	begun    *sharedConversation // the one to go on with, see lanes; nil for that of the probe
-	stocks   bool // it takes stock first, as the probe did in the conversation that cases share
+	stocks   bool                // it takes stock first, as the probe did in the conversation that cases share
 	// again is the case in which they were seen, nil for none.
 	again *suite.Case
 
@@ -147,42 +146,6 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 	return nil
 }
 
-// candidates returns the deviations of the unit, equal ones merged, each with
-// what it takes to try it again. Of several cases in which a rule saw the same,
-// that is the one which is made to show it, else the first.
-func (u *unit) candidates() []*candidate {
-	var out []*candidate
-	at := map[string]int{}
-	add := func(c *candidate) {
-		c.unit = u
-		i, known := at[c.key()]
-		switch {
-		case !known:
-			at[c.key()] = len(out)
-			out = append(out, c)
-		case c.madeFor() && !out[i].madeFor():
-			out[i] = c
-		}
-	}
-	for _, s := range u.said {
-		if s.Deviation != nil {
-			add(newCandidate(s.by.ID, u.revision, s.by, *s.Deviation, s.Record))
-		}
-	}
-	for _, rd := range u.ruled {
-		for i, d := range rd.Deviations {
-			add(newCandidate(rd.Rule, rd.Revision, rd.during[i], d, rd.record))
-		}
-	}
-	return out
-}
-
-// madeFor tells whether the case in which the deviation was seen judges the
-// requirement, or is made to provoke what is judged of it.
-func (c *candidate) madeFor() bool {
-	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
-}
-
 // candidate is a deviation that may become a finding.
 type candidate struct {
 	judge    string
@@ -194,6 +157,7 @@ type candidate struct {
 	record  *transcript.Transcript // where it was seen, nil for none
 	tries   int
 	again   int
+	before  int // tries of other sightings of the same, which came to nothing
 }
 
 func newCandidate(judge string, r spec.Revision, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {

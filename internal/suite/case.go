@@ -35,8 +35,8 @@ type Case struct {
 	Asks bool
 	// Exclusive: timing matters; nothing else runs meanwhile.
 	Exclusive bool
-	// Waits: the case waits for seconds on a server that deviates, so it is
-	// started first.
+	// Waits: the case waits for a second, or for seconds on a server that
+	// deviates, so it is started first.
 	Waits bool
 	// Run provokes and judges. The context ends with the case's time.
 	Run func(ctx context.Context, t *T)

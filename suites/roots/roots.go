@@ -30,6 +30,7 @@ func Cases() []suite.Case {
 			Title:        "the roots change, and are gone when the server asks for them",
 			Requirements: []string{changeHandled, asksAgain, unavailableHandled},
 			Provokes:     []string{"roots."},
+			Waits:        true,
 			Run:          change,
 		},
 	}

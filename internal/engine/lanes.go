@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Over HTTP a session costs little, and most of the time of the cases that
+// share one is waiting: they share so many, of so many cases at least.
+const (
+	maxLanes  = 2
+	leastLane = 8
+)
+
+// lanes divides what shares a conversation among several, so that they wait
+// side by side, as far as the server opens more sessions. The cases of an area
+// stay together.
+func (r *run) lanes(ctx context.Context, shared *unit) []*unit {
+	out := []*unit{shared}
+	if r.o.Dialer.Transport() == spec.Stdio || r.gate.one || r.mixes {
+		return out
+	}
+	for n := min(maxLanes, len(shared.cases)/leastLane); len(out) < n; {
+		s := r.another(ctx, shared.revision)
+		if s == nil {
+			break
+		}
+		out = append(out, &unit{revision: shared.revision, shares: true, stocks: true, begun: s})
+	}
+	cases := shared.cases
+	shared.cases = nil
+	for lane, i := -1, 0; i < len(cases); i++ {
+		if i == 0 || cases[i].Area() != cases[i-1].Area() {
+			lane = (lane + 1) % len(out)
+		}
+		out[lane].cases = append(out[lane].cases, cases[i])
+	}
+	return out
+}
+
+// another opens one more conversation to share; nil where the server does not
+// serve it.
+func (r *run) another(ctx context.Context, rev spec.Revision) *sharedConversation {
+	o := r.o.clientOptions(rev)
+	o.Pace = r.paces[rev]
+	conv, err := r.dial(ctx, o)
+	if err != nil {
+		return nil
+	}
+	if conv.Handshake(ctx) != nil || deaf(ctx, conv) != "" {
+		r.end(conv, probing)
+		return nil
+	}
+	return &sharedConversation{conv: conv}
+}

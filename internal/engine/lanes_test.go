@@ -1,0 +1,94 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+)
+
+// asking returns so many cases of each area that share a conversation. Where
+// the areas are two, the cases of one wait until those of the other run, and
+// observe nothing where these do not.
+func asking(meet bool) []suite.Case {
+	here := map[string]chan bool{"alpha": make(chan bool, 100), "beta": make(chan bool, 100)}
+	other := map[string]string{"alpha": "beta", "beta": "alpha"}
+	var out []suite.Case
+	for i := range 16 {
+		area := "alpha"
+		if i >= 8 {
+			area = "beta"
+		}
+		c := pinging(true)
+		c.ID = fmt.Sprintf("%s.case-%d", area, i)
+		ping := c.Run
+		c.Run = func(ctx context.Context, t *suite.T) {
+			here[area] <- true
+			if meet {
+				select {
+				case <-here[other[area]]:
+				case <-time.After(10 * time.Second):
+					t.GiveUp("the other area does not run")
+				}
+			}
+			ping(ctx, t)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func TestCasesShareSeveralSessions(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		sessions int // that the server opens
+		meet     bool
+	}{
+		{"as many as wanted", 1 << 20, true},
+		{"one alone", 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := &spoilable{toy: toy{speaks: []spec.Revision{spec.V20251125}}, spoilt: map[string]bool{}}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				s.mu.Lock()
+				full := s.sessions >= c.sessions && r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == ""
+				s.mu.Unlock()
+				if full {
+					http.Error(w, "one session is open", http.StatusConflict)
+					return
+				}
+				s.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			u, err := url.Parse(server.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := engine.Run(t.Context(), engine.Options{
+				Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: asking(c.meet), Timeout: 20 * time.Second,
+				Revisions: []spec.Revision{spec.V20251125},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+			if p.Stats.Cases != 16 {
+				t.Errorf("%d cases ran", p.Stats.Cases)
+			}
+		})
+	}
+}
