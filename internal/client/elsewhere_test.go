@@ -19,6 +19,7 @@ type refusing struct {
 	scripted
 	listens  bool // the client has a stream open
 	pingTime time.Duration
+	fresh    bool          // the handshake is not done
 	late     time.Duration // after which it answers what it refused, on that stream; 0 for never
 }
 
@@ -79,6 +80,7 @@ func TestRefusedRequests(t *testing.T) {
 		{"a fence", &refusing{listens: true, pingTime: 7 * time.Millisecond}, 7 * time.Millisecond, ErrUnanswered},
 		{"a fence that is answered late", &refusing{listens: true, pingTime: time.Second}, grace, ErrUnanswered},
 		{"no fence", &refusing{listens: true}, grace, ErrUnanswered},
+		{"before the handshake", refusing{listens: true, pingTime: 7 * time.Millisecond, fresh: true}, grace, ErrUnanswered},
 		{"answered elsewhere", &refusing{listens: true, pingTime: 7 * time.Millisecond, late: 5 * time.Millisecond}, 5 * time.Millisecond, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,6 +90,9 @@ func TestRefusedRequests(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer conv.Close()
+				if !c.server.fresh {
+					conv.server.Result = []byte("{}")
+				}
 				began := time.Now()
 				r := conv.Ask(t.Context(), spec.MethodToolsList, nil)
 				if took := time.Since(began); took != c.took || !errors.Is(r.Err, c.err) || r.Answered() != (c.err == nil) {

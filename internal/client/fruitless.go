@@ -47,8 +47,9 @@ func offered(all []*transcript.Exchange, x *transcript.Exchange, frame []byte) [
 // elsewhere waits until an answer can't come any more whose own exchange is
 // over: at once where no other stream of the server is open, else behind a
 // fence. It would be a mistake to send it there, so no server is given longer.
+// Before the handshake is answered nothing else is asked.
 func (c *Conversation) elsewhere(ctx context.Context) {
-	if c.hears() && c.Fence(ctx) != nil {
+	if c.hears() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()
 	}
 }
