@@ -54,7 +54,7 @@ func newSessions(all []*exchange) *sessions {
 			}
 		case x.Method() == "DELETE" && id != "":
 			earliest(s.ending, id, x.Request)
-			if x.Succeeded() {
+			if x.Succeeded() && x.Status() != 202 { // 202: it is still to be ended
 				earliest(s.ended, id, x.Response)
 			}
 		}
