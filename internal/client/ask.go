@@ -136,7 +136,7 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, el
 		}
 		short = true
 		look := silence
-		if over {
+		if over && e.How == transcript.Complete { // one that broke may tell of the end of the server, which comes now
 			look = elsewhere
 		}
 		within(c.Grace()-(c.Record.Elapsed()-e.At), look) // it may have come while another answer was waited for

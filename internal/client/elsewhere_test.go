@@ -20,6 +20,7 @@ type refusing struct {
 	listens  bool // the client has a stream open
 	pingTime time.Duration
 	fresh    bool          // the handshake is not done
+	breaks   bool          // the connection breaks behind a refusal
 	late     time.Duration // after which it answers what it refused, on that stream; 0 for never
 }
 
@@ -49,7 +50,11 @@ func (r *refusing) Send(_ context.Context, frames ...[]byte) error {
 		m := wire.Parse(f).Messages[0]
 		if m.Method != spec.MethodPing {
 			r.add(n, transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 400 Bad Request")})
-			r.add(n, transcript.Event{Kind: transcript.Over, How: transcript.Complete})
+			how := transcript.Complete
+			if r.breaks {
+				how = transcript.Broken
+			}
+			r.add(n, transcript.Event{Kind: transcript.Over, How: how})
 			if r.late > 0 {
 				r.later(r.late, func() { r.say(sound(&m)) })
 			}
@@ -80,7 +85,8 @@ func TestRefusedRequests(t *testing.T) {
 		{"a fence", &refusing{listens: true, pingTime: 7 * time.Millisecond}, 7 * time.Millisecond, ErrUnanswered},
 		{"a fence that is answered late", &refusing{listens: true, pingTime: time.Second}, grace, ErrUnanswered},
 		{"no fence", &refusing{listens: true}, grace, ErrUnanswered},
-		{"before the handshake", refusing{listens: true, pingTime: 7 * time.Millisecond, fresh: true}, grace, ErrUnanswered},
+		{"before the handshake", &refusing{listens: true, pingTime: 7 * time.Millisecond, fresh: true}, grace, ErrUnanswered},
+		{"a broken connection", &refusing{pingTime: time.Millisecond, breaks: true}, grace, ErrUnanswered},
 		{"answered elsewhere", &refusing{listens: true, pingTime: 7 * time.Millisecond, late: 5 * time.Millisecond}, 5 * time.Millisecond, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
