@@ -20,21 +20,6 @@ type attempt struct {
 	candidates []*candidate
 }
 
-// collect gathers the candidates of all units, equal ones merged.
-func (r *run) collect() []*candidate {
-	seen := map[string]bool{}
-	var out []*candidate
-	for _, u := range r.units {
-		for _, c := range u.candidates() {
-			if !seen[c.key()] {
-				seen[c.key()] = true
-				out = append(out, c)
-			}
-		}
-	}
-	return out
-}
-
 // attempts groups candidates by what has to be run again, in their order.
 // Notes need no second look.
 func attempts(candidates []*candidate) []*attempt {
@@ -124,11 +109,12 @@ func (r *run) confirm(ctx context.Context) {
 			r.try(ctx, a, true)
 		}
 	}
-	for _, c := range r.found {
+	for i, c := range r.found {
 		if same := r.tried[c.key()]; same != nil {
-			c.tries, c.again, c.outcome = same.tries, same.again, same.outcome
+			r.found[i] = same // with the evidence of what came back, or did not
 		}
 	}
+	r.confirmElsewhere(ctx)
 }
 
 // needsSolitude tells whether the attempt is about something that may be

@@ -140,13 +140,16 @@ func (c *candidate) frail() bool {
 
 // settled tells whether it need not be tried any more.
 func (c *candidate) settled() bool {
+	tries := c.tries - c.before
 	switch {
-	case c.tries >= maxTries:
+	case tries >= maxTries:
 		return true
-	case c.tries == 0:
+	case tries == 0:
 		return false
 	case c.frail():
-		return c.again < c.tries
+		return c.again < tries
+	case c.before > 0: // one look at another sighting is enough
+		return true
 	default:
 		return c.again > 0
 	}

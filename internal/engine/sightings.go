@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// A deviation may be seen in several cases, and by chance first in one that
+// can't bring it about by itself: what another client had done was heard there,
+// too. So all sightings are kept, and the cases of some are tried.
+
+// maxSightings bounds the cases in which one finding is tried again.
+const maxSightings = 3
+
+// sightings returns the deviations of the unit, each with what it takes to try
+// it again; of what was seen more than once in a case the first.
+func (u *unit) sightings() []*candidate {
+	var out []*candidate
+	seen := map[string]bool{}
+	add := func(c *candidate) {
+		c.unit = u
+		if key := c.key() + "\x00" + c.caseID(); !seen[key] {
+			seen[key] = true
+			out = append(out, c)
+		}
+	}
+	for _, s := range u.said {
+		if s.Deviation != nil {
+			add(newCandidate(s.by.ID, u.revision, s.by, *s.Deviation, s.Record))
+		}
+	}
+	for _, rd := range u.ruled {
+		for i, d := range rd.Deviations {
+			add(newCandidate(rd.Rule, rd.Revision, rd.during[i], d, rd.record))
+		}
+	}
+	return out
+}
+
+// candidates returns the deviations of the unit, equal ones merged.
+func (u *unit) candidates() []*candidate { return merged(u.sightings()) }
+
+// collect gathers the candidates of all units, equal ones merged.
+func (r *run) collect() []*candidate { return merged(r.sightings()) }
+
+func (r *run) sightings() []*candidate {
+	var out []*candidate
+	for _, u := range r.units {
+		out = append(out, u.sightings()...)
+	}
+	return out
+}
+
+// merged keeps one of equal candidates: of several cases that is the one which
+// is made to show it, else the first.
+func merged(candidates []*candidate) []*candidate {
+	var out []*candidate
+	at := map[string]int{}
+	for _, c := range candidates {
+		i, known := at[c.key()]
+		switch {
+		case !known:
+			at[c.key()] = len(out)
+			out = append(out, c)
+		case c.madeFor() && !out[i].madeFor():
+			out[i] = c
+		}
+	}
+	return out
+}
+
+// madeFor tells whether the case in which the deviation was seen judges the
+// requirement, or is made to provoke what is judged of it.
+func (c *candidate) madeFor() bool {
+	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
+}
+
+// caseID returns the id of the case in which it was seen, "" for none.
+func (c *candidate) caseID() string {
+	if c.during == nil {
+		return ""
+	}
+	return c.during.ID
+}
+
+// confirmElsewhere tries what did not come back in the other cases in which it
+// was seen, those that are made for it first, once each.
+func (r *run) confirmElsewhere(ctx context.Context) {
+	others := map[string][]*candidate{}
+	for _, c := range r.sightings() {
+		others[c.key()] = append(others[c.key()], c)
+	}
+	for _, c := range r.found {
+		others[c.key()] = elsewhere(c, others[c.key()])
+	}
+	for range maxSightings - 1 {
+		next := map[string]*candidate{}
+		var open []*candidate
+		for _, c := range r.found {
+			key := c.key()
+			if c.outcome != verdict.Flaky || c.tries == 0 || len(others[key]) == 0 {
+				continue
+			}
+			other := others[key][0]
+			others[key] = others[key][1:]
+			other.tries, other.before = c.tries, c.tries
+			next[key] = other
+			open = append(open, other)
+		}
+		for _, a := range attempts(open) {
+			r.try(ctx, a, true)
+		}
+		for i, c := range r.found {
+			switch other := next[c.key()]; {
+			case other == nil:
+			case other.outcome != verdict.Flaky:
+				r.found[i] = other
+			default:
+				c.tries, c.again = other.tries, c.again+other.again
+			}
+		}
+	}
+}
+
+// elsewhere returns those of the sightings that are of other cases than c's,
+// those first whose case is made for it.
+func elsewhere(c *candidate, sightings []*candidate) []*candidate {
+	var made, others []*candidate
+	cases := map[string]bool{c.caseID(): true}
+	for _, s := range sightings {
+		switch {
+		case cases[s.caseID()]:
+			continue
+		case s.madeFor():
+			made = append(made, s)
+		default:
+			others = append(others, s)
+		}
+		cases[s.caseID()] = true
+	}
+	return append(made, others...)
+}
