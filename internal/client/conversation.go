@@ -186,7 +186,7 @@ func (c *Conversation) NewID() wire.ID {
 
 // Send writes frames, all in one write where the transport has such a thing.
 func (c *Conversation) Send(ctx context.Context, frames ...[]byte) error {
-	return c.send(ctx, frames...)
+	return c.deliver(ctx, frames...)
 }
 
 // SendBytes writes exactly these bytes, one write a chunk.
@@ -197,7 +197,7 @@ func (c *Conversation) SendBytes(ctx context.Context, chunks ...[]byte) error {
 
 // Notify sends a notification; params may be nil.
 func (c *Conversation) Notify(ctx context.Context, method string, params map[string]any) error {
-	return c.send(ctx, wire.NewNotification(method, anyOrNil(c.params(params))))
+	return c.deliver(ctx, wire.NewNotification(method, anyOrNil(c.params(params))))
 }
 
 // Await returns the first event at position from or later for which match

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -44,4 +45,22 @@ func (c *Conversation) Waits() (over func()) {
 func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
 	defer c.Waits()()
 	return c.link.Send(ctx, frames...)
+}
+
+// deliver is send for frames whose answers are not waited for here. Over HTTP
+// the server has as long to answer a POST as to answer a request. What was
+// written to one that it leaves unanswered is sent all the same: whether the
+// server goes on shows in what follows.
+func (c *Conversation) deliver(ctx context.Context, frames ...[]byte) error {
+	if c.Web() == nil || len(frames) == 0 {
+		return c.send(ctx, frames...)
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, c.opts.Pace.limit(c.opts.Timeout), ErrUnanswered)
+	defer cancel()
+	from := c.Record.Len()
+	err := c.send(bounded, frames...)
+	if errors.Is(err, ErrUnanswered) && ctx.Err() == nil && c.sent(from, frames[len(frames)-1]) != nil {
+		return nil
+	}
+	return err
 }
