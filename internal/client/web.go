@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -13,6 +15,31 @@ func (c *Conversation) Web() transport.Web {
 	web, _ := c.link.(transport.Web)
 	return web
 }
+
+// Expired tells whether the server has ended the session, which it may do at any
+// time: the last POST of the session that has a response got 404.
+func (c *Conversation) Expired() bool {
+	if c.Web() == nil {
+		return false
+	}
+	session := ""
+	for _, f := range c.Web().Headers("POST") {
+		if strings.EqualFold(f.Name, sessionHeader) {
+			session = f.Value
+		}
+	}
+	if session == "" {
+		return false
+	}
+	for _, x := range slices.Backward(transcript.ExchangesOf(c.Record.From(0)).All()) {
+		if x.Method() == "POST" && x.Response != nil && x.RequestHead().Get(sessionHeader) == session {
+			return x.Status() == 404
+		}
+	}
+	return false
+}
+
+const sessionHeader = "Mcp-Session-Id"
 
 // Exchange holds an HTTP exchange and returns it when it is over, or, where an
 // event stream was opened, when its head is there; a stream goes on until it

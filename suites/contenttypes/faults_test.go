@@ -3,6 +3,7 @@ package contenttypes_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -37,6 +38,7 @@ func TestFaults(t *testing.T) {
 				"streamable-http.request-content-type: A content type with the name of its parameter in capitals is not understood. (warning)",
 			},
 		},
+		{Name: "the session ends in between", Case: "content-types.accept", Seams: expires(3)},
 		{
 			Name: "types must be listed", Case: "content-types.accept",
 			Seams: refuses(func(r *http.Request) bool {
@@ -63,6 +65,28 @@ func TestFaults(t *testing.T) {
 	} {
 		m.Transport = spec.StreamableHTTP
 		m.Try(t, contenttypes.Cases())
+	}
+}
+
+// expires ends each session after so many requests with an Accept of their own.
+func expires(after int) func() refserver.Seams {
+	return func() refserver.Seams {
+		var mu sync.Mutex
+		odd := map[string]int{}
+		return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			mu.Lock()
+			session := r.Header.Get("Mcp-Session-Id")
+			if r.Method == http.MethodPost && r.Header.Get("Accept") != "application/json, text/event-stream" {
+				odd[session]++
+			}
+			over := odd[session] > after
+			mu.Unlock()
+			if over {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}}
 	}
 }
 
