@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -17,6 +19,20 @@ func Refused(c *client.Conversation, from int) bool {
 // refused over HTTP by a status alone: a body that tells why is optional there.
 func StatusRefused(c *client.Conversation, from int) bool {
 	return Refused(c, from) && len(firstPost(c, from).Messages()) == 0
+}
+
+// MayGoOn tells whether the first POST at position from or later got an event
+// stream that is over, brought no message, and can be taken up again: what the
+// server has to say may come there.
+func MayGoOn(c *client.Conversation, from int) bool {
+	x := firstPost(c, from)
+	if x == nil || !x.Succeeded() || !x.Streams() || x.End == nil || len(x.Messages()) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
+		ev := e.StreamEvent()
+		return ev != nil && ev.HasID && ev.ID != "" && ev.Complete()
+	})
 }
 
 func firstPost(c *client.Conversation, from int) *transcript.Exchange {

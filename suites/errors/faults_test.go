@@ -2,7 +2,10 @@ package errors_test
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -220,6 +223,76 @@ func dieOf(text string) func() refserver.Seams {
 		}
 		return refserver.Pass(raw)
 	})
+}
+
+func TestMalformedOverHTTP(t *testing.T) {
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "refused by a status", Kept: []string{"base.invalid-request"}},
+		{Name: "what is no object is answered on a stream to come back to", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
+		{
+			Name: "what is no object gets a stream without ids, and no answer", Seams: silent("5"),
+			Want: []string{"base.invalid-request: A message that is no valid request is not answered. (warning)"},
+		},
+		{Name: "the session ends while lines are sent", Seams: forgets("5")},
+	} {
+		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP
+		m.Try(t, errors.Cases())
+	}
+}
+
+// polls answers a body with a stream that ends before it brings a message.
+func polls(body string) func() refserver.Seams {
+	return onBody(body, func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: poll-1\nretry: 50\ndata:\n\n")
+	})
+}
+
+// silent answers a body with a stream that brings nothing.
+func silent(body string) func() refserver.Seams {
+	return onBody(body, func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, ": nothing\n\n")
+	})
+}
+
+func onBody(body string, f func(http.ResponseWriter)) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if read(r) == body {
+				f(w)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}}
+	}
+}
+
+// forgets ends each session that gets the body.
+func forgets(body string) func() refserver.Seams {
+	return func() refserver.Seams {
+		var over sync.Map
+		return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			session := r.Header.Get("Mcp-Session-Id")
+			if read(r) == body {
+				over.Store(session, true)
+			}
+			if _, gone := over.Load(session); gone {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}}
+	}
+}
+
+// read returns the body of a request, and leaves it there to be read.
+func read(r *http.Request) string {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return string(body)
 }
 
 // rewrite reads one text in place of another.

@@ -118,7 +118,7 @@ func (w *walk) await(ctx context.Context) {
 		w.take(e)
 	}
 	for _, p := range w.probes {
-		p.silence = p.silence || p.reply == nil && suite.StatusRefused(w.c, p.sent)
+		p.silence = p.silence || p.reply == nil && (suite.StatusRefused(w.c, p.sent) || suite.MayGoOn(w.c, p.sent))
 	}
 	if !w.over && w.waiting() {
 		_, _ = w.c.SettleFor(ctx, len(events), func(e *transcript.Event) bool {
