@@ -84,10 +84,15 @@ func end(ctx context.Context, w *suite.Web, id string) (ended bool) {
 // afterTheEnd ends sessions, and comes back to the first of them.
 func afterTheEnd(ctx context.Context, w *suite.Web, ids []string) {
 	for i, id := range ids {
-		if !end(ctx, w, id) || i > 0 {
+		of := suite.With(sessionHeader, id)
+		ended := end(ctx, w, id)
+		if i > 0 {
 			continue
 		}
-		of := suite.With(sessionHeader, id)
+		if !ended {
+			w.Harmless(ctx, of) // whether it was there
+			continue
+		}
 		w.Harmless(ctx, of)
 		w.Tell(ctx, of)
 		w.Get(ctx, of)

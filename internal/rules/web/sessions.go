@@ -108,11 +108,18 @@ func (s *sessions) flaws(x *exchange) flaw {
 		return unknownSession
 	case before(s.ended, id, at):
 		return endedSession
-	case before(s.gone, id, at), before(s.ending, id, at) && x.Method() != "DELETE":
+	case before(s.gone, id, at), s.endsWith(x), before(s.ending, id, at) && x.Method() != "DELETE":
 		return goneSession
 	default:
 		return 0
 	}
+}
+
+// endsWith tells whether the exchange is the first that shows its session over:
+// of the request it says nothing then.
+func (s *sessions) endsWith(x *exchange) bool {
+	when, ok := s.gone[x.RequestHead().Get(sessionHeader)]
+	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
 }
 
 func sessionIDs(v *view, out *rules.Out) {
@@ -178,7 +185,7 @@ func sessionStatus(v *view, out *rules.Out) {
 			v.withUnknownSession(x, out)
 		case 0:
 			if x.Method() == "DELETE" && x.session != "" {
-				ended(x, out)
+				v.ended(x, out)
 			}
 			if x.initializesFully() && !x.RequestHead().Has(sessionHeader) && !x.RequestHead().Has(versionHeader) {
 				initialized(x, out)
@@ -245,10 +252,14 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 	}
 }
 
-// ended judges the answer to DELETE.
-func ended(x *exchange, out *rules.Out) {
+// ended judges the answer to DELETE. A session that is over already, as the
+// server may end it at any time, gets 404.
+func (v *view) ended(x *exchange, out *rules.Out) {
 	if x.Succeeded() || x.Status() == 405 {
 		out.Subject(sessionDelete)
+		return
+	}
+	if x.Status() == 404 && !v.servedAfter(x) {
 		return
 	}
 	out.Found(verdict.Deviation{
