@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,6 +32,7 @@ import (
 //
 //	dies TEXT        ends when a message with this string in it is posted, as a method
 //	ends TEXT        the same, and says nothing on stderr
+//	tires NUMBER     ends after so many requests
 //	late DURATION    takes its time before it listens
 //	lingers -        does not end on SIGTERM
 //	parent COMMAND   runs a command beside it that outlives it, its words joined by _
@@ -63,10 +66,21 @@ func web(args []string) int {
 		fmt.Fprintln(os.Stderr, "web:", err)
 		return 1
 	}
+	var requests atomic.Int64
+	most := int64(math.MaxInt64)
+	if what == "tires" {
+		if most, err = strconv.ParseInt(argument, 10, 64); err != nil {
+			panic(err)
+		}
+	}
 	h := refserver.NewHTTPHandler(context.Background(), refserver.Options{})
 	fmt.Fprintln(os.Stderr, "web: listening at", l.Addr())
 	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // it lives for a test
 		body, _ := io.ReadAll(r.Body)
+		if requests.Add(1) > most {
+			fmt.Fprintln(os.Stderr, "fatal: pool exhausted")
+			os.Exit(7)
+		}
 		if (what == "dies" || what == "ends") && bytes.Contains(body, []byte(`"`+argument+`"`)) {
 			if what == "dies" {
 				fmt.Fprintln(os.Stderr, "panic: no method is called", argument)

@@ -16,7 +16,13 @@ import (
 // the conversations of the run share theirs.
 func (u *unit) dialer(r *run) (d transport.Dialer, stop func()) {
 	if sharer, ok := r.o.Dialer.(transport.Sharer); ok && (u.own || u.repeats > 0) {
-		return sharer.Fresh()
+		d, stop := sharer.Fresh()
+		return d, func() {
+			stop()
+			if own, ok := d.(transport.Sharer); ok {
+				u.ends = len(own.Endings())
+			}
+		}
 	}
 	return r.o.Dialer, func() {}
 }
@@ -56,7 +62,12 @@ func exited(record *transcript.Transcript) bool {
 // others had conversations with it: what came of it then tells nothing of its
 // own cases. It calls done in any case, when the unit can be judged by.
 func (r *run) repeat(ctx context.Context, u *unit, done func()) {
-	if !u.disturbed || ctx.Err() != nil {
+	if !u.disturbed {
+		done()
+		return
+	}
+	if ctx.Err() != nil {
+		u.said, u.ruled = nil, nil
 		done()
 		return
 	}
@@ -64,12 +75,16 @@ func (r *run) repeat(ctx context.Context, u *unit, done func()) {
 		revision: u.revision, cases: u.cases, shares: u.shares, stocks: u.shares, own: true,
 		alone: u.alone || r.single(),
 	}
+	r.ends.repeating.Add(1)
 	go again.run(ctx, r, nil, func(c *suite.Case) {
 		if slices.Contains(u.untold, c) {
 			r.tell(again, c)
 		}
 	}, func() {
 		u.said, u.ruled = again.said, again.ruled
+		r.ends.explained.Add(int64(again.ends))
+		r.ends.repeating.Add(-1)
+		r.endEarly()
 		done()
 	})
 }

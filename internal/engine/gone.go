@@ -48,6 +48,7 @@ const enough = 3 * time.Second
 // when that is gone.
 func (r *run) watchOver(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
+	r.stop = stop
 	if _, shares := r.o.Dialer.(transport.Sharer); shares || len(r.revisions) == 0 || r.handshakeFails != "" || len(r.deaf) == len(r.revisions) {
 		return ctx, stop
 	}

@@ -50,6 +50,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if n := r.detours.notice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
+	if n := r.endsNotice(); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	if p.Incomplete == "" && r.o.Dialer.Transport() != spec.Stdio {
 		p.Incomplete = r.deafIn()
 	}

@@ -42,7 +42,9 @@ type run struct {
 	paces map[spec.Revision]*client.Pace
 
 	detours detours
-	watch   *watch // looks after a server at a URL; nil where there is nothing to look after
+	ends    ends
+	stop    context.CancelCauseFunc // ends the run; nil before it began
+	watch   *watch                  // looks after a server at a URL; nil where there is nothing to look after
 
 	// Of the plan.
 	units     []*unit

@@ -29,6 +29,7 @@ type unit struct {
 
 	// disturbed: the process that it had in common with others ended.
 	disturbed bool
+	ends      int           // how often the process of its own ended by itself
 	untold    []*suite.Case // done, and not told to the progress for that
 
 	said  []said

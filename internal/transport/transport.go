@@ -50,6 +50,16 @@ type Sharer interface {
 	Fresh() (d Dialer, stop func())
 	// Single tells whether only one process can live at a time.
 	Single() bool
+	// Endings tells of the processes that its links led to and that ended by
+	// themselves, in their order; not of those of a Fresh one.
+	Endings() []Ending
+}
+
+// Ending is how a process ended by itself.
+type Ending struct {
+	Detail string // the exit status, or the like
+	Output string // the end of what it had written; may be hostile
+	Cut    bool   // a POST was left without its response
 }
 
 // Mortal is a link over HTTP, which can't see by itself that the server's

@@ -3,6 +3,7 @@ package started
 import (
 	"context"
 	"net/url"
+	"slices"
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -18,8 +19,9 @@ type Dialer struct {
 	over      func(*url.URL) transport.Dialer
 	shared    *Dialer // whose server has to end before ours can start; nil for none
 
-	mu     sync.Mutex
-	server *Server
+	mu      sync.Mutex
+	server  *Server
+	endings []transport.Ending
 }
 
 // Dialer returns a dialer that speaks with the servers by the dialers that over
@@ -54,8 +56,21 @@ func (d *Dialer) Close() {
 func (d *Dialer) end() {
 	if d.server != nil {
 		d.server.Stop()
+		if e, ended := d.server.ending(); ended {
+			d.endings = append(d.endings, e)
+		}
 		d.server = nil
 	}
+}
+
+// Endings implements transport.Sharer.
+func (d *Dialer) Endings() []transport.Ending {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.server != nil && !d.server.Alive() {
+		d.end()
+	}
+	return slices.Clone(d.endings)
 }
 
 // Dial implements transport.Dialer.

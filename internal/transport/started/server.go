@@ -2,7 +2,9 @@ package started
 
 import (
 	"context"
+	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +21,8 @@ type Server struct {
 	told    chan struct{} // closed when all its links know that
 	detail  string        // how it ended, before told is closed
 	code    int
+	itself  bool // it ended by itself, before told is closed
+	cut     bool // and left a POST without its response
 
 	mu       sync.Mutex
 	links    map[*link]bool
@@ -97,12 +101,16 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	links := s.links
 	s.links = nil
 	close(s.ended)
+	s.itself = !s.stopping
 	if s.stopping {
 		forget(links)
 		links = nil
 	}
 	s.mu.Unlock()
 	each(links, (*link).hangUp)
+	for l := range links {
+		s.cut = s.cut || cut(l.record)
+	}
 	select {
 	case <-s.service.Exited():
 		s.detail, s.code = s.service.Ending()
@@ -111,6 +119,12 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 		s.service.Stop(patience)
 	}
 	each(links, (*link).exited)
+}
+
+// ending tells how it ended, where it did so by itself; it must have ended.
+func (s *Server) ending() (transport.Ending, bool) {
+	<-s.told
+	return transport.Ending{Detail: s.detail, Output: s.Output(), Cut: s.cut}, s.itself
 }
 
 func each(links map[*link]bool, do func(*link)) {
@@ -195,6 +209,13 @@ func (l *link) exited() {
 		l.record.Add(transcript.Event{Kind: transcript.Stderr, Raw: []byte(said)})
 	}
 	l.record.Add(transcript.Event{Kind: transcript.Exited, Detail: l.server.detail, ExitCode: l.server.code})
+}
+
+// cut tells whether a POST was left without its response, or in the midst of it.
+func cut(record *transcript.Transcript) bool {
+	return slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
+		return x.Method() == http.MethodPost && (x.End == nil || x.Ended() == transcript.Broken)
+	})
 }
 
 // underWay tells whether an exchange is.

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// A server that the run started for a URL may end by itself where no case
+// brings that about: after so many requests, or when it likes. It is started
+// again, and what it disturbed runs once more, but that is told; and a server
+// that goes on ending while requests wait for it is not judged to the last case.
+
+// ends counts what is known of the ends of the process that conversations share.
+type ends struct {
+	explained atomic.Int64 // those that units brought about on a process of their own, too
+	repeating atomic.Int64 // units of which that is not known yet
+}
+
+// mostEnds is how many ends that nobody explains a run takes.
+const mostEnds = 5
+
+// endingError is why the run ends.
+type endingError struct{ ended int }
+
+func (e *endingError) Error() string {
+	return fmt.Sprintf("the server's process ended by itself %s while requests waited for it", times(e.ended))
+}
+
+// endEarly ends the run where the process ended too often, with requests that
+// it had not answered, and no case by itself brings that about.
+func (r *run) endEarly() {
+	sharer, ok := r.o.Dialer.(transport.Sharer)
+	if !ok || r.stop == nil {
+		return
+	}
+	cut := 0
+	for _, e := range sharer.Endings() {
+		if e.Cut {
+			cut++
+		}
+	}
+	if unexplained := cut - int(r.ends.explained.Load()+r.ends.repeating.Load()); unexplained >= mostEnds {
+		r.stop(&endingError{unexplained})
+	}
+}
+
+// endsNotice tells of the ends that nobody explains, "" where there are none.
+func (r *run) endsNotice() string {
+	sharer, ok := r.o.Dialer.(transport.Sharer)
+	if !ok {
+		return ""
+	}
+	all := sharer.Endings()
+	n := len(all) - int(r.ends.explained.Load())
+	if n <= 0 {
+		return ""
+	}
+	last := all[len(all)-1]
+	text := fmt.Sprintf("the server's process ended by itself %s, and no case brings that about alone: %s", times(n), last.Detail)
+	if words := lastLines(r.o.Redactor.Known(last.Output)); words != "" {
+		text += "; it wrote last: " + words
+	}
+	return text
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// Bounds of what is quoted of a server's output.
+const (
+	linesShown  = 3
+	widestLines = 300
+)
+
+func lastLines(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	lines = lines[max(0, len(lines)-linesShown):]
+	for i := range lines {
+		lines[i] = suite.Excerpt(strings.TrimSpace(lines[i]), widestLines/linesShown)
+	}
+	return strings.Join(lines, " | ")
+}
