@@ -12,8 +12,11 @@ import (
 
 func pingFaults() []Fault {
 	waiting := func(c *refserver.Call) bool { return c.Revision == "" }
+	// Over Streamable HTTP no session exists before initialize, and a stream that
+	// ends without its answer is a fault of the transport.
+	legacy := []spec.Transport{spec.Stdio, spec.SSE}
 	return []Fault{
-		breaks("ping.responds/silent", "ping is not answered", unanswered(spec.MethodPing, always)),
+		breaks("ping.responds/silent", "ping is not answered", unanswered(spec.MethodPing, always)).over(legacy...),
 		breaks("ping.responds/unknown", "ping is an unknown method", refuse(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
 		breaks("ping.responds/slow", "ping is answered after 15 s", Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			pause(c.Context(), 15*time.Second)
@@ -51,7 +54,7 @@ func pingFaults() []Fault {
 				}),
 				unanswered(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
 			)
-		}),
+		}).in(callable()...),
 
 		breaks("ping.empty-result/pong", "the answer to ping says pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
 		breaks("ping.empty-result/time", "the answer to ping tells the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),
@@ -64,7 +67,7 @@ func pingFaults() []Fault {
 			})),
 
 		breaks("ping.before-initialized/refused", "ping is refused before initialize",
-			refuse(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")),
+			refuse(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")).over(legacy...),
 		breaksAfresh("ping.before-initialized/refused-until-initialized", "ping is refused until the client has said initialized", func() refserver.Seams {
 			ready, onReady := readiness()
 			return together(onReady, refuse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
@@ -72,7 +75,7 @@ func pingFaults() []Fault {
 		breaksAfresh("ping.before-initialized/silent-until-initialized", "ping is not answered until the client has said initialized", func() refserver.Seams {
 			ready, onReady := readiness()
 			return together(onReady, unanswered(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
-		}),
+		}).over(legacy...).alone(),
 
 		breaks("ping.not-excessive/flood", "the client is pinged every 10 ms", pinging(10*time.Millisecond)),
 		breaks("ping.not-excessive/burst", "the client is pinged fifty times at once", onceReady(func(s *refserver.Session) {
