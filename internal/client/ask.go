@@ -26,6 +26,11 @@ type Reply struct {
 // Answered tells whether an answer came, be it a result or an error.
 func (r *Reply) Answered() bool { return r.Message != nil }
 
+// Busy tells whether the answer is an error by which the server says that it has
+// no time now, as where a limit of rate is reached: it would say so of any
+// request, and it says nothing on the matter of this one.
+func (r *Reply) Busy() bool { return r.Answered() && r.Message.IsError() && r.Message.Busy() }
+
 // Positions returns where the request and its answer stand in the record, as
 // far as there are any.
 func (r *Reply) Positions() []int { return transcript.Positions(r.Sent, r.Event) }

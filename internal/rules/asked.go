@@ -37,6 +37,12 @@ func (a *Asked) Succeeded() bool {
 	return len(a.Replies) > 0 && a.Replies[0].Has("result") && !a.Replies[0].IsError()
 }
 
+// PutOff tells whether the answer to it is an error by which the server says
+// that it has no time now, which says nothing on the matter.
+func (a *Asked) PutOff() bool {
+	return len(a.Replies) > 0 && a.Replies[0].IsError() && a.Replies[0].Busy()
+}
+
 // Regular tells whether the request is well formed, has an id of its own, and
 // was sent when the handshake was done: so that what is answered tells of
 // nothing but the method. It may be part of a batch.

@@ -84,7 +84,7 @@ func pingAnswer(a *Asked, out *Out) {
 	m := a.Replies[0]
 	d := verdict.Deviation{Requirement: phase(a), At: at(a.Event, a.Answers[0]), Seen: excerpt(m.Raw)}
 	switch {
-	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError():
+	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), a.PutOff():
 		return // no response to speak of
 	case m.IsError():
 		d.Summary, d.Permitted = "A ping is answered with an error.", "a result"

@@ -50,7 +50,7 @@ func (c *Crowd) crossing(ctx context.Context) {
 
 // unanswered judges a client whose request is not answered, and another one is.
 func (c *Crowd) unanswered(i int, p pair) bool {
-	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() {
+	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || intercepted(c.convs[i]) {
 		return false
 	}
 	c.t.Deviates(c.convs[i], verdict.Deviation{

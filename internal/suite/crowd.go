@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +55,9 @@ func (c *Crowd) All() []*client.Conversation { return c.convs }
 
 // alone judges a server that serves the first client and not another.
 func (c *Crowd) alone(ctx context.Context, refused *client.Conversation, err error) {
+	if tooSoon(refused) {
+		c.t.GiveUp("the server takes no more requests for now")
+	}
 	if c.First().Fence(ctx) != nil {
 		c.t.GiveUp("the server answers nobody any more")
 	}
@@ -66,6 +71,19 @@ func (c *Crowd) alone(ctx context.Context, refused *client.Conversation, err err
 		Permitted:   "to serve several clients at once",
 		Seen:        err.Error(), At: at,
 	})
+}
+
+// tooSoon tells whether the client was told that it asks too often, which is no
+// matter of how many clients there are.
+func tooSoon(c *client.Conversation) bool {
+	all := transcript.ExchangesOf(c.Record.From(0)).All()
+	return len(all) > 0 && all[len(all)-1].Status() == http.StatusTooManyRequests
+}
+
+// intercepted tells whether something between here and the server may have
+// answered some of what was sent.
+func intercepted(c *client.Conversation) bool {
+	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), (*transcript.Exchange).Intercepted)
 }
 
 // sign is what the client with this number puts into what it says.
@@ -206,7 +224,7 @@ func (c *Crowd) cancellation(ctx context.Context) {
 		if r == nil {
 			continue
 		}
-		if errors.Is(r.Err, client.ErrUnanswered) && c.convs[i].Fence(ctx) == nil && c.works(ctx, c.convs[i], tool.Params()) {
+		if errors.Is(r.Err, client.ErrUnanswered) && !intercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.works(ctx, c.convs[i], tool.Params()) {
 			c.shows(c.convs[i], nil, "A request is not answered when another client cancels one with the same id.")
 			return
 		}

@@ -47,11 +47,16 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 // that the server deviates otherwise: summary is the constant sentence of the
 // finding, and of several weights the one that softens most stands. A request
 // without an answer says nothing here, as being answered is a requirement of
-// its own. It returns whether the value matched. A matcher that does not take
-// the value is a defect of the case, so it panics.
+// its own; nor does one that the server had no time for. It returns whether the
+// value matched. A matcher that does not take the value is a defect of the case,
+// so it panics.
 func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, weight ...verdict.Weight) bool {
 	if r, ok := a.actual.(*client.Reply); ok && !r.Answered() {
 		a.t.NotObserved(requirement, "the request was not answered: "+reason(r.Err))
+		return false
+	}
+	if r, ok := a.actual.(*client.Reply); ok && r.Busy() {
+		a.t.NotObserved(requirement, "the server said that it had no time for the request")
 		return false
 	}
 	matched, err := m.Match(a.actual)

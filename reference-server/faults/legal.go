@@ -80,6 +80,7 @@ func legalOpening() []Fault {
 func legalMessages() []Fault {
 	older := spec.HandshakeRevisions()[:3]
 	return []Fault{
+		legalAfresh("rate-limited", "every third request gets an error of the server's own once a few were served", limited),
 		legal("more-members", "results have members that no revision knows", EditResult("", func(r map[string]any) {
 			if len(r) > 0 { // an empty result has to stay empty
 				r["x-adapter"] = map[string]any{"version": 2}

@@ -53,6 +53,7 @@ func asked(ctx context.Context, t *suite.T, c *client.Conversation, method strin
 	case r.Succeeded() && id == madeUp:
 		d.Summary = "An id that was made up is answered with a result."
 		t.Deviates(c, d)
+	case r.Busy():
 	case r.Answered():
 		t.Kept(unknownID)
 	case errors.Is(r.Err, client.ErrUnanswered) && method == spec.MethodTasksResult && ctx.Err() == nil && c.Fence(ctx) == nil:
