@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -36,6 +37,10 @@ func sessionFaults() []Fault {
 		breaksAfresh(charset+"latin-1", "session ids have letters that are no ASCII", named(func(_ int, id string) string { return "s\xe9ance-" + id })),
 		breaksAfresh(charset+"utf-8", "session ids have letters that are no ASCII, in UTF-8", named(func(_ int, id string) string { return "séance-" + id })),
 		breaksAfresh(unique+"counter", "session ids are numbers that count up", named(func(n int, _ string) string { return strconv.Itoa(n) })),
+		breaksAfresh(unique+"long-counter", "session ids are long, and differ in a number that counts up", named(func(n int, _ string) string { return "session-number-0000000000-" + strconv.Itoa(n) })),
+		breaksAfresh(unique+"uuid-counter", "session ids are one UUID after the other", named(func(n int, _ string) string {
+			return "0f8fad5b-d9cb-469f-a165-" + fmt.Sprintf("%012x", 0x0708677289f0+n)
+		})),
 		breaksAfresh(unique+"short", "session ids have four letters", named(func(_ int, id string) string { return id[:4] })),
 		breaksAfresh(unique+"same", "all sessions have the same id", named(func(int, string) string { return "7d9f0a52-41d8-4b60-9e0c-5d2f8a1b6c34" })),
 		breaks(required+"404", "requests without a session id get 404", visits(nameless, says(http.StatusNotFound))),

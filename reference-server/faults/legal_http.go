@@ -3,6 +3,8 @@ package faults
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -157,6 +159,18 @@ func legalStreamable() []Fault {
 		legalAfresh("http-no-sessions", "there are no session ids", sessionless).alone(),
 		legalAfresh("http-session-marks", "session ids have all visible characters", func() refserver.Seams {
 			return renamedSessions(func(_ int, id string) string { return "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" + id })
+		}),
+		legalAfresh("http-session-times", "session ids begin with the time, and end at random, as UUIDs of version 7", func() refserver.Seams {
+			return renamedSessions(func(_ int, id string) string {
+				now := fmt.Sprintf("%012x", time.Now().UnixMilli())
+				random := fmt.Sprintf("%x", sha256.Sum256([]byte(id)))
+				return now[:8] + "-" + now[8:] + "-7" + random[:3] + "-8" + random[3:6] + "-" + random[6:18]
+			})
+		}),
+		legalAfresh("http-session-signed", "session ids count up behind a long beginning, and are signed", func() refserver.Seams {
+			return renamedSessions(func(n int, id string) string {
+				return fmt.Sprintf("session-number-0000000000-%d.%x", n, sha256.Sum256([]byte(id)))
+			})
 		}),
 		legalAfresh("http-session-long", "session ids have a thousand characters", func() refserver.Seams {
 			return renamedSessions(func(_ int, id string) string { return strings.Repeat(id, 40) })

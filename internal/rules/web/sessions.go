@@ -124,6 +124,8 @@ func (s *sessions) endsWith(x *exchange) bool {
 
 func sessionIDs(v *view, out *rules.Out) {
 	first := map[string]*exchange{}
+	var strong []string
+	var last *exchange
 	for _, x := range v.all {
 		if !x.initializes() || !x.Succeeded() || !x.ResponseHead().Has(sessionHeader) {
 			continue
@@ -149,8 +151,21 @@ func sessionIDs(v *view, out *rules.Out) {
 			out.Found(d)
 		default:
 			out.Subject(sessionUnique)
+			if other == nil {
+				strong, last = append(strong, id), x
+			}
 		}
 		first[id] = x
+	}
+	if countUp(strong) {
+		n := len(strong)
+		out.Found(verdict.Deviation{
+			Requirement: sessionUnique,
+			Summary:     "Session ids count up, so that those of others can be guessed.",
+			Permitted:   "ids that are unlike any other and can't be guessed, such as random UUIDs",
+			Seen:        "the session ids " + rules.Excerpt(strong[n-2]) + " and " + rules.Excerpt(strong[n-1]),
+			At:          shown(first[strong[n-2]].Response, last.Response),
+		})
 	}
 }
 
