@@ -263,7 +263,7 @@ func TestErrors(t *testing.T) {
 		{"revision not spoken", &toy{speaks: []spec.Revision{spec.V20250618}}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20241105}},
 			isA[*engine.NothingJudgedError], "the server chose 2025-06-18"},
 		{"stateless revision", &toy{}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20260728}},
-			isA[*engine.NothingJudgedError], "not judged yet"},
+			isA[*engine.NothingJudgedError], "can't be judged so far"},
 		{"bad labels", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Labels: "a &&"}}, isA[*engine.SelectionError], "can't be read"},
 		{"bad focus", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"("}}}, isA[*engine.SelectionError], "no regular expression"},
 		{"empty selection", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"nonsense"}}}, isA[*engine.SelectionError], "selection is empty"},

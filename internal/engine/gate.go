@@ -14,6 +14,10 @@ type gate struct {
 	alone sync.RWMutex
 	// one: the server tolerates no second copy of itself.
 	one bool
+	// lasting, when set, is closed once a pass has left that lasts for most of
+	// the run. Who wants to be alone waits for that first: behind one who waits
+	// for the lock nobody else gets in, and the pass may last until they did.
+	lasting chan struct{}
 
 	jobs    int
 	mu      sync.Mutex
@@ -34,6 +38,7 @@ type pass struct {
 	once   sync.Once
 
 	works, rested bool // by g.mu
+	lasts         bool
 }
 
 // enter waits for the right to work; alone means that no other server lives
@@ -41,6 +46,9 @@ type pass struct {
 func (g *gate) enter(alone bool) *pass {
 	p := &pass{g: g, single: alone || g.one}
 	if p.single {
+		if g.lasting != nil && !g.one {
+			<-g.lasting
+		}
 		g.alone.Lock()
 	} else {
 		g.alone.RLock()
@@ -72,6 +80,13 @@ func (p *pass) idle() func() {
 	}
 }
 
+// last says that the pass lasts for most of the run. Call it before others
+// enter.
+func (p *pass) last() {
+	p.lasts = true
+	p.g.lasting = make(chan struct{})
+}
+
 // rest says that the work is done; servers may still live.
 func (p *pass) rest() {
 	p.g.mu.Lock()
@@ -100,6 +115,9 @@ func (p *pass) yield() {
 func (p *pass) leave() {
 	p.once.Do(func() {
 		<-p.g.live
+		if p.lasts {
+			close(p.g.lasting)
+		}
 		if p.single {
 			p.g.alone.Unlock()
 		} else {

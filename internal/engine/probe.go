@@ -179,6 +179,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 		pass.leave()
 		r.stockAlone(ctx)
 	} else {
+		pass.last()
 		r.probePass = pass
 	}
 	return nil
