@@ -17,36 +17,39 @@ func cancellationFaults() []Fault {
 	const stop, silent, stragglers = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/", "progress.stops-after-cancel/"
 	const race, unknown, malformed, late = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.malformed-ignored/", "cancellation.late-response-ignored/"
 	const own, idType = "cancellation.server-cancels-own-requests/", "cancellation.id-type-matters/"
+	// Some show on stdio alone: over HTTP what comes on two streams has no order,
+	// an answer on a stream that is not its own is another fault, and a session
+	// that ends is not the end of the process.
 	return []Fault{
-		breaks(stop+"ignored", "cancellations are ignored", heedless()).in(callable()...),
-		breaks(stop+"silently", "a cancelled tool works on and reports it, and is not answered", together(heedless(), unansweredOnceCancelled())).in(callable()...),
+		breaks(stop+"ignored", "cancellations are ignored", heedless()).in(callable()...).over(spec.Stdio),
+		breaks(stop+"silently", "a cancelled tool works on and reports it, and is not answered", together(heedless(), unansweredOnceCancelled())).in(callable()...).over(spec.Stdio),
 
 		breaks(silent+"error", "a cancelled request gets an error after 150 ms", onceCancelled(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewError(id, -32800, "Request cancelled", nil)
-		})).in(callable()...),
+		})).in(callable()...).over(spec.Stdio),
 		breaks(silent+"result", "a cancelled request gets a result after 150 ms", onceCancelled(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewResult(id, map[string]any{"content": []any{}, "isError": true})
-		})).in(callable()...),
+		})).in(callable()...).over(spec.Stdio),
 		breaks(stragglers+"complete", "150 ms after its cancellation a request is reported as complete", onceCancelled(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
 		})).in(callable()...),
 
-		breaks(race+"dies-of-completed", "the cancellation of an answered request ends the process", diesOfCancellation(answered)),
-		breaks(race+"dies-of-running", "the cancellation of a request that runs ends the process", diesOfRunning()).in(callable()...),
+		breaks(race+"dies-of-completed", "the cancellation of an answered request ends the process", diesOfCancellation(answered)).over(spec.Stdio),
+		breaks(race+"dies-of-running", "the cancellation of a request that runs ends the process", diesOfRunning()).in(callable()...).over(spec.Stdio),
 		breaksAfresh(race+"deaf", "after the cancellation of an answered request nothing is answered any more", func() refserver.Seams {
 			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && answered(m) }))
 		}),
 
-		breaks(unknown+"dies", "the cancellation of a request that never was ends the process", diesOfCancellation(neverAsked)),
-		breaks(unknown+"dies-of-texts", "a cancellation that names a string ends the process", diesOfCancellation(func(m *wire.Message) bool { return cancels(m).IsString() })),
+		breaks(unknown+"dies", "the cancellation of a request that never was ends the process", diesOfCancellation(neverAsked)).over(spec.Stdio),
+		breaks(unknown+"dies-of-texts", "a cancellation that names a string ends the process", diesOfCancellation(func(m *wire.Message) bool { return cancels(m).IsString() })).over(spec.Stdio),
 		breaksAfresh(unknown+"deaf", "after the cancellation of a request that never was nothing is answered any more", func() refserver.Seams {
 			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && neverAsked(m) }))
 		}),
 
-		breaks(malformed+"dies-without-params", "a cancellation without params ends the process", diesOfCancellation(func(m *wire.Message) bool { return m.Params() == nil })),
-		breaks(malformed+"dies-without-id", "a cancellation without a requestId ends the process", diesOfCancellation(func(m *wire.Message) bool { return !cancels(m).Present() })),
-		breaks(malformed+"dies-of-null", "a cancellation of null ends the process", diesOfCancellation(func(m *wire.Message) bool { return cancels(m).IsNull() })),
-		breaks(malformed+"dies-of-objects", "a cancellation that names an object ends the process", diesOfCancellation(func(m *wire.Message) bool { return strings.HasPrefix(cancels(m).Raw(), "{") })),
+		breaks(malformed+"dies-without-params", "a cancellation without params ends the process", diesOfCancellation(func(m *wire.Message) bool { return m.Params() == nil })).over(spec.Stdio),
+		breaks(malformed+"dies-without-id", "a cancellation without a requestId ends the process", diesOfCancellation(func(m *wire.Message) bool { return !cancels(m).Present() })).over(spec.Stdio),
+		breaks(malformed+"dies-of-null", "a cancellation of null ends the process", diesOfCancellation(func(m *wire.Message) bool { return cancels(m).IsNull() })).over(spec.Stdio),
+		breaks(malformed+"dies-of-objects", "a cancellation that names an object ends the process", diesOfCancellation(func(m *wire.Message) bool { return strings.HasPrefix(cancels(m).Raw(), "{") })).over(spec.Stdio),
 		breaksAfresh(malformed+"deaf", "after a cancellation of true nothing is answered any more", func() refserver.Seams {
 			return deafAfter(single(func(m *wire.Message) bool { return cancels(m).Raw() == "true" }))
 		}),
@@ -85,7 +88,7 @@ func cancellationFaults() []Fault {
 					s.Notify(spec.MethodCancelled, map[string]any{"requestId": 1})
 				}
 			})
-		})),
+		})).over(spec.Stdio),
 		breaks(own+"nothing", "a cancellation names no request", tells(spec.MethodCancelled, `{"reason":"x"}`)).in(beforeNewest()...),
 		breaks(own+"null", "a cancellation names null", tells(spec.MethodCancelled, `{"requestId":null}`)),
 

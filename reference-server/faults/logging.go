@@ -51,10 +51,10 @@ func loggingFaults() []Fault {
 			return next(c)
 		})),
 
-		breaks(threshold+"ignored", "levels are accepted and have no effect", setting(known(func(string) string { return "debug" }))).in(callable()...),
+		breaks(threshold+"ignored", "levels are accepted and have no effect", setting(known(func(string) string { return "debug" }))).in(callable()...).over(spec.Stdio), // over HTTP a message may have been on its way before the level was set
 		breaks(threshold+"one-below", "the level below the one that was set comes, too", setting(known(func(level string) string {
 			return logLevels()[max(0, severity(level)-1)]
-		}))).in(callable()...),
+		}))).in(callable()...).over(spec.Stdio),
 		breaksAfresh(threshold+"never-raised", "once everything was sent everything is", func() refserver.Seams {
 			var all atomic.Bool
 			return setting(known(func(level string) string {
@@ -66,7 +66,7 @@ func loggingFaults() []Fault {
 				}
 				return level
 			}))
-		}).in(callable()...),
+		}).in(callable()...).over(spec.Stdio),
 
 		breaksAfresh(above+"nothing", "once a level was set nothing is logged", silencing(func(string, string) bool { return true })).in(callable()...),
 		breaksAfresh(above+"same-only", "messages of just the level that was set are sent", silencing(func(set, level string) bool { return set != level })).in(callable()...),

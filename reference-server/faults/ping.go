@@ -25,7 +25,7 @@ func pingFaults() []Fault {
 		breaksAfresh("ping.responds/first-only", "only the first ping is answered", func() refserver.Seams {
 			var pings atomic.Int32
 			return unanswered(spec.MethodPing, func(*refserver.Call) bool { return pings.Add(1) > 1 })
-		}),
+		}).over(spec.Stdio, spec.StreamableHTTP).alone(),
 		breaksAfresh("ping.responds/not-in-bursts", "while one ping is being answered others are dropped", func() refserver.Seams {
 			var busy atomic.Bool
 			return Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

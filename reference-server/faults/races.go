@@ -24,7 +24,7 @@ func raceFaults() []Fault {
 		}).in(callable()...),
 		breaksAfresh("cancellation.stop-processing/lost-when-early", "a cancellation that comes right behind its request is lost", func() refserver.Seams {
 			return lostWithin(20 * time.Millisecond)
-		}).in(callable()...),
+		}).in(callable()...).over(spec.Stdio), // over HTTP it is not seen which came first
 		breaks("base.parse-error/dies-of-bytes", "a line that is no UTF-8 ends the process", incoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Has(wire.InvalidUTF8)
 		}, diesOf(1))),
