@@ -152,6 +152,7 @@ func resumeFaults() []Fault {
 		breaksAfresh("streamable-http.no-cross-stream-replay/all", "a stream that is resumed brings the events of all streams", func() refserver.Seams {
 			return together(replays(), unfinished)
 		}),
+		breaksAfresh("streamable-http.no-cross-stream-replay/any-session", "a stream can be resumed from every session", resumedAnywhere),
 		breaks("streamable-http.last-event-id-replay/from-start", "a stream that is resumed begins from the start", together(unfinished, visits(resumes, func(v *visit) {
 			stream, _, _ := strings.Cut(v.r.Header.Get(eventHeader), "-")
 			v.r.Header.Set(eventHeader, stream+"-0")

@@ -299,6 +299,7 @@ func legalStreams() []Fault {
 			v.serve()
 		}))).in(spec.V20251125),
 		legalAfresh("stream-listening-closed", "the stream of a GET is closed again and again, and may be resumed", closing("retry: 30\n")).in(spec.V20251125),
+		legalAfresh("stream-strange-ids", "an event id that the session does not know is taken for none", strangeIDsListen),
 		legal("stream-ids-opaque", "event ids are of strange characters", renamedEvents()),
 	}
 }

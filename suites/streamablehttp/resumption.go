@@ -29,7 +29,7 @@ const (
 func resumption() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.resumption",
-		Title:        "Cuts the streams of two slow calls behind their first events, and takes them up again",
+		Title:        "Cuts the streams of slow calls behind their first events, and takes them up again, one of them in another session",
 		Requirements: []string{notCancel, replay},
 		Provokes: []string{
 			replay, "streamable-http.no-cross-stream-replay", "streamable-http.resume-via-get", "streamable-http.event-id-unique",
@@ -42,8 +42,8 @@ func resumption() suite.Case {
 				t.Skip("no tool that is known to be slow may be called")
 			}
 			w := t.Web(t.Start(ctx, client.Options{}))
-			calls := []*cutCall{begin(w, tool), begin(w, tool)}
-			for _, k := range calls {
+			calls, other := []*cutCall{begin(w, tool), begin(w, tool)}, begin(w, tool)
+			for _, k := range append(calls, other) {
 				k.cut(ctx)
 			}
 			w.Harmless(ctx)
@@ -54,6 +54,7 @@ func resumption() suite.Case {
 				k.resume(ctx, w)
 			}
 			judge(ctx, t, w, tool, calls)
+			other.resumeElsewhere(ctx, w)
 		}),
 	}
 }
@@ -95,6 +96,39 @@ func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return answer(x, k.id) != nil })
 	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // what may follow
 	k.again.Drop()
+}
+
+// resumeElsewhere asks for the stream in another session, which has nothing to do
+// with it. By then the call, as long as the others, is done; what comes, rules judge.
+func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
+	if k.early || k.lastID == "" || !hasSession(w) {
+		return
+	}
+	id := opened(ctx, w)
+	if id == "" || k.shares(w) {
+		return
+	}
+	of := suite.With(sessionHeader, id)
+	w.Hold(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{of}})
+	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{of, suite.With("Last-Event-ID", k.lastID)}})
+	if again.Opened(ctx) {
+		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return answer(x, k.id) != nil })
+	}
+	again.Drop()
+	end(ctx, w, id)
+}
+
+// shares tells whether the id of the last event came on another stream, too: it
+// names no stream then.
+func (k *cutCall) shares(w *suite.Web) bool {
+	for _, x := range transcript.ExchangesOf(w.C.Record.From(0)).All() {
+		for _, e := range x.Body {
+			if says := e.StreamEvent(); says != nil && says.ID == k.lastID && x.Number != k.stream.Exchange().Number {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // answer returns the response to a request that came in an exchange, or nil.

@@ -103,6 +103,9 @@ func resumptions(v *view, out *rules.Out) {
 	for _, x := range v.all {
 		id, resumes := x.lastID()
 		origin := v.origin(x)
+		if resumes && origin == nil && x.flaws == 0 && x.opened() {
+			v.strange(x, out)
+		}
 		if !resumes || x.Method() != "GET" || origin == nil || x.flaws != 0 || barred(x.Status()) {
 			continue
 		}
