@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"time"
@@ -18,6 +19,7 @@ const headTime = 10 * time.Second
 // Listening is a server at an address.
 type Listening struct {
 	URL *url.URL // of the MCP endpoint
+	At  netip.AddrPort
 
 	server    *http.Server
 	drain     func(ctx context.Context)
@@ -36,6 +38,7 @@ func Listen(ctx context.Context, address string, over spec.Transport, o Options)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	s := &Listening{
+		At:     netip.MustParseAddrPort(l.Addr().String()),
 		URL:    &url.URL{Scheme: "http", Host: reachable(l.Addr()), Path: "/mcp"},
 		cancel: cancel, failed: make(chan error, 1), drainTime: o.withDefaults().DrainTime,
 	}

@@ -10,8 +10,6 @@ func NotYet() map[string]string {
 		"ping.periodic":              "the specification names no period, so the absence of pings shows nothing",
 		"ping.timeout-is-failure":    "the specification names no period after which a ping has failed",
 
-		"streamable-http.bind-localhost": "needs a server that the harness started at an address, and another address of this machine",
-		"sse.bind-localhost":             "needs a server that the harness started at an address, and another address of this machine",
 		"streamable-http.authentication": "needs to know who may use the server; openness alone is no fault",
 		"sse.authentication":             "needs to know who may use the server; openness alone is no fault",
 

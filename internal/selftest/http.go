@@ -2,6 +2,7 @@ package selftest
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -41,10 +42,10 @@ func (d *overHTTP) Dial(ctx context.Context, rec *transcript.Transcript) (transp
 	}
 	l, err := d.dial(ctx, s.URL, rec)
 	web, ok := l.(transport.Web)
-	if err != nil || !ok || d.lasting {
+	if err != nil || !ok {
 		return l, err
 	}
-	return &serverLink{Web: web, server: s}, nil
+	return &serverLink{Web: web, server: s, lasts: d.lasting}, nil
 }
 
 func (d *overHTTP) dial(ctx context.Context, u *url.URL, rec *transcript.Transcript) (transport.Link, error) {
@@ -88,14 +89,20 @@ func (d *overHTTP) start() (*refserver.Listening, error) {
 	return refserver.Listen(d.ctx, address, d.over, serverOptions(d.fault))
 }
 
-// serverLink is a link with a server of its own, which ends with it.
+// serverLink is a link with a server, which ends with it unless it lasts.
 type serverLink struct {
 	transport.Web
 	server *refserver.Listening
+	lasts  bool
 }
+
+// Listens implements transport.Local.
+func (l *serverLink) Listens() []netip.Addr { return []netip.Addr{l.server.At.Addr()} }
 
 // Shutdown implements transport.Link.
 func (l *serverLink) Shutdown(p transport.Patience) {
 	l.Web.Shutdown(p)
-	l.server.Close()
+	if !l.lasts {
+		l.server.Close()
+	}
 }

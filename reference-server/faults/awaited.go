@@ -42,16 +42,7 @@ func awaitedFaults() []Fault {
 		breaks("tasks.no-sse-for-get/streamed", "tasks/get is answered by a stream", asStream(asking(spec.MethodTasksGet))).over(web),
 		breaksAfresh("tasks.disconnect-tolerated/gone", "a task is gone when the connection breaks on which its result was waited for", goneWhenLeft).over(web),
 		breaksAfresh("tasks.no-list-without-identity/everybody", "all clients see the tasks of all", listsAll).over(web),
-
-		everywhere(breaks("streamable-http.bind-localhost/everywhere", "the server listens on all addresses of the machine", refserver.Seams{}).over(web)),
-		everywhere(breaks("sse.bind-localhost/everywhere", "the server listens on all addresses of the machine", refserver.Seams{}).over(spec.SSE)),
 	}
-}
-
-// everywhere marks a row for which it matters where the server listens.
-func everywhere(f Fault) Fault {
-	f.Everywhere = true
-	return f
 }
 
 func logsArguments() refserver.Seams {

@@ -3,6 +3,7 @@ package faults
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -19,7 +20,7 @@ func httpFaults() []Fault {
 	for i := range out {
 		out[i].Transports = []spec.Transport{spec.StreamableHTTP}
 	}
-	return append(out, legacyFaults()...)
+	return slices.Concat(out, legacyFaults(), boundFaults())
 }
 
 // anyOrigin lets the server believe that the Origin of some requests is its own.

@@ -26,6 +26,7 @@ func Cases() []suite.Case {
 		sideBySide(),
 		origin(),
 		bodies(),
+		bound(),
 	}
 }
 

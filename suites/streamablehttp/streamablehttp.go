@@ -15,5 +15,6 @@ func Cases() []suite.Case {
 		bodies(),
 		versionHeader(),
 		origin(),
+		bound(),
 	}
 }

@@ -1,0 +1,22 @@
+package sse
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+const bindLocalhost = "sse.bind-localhost"
+
+func bound() suite.Case {
+	return suite.Case{
+		ID:           "sse.bound",
+		Title:        "Looks where a server listens that the run started",
+		Requirements: []string{bindLocalhost},
+		Asks:         true,
+		Run: suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) {
+			t.CheckBound(ctx, bindLocalhost)
+		}),
+	}
+}
