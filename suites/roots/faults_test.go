@@ -1,6 +1,10 @@
 package roots_test
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -40,4 +44,33 @@ func TestFaults(t *testing.T) {
 		}
 		suitetest.TryRuled(t, roots.Cases(), x.fault, "roots.change", spec.V20250618, seams, x.want)
 	}
+}
+
+// TestTheSessionEnds: a server may end a session at any time, also when the roots
+// change, and what it does not say afterwards is no sign of its death.
+func TestTheSessionEnds(t *testing.T) {
+	suitetest.TryRuledOver(t, spec.StreamableHTTP, roots.Cases(), "with the change", "roots.change", spec.V20250618, endsWithChange, nil)
+}
+
+// endsWithChange ends each session that says that the roots changed.
+func endsWithChange() refserver.Seams {
+	var mu sync.Mutex
+	over := map[string]bool{}
+	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		id := r.Header.Get("Mcp-Session-Id")
+		mu.Lock()
+		gone := over[id]
+		over[id] = gone || id != "" && bytes.Contains(body, []byte(spec.MethodRootsChanged))
+		mu.Unlock()
+		if gone {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}}
 }
