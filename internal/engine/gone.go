@@ -2,14 +2,17 @@ package engine
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -76,14 +79,19 @@ func (w *watch) look(c *client.Conversation) {
 	if w == nil || c.Web() == nil {
 		return
 	}
-	from, troubled := trouble(c.Record.From(0))
-	if !troubled {
+	events := c.Record.From(0)
+	from, troubled := trouble(events)
+	lost, refused := silence(events)
+	switch {
+	case !troubled && !refused:
 		return
+	case !troubled || lost >= 0 && lost < from:
+		from = lost
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.doubtful[c.Record] = from
-	if w.gone || time.Since(w.good) < fresh {
+	if w.gone || !refused && time.Since(w.good) < fresh {
 		return
 	}
 	asked := time.Now()
@@ -107,8 +115,8 @@ func (w *watch) doubts(c *candidate) bool {
 	if !w.gone {
 		return false
 	}
-	return slices.ContainsFunc(c.unit.records(), func(record *transcript.Transcript) bool {
-		from, doubtful := w.doubtful[record]
+	return slices.ContainsFunc(c.unit.convs, func(conv *client.Conversation) bool {
+		from, doubtful := w.doubtful[conv.Record]
 		return doubtful && (len(c.At) == 0 || slices.Max(c.At) >= from)
 	})
 }
@@ -202,6 +210,69 @@ func trouble(events []*transcript.Event) (from int, troubled bool) {
 		return 0, false
 	}
 	return from, len(answered) == 0 || outOfOrder(last.Status())
+}
+
+// silence returns from where on nothing came of any exchange because connections
+// broke, or were not taken, -1 where that is not so; and whether one was not
+// taken, which no server does that still serves.
+func silence(events []*transcript.Event) (from int, refused bool) {
+	last, from := -1, -1
+	for _, e := range events {
+		if e.Kind == transcript.Responded || e.Kind == transcript.Received || e.Kind == transcript.Streamed {
+			last = e.Seq
+		}
+	}
+	for _, x := range transcript.ExchangesOf(events).All() {
+		if x.Request == nil || x.End == nil || x.End.Seq < last || x.Ended() != transcript.Broken && x.Ended() != transcript.Unreachable {
+			continue
+		}
+		refused = refused || x.Ended() == transcript.Unreachable
+		at := x.Request.Seq
+		if x.Method() != http.MethodPost { // a stream that was open for long
+			at = x.End.Seq
+		}
+		if from < 0 || at < from {
+			from = at
+		}
+	}
+	return from, refused
+}
+
+// lookAfter looks into those of the conversations that are over already, so
+// that what is said next of their case waits for what comes of it.
+func (o *opener) lookAfter() {
+	if o.r.watch == nil {
+		return
+	}
+	for _, c := range o.all() {
+		if !c.Alive() {
+			o.r.watch.look(c)
+		}
+	}
+}
+
+// forget takes back what cases of their own said of a server that was gone.
+func (r *run) forget() {
+	if r.watch == nil || !r.watch.over() {
+		return
+	}
+	for _, u := range r.units {
+		if u.shares || !slices.ContainsFunc(u.convs, func(c *client.Conversation) bool { return r.watch.doubted(c.Record) }) {
+			continue
+		}
+		for i := range u.said {
+			if s := &u.said[i]; s.Deviation == nil && s.Outcome != verdict.HarnessError {
+				s.Observation = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: "the server was gone"}
+			}
+		}
+	}
+}
+
+func (w *watch) doubted(record *transcript.Transcript) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, doubtful := w.doubtful[record]
+	return doubtful
 }
 
 // outOfOrder tells whether a status may come from a server that is gone, for

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,6 +26,10 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 		r.found = r.collect()
 	}
 	reason := interrupted(ctx)
+	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
+		reason = fmt.Sprintf("after %d messages %s", r.messages.Load(), reason)
+	}
+	r.forget()
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.again == 0 && r.watch.doubts(c) })
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.tries == 0 && !r.o.Unconfirmed {

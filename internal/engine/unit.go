@@ -34,6 +34,7 @@ type unit struct {
 
 	said  []said
 	ruled []ruled
+	convs []*client.Conversation // by which it was judged
 }
 
 // said is what a case observed.
@@ -85,6 +86,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 			o.renew(ctx)
 		}
 		u.disturbed = o.disturbed()
+		o.lookAfter()
 		each(c)
 	}
 	if u.shares && o.shared != nil && o.shared.conv != nil {
@@ -100,7 +102,8 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		}
 		stop()
 		u.disturbed = o.disturbed()
-		u.judge(r, o.all())
+		u.convs = o.all()
+		u.judge(r, u.convs)
 	})
 }
 
