@@ -78,6 +78,13 @@ func proxied(scheme string, serve func(p *peer)) func(*testing.T, *badRun) strin
 	}
 }
 
+// at is a server at another path.
+func at(path string, serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
+	return func(t *testing.T, r *badRun) string {
+		return strings.TrimSuffix(serve(t, r), "/mcp") + path
+	}
+}
+
 // refusing are servers that answer, and never what was asked for.
 func refusing() []badHTTP {
 	json := "Content-Type: application/json\r\n"
@@ -98,6 +105,12 @@ func refusing() []badHTTP {
 		{"404", answers("404 Not Found", "", "404 page not found"), 3, []string{`404 Not Found`, `check the path`, `/mcp was asked`}, 0},
 		{"404, sse", over("sse", answers("404 Not Found", "", "")), 3, []string{`404 Not Found`, `check the path`}, 0},
 		{"405", answers("405 Method Not Allowed", "Allow: GET\r\n", ""), 3, []string{`405 Method Not Allowed`, `check the path`}, 0},
+		{"400 to a GET, sse", over("sse", answers("400 Bad Request", json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}`)), 3, []string{`400 Bad Request`, `looks like Streamable HTTP`, `leave --transport out, or give --transport http`}, 0},
+		{"405 to a GET, sse", over("sse", answers("405 Method Not Allowed", "Allow: POST\r\n", "")), 3, []string{`405 Method Not Allowed`, `looks like Streamable HTTP`}, 0},
+		{"406 to a GET, sse", over("sse", answers("406 Not Acceptable", "", "")), 3, []string{`406 Not Acceptable`, `looks like Streamable HTTP`}, 0},
+		{"400 to what is no TLS, sse", over("sse", answers("400 Bad Request", "", "Client sent an HTTP request to an HTTPS server.")), 3, []string{`400 Bad Request`, `with https://`}, 0},
+		{"405 to a POST at /sse", over("http", at("/sse", answers("405 Method Not Allowed", "Allow: GET\r\n", ""))), 3, []string{`405 Method Not Allowed`, `looks like HTTP\+SSE`, `leave --transport out, or give --transport sse`}, 0},
+		{"404 to a POST at /sse", over("http", at("/sse", answers("404 Not Found", "", ""))), 3, []string{`404 Not Found`, `looks like HTTP\+SSE`, `check the path`}, 0},
 		{"406", answers("406 Not Acceptable", "", ""), 3, []string{`406 Not Acceptable`}, 0},
 		{"429", answers("429 Too Many Requests", "Retry-After: 30\r\n", ""), 3, []string{`429 Too Many Requests`, `no more requests for now`, `--jobs 1`}, 0},
 		{"500", answers("500 Internal Server Error", "", "boom"), 3, []string{`500 Internal Server Error": boom`, `server's own log`}, 0},

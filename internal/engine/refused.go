@@ -163,7 +163,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 		return reason + ", but with no event stream: it is " + suite.Excerpt(media, 80) + r.body(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
 	named, ok := endpoint(r.stream)
-	advice = "send an endpoint event first, with the URI for messages"
+	advice = "send an endpoint event first, with the URI for messages; if the server speaks Streamable HTTP, leave --transport out, or give --transport http"
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:

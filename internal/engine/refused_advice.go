@@ -54,6 +54,12 @@ func (r *refusal) statusAdvice(status int) string {
 		return "the server wants to know who asks: give --bearer-env NAME or --header 'Name: value'" + asks
 	case r.proxied() && (status == 407 || status >= 502 && status <= 504):
 		return "it may be the proxy that says so: check HTTP_PROXY, or name the host in NO_PROXY"
+	case status == 400 && strings.Contains(r.body(""), "HTTPS"):
+		return "give the URL with https://"
+	case r.looksStreamable(status):
+		return "it looks like Streamable HTTP, which refuses a GET outside of a session: leave --transport out, or give --transport http"
+	case r.looksLegacy(status):
+		return "it looks like HTTP+SSE, which is opened by a GET: leave --transport out, or give --transport sse; else check the path (" + r.target() + " was asked)"
 	case (status == 404 || status == 405) && r.stream != nil && r.Exchange != r.stream:
 		return "let the endpoint event name a URI that takes messages; it named what leads to " + r.target()
 	case status == 404, status == 405:
@@ -66,11 +72,25 @@ func (r *refusal) statusAdvice(status int) string {
 		return "check that the server itself runs behind what answers here"
 	case status/100 == 5:
 		return "look into the server's own log"
-	case status == 400 && strings.Contains(r.body(""), "HTTPS"):
-		return "give the URL with https://"
 	default:
 		return "let the server take an initialize request with the types application/json and text/event-stream in Accept" + ifAny("; it says Allow: ", head.Get("Allow"))
 	}
+}
+
+// looksStreamable tells whether a GET that was to open the stream of HTTP+SSE is
+// refused as servers of Streamable HTTP do.
+func (r *refusal) looksStreamable(status int) bool {
+	return r.Exchange == r.stream && (status == 400 || status == 405 || status == 406)
+}
+
+// looksLegacy tells whether a POST is refused where HTTP+SSE often has its
+// stream.
+func (r *refusal) looksLegacy(status int) bool {
+	if r.stream != nil || status != 400 && status != 404 && status != 405 {
+		return false
+	}
+	path, _, _ := strings.Cut(r.RequestHead().Target(), "?")
+	return strings.HasSuffix(strings.TrimSuffix(path, "/"), "/sse")
 }
 
 func ifAny(before, text string) string {
