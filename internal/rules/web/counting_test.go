@@ -1,9 +1,6 @@
 package web
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 func TestCountUp(t *testing.T) {
 	t.Parallel()
@@ -46,7 +43,7 @@ func FuzzStepBetween(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		step, ok := stepBetween(a, b)
 		if _, back := stepBetween(b, a); ok && (step == 0 || back) {
-			t.Error(fmt.Sprintf("%q to %q: %d, and back", a, b, step))
+			t.Errorf("%q to %q: %d, and back", a, b, step)
 		}
 	})
 }
