@@ -300,17 +300,45 @@ func (r *run) evidence(c *candidate) []verdict.Evidence {
 	if c.record == nil || len(c.At) == 0 {
 		return nil
 	}
-	return Evidence(r.o.Redactor.Events(c.record.From(0)), c.At)
+	events := c.record.From(0)
+	at, offending := shown(events, c.At)
+	// A secret may lie across pieces of stderr; of all else what is quoted is
+	// enough.
+	var clear []*transcript.Event
+	place := map[int]int{}
+	for i, e := range events {
+		if slices.Contains(at, i) || e.Kind == transcript.Stderr {
+			place[i] = len(clear)
+			clear = append(clear, e)
+		}
+	}
+	redacted := r.o.Redactor.Events(clear)
+	var out []verdict.Evidence
+	for _, i := range at {
+		out = append(out, quote(redacted[place[i]], i == offending))
+	}
+	return out
 }
 
 // Evidence quotes the events at the given positions; the last is the
 // offending one. The end of a server is explained by what was sent last and
 // by the end of its stderr.
 func Evidence(events []*transcript.Event, at []int) []verdict.Evidence {
-	if len(at) == 0 {
-		return nil
+	at, offending := shown(events, at)
+	var out []verdict.Evidence
+	for _, i := range at {
+		out = append(out, quote(events[i], i == offending))
 	}
-	offending := at[len(at)-1]
+	return out
+}
+
+// shown returns the positions of the events that are quoted, and of the
+// offending one.
+func shown(events []*transcript.Event, at []int) (positions []int, offending int) {
+	if len(at) == 0 {
+		return nil, -1
+	}
+	offending = at[len(at)-1]
 	at = slices.Clone(at)
 	if offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed {
 		at = append(at, before(events, offending)...)
@@ -320,13 +348,7 @@ func Evidence(events []*transcript.Event, at []int) []verdict.Evidence {
 	if len(at) > maxEvidence {
 		at = at[len(at)-maxEvidence:]
 	}
-	var out []verdict.Evidence
-	for _, i := range at {
-		if i >= 0 && i < len(events) {
-			out = append(out, quote(events[i], i == offending))
-		}
-	}
-	return out
+	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
 }
 
 // sentBefore is how many of the last frames sent explain the end of a server.
