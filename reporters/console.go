@@ -20,8 +20,8 @@ type ConsoleOptions struct {
 	Verbose bool // notes are listed, not only counted
 }
 
-// Console shows a run to a person: what is judged, a line an area while it
-// runs, then the findings, worst first, and the verdicts. Its methods may be
+// Console shows a run to a person: what is judged and how far that is, a line
+// an area, then the findings, worst first, and the verdicts. Its methods may be
 // called from any goroutine. An error of out changes no verdict and stops
 // nothing; Err returns it.
 type Console struct {
@@ -37,9 +37,8 @@ type Console struct {
 }
 
 type areaProgress struct {
-	name                  string
-	done, total, findings int
-	printed               bool
+	name        string
+	done, total int
 }
 
 // NewConsole returns a console that writes to out.
@@ -63,20 +62,16 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 		fmt.Sprintf(" over %s · %s · %s", Visible(string(transport)), joinRevisions(revisions), count(cases, "case")))
 }
 
-// Area says how far an area is. It may be called often; an area's line is
-// final when done reaches total.
-func (c *Console) Area(area string, done, total, findings int) {
+// Area says how far an area is, by its cases. It may be called often. What was
+// found in it is told at the end, for until then nothing was tried again.
+func (c *Console) Area(area string, done, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.o.Quiet {
 		return
 	}
 	a := c.area(area)
-	a.done, a.total, a.findings = done, total, findings
-	if done >= total && !a.printed {
-		a.printed = true
-		c.line(c.areaLine(a))
-	}
+	a.done, a.total = done, total
 	c.showStatus()
 }
 
@@ -91,12 +86,46 @@ func (c *Console) area(name string) *areaProgress {
 	return a
 }
 
-func (c *Console) areaLine(a *areaProgress) string {
-	text := fmt.Sprintf("%-20s %s", Visible(a.name), count(a.total, "case"))
-	if a.findings == 0 {
-		return c.paint(green, "✓") + " " + text
+func (c *Console) areaLine(a *areaProgress, columns, findings int) string {
+	var counts []string
+	if a.total > 0 {
+		counts = append(counts, count(a.total, "case"))
 	}
-	return c.paint(yellow, "!") + " " + text + ", " + count(a.findings, "finding")
+	mark := c.paint(green, "✓")
+	if findings > 0 {
+		mark = c.paint(yellow, "!")
+		counts = append(counts, count(findings, "finding"))
+	}
+	return fmt.Sprintf("%s %-*s %s", mark, columns, Visible(a.name), strings.Join(counts, ", "))
+}
+
+// narrowestArea is how wide the names of areas are shown at least.
+const narrowestArea = 20
+
+// showAreas shows a line for each area that came to its end, or that has
+// findings. A finding is of the area of its requirement, whatever case it was
+// seen in.
+func (c *Console) showAreas(r *verdict.Report) {
+	areaOf := map[string]string{}
+	for i := range r.Verdicts {
+		areaOf[r.Verdicts[i].Requirement] = r.Verdicts[i].Area
+	}
+	findings := map[string]int{}
+	for _, e := range entries(r, false) {
+		if area := areaOf[e.Requirement]; area != "" {
+			c.area(area)
+			findings[area]++
+		}
+	}
+	widest := narrowestArea
+	for _, a := range c.areas {
+		widest = max(widest, width(Visible(a.name)))
+	}
+	for _, a := range c.areas {
+		if n := findings[a.name]; n > 0 || a.done >= a.total {
+			c.line(c.areaLine(a, widest, n))
+		}
+	}
 }
 
 // Notice shows a text that the user should see during the run.
@@ -123,6 +152,9 @@ func (c *Console) notice(text string) {
 func (c *Console) End(r *verdict.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.o.Quiet {
+		c.showAreas(r)
+	}
 	c.areas = nil // what did not finish has no status any more
 	for _, n := range r.Notices {
 		c.notice(n)

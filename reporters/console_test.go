@@ -22,15 +22,15 @@ func play(r *verdict.Report, o ConsoleOptions) string {
 	var b bytes.Buffer
 	c := NewConsole(&b, o)
 	c.Begin(r.Target, r.Transport, r.Revisions, 48)
-	c.Area("lifecycle", 0, 2, 0)
-	c.Area("base", 0, 3, 0)
-	c.Area("lifecycle", 1, 2, 0)
+	c.Area("lifecycle", 0, 2)
+	c.Area("base", 0, 3)
+	c.Area("lifecycle", 1, 2)
 	for _, n := range r.Notices {
 		c.Notice(n)
 	}
-	c.Area("lifecycle", 2, 2, 0)
-	c.Area("base", 3, 3, len(r.Findings))
-	c.Area("base", 3, 3, len(r.Findings)) // a repetition shows nothing
+	c.Area("lifecycle", 2, 2)
+	c.Area("base", 3, 3)
+	c.Area("base", 3, 3) // a repetition shows nothing
 	c.End(r)
 	return b.String()
 }
@@ -139,11 +139,42 @@ func TestCleanRunFitsOnAScreen(t *testing.T) {
 	c := NewConsole(&b, ConsoleOptions{Width: 100})
 	c.Begin(r.Target, r.Transport, r.Revisions, 48)
 	for i := range 14 {
-		c.Area(fmt.Sprint("area", i), 1, 1, 0)
+		c.Area(fmt.Sprint("area", i), 1, 1)
 	}
 	c.End(r)
 	if n := strings.Count(b.String(), "\n"); n > 23 { // and one for the prompt
 		t.Errorf("a clean run takes %d lines:\n%s", n, b.String())
+	}
+}
+
+// A line an area never contradicts the findings: they count to the area of their
+// requirement, and none is told before all is known.
+func TestAreasTellOfTheirFindings(t *testing.T) {
+	r := clean()
+	r.Verdicts = []verdict.Verdict{
+		{Requirement: "streamable-http.origin-validated", Area: "streamable-http", Outcome: verdict.Broken},
+		{Requirement: "base.invalid-request", Area: "base", Outcome: verdict.Warning},
+	}
+	r.Findings = []verdict.Finding{
+		{ID: "F1", Requirement: "streamable-http.origin-validated", Judge: "rule.origin", Revision: spec.V20250618, Outcome: verdict.Broken, Summary: "a"},
+		{ID: "F2", Requirement: "streamable-http.origin-validated", Judge: "rule.origin", Revision: spec.V20251125, Outcome: verdict.Broken, Summary: "a"},
+		{ID: "F3", Requirement: "base.invalid-request", Judge: "errors.invalid", Revision: spec.V20251125, Outcome: verdict.Warning, Summary: "b"},
+	}
+	var b bytes.Buffer
+	c := NewConsole(&b, ConsoleOptions{Width: 100})
+	c.Area("streamable-http", 20, 20)
+	c.Area("errors", 12, 12)
+	c.Area("tools", 3, 12)
+	if b.Len() > 0 {
+		t.Errorf("before the end stands %q", b.String())
+	}
+	c.End(r)
+	want := []string{"! streamable-http      20 cases, 1 finding", "✓ errors               12 cases", "! base                 1 finding"}
+	if diff := cmp.Diff(want, strings.Split(b.String(), "\n")[:3]); diff != "" {
+		t.Errorf("the lines (-want +got):\n%s", diff)
+	}
+	if strings.Contains(b.String(), "✓ tools") {
+		t.Error("an area that did not come to its end is told of")
 	}
 }
 
@@ -214,7 +245,7 @@ func TestConsoleTakesCallsFromManyGoroutines(t *testing.T) {
 	for i := range 10 {
 		wg.Go(func() {
 			for done := range 11 {
-				c.Area(fmt.Sprint("area", i), done, 10, 0)
+				c.Area(fmt.Sprint("area", i), done, 10)
 			}
 			c.Notice(fmt.Sprint("notice ", i))
 		})

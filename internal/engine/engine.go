@@ -65,7 +65,7 @@ type Options struct {
 // goroutine at a time.
 type Progress interface {
 	Begin(target string, t spec.Transport, revisions []spec.Revision, cases int)
-	Area(area string, done, total, findings int)
+	Area(area string, done, total int)
 	Notice(text string)
 }
 
@@ -192,7 +192,7 @@ type noProgress struct{}
 func (noProgress) Begin(string, spec.Transport, []spec.Revision, int) {}
 
 // Area implements Progress.
-func (noProgress) Area(string, int, int, int) {}
+func (noProgress) Area(string, int, int) {}
 
 // Notice implements Progress.
 func (noProgress) Notice(string) {}

@@ -95,7 +95,7 @@ func (r *run) tell(u *unit, c *suite.Case) {
 		u.untold = append(u.untold, c)
 		return
 	}
-	r.tally.done(r.o.Progress, c.Area(), u.deviations(c))
+	r.tally.done(r.o.Progress, r.area(c, u.revision))
 }
 
 // restock takes stock again, each time on a process of its own, of the

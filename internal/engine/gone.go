@@ -68,9 +68,9 @@ type watchedProgress struct {
 }
 
 // Area implements Progress.
-func (p *watchedProgress) Area(area string, done, total, findings int) {
+func (p *watchedProgress) Area(area string, done, total int) {
 	if !p.watch.over() {
-		p.Progress.Area(area, done, total, findings)
+		p.Progress.Area(area, done, total)
 	}
 }
 

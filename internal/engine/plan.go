@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // plan makes units of the selected cases that apply.
@@ -33,7 +32,7 @@ func (r *run) plan(ctx context.Context) {
 			if !wanted[i] && !r.o.provokes(c, rev) || r.blocked(rev) != "" || r.missing(c, rev) != "" {
 				continue
 			}
-			r.tally.add(c.Area())
+			r.tally.add(r.area(c, rev))
 			switch {
 			case c.Asks:
 				shared.cases = append(shared.cases, c)
@@ -166,23 +165,13 @@ func (r *run) closeShared() {
 	}
 }
 
-func (u *unit) deviations(c *suite.Case) int {
-	n := 0
-	for _, s := range u.said {
-		if s.by == c && s.Deviation != nil && s.Deviation.Outcome(spec.Requirements().Lookup(s.Requirement), u.revision) > verdict.Note {
-			n++
-		}
-	}
-	return n
-}
-
 // tally counts cases an area for the progress.
 type tally struct {
 	mu    sync.Mutex
 	areas map[string]*areaTally
 }
 
-type areaTally struct{ done, total, found int }
+type areaTally struct{ done, total int }
 
 func (t *tally) add(area string) {
 	if t.areas == nil {
@@ -202,11 +191,10 @@ func (t *tally) total() int {
 	return n
 }
 
-func (t *tally) done(p Progress, area string, found int) {
+func (t *tally) done(p Progress, area string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.areas[area]
 	a.done++
-	a.found += found
-	p.Area(area, a.done, a.total, a.found)
+	p.Area(area, a.done, a.total)
 }
