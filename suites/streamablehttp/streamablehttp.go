@@ -10,6 +10,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		resumption(),
 		listening(),
+		oneChange(),
 		sideBySide(),
 		sessions(),
 		bodies(),
