@@ -229,10 +229,6 @@ func TestMalformedOverHTTP(t *testing.T) {
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "refused by a status", Kept: []string{"base.invalid-request"}},
 		{Name: "what is no object is answered on a stream to come back to", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
-		{
-			Name: "what is no object gets a stream without ids, and no answer", Seams: silent("5"),
-			Want: []string{"base.invalid-request: A message that is no valid request is not answered. (warning)"},
-		},
 		{Name: "the session ends while lines are sent", Seams: forgets("5")},
 	} {
 		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP
@@ -245,14 +241,6 @@ func polls(body string) func() refserver.Seams {
 	return onBody(body, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "id: poll-1\nretry: 50\ndata:\n\n")
-	})
-}
-
-// silent answers a body with a stream that brings nothing.
-func silent(body string) func() refserver.Seams {
-	return onBody(body, func(w http.ResponseWriter) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, ": nothing\n\n")
 	})
 }
 

@@ -23,7 +23,7 @@ var kinds = map[string]string{
 // mean for the line's requirements.
 func (w *walk) judge(t *suite.T, p *probe) {
 	d := verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{p.sent}}
-	if p.event != nil {
+	if p.event != nil && p.fate == survived { // else it is about what did not come
 		d.At = append(d.At, p.event.Seq)
 	}
 	if p.fate != survived {
