@@ -55,6 +55,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if n := r.detours.notice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
+	if n := r.cutoffs.notice(); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	if n := r.endsNotice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}

@@ -42,6 +42,7 @@ type run struct {
 	paces map[spec.Revision]*client.Pace
 
 	detours detours
+	cutoffs cutoffs
 	ends    ends
 	stop    context.CancelCauseFunc // ends the run; nil before it began
 	watch   *watch                  // looks after a server at a URL; nil where there is nothing to look after
@@ -120,8 +121,13 @@ func (r *run) count(c *client.Conversation) bool {
 		r.spent = map[*client.Conversation]bool{}
 	}
 	r.spent[c] = true
+	if r.cutoffs == nil {
+		r.cutoffs = cutoffs{}
+	}
+	events := c.Record.From(0)
+	r.cutoffs.note(events)
 	closed := false
-	for _, e := range c.Record.From(0) {
+	for _, e := range events {
 		switch e.Kind {
 		case transcript.Sent, transcript.Received:
 			r.messages.Add(1)
