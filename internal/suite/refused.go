@@ -35,6 +35,15 @@ func MayGoOn(c *client.Conversation, from int) bool {
 	})
 }
 
+// PostedIn returns the number of the exchange of the first POST at position from
+// or later, 0 for none.
+func PostedIn(c *client.Conversation, from int) int {
+	if x := firstPost(c, from); x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 func firstPost(c *client.Conversation, from int) *transcript.Exchange {
 	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {
 		if x.Request != nil && x.Request.Seq >= from && x.Method() == "POST" {

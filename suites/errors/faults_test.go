@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -230,11 +231,50 @@ func TestMalformedOverHTTP(t *testing.T) {
 		{Name: "refused by a status", Kept: []string{"base.invalid-request"}},
 		{Name: "what is no object is answered on a stream to come back to", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
 		{Name: "the session ends while lines are sent", Seams: forgets("5")},
+		{Name: "an error without an id comes when the next lines are sent", Seams: late, Kept: []string{"base.invalid-request"}},
 	} {
 		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP
 		m.Try(t, errors.Cases())
 	}
 }
+
+// late answers a request whose method is a number once an object with an id
+// alone has come, and nothing else until then.
+func late() refserver.Seams {
+	next, told := make(chan struct{}), make(chan struct{})
+	var begun, over sync.Once
+	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+		body := read(r)
+		wait := func(c chan struct{}) {
+			select {
+			case <-c:
+			case <-r.Context().Done():
+			}
+		}
+		switch {
+		case strings.Contains(body, `"method":5`):
+			wait(next)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the method is a number"}}`)
+			_ = http.NewResponseController(w).Flush()
+			over.Do(func() { close(told) })
+			return
+		case idAlone.MatchString(body):
+			begun.Do(func() { close(next) })
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		select {
+		case <-next:
+			wait(told)
+		default:
+		}
+		h.ServeHTTP(w, r)
+	}}
+}
+
+var idAlone = regexp.MustCompile(`^\{"jsonrpc":"2.0","id":[0-9]+\}$`)
 
 // polls answers a body with a stream that ends before it brings a message.
 func polls(body string) func() refserver.Seams {

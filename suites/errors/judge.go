@@ -81,7 +81,7 @@ func (p *probe) fault() string {
 // lost tells whether the refusal lacks an id that is in order.
 func (p *probe) lost() bool {
 	sound := p.id.IsString() || p.id.IsInteger()
-	return p.requirement == invalidRequest && sound && !p.silence && (!p.reply.ID.Present() || p.reply.ID.IsNull())
+	return p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())
 }
 
 func (p *probe) permitted() string {

@@ -60,6 +60,7 @@ type probe struct {
 	reply    *wire.Message // the first answer, nil if none came
 	event    *transcript.Event
 	invented bool // the reply has an id that nobody sent
+	byStatus bool // it was refused by an HTTP status, where an error needs no id
 }
 
 // walk sends lines in one conversation, as far as the server lives.
@@ -68,6 +69,7 @@ type walk struct {
 	from   int // where the lines begin in the record
 	probes []*probe
 	sent   map[string]bool // keys of all ids sent
+	posts  map[int]*probe  // over HTTP, by the exchanges in which the lines went
 	over   bool            // nothing more can come
 }
 
@@ -112,7 +114,12 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 // await sorts the answers to the lines, those that came and those that are
 // still to come.
 func (w *walk) await(ctx context.Context) {
-	w.sent = map[string]bool{}
+	w.sent, w.posts = map[string]bool{}, map[int]*probe{}
+	for _, p := range w.probes {
+		if x := suite.PostedIn(w.c, p.sent); x != 0 {
+			w.posts[x] = p
+		}
+	}
 	events := w.c.Record.From(0)
 	for _, e := range events {
 		w.take(e)
@@ -125,6 +132,9 @@ func (w *walk) await(ctx context.Context) {
 			w.take(e)
 			return !w.waiting()
 		})
+	}
+	for _, p := range w.probes {
+		p.byStatus = suite.Refused(w.c, p.sent)
 	}
 }
 
@@ -145,13 +155,19 @@ func (w *walk) take(e *transcript.Event) {
 	}
 }
 
-// assign finds the line that a response answers, which is the first of these
-// that has no answer yet: the one with its id; the one whose id it seems to be
+// assign finds the line that a response answers, which is the one of its
+// exchange, or the first of these that has no answer yet: the one with its id; the one whose id it seems to be
 // made of; for a result without an id the one with id null; the one that it
 // followed at once; and any that still misses its answer.
 func (w *walk) assign(e *transcript.Event, m *wire.Message) {
 	usable := m.ID.Present() && !m.ID.IsNull()
 	foreign := usable && !w.sent[m.ID.Key()]
+	if p := w.posts[e.Exchange]; p != nil {
+		if p.reply == nil {
+			p.reply, p.event, p.invented = m, e, foreign
+		}
+		return
+	}
 	ways := []func(*probe) bool{
 		func(p *probe) bool { return usable && p.id.Present() && p.id.Same(m.ID) },
 		func(p *probe) bool { return foreign && p.stem.Same(m.ID) },
