@@ -25,24 +25,51 @@ func (c *Client) sink(p *Pending, head *transcript.Head) sink {
 	return &whole{c: c, p: p}
 }
 
-// whole records a body in one event.
+// whole records a body in one event. It keeps what comes in parts, for one
+// piece that grows is copied, and held twice, each time that it does.
 type whole struct {
-	c    *Client
-	p    *Pending
-	body []byte
+	c     *Client
+	p     *Pending
+	parts [][]byte
+	size  int
 }
 
+const (
+	firstPart = 4 << 10
+	longPart  = 256 << 10
+)
+
 func (w *whole) Write(data []byte) (int, error) {
-	w.body = append(w.body, data...)
-	if limit := w.c.Limits.orDefaults().FrameBytes; len(w.body) > limit {
-		return 0, w.c.flood(w.p, fmt.Sprintf("a body of more than %d bytes", limit), w.body)
+	for left := data; len(left) > 0; {
+		last := len(w.parts) - 1
+		if last < 0 || len(w.parts[last]) == cap(w.parts[last]) {
+			w.parts = append(w.parts, make([]byte, 0, min(longPart, max(firstPart, w.size))))
+			continue
+		}
+		n := min(len(left), cap(w.parts[last])-len(w.parts[last]))
+		w.parts[last] = append(w.parts[last], left[:n]...)
+		left = left[n:]
+	}
+	w.size += len(data)
+	if limit := w.c.Limits.orDefaults().FrameBytes; w.size > limit {
+		begin := w.parts[0]
+		w.parts = nil
+		return 0, w.c.flood(w.p, fmt.Sprintf("a body of more than %d bytes", limit), begin, w.size)
 	}
 	return len(data), nil
 }
 
 func (w *whole) end(broken bool) {
-	if len(w.body) > 0 && w.c.admit(w.p, w.body) == nil {
-		w.c.Record.Add(transcript.Event{Kind: transcript.Received, Exchange: w.p.number, Raw: w.body, Unterminated: broken})
+	if w.size == 0 {
+		return
+	}
+	body := w.parts[0]
+	if len(w.parts) > 1 {
+		body = bytes.Join(w.parts, nil)
+	}
+	w.parts = nil
+	if w.c.admit(w.p, body) == nil {
+		w.c.Record.Add(transcript.Event{Kind: transcript.Received, Exchange: w.p.number, Raw: body, Unterminated: broken})
 	}
 }
 
@@ -61,7 +88,8 @@ func (s *pieces) Write(data []byte) (int, error) {
 		s.record(piece)
 	}
 	if limit := s.c.Limits.orDefaults().FrameBytes; s.split.Pending() > limit {
-		return 0, s.c.flood(s.p, fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), s.split.End())
+		begin := s.split.End()
+		return 0, s.c.flood(s.p, fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), begin, len(begin))
 	}
 	return len(data), nil
 }
@@ -94,19 +122,19 @@ func (c *Client) admit(p *Pending, data []byte) error {
 	limits := c.Limits.orDefaults()
 	switch {
 	case c.events.Add(1) > int64(limits.Events):
-		return c.flood(p, fmt.Sprintf("more than %d bodies and events", limits.Events), data)
+		return c.flood(p, fmt.Sprintf("more than %d bodies and events", limits.Events), data, len(data))
 	case c.bytes.Add(int64(len(data))) > int64(limits.TotalBytes):
-		return c.flood(p, fmt.Sprintf("more than %d bytes in all", limits.TotalBytes), data)
+		return c.flood(p, fmt.Sprintf("more than %d bytes in all", limits.TotalBytes), data, len(data))
 	}
 	return nil
 }
 
 // flood records, once, that the server sends too much.
-func (c *Client) flood(p *Pending, what string, data []byte) error {
+func (c *Client) flood(p *Pending, what string, begin []byte, size int) error {
 	c.flooded.Do(func() {
 		c.Record.Add(transcript.Event{
 			Kind: transcript.Flooded, Exchange: p.number, Detail: what,
-			Raw: bytes.Clone(data[:min(len(data), headKept)]), Size: int64(len(data)),
+			Raw: bytes.Clone(begin[:min(len(begin), headKept)]), Size: int64(size),
 		})
 	})
 	return errFlood
