@@ -75,6 +75,8 @@ var layers = []struct {
 	}},
 	// What the tests of the suites share; no suite itself may import it.
 	{"internal/suitetest", []string{anything}},
+	// What tests do that need what others made.
+	{"internal/outside", nil},
 	{"reporters", []string{"internal/spec", "internal/transcript", "internal/verdict"}},
 
 	// The judge and the judged share no opinions.

@@ -8,20 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/outside"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
-
-// unavailable skips the test, or fails it where the real servers are required.
-func unavailable(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("MCP_CONFORM_REAL_SERVERS") == "required" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
-}
 
 // TestStatelessServer holds a conversation of the stateless era with a server
 // on @modelcontextprotocol/server, which fixtures/servers/install.sh installs.
@@ -29,10 +21,10 @@ func TestStatelessServer(t *testing.T) {
 	folder := filepath.Join("..", "..", "fixtures", "servers")
 	node, err := exec.LookPath("node")
 	if err != nil {
-		unavailable(t, "node is not installed")
+		outside.Missing(t, "real server", "node is not installed")
 	}
 	if _, err := os.Stat(filepath.Join(folder, "node_modules", "@modelcontextprotocol", "server")); err != nil {
-		unavailable(t, "the real servers are not installed; fixtures/servers/install.sh does that")
+		outside.Missing(t, "real server", "the real servers are not installed; fixtures/servers/install.sh does that")
 	}
 	dialer := stdio.NewDialer(stdio.Command{Argv: []string{node, "stateless.mjs"}, Dir: folder})
 	c, err := Open(t.Context(), dialer, Options{Revision: spec.V20260728, StartTimeout: DefaultTimeout * 3})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/officialsuite"
+	"github.com/mcp-conform/mcp-conform/internal/outside"
 )
 
 // fixtureFree are the scenarios that can be run on any server.
@@ -68,12 +69,8 @@ func find(t *testing.T) *officialsuite.Suite {
 		t.Fatal(err)
 	}
 	suite, err := officialsuite.Find(folder)
-	switch {
-	case err == nil:
-	case os.Getenv("MCP_CONFORM_REAL_SERVERS") == "required":
-		t.Fatal(err)
-	default:
-		t.Skip("official suite skipped, npm or network missing: " + err.Error())
+	if err != nil {
+		outside.Missing(t, "official suite", err.Error())
 	}
 	return suite
 }

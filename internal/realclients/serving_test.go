@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/outside"
 )
 
 // patience bounds what a server or a client may take; only a failure uses it up.
@@ -66,24 +68,16 @@ func installed(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		missing(t, "it is not installed; fixtures/clients/install.sh does that")
+		outside.Missing(t, "real client", "it is not installed; fixtures/clients/install.sh does that")
 	}
 	return path
-}
-
-func missing(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("MCP_CONFORM_REAL_SERVERS") == "required" {
-		t.Fatal(why)
-	}
-	t.Skip("real client skipped, npm or network missing: " + why)
 }
 
 func needNode(t *testing.T) string {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		missing(t, err.Error())
+		outside.Missing(t, "real client", err.Error())
 	}
 	return node
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/outside"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -65,32 +66,24 @@ func (s server) command(t *testing.T) stdio.Command {
 		if strings.HasPrefix(word, "./") {
 			word = filepath.Join(root, word)
 			if _, err := os.Stat(word); err != nil {
-				missing(t, "it is not installed; fixtures/servers/install.sh does that")
+				outside.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
 			}
 		}
 		c.Argv = append(c.Argv, word)
 	}
 	if s.argv[0] == "node" {
 		if _, err := os.Stat(filepath.Join(root, "node_modules")); err != nil {
-			missing(t, "its packages are not installed; fixtures/servers/install.sh does that")
+			outside.Missing(t, "real server", "its packages are not installed; fixtures/servers/install.sh does that")
 		}
 	}
 	if _, err := exec.LookPath(c.Argv[0]); err != nil {
-		missing(t, err.Error())
+		outside.Missing(t, "real server", err.Error())
 	}
 	c.Env = os.Environ()
 	for _, kv := range s.env {
 		c.Env = append(c.Env, strings.ReplaceAll(kv, folder, own))
 	}
 	return c
-}
-
-func missing(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("MCP_CONFORM_REAL_SERVERS") == "required" {
-		t.Fatal(why)
-	}
-	t.Skip("real server skipped, npm or network missing: " + why)
 }
 
 func judge(t *testing.T, c stdio.Command) (*verdict.Report, error) {
