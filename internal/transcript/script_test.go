@@ -80,6 +80,26 @@ func TestScriptIsRead(t *testing.T) {
 	}
 }
 
+// An end of output just before the exit goes without saying, unless more is
+// known of it than that.
+func TestScriptKeepsWhatIsKnownOfTheEnd(t *testing.T) {
+	want := &Recording{}
+	want.add(Event{Kind: Opened})
+	want.add(Event{Kind: OutputClosed, Exchange: 3})
+	want.add(Event{Kind: Exited})
+	var b bytes.Buffer
+	if err := WriteScript(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ParseScript(b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Events, got.Events, sameEvents); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+}
+
 func TestScriptErrorsNameTheLine(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"no mark", "> {}\nhello", `2: "hello" is no line of a script: a line begins with`},

@@ -30,7 +30,7 @@ func WriteScript(w io.Writer, r *Recording) error {
 	for i := 0; i < len(r.Events); i++ {
 		e := r.Events[i]
 		f.at(e.At)
-		if e.Kind == OutputClosed && e.Detail == "" && f.first(r.Events[:i], OutputClosed) && i+1 < len(r.Events) &&
+		if e.Kind == OutputClosed && e.Detail == "" && e.Exchange == 0 && f.first(r.Events[:i], OutputClosed) && i+1 < len(r.Events) &&
 			r.Events[i+1].Kind == Exited && r.Events[i+1].At == e.At {
 			i++
 			f.exit("exit", r.Events[i])
