@@ -59,21 +59,37 @@ func damaged(schema jsontext.Value) map[string]any {
 	if values := wire.Elements(wire.At(schema, "/enum")); len(values) > 0 && !listed(jsontext.Value(`"mcp-conform-none-of-these"`), wire.At(schema, "/enum")) {
 		out["an argument is none of the values of its enum"] = "mcp-conform-none-of-these"
 	}
-	const mistyped = "an argument is of another type"
-	switch kind, _ := wire.Text(wire.At(schema, "/type")); kind {
-	case "string":
-		out[mistyped] = map[string]any{"mcp-conform": []any{}}
-	case "integer", "number", "boolean":
-		out[mistyped] = map[string]any{"mcp-conform": "neither"}
-	case "array", "object":
-		out[mistyped] = 5
+	if v, ok := mistyped(schema); ok {
+		out["an argument is of another type"] = v
 	}
-	if tuple := wire.Elements(wire.At(schema, "/prefixItems")); len(tuple) > 0 {
-		var elements []any
-		for range tuple {
-			elements = append(elements, map[string]any{"mcp-conform": "neither"})
-		}
+	if elements, ok := mistypedElements(schema); ok {
 		out["the elements of an argument are of another type"] = elements
 	}
 	return out
+}
+
+// mistyped returns a value of a type that the schema forbids, if it names one.
+func mistyped(schema jsontext.Value) (any, bool) {
+	switch kind, _ := wire.Text(wire.At(schema, "/type")); kind {
+	case "string":
+		return map[string]any{"mcp-conform": []any{}}, true
+	case "integer", "number", "boolean":
+		return map[string]any{"mcp-conform": "neither"}, true
+	case "array", "object":
+		return 5, true
+	default:
+		return nil, false
+	}
+}
+
+// mistypedElements returns an array with an element of a type that the schema
+// forbids in its place, if there is such a place.
+func mistypedElements(schema jsontext.Value) ([]any, bool) {
+	var elements []any
+	found := false
+	for _, place := range wire.Elements(wire.At(schema, "/prefixItems")) {
+		v, ok := mistyped(place)
+		elements, found = append(elements, v), found || ok
+	}
+	return elements, found
 }
