@@ -9,7 +9,7 @@ import (
 // Over HTTP a session costs little, and most of the time of the cases that
 // share one is waiting: they share so many, of so many cases at least.
 const (
-	maxLanes  = 2
+	maxLanes  = 4
 	leastLane = 8
 )
 

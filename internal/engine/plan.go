@@ -102,12 +102,29 @@ func (r *run) runUnits(ctx context.Context) {
 		u.run(ctx, r, shared, func(c *suite.Case) { r.tell(u, c) }, after)
 	}
 	workers := make(chan struct{}, cap(r.gate.live))
-	var started sync.WaitGroup
+	var started, busy sync.WaitGroup
+	if slices.ContainsFunc(r.units, func(u *unit) bool { return u.shares && len(u.cases) > 0 }) {
+		r.leisure = make(chan struct{})
+	}
+	for _, u := range r.units {
+		if u.busy() {
+			busy.Add(1)
+		}
+	}
 	background := func(us []*unit) {
 		for _, u := range us {
 			workers <- struct{}{}
-			started.Go(func() { defer func() { <-workers }(); start(u) })
+			started.Go(func() {
+				defer func() { <-workers }()
+				start(u)
+				if u.busy() {
+					busy.Done()
+				}
+			})
 		}
+	}
+	if r.leisure != nil {
+		all.Go(func() { busy.Wait(); close(r.leisure) })
 	}
 	var sharingUnits, others, exclusive []*unit
 	for _, u := range r.units {
@@ -134,6 +151,13 @@ func (r *run) runUnits(ctx context.Context) {
 	background(exclusive)
 	started.Wait()
 	all.Wait()
+}
+
+// busy tells whether the unit belongs to those after which there is leisure:
+// what waits does not, nor does what wants to be alone, for it begins when
+// that is over.
+func (u *unit) busy() bool {
+	return !u.alone && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.Asks })
 }
 
 // unused returns the probe's conversations that no unit goes on with.

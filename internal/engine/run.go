@@ -65,6 +65,7 @@ type run struct {
 	// recorded counts the conversations handed out, by name.
 	recorded map[string]int
 	settled  chan struct{}                // closed when all verdicts stand
+	leisure  chan struct{}                // see suite.Env; nil where only cases run that wait
 	final    map[instance]verdict.Outcome // for the spec tree
 }
 

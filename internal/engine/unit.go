@@ -75,6 +75,9 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		}
 	}
 	env := suite.Env{Revision: u.revision, Transport: r.o.Dialer.Transport(), Spoken: r.revisions, Inventory: r.stock[u.revision], Opener: o}
+	if u.repeats == 0 && !u.own {
+		env.Leisure = r.leisure
+	}
 	for _, c := range u.cases {
 		if u.shares {
 			o.begin(c)
