@@ -253,16 +253,17 @@ func (c *Conversation) Fence(ctx context.Context) error {
 }
 
 // fenceTime bounds the wait for a fence: twenty times the slowest answer of
-// this server so far, at least 3 s, and no more than the timeout. It is less
-// than a request is owed, so that a deaf server does not cost the whole
-// timeout each time; who wants to be sure is thorough.
+// this server so far, at least 3 s, and no more than the timeout; less once one
+// was waited for in vain. It is less than a request is owed, so that a deaf
+// server does not cost the whole timeout each time; who wants to be sure is
+// thorough.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
 		return c.opts.Pace.limit(c.opts.Timeout)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return min(max(3*time.Second, 20*c.slowest), c.opts.Timeout)
+	return c.opts.Pace.fence(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)
 }
 
 // fenceError takes any answer for good, be it an error or too long to be kept.

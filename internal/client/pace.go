@@ -10,14 +10,21 @@ import (
 // request was waited for in vain as long as it is owed, the next ones get as
 // much time as this server needs rather than the whole timeout: else a server
 // that answers nothing costs the timeout for each request.
+//
+// Fences are remembered apart, for they get less time than a request is owed.
 type Pace struct {
-	mu      sync.Mutex
-	missed  bool
-	slowest time.Duration
+	mu       sync.Mutex
+	missed   bool
+	unfenced bool
+	slowest  time.Duration
 }
 
-// leastWait is what any request gets, also from a server that missed some.
-const leastWait = 2 * time.Second
+// What any request and any fence gets, also from a server that missed some, as
+// a part of the timeout.
+const (
+	leastWait  = 5
+	leastFence = 10
+)
 
 // limit returns how long to wait for an answer that is owed within timeout.
 func (p *Pace) limit(timeout time.Duration) time.Duration {
@@ -26,13 +33,35 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 	if !p.missed {
 		return timeout
 	}
-	return min(timeout, max(leastWait, 20*p.slowest))
+	return p.atLeast(timeout/leastWait, timeout)
+}
+
+// fence returns how long to wait for the answer to a fence, which is usual
+// unless one was waited for in vain.
+func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.unfenced {
+		return usual
+	}
+	return p.atLeast(timeout/leastFence, usual)
+}
+
+// atLeast is as much time as the server at its slowest needs, between two bounds.
+func (p *Pace) atLeast(least, most time.Duration) time.Duration {
+	return min(most, max(least, 20*p.slowest))
 }
 
 func (p *Pace) took(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slowest = max(p.slowest, d)
+}
+
+func (p *Pace) missFence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unfenced = true
 }
 
 func (p *Pace) miss() {

@@ -13,7 +13,7 @@ import (
 // waited for that long is given up on.
 func TestPace(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
-		for i, want := range []time.Duration{DefaultTimeout, leastWait, leastWait} {
+		for i, want := range []time.Duration{DefaultTimeout, DefaultTimeout / leastWait, DefaultTimeout / leastWait} {
 			began := time.Now()
 			if r := c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) {
 				t.Errorf("the reply is %+v", r)
@@ -24,6 +24,45 @@ func TestPace(t *testing.T) {
 		}
 		if of := gaveUpOn(c); len(of) != 1 {
 			t.Errorf("given up on %v; want the first request alone", of)
+		}
+	})
+}
+
+// TestPaceOfFences: a fence that is not answered costs its whole wait once; who
+// is thorough waits each time.
+func TestPaceOfFences(t *testing.T) {
+	for _, b := range []struct {
+		thorough bool
+		want     []time.Duration
+	}{
+		{false, []time.Duration{3 * time.Second, DefaultTimeout / leastFence, DefaultTimeout / leastFence}},
+		{true, []time.Duration{DefaultTimeout, DefaultTimeout / leastWait, DefaultTimeout / leastWait}},
+	} {
+		inBubble(t, Options{Thorough: b.thorough}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
+			for i, want := range b.want {
+				began := time.Now()
+				if err := c.Fence(t.Context()); !errors.Is(err, ErrUnanswered) {
+					t.Errorf("the fence says %v", err)
+				}
+				if took := time.Since(began); took != want {
+					t.Errorf("thorough %v: fence %d was waited for %v, not %v", b.thorough, i, took, want)
+				}
+			}
+		})
+	}
+	// A slow server is given the time that it needs, whatever it missed.
+	slow := func(s *scripted, m *wire.Message) {
+		if m.Method == "tools/list" {
+			s.later(100*time.Millisecond, func() { s.say(wire.NewResult(m.ID, nil)) })
+		}
+	}
+	inBubble(t, Options{}, slow, func(t *testing.T, c *Conversation, _ *scripted) {
+		c.Ask(t.Context(), "tools/list", nil)
+		_ = c.Fence(t.Context())
+		began := time.Now()
+		_ = c.Fence(t.Context())
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("the second fence was waited for %v", took)
 		}
 	})
 }

@@ -73,8 +73,12 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	}
 	r.Sent = c.sent(behind, frame)
 	c.measure(r)
-	if c.opts.Thorough && errors.Is(r.Err, ErrUnanswered) {
+	switch {
+	case !errors.Is(r.Err, ErrUnanswered):
+	case c.opts.Thorough:
 		c.opts.Pace.miss()
+	case ctx.Err() != nil: // the whole wait, and nothing that made it shorter
+		c.opts.Pace.missFence()
 	}
 	return fenceError(r)
 }

@@ -194,17 +194,17 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestFenceTime(t *testing.T) {
-	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
-		for _, x := range []struct{ slowest, want time.Duration }{
-			{0, 3 * time.Second}, {100 * time.Millisecond, 3 * time.Second}, {200 * time.Millisecond, 4 * time.Second}, {time.Minute, DefaultTimeout},
-		} {
+	for _, x := range []struct{ slowest, want time.Duration }{
+		{0, 3 * time.Second}, {100 * time.Millisecond, 3 * time.Second}, {200 * time.Millisecond, 4 * time.Second}, {time.Minute, DefaultTimeout},
+	} {
+		inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
 			c.took(x.slowest)
 			began := time.Now()
 			if err := c.Fence(t.Context()); !errors.Is(err, ErrUnanswered) || time.Since(began) != x.want || len(gaveUpOn(c)) > 0 {
 				t.Errorf("after an answer in %v a fence is given up after %v: %v", x.slowest, time.Since(began), err)
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestQuietThatCannotBeHad(t *testing.T) {
