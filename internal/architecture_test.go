@@ -35,6 +35,7 @@ var layers = []struct {
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
+	{"internal/baseline", []string{"internal/spec", "internal/verdict"}},
 	{"internal/target", []string{"internal/spec"}},
 
 	{"internal/transcript", []string{"internal/wire"}},

@@ -26,7 +26,10 @@ type Deviation struct {
 	Permitted string // everything that would have been right
 	Seen      string // the one thing that was seen
 	At        []int  // positions in the transcript that show it
-	Weight    Weight
+	// Pointer is the place (RFC 6901) in the message of the last of At that
+	// shows it, where that is known.
+	Pointer string
+	Weight  Weight
 }
 
 // Outcome returns what the deviation is called in revision r, once it was

@@ -45,6 +45,19 @@ type Evidence struct {
 	Text      string `json:"text"`      // the bytes; may be hostile, reporters must escape it
 	Size      int64  `json:"size"`      // of the whole frame in bytes; more than len(Text) when cut
 	Offending bool   `json:"offending"`
+	// Label says in a few words what the event is, such as the method of a
+	// request; what it takes from the server may be hostile.
+	Label string `json:"label,omitempty"`
+	// Skipped is how many bytes of the frame stand before Text.
+	Skipped int64 `json:"skipped,omitempty"`
+	// Mark is what offends in Text, where that is known more closely.
+	Mark *Span `json:"mark,omitempty"`
+}
+
+// Span is a part of a text, in bytes from its beginning.
+type Span struct {
+	From int `json:"from"`
+	To   int `json:"to"` // the byte after the last
 }
 
 // Finding is one observed deviation.
@@ -61,10 +74,12 @@ type Finding struct {
 	Permitted   string         `json:"permitted"` // everything that would have been right
 	Seen        string         `json:"seen"`      // the one thing that was seen; may be hostile
 	Evidence    []Evidence     `json:"evidence"`
+	Context     []Evidence     `json:"context,omitempty"` // other events of the same conversation: its beginning, and those around the evidence
 	Page        string         `json:"page"`
-	Replay      []string       `json:"replay"`     // argv that shows it again
-	Tries       int            `json:"tries"`      // how often it was tried again, alone on a fresh server
-	Reproduced  int            `json:"reproduced"` // and how often it came back
+	Replay      []string       `json:"replay"`          // argv that shows it again
+	Tries       int            `json:"tries"`           // how often it was tried again, alone on a fresh server
+	Reproduced  int            `json:"reproduced"`      // and how often it came back
+	Known       string         `json:"known,omitempty"` // why it is known, from the baseline; may be any text
 }
 
 // Verdict is what is said of one requirement in one revision over one transport.
@@ -75,9 +90,11 @@ type Verdict struct {
 	Revision    spec.Revision  `json:"revision"`
 	Transport   spec.Transport `json:"transport"`
 	Outcome     Outcome        `json:"verdict"`
-	Reason      string         `json:"reason,omitempty"`   // for not applicable, not observed, blocked, harness error
-	Findings    []string       `json:"findings,omitempty"` // ids
-	Judges      []string       `json:"judges"`             // cases and rules that had a say
+	Reason      string         `json:"reason,omitempty"`    // for not applicable, not observed, blocked, harness error
+	BlockedBy   string         `json:"blockedBy,omitempty"` // id of the finding that kept it from being judged, where that is known
+	Findings    []string       `json:"findings,omitempty"`  // ids
+	Judges      []string       `json:"judges"`              // cases and rules that had a say
+	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline: it fails no run
 }
 
 // Server is what the server says of itself.
@@ -103,6 +120,8 @@ type Report struct {
 	Notices    []string        `json:"notices"`              // what the user should know about this run
 	Incomplete string          `json:"incomplete,omitempty"` // why the run ended before its time
 	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (what is broken), should (warnings, too)
+	Baseline   string          `json:"baseline,omitempty"`   // the file of known findings that the run was held against
+	Stale      []Stale         `json:"stale,omitempty"`      // its entries that are true no more; they fail the run
 	Stats      Stats           `json:"stats"`
 }
 

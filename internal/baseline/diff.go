@@ -1,0 +1,97 @@
+package baseline
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Kind says how a verdict of one report relates to that of another.
+type Kind string
+
+// The kinds.
+const (
+	New       Kind = "new"       // deviates now, or more than it did
+	Fixed     Kind = "fixed"     // deviated, and is kept now
+	Lost      Kind = "lost"      // deviated, and was not judged now
+	Unchanged Kind = "unchanged" // deviates as before, or less
+)
+
+// Difference is a requirement that deviates in one of two reports, in one
+// revision over one transport.
+type Difference struct {
+	Kind        Kind
+	Requirement string
+	Level       spec.Level
+	Revision    spec.Revision
+	Transport   spec.Transport
+	Old, New    verdict.Outcome // NotApplicable where the report has no such verdict
+	Summary     string          // of the finding, in the newer report where it is there
+}
+
+// Diff compares two reports on the same server: what deviates in one of them.
+// The differences come in the order new, lost, fixed, unchanged, and within a
+// kind as the reports have them.
+func Diff(older, newer *verdict.Report) []Difference {
+	type place struct {
+		requirement string
+		revision    spec.Revision
+		transport   spec.Transport
+	}
+	before, after := map[place]*verdict.Verdict{}, map[place]*verdict.Verdict{}
+	var order []place
+	for _, side := range []struct {
+		report *verdict.Report
+		into   map[place]*verdict.Verdict
+	}{{newer, after}, {older, before}} {
+		for i := range side.report.Verdicts {
+			v := &side.report.Verdicts[i]
+			p := place{v.Requirement, v.Revision, v.Transport}
+			if after[p] == nil && before[p] == nil {
+				order = append(order, p)
+			}
+			side.into[p] = v
+		}
+	}
+	var out []Difference
+	for _, p := range order {
+		o, n := before[p], after[p]
+		was, is := o != nil && deviates(o), n != nil && deviates(n)
+		if !was && !is {
+			continue
+		}
+		d := Difference{Requirement: p.requirement, Revision: p.revision, Transport: p.transport, Kind: Unchanged}
+		if o != nil {
+			d.Old, d.Level, d.Summary = o.Outcome, o.Level, summary(older, o)
+		}
+		if n != nil {
+			d.New, d.Level = n.Outcome, n.Level
+		}
+		switch {
+		case is:
+			d.Summary = summary(newer, n)
+			if !was || d.New > d.Old {
+				d.Kind = New
+			}
+		case n != nil && (n.Outcome == verdict.Kept || n.Outcome == verdict.Note):
+			d.Kind = Fixed
+		default:
+			d.Kind = Lost
+		}
+		out = append(out, d)
+	}
+	rank := []Kind{New, Lost, Fixed, Unchanged}
+	slices.SortStableFunc(out, func(a, b Difference) int { return slices.Index(rank, a.Kind) - slices.Index(rank, b.Kind) })
+	return out
+}
+
+// summary returns that of the heaviest finding of a verdict.
+func summary(r *verdict.Report, v *verdict.Verdict) string {
+	for i := range r.Findings { // heaviest first
+		if f := &r.Findings[i]; slices.Contains(v.Findings, f.ID) {
+			return f.Summary
+		}
+	}
+	return ""
+}

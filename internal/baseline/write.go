@@ -1,0 +1,120 @@
+package baseline
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// head tells whoever opens the file what it is.
+const head = `# Known findings of mcp-conform. They are judged all the same: an entry that is
+# no longer true makes the run fail, as stale. Per entry: requirement and reason;
+# where they are to be narrower revision and transport; and expires, the day from
+# which on the finding counts again.
+`
+
+// Change is what Update did to a baseline.
+type Change struct{ Added, Kept, Dropped []Entry }
+
+// Update returns the entries by which everything that the report finds above a
+// note is known. Entries that stand keep their words; new ones get the reason,
+// and the revision where the finding is not in every revision that was judged.
+// Those that occur no more are dropped, unless the report can't tell.
+func Update(old *Baseline, r *verdict.Report, reason string, now time.Time) (*Baseline, Change) {
+	for i := range r.Verdicts {
+		r.Verdicts[i].Known = ""
+	}
+	var change Change
+	out := &Baseline{Path: old.Path}
+	for i := range old.Entries {
+		e := old.Entries[i]
+		if why := e.apply(r, now, false); why != "" && (e.Expires.IsZero() || now.Before(e.Expires)) {
+			change.Dropped = append(change.Dropped, e)
+			continue
+		}
+		change.Kept = append(change.Kept, e)
+		out.Entries = append(out.Entries, e)
+	}
+	for _, e := range unknown(r) {
+		e.Reason = reason
+		change.Added = append(change.Added, e)
+		out.Entries = append(out.Entries, e)
+	}
+	slices.SortStableFunc(out.Entries, func(a, b Entry) int {
+		return cmp.Or(strings.Compare(a.Requirement, b.Requirement), strings.Compare(string(a.Revision), string(b.Revision)))
+	})
+	return out, change
+}
+
+// unknown returns an entry for each requirement with findings that are not
+// known: one for all revisions where the finding is in each in which the
+// requirement was judged, else one a revision.
+func unknown(r *verdict.Report) []Entry {
+	var ids []string
+	revisions, judged := map[string][]spec.Revision{}, map[string]int{}
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked {
+			judged[v.Requirement]++
+		}
+		if !deviates(v) || v.Known != "" {
+			continue
+		}
+		if revisions[v.Requirement] == nil {
+			ids = append(ids, v.Requirement)
+		}
+		revisions[v.Requirement] = append(revisions[v.Requirement], v.Revision)
+	}
+	slices.Sort(ids)
+	var out []Entry
+	for _, id := range ids {
+		if len(revisions[id]) == judged[id] {
+			out = append(out, Entry{Requirement: id})
+			continue
+		}
+		for _, rev := range revisions[id] {
+			out = append(out, Entry{Requirement: id, Revision: rev})
+		}
+	}
+	return out
+}
+
+// deviates tells whether the verdict is one that a baseline is about.
+func deviates(v *verdict.Verdict) bool {
+	return v.Outcome == verdict.Broken || v.Outcome == verdict.Flaky || v.Outcome == verdict.Warning
+}
+
+// Write writes the baseline as a file that Read reads.
+func (b *Baseline) Write(w io.Writer) error {
+	type entry struct {
+		Requirement string `yaml:"requirement"`
+		Revision    string `yaml:"revision,omitempty"`
+		Transport   string `yaml:"transport,omitempty"`
+		Reason      string `yaml:"reason"`
+		Expires     string `yaml:"expires,omitempty"`
+	}
+	known := make([]entry, 0, len(b.Entries))
+	for _, e := range b.Entries {
+		written := entry{Requirement: e.Requirement, Revision: string(e.Revision), Transport: string(e.Transport), Reason: e.Reason}
+		if !e.Expires.IsZero() {
+			written.Expires = e.Expires.Format(time.DateOnly)
+		}
+		known = append(known, written)
+	}
+	text, err := yaml.Marshal(map[string]any{"known": known})
+	if err != nil {
+		return fmt.Errorf("the baseline can't be written: %w", err)
+	}
+	if _, err := io.WriteString(w, head+string(text)); err != nil {
+		return fmt.Errorf("the baseline can't be written: %w", err)
+	}
+	return nil
+}
