@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
@@ -41,6 +42,7 @@ func (a *app) explain(id string) error {
 	for _, c := range suites.Cases() {
 		if c.ID == id {
 			fmt.Fprintf(a.Out, "%s: a case\n  %s\n", c.ID, c.Title)
+			a.explainRaces(c.Races)
 			a.explainAll(c.Requirements)
 			return nil
 		}
@@ -53,6 +55,19 @@ func (a *app) explain(id string) error {
 		}
 	}
 	return usagef(nearest(id), "there is no requirement, case or rule %q", id)
+}
+
+// explainRaces prints what a case tries, and all that may come of it.
+func (a *app) explainRaces(races []suite.Race) {
+	for _, r := range races {
+		fmt.Fprintf(a.Out, "\n  %s\n", r.Name)
+		for _, text := range r.Outcomes() {
+			fmt.Fprintf(a.Out, "    %s\n", text)
+		}
+	}
+	if len(races) > 0 {
+		fmt.Fprintln(a.Out, "\n  In each the cancellation has no answer, no request has two, and the server goes on.")
+	}
 }
 
 func (a *app) explainAll(ids []string) {

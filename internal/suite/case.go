@@ -38,6 +38,9 @@ type Case struct {
 	// Waits: the case waits for a second, or for seconds on a server that
 	// deviates, so it is started first.
 	Waits bool
+	// Races are the orders of messages that the case tries, each with all that
+	// may come of it.
+	Races []Race
 	// Run provokes and judges. The context ends with the case's time.
 	Run func(ctx context.Context, t *T)
 }
