@@ -139,10 +139,11 @@ func (j *judgement) found(r *recorded, at where, rule string, d verdict.Deviatio
 	}
 	j.known[key] = true
 	q := spec.Requirements().Lookup(d.Requirement)
+	evidence, around := engine.Quote(r.Events, &d, nil)
 	j.findings = append(j.findings, verdict.Finding{
 		Requirement: d.Requirement, Level: q.Level, Basis: q.Basis(at.revision), Revision: at.revision, Transport: at.transport,
 		Judge: rule, Outcome: d.Outcome(q, at.revision), Summary: d.Summary, Permitted: d.Permitted, Seen: d.Seen,
-		Evidence: engine.Evidence(r.Events, d.At), Page: q.Page(at.revision), Replay: []string{"mcp-conform", "judge", r.file},
+		Evidence: evidence, Context: around, Page: q.Page(at.revision), Replay: []string{"mcp-conform", "judge", r.file},
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -116,10 +115,11 @@ func (r *run) findings() []verdict.Finding {
 			// The requirement would bring all cases that judge it, too.
 			focus = []string{c.judge, c.during.ID}
 		}
+		evidence, around := r.quotation(c)
 		out = append(out, verdict.Finding{
 			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,
 			Transport: r.o.Dialer.Transport(), Judge: c.judge, Outcome: c.outcome,
-			Summary: c.Summary, Permitted: c.Permitted, Seen: r.o.Redactor.Known(c.Seen), Evidence: r.evidence(c),
+			Summary: c.Summary, Permitted: c.Permitted, Seen: r.o.Redactor.Known(c.Seen), Evidence: evidence, Context: around,
 			Page: q.Page(c.revision), Replay: r.o.Replay(c.revision, focus...), Tries: c.tries, Reproduced: c.again,
 		})
 	}
@@ -182,7 +182,9 @@ func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
 				v.Reason = worst.reason
 			}
 			if v.Outcome == verdict.Blocked {
-				v.Reason = blockedBy(findings, rev) + v.Reason
+				if v.BlockedBy = blockedBy(findings, rev); v.BlockedBy != "" {
+					v.Reason = "by " + v.BlockedBy + ": " + v.Reason
+				}
 			}
 			out = append(out, v)
 		}
@@ -190,12 +192,12 @@ func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
 	return out
 }
 
-// blockedBy names the finding on the handshake that blocks the rest.
+// blockedBy returns the id of the finding on the handshake that blocks the rest.
 func blockedBy(findings []verdict.Finding, rev spec.Revision) string {
 	for i := range findings {
 		f := &findings[i]
 		if f.Revision == rev && (strings.HasPrefix(f.Requirement, "lifecycle.initialize-") || strings.HasPrefix(f.Requirement, "versioning.")) {
-			return "by " + f.ID + ": "
+			return f.ID
 		}
 	}
 	return ""
@@ -290,126 +292,4 @@ func Judges(cases []suite.Case, all []rules.Rule) map[string][]string {
 		}
 	}
 	return out
-}
-
-// Bounds of what a finding quotes.
-const (
-	maxEvidence = 6
-	maxQuoted   = 2 << 10
-)
-
-// evidence quotes what shows the candidate, without secrets.
-func (r *run) evidence(c *candidate) []verdict.Evidence {
-	if c.record == nil || len(c.At) == 0 {
-		return nil
-	}
-	events := c.record.From(0)
-	at, offending := shown(events, c.At)
-	// A secret may lie across pieces of stderr; of all else what is quoted is
-	// enough.
-	var clear []*transcript.Event
-	place := map[int]int{}
-	for i, e := range events {
-		if slices.Contains(at, i) || e.Kind == transcript.Stderr {
-			place[i] = len(clear)
-			clear = append(clear, e)
-		}
-	}
-	redacted := r.o.Redactor.Events(clear)
-	var out []verdict.Evidence
-	for _, i := range at {
-		out = append(out, quote(redacted[place[i]], i == offending))
-	}
-	return out
-}
-
-// Evidence quotes the events at the given positions; the last is the
-// offending one. The end of a server is explained by what was sent last and
-// by the end of its stderr.
-func Evidence(events []*transcript.Event, at []int) []verdict.Evidence {
-	at, offending := shown(events, at)
-	var out []verdict.Evidence
-	for _, i := range at {
-		out = append(out, quote(events[i], i == offending))
-	}
-	return out
-}
-
-// shown returns the positions of the events that are quoted, and of the
-// offending one.
-func shown(events []*transcript.Event, at []int) (positions []int, offending int) {
-	if len(at) == 0 {
-		return nil, -1
-	}
-	offending = at[len(at)-1]
-	at = slices.Clone(at)
-	if offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed {
-		at = append(at, before(events, offending)...)
-	}
-	slices.Sort(at)
-	at = slices.Compact(at)
-	if len(at) > maxEvidence {
-		at = at[len(at)-maxEvidence:]
-	}
-	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
-}
-
-// sentBefore is how many of the last frames sent explain the end of a server.
-const sentBefore = 2
-
-// before returns the positions of what was sent last before the server ended,
-// and of what it said last on stderr.
-func before(events []*transcript.Event, end int) []int {
-	var out []int
-	for i := end - 1; i >= 0 && len(out) < sentBefore; i-- {
-		if events[i].Kind == transcript.Sent {
-			out = append(out, i)
-		}
-	}
-	for i := len(events) - 1; i >= 0; i-- { // stderr is read beside stdout, so its end may stand later
-		if events[i].Kind == transcript.Stderr {
-			return append(out, i)
-		}
-	}
-	return out
-}
-
-func quote(e *transcript.Event, offending bool) verdict.Evidence {
-	v := verdict.Evidence{Direction: "!", Position: e.Seq, Size: e.Size, Offending: offending}
-	switch e.Kind {
-	case transcript.Sent, transcript.Received, transcript.Stderr:
-		v.Text = string(e.Raw[:min(len(e.Raw), maxQuoted)])
-		switch e.Kind {
-		case transcript.Sent:
-			v.Direction = ">"
-		case transcript.Received:
-			v.Direction = "<"
-		default:
-			v.Text = "stderr: " + v.Text
-			v.Size = int64(len(v.Text))
-		}
-	case transcript.Requested, transcript.Responded, transcript.Streamed:
-		v.Text, v.Direction = string(e.Raw), "<"
-		if e.Stream != nil {
-			v.Text = string(e.Stream)
-		}
-		if e.Kind == transcript.Requested {
-			v.Direction = ">"
-		}
-		v.Size = max(v.Size, int64(len(v.Text)))
-		v.Text = v.Text[:min(len(v.Text), maxQuoted)]
-	case transcript.Over:
-		v.Text = string(e.How)
-		if e.Detail != "" {
-			v.Text += ": " + e.Detail
-		}
-		v.Size = int64(len(v.Text))
-	default:
-		v.Text = string(e.Kind)
-		if e.Detail != "" {
-			v.Text += ": " + e.Detail
-		}
-		v.Size = int64(len(v.Text))
-	}
-	return v
 }

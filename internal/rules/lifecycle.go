@@ -134,7 +134,7 @@ func initializeResult(s *Session, out *Out) {
 		if wrong.Kind != schema.WrongType {
 			d.Summary = "A part of the answer to initialize is missing, or not permitted."
 		}
-		d.Permitted, d.Seen = wrong.Permitted, wrong.Seen+" at "+wrong.Pointer
+		d.Permitted, d.Seen, d.Pointer = wrong.Permitted, wrong.Seen+" at "+wrong.Pointer, "/result"+wrong.Pointer
 		out.Found(d)
 	} else {
 		out.Subject(initializeSchema)

@@ -171,6 +171,7 @@ func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, 
 			Permitted:   v.Permitted,
 			Seen:        seen(v),
 			At:          positions(h),
+			Pointer:     v.Pointer,
 			Weight:      r.weight,
 		})
 	}

@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// located returns where the value stands that a pointer names, a member with
+// its name. Of a value that is not there it is the object that lacks it, unless
+// that is the whole text.
+func located(raw []byte, pointer string) *verdict.Span {
+	for pointer != "" {
+		if at := find(raw, jsontext.Pointer(pointer)); at != nil {
+			return at
+		}
+		pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))]
+	}
+	return nil
+}
+
+func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		from := dec.InputOffset()
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil
+		}
+		kind := token.Kind()
+		if dec.StackPointer() != pointer || kind == '}' || kind == ']' {
+			continue
+		}
+		from += int64(len(raw[from:]) - len(bytes.TrimLeft(raw[from:], " \t\r\n,:")))
+		switch _, read := dec.StackIndex(dec.StackDepth()); {
+		case kind == '{' || kind == '[':
+			for depth := dec.StackDepth(); dec.StackDepth() >= depth; {
+				if _, err := dec.ReadToken(); err != nil {
+					return nil
+				}
+			}
+		case kind == '"' && isName(dec, read):
+			if err := dec.SkipValue(); err != nil {
+				return nil
+			}
+		}
+		return &verdict.Span{From: int(from), To: int(dec.InputOffset())}
+	}
+}
+
+// isName tells whether the token that was just read is the name of a member:
+// read is how many there were of its object so far.
+func isName(dec *jsontext.Decoder, read int64) bool {
+	in, _ := dec.StackIndex(dec.StackDepth())
+	return in == '{' && read%2 == 1
+}
+
+// longestLabel bounds a label, in bytes.
+const longestLabel = 80
+
+// label names an event in a few words. What it takes from the server is as the
+// server wrote it.
+func label(e *transcript.Event) string {
+	switch e.Kind {
+	case transcript.Sent, transcript.Received:
+		return labelOfFrame(e)
+	case transcript.Requested:
+		if e.Head != nil {
+			return shortened(e.Head.Method() + " " + e.Head.Target())
+		}
+	case transcript.Responded:
+		if e.Head != nil {
+			return shortened(strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Head.Status(), e.Head.MediaType())))
+		}
+	case transcript.Signalled:
+		return shortened("signal " + e.Detail)
+	case transcript.GaveUp:
+		return "no answer came"
+	case transcript.OutputClosed:
+		return "the server closed its output"
+	case transcript.InputClosed:
+		return "its input was closed"
+	case transcript.Exited:
+		return "the server ended"
+	case transcript.Over:
+		return "the exchange ended: " + string(e.How)
+	}
+	return string(e.Kind)
+}
+
+func labelOfFrame(e *transcript.Event) string {
+	ms := e.Messages()
+	switch {
+	case len(ms) == 0:
+		return "no JSON-RPC message"
+	case e.Frame.Batch:
+		return fmt.Sprintf("batch of %d", len(ms))
+	}
+	m := &ms[0]
+	id := ""
+	if m.ID.Present() {
+		id = " · id " + m.ID.Raw()
+	}
+	switch {
+	case m.Kind == wire.Request, m.Kind == wire.Notification:
+		return shortened(m.Method + id)
+	case m.Kind == wire.Response && m.IsError():
+		if code, ok := m.ErrorCode(); ok {
+			return shortened(fmt.Sprintf("error %d%s", code, id))
+		}
+		return shortened("error" + id)
+	case m.Kind == wire.Response:
+		return shortened("result" + id)
+	}
+	return m.Kind.String()
+}
+
+func shortened(s string) string { return strings.TrimSpace(s[:min(len(s), longestLabel)]) }

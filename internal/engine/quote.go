@@ -1,0 +1,292 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Bounds of what a finding quotes.
+const (
+	maxEvidence = 6
+	maxQuoted   = 2 << 10
+	// maxContext is how many other events of the conversation are shown, and
+	// contextQuoted how much of each.
+	maxContext    = 12
+	contextQuoted = 512
+	// beginning is how many of those are the first of the conversation, and
+	// following how many may come after the evidence.
+	beginning = 3
+	following = 2
+	// contextRead is the size past which an event of the context is named and
+	// not quoted: to find its secrets would take longer than it is worth.
+	contextRead = 64 << 10
+)
+
+// quotation quotes what shows the candidate, and what stood around it, without
+// secrets.
+func (r *run) quotation(c *candidate) (evidence, context []verdict.Evidence) {
+	if c.record == nil {
+		return nil, nil
+	}
+	return Quote(c.record.From(0), &c.Deviation, r.o.Redactor)
+}
+
+// Quote quotes the events of a conversation that show the deviation; the last
+// of its positions is the offending one. The end of a server is explained by
+// what was sent last and by the end of its stderr. Context has other events:
+// how the conversation began, and what stood around the evidence. What secrets
+// the redactor finds are taken out; nil finds none.
+func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor) (evidence, context []verdict.Evidence) {
+	at, offending := shown(events, d.At)
+	if len(at) == 0 {
+		return nil, nil
+	}
+	around := contextOf(events, at)
+	short := slices.DeleteFunc(slices.Clone(around), func(i int) bool { return len(events[i].Raw) > contextRead })
+	clear := cleared(events, slices.Concat(at, short), redactor)
+	for _, i := range at {
+		v := quote(clear[i], maxQuoted, 0)
+		if i == offending {
+			v = quoteOffending(clear[i], d)
+		}
+		v.Label = label(events[i])
+		evidence = append(evidence, v)
+	}
+	for _, i := range around {
+		v := verdict.Evidence{Direction: direction(events[i].Kind), Position: i, Size: events[i].Size}
+		if e := clear[i]; e != nil {
+			v = quote(e, contextQuoted, 0)
+		}
+		v.Label = label(events[i])
+		context = append(context, v)
+	}
+	return evidence, context
+}
+
+// cleared returns, by position, those of the events without secrets. A secret
+// may lie across pieces of stderr; of all else what is quoted is enough.
+func cleared(events []*transcript.Event, at []int, redactor *transcript.Redactor) map[int]*transcript.Event {
+	var clear []*transcript.Event
+	place := map[int]int{}
+	for i, e := range events {
+		if quoted := slices.Contains(at, i); quoted || e.Kind == transcript.Stderr && redactor != nil {
+			place[i] = len(clear)
+			clear = append(clear, e)
+		}
+	}
+	if redactor != nil {
+		clear = redactor.Events(clear)
+	}
+	out := map[int]*transcript.Event{}
+	for _, i := range at {
+		out[i] = clear[place[i]]
+	}
+	return out
+}
+
+// shown returns the positions of the events that are quoted, and of the
+// offending one.
+func shown(events []*transcript.Event, at []int) (positions []int, offending int) {
+	if len(at) == 0 {
+		return nil, -1
+	}
+	offending = at[len(at)-1]
+	at = slices.Clone(at)
+	if offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed {
+		at = append(at, before(events, offending)...)
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	if len(at) > maxEvidence {
+		at = at[len(at)-maxEvidence:]
+	}
+	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
+}
+
+// sentBefore is how many of the last frames sent explain the end of a server.
+const sentBefore = 2
+
+// before returns the positions of what was sent last before the server ended,
+// and of what it said last on stderr.
+func before(events []*transcript.Event, end int) []int {
+	var out []int
+	for i := end - 1; i >= 0 && len(out) < sentBefore; i-- {
+		if events[i].Kind == transcript.Sent {
+			out = append(out, i)
+		}
+	}
+	for i := len(events) - 1; i >= 0; i-- { // stderr is read beside stdout, so its end may stand later
+		if events[i].Kind == transcript.Stderr {
+			return append(out, i)
+		}
+	}
+	return out
+}
+
+// contextOf returns the positions of the events that are shown beside those at
+// the given ones: the first, those before each of the given, and a few after
+// the last of them.
+func contextOf(events []*transcript.Event, at []int) []int {
+	var open []int // those that may be shown
+	for i, e := range events {
+		if tells(e) && !slices.Contains(at, i) {
+			open = append(open, i)
+		}
+	}
+	out := slices.Clone(open[:min(beginning, len(open))])
+	take := func(i int) {
+		if len(out) < maxContext && !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	last, _ := slices.BinarySearch(open, at[len(at)-1])
+	for _, i := range open[last:min(last+following, len(open))] {
+		take(i)
+	}
+	for back := 1; back <= len(open) && len(out) < maxContext; back++ { // the nearest before each of them
+		for _, i := range slices.Backward(at) {
+			if near, _ := slices.BinarySearch(open, i); near >= back {
+				take(open[near-back])
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// tells says whether an event belongs into a picture of the conversation.
+func tells(e *transcript.Event) bool {
+	switch e.Kind {
+	case transcript.Remark, transcript.Stderr, transcript.Streamed, transcript.Opened:
+		return false
+	case transcript.Over:
+		return e.How != transcript.Complete
+	}
+	return true
+}
+
+func direction(k transcript.Kind) string {
+	switch k {
+	case transcript.Sent, transcript.Requested:
+		return ">"
+	case transcript.Received, transcript.Responded, transcript.Streamed:
+		return "<"
+	}
+	return "!"
+}
+
+// quoteOffending quotes the event with what offends in it. Where that stands
+// far behind in a long frame, the quotation begins a little before it.
+func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence {
+	var mark *verdict.Span
+	if e.Kind == transcript.Received || e.Kind == transcript.Sent {
+		mark = offense(e, d)
+	}
+	start := 0
+	if mark != nil && mark.To > maxQuoted {
+		start = max(0, mark.From-maxQuoted/4)
+		for start > 0 && !utf8.RuneStart(e.Raw[start]) {
+			start--
+		}
+	}
+	v := quote(e, maxQuoted, start)
+	if mark != nil {
+		v.Mark = &verdict.Span{From: mark.From - start, To: min(mark.To-start, len(v.Text))}
+	}
+	v.Offending = true
+	return v
+}
+
+// quote quotes at most limit bytes of the event, of frames from start on.
+func quote(e *transcript.Event, limit, start int) verdict.Evidence {
+	v := verdict.Evidence{Direction: direction(e.Kind), Position: e.Seq, Size: e.Size}
+	switch e.Kind {
+	case transcript.Sent, transcript.Received:
+		v.Text, v.Skipped = string(e.Raw[start:min(len(e.Raw), start+limit)]), int64(start)
+	case transcript.Stderr:
+		v.Text = "stderr: " + string(e.Raw[:min(len(e.Raw), limit)])
+		v.Size = int64(len(v.Text))
+	case transcript.Requested, transcript.Responded, transcript.Streamed:
+		raw := e.Raw
+		if e.Stream != nil {
+			raw = e.Stream
+		}
+		v.Text = string(raw[:min(len(raw), limit)])
+		v.Size = max(v.Size, int64(len(raw)))
+	case transcript.Over:
+		v.Text = string(e.How)
+		if e.Detail != "" {
+			v.Text += ": " + e.Detail
+		}
+		v.Size = int64(len(v.Text))
+	default:
+		v.Text = string(e.Kind)
+		if e.Detail != "" {
+			v.Text += ": " + e.Detail
+		}
+		v.Size = int64(len(v.Text))
+	}
+	return v
+}
+
+// offense finds the bytes of a frame that offend: those that the deviation
+// points at, else the one place where what was seen stands, else where the
+// frame is no JSON.
+func offense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
+	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
+		if at := located(e.Raw, d.Pointer); at != nil {
+			return at
+		}
+	}
+	if d.Seen == string(e.Raw) {
+		return nil
+	}
+	for _, text := range quotedIn(d.Seen) {
+		if from := bytes.Index(e.Raw, []byte(text)); from >= 0 && bytes.LastIndex(e.Raw, []byte(text)) == from {
+			return &verdict.Span{From: from, To: from + len(text)}
+		}
+	}
+	if e.Frame != nil && len(e.Frame.Problems) > 0 {
+		if from := int(e.Frame.Problems[0].Offset); from >= 0 && from < len(e.Raw) {
+			_, size := utf8.DecodeRune(e.Raw[from:])
+			return &verdict.Span{From: from, To: from + size}
+		}
+	}
+	return nil
+}
+
+// quotedIn returns the JSON texts that what was seen quotes, longest first: all
+// of it, and the strings in it.
+func quotedIn(seen string) []string {
+	out := []string{seen}
+	for rest := seen; ; {
+		from := bytes.IndexByte([]byte(rest), '"')
+		if from < 0 {
+			break
+		}
+		to := from + 1
+		for to < len(rest) && rest[to] != '"' {
+			if rest[to] == '\\' {
+				to++
+			}
+			to++
+		}
+		if to >= len(rest) {
+			break
+		}
+		out = append(out, rest[from:to+1])
+		rest = rest[to+1:]
+	}
+	out = slices.DeleteFunc(out, func(s string) bool { return len(s) < leastMarked })
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return out
+}
+
+// leastMarked is the length of the shortest text that is looked for: a digit
+// or "" stands everywhere.
+const leastMarked = 3

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+func TestWhatOffendsIsFound(t *testing.T) {
+	for _, c := range []struct {
+		name, raw, pointer, seen, want string
+	}{
+		{"a member with its name", `{"id":1, "result" : {"tools":[]}}`, "/result", "", `"result" : {"tools":[]}`},
+		{"an element", `{"result":{"tools":[{"name":"a"}, {"name":2}]}}`, "/result/tools/1", "", `{"name":2}`},
+		{"a member in an element", `{"result":{"tools":[{"name":"a"}, {"name":2}]}}`, "/result/tools/1/name", "", `"name":2`},
+		{"a scalar in an array", `{"a":["b","c",[1]]}`, "/a/1", "", `"c"`},
+		{"an empty object", `{"a":{},"b":1}`, "/a", "", `"a":{}`},
+		{"what is not there: the object that lacks it", `{"result":{"tools":[{"title":"a"}]}}`, "/result/tools/0/name", "", `{"title":"a"}`},
+		{"nothing where the whole message lacks it", `{"id":1}`, "/result", "", ""},
+		{"an escaped name", `{"a/b":{"c~d":7}}`, "/a~1b/c~0d", "", `"c~d":7`},
+		{"what was seen, once", `{"id":"3","result":{}}`, "", `the string "3"`, `"3"`},
+		{"what was seen, twice", `{"id":"333","result":{"x":"333"}}`, "", `the string "333"`, ""},
+		{"all of it is no part", `{"id":2}`, "", `{"id":2}`, ""},
+		{"the longest of several", `{"method":"tools/list","x":"abc"}`, "", `"abc" and "tools/list"`, `"tools/list"`},
+		{"where it is no JSON", `{"id":1]`, "", "no JSON", "]"},
+		{"the end of a text that is cut off", `{"id":`, "", "no JSON", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := transcript.New().Add(transcript.Event{Kind: transcript.Received, Raw: []byte(c.raw)})
+			got := ""
+			if at := offense(e, &verdict.Deviation{Pointer: c.pointer, Seen: c.seen}); at != nil {
+				got = c.raw[at.From:at.To]
+			}
+			if got != c.want {
+				t.Errorf("%q is marked; want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAFarOffenseIsQuoted(t *testing.T) {
+	var tools []string
+	for i := range 400 {
+		tools = append(tools, fmt.Sprintf(`{"name":"tool-é-%03d"}`, i))
+	}
+	raw := `{"id":1,"result":{"tools":[` + strings.Join(tools, ",") + `]}}`
+	tr := transcript.New()
+	tr.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(raw)})
+	evidence, _ := Quote(tr.From(0), &verdict.Deviation{At: []int{0}, Pointer: "/result/tools/300/name"}, nil)
+	v := evidence[0]
+	if v.Mark == nil || v.Text[v.Mark.From:v.Mark.To] != `"name":"tool-é-300"` {
+		t.Fatalf("marked is %+v", v.Mark)
+	}
+	if want := raw[v.Skipped : int(v.Skipped)+len(v.Text)]; v.Text != want || v.Skipped == 0 || len(v.Text) > maxQuoted {
+		t.Errorf("%d bytes are quoted after %d", len(v.Text), v.Skipped)
+	}
+}
+
+func TestContext(t *testing.T) {
+	tr := transcript.New()
+	add := func(k transcript.Kind, raw string) { tr.Add(transcript.Event{Kind: k, Raw: []byte(raw)}) }
+	add(transcript.Sent, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+	add(transcript.Received, `{"jsonrpc":"2.0","id":0,"result":{"token":"abcdefgh"}}`)
+	add(transcript.Sent, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	tr.Remark("a case")
+	for i := 1; i <= 20; i++ {
+		add(transcript.Sent, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i))
+		add(transcript.Received, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32601,"message":"%s"}}`, i, strings.Repeat("A", 1000)))
+	}
+	evidence, context := Quote(tr.From(0), &verdict.Deviation{At: []int{18, 19}}, transcript.NewRedactor([]string{"abcdefgh"}))
+	var got []string
+	for _, v := range evidence {
+		got = append(got, fmt.Sprintf("evidence %d %s %s", v.Position, v.Direction, v.Label))
+	}
+	for _, v := range context {
+		got = append(got, fmt.Sprintf("%d %s %s", v.Position, v.Direction, v.Label))
+		if len(v.Text) > contextQuoted || strings.Contains(v.Text, "abcdefgh") {
+			t.Errorf("the context quotes %q", v.Text)
+		}
+	}
+	want := []string{
+		"evidence 18 > ping · id 8", "evidence 19 < error -32601 · id 8",
+		"0 > initialize · id 0", "1 < result · id 0", "2 > notifications/initialized",
+		"11 < error -32601 · id 4", "12 > ping · id 5", "13 < error -32601 · id 5", "14 > ping · id 6", "15 < error -32601 · id 6", "16 > ping · id 7", "17 < error -32601 · id 7",
+		"20 > ping · id 9", "21 < error -32601 · id 9",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestQuotationsHold: whatever a server says, quotations are bounded, in order,
+// and marks lie inside them.
+func TestQuotationsHold(t *testing.T) {
+	kinds := []transcript.Kind{
+		transcript.Sent, transcript.Received, transcript.Stderr, transcript.Remark, transcript.Exited, transcript.OutputClosed,
+		transcript.GaveUp, transcript.Requested, transcript.Responded, transcript.Over, transcript.Flooded,
+	}
+	raws := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.SampledFrom([][]byte{
+		[]byte(`{"id":1,"result":{"a":[1,2,{"b":"c"}]}}`), []byte(`[{"id":1},{"method":"x"}]`), []byte(`{"id":"` + strings.Repeat("é", 3000) + `","result":{"a":"b"}}`),
+	}))
+	rapid.Check(t, func(t *rapid.T) {
+		tr := transcript.New()
+		n := rapid.IntRange(1, 40).Draw(t, "n")
+		for range n {
+			tr.Add(transcript.Event{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), Raw: raws.Draw(t, "raw")})
+		}
+		d := &verdict.Deviation{
+			At:      rapid.SliceOfN(rapid.IntRange(-1, n), 0, 8).Draw(t, "at"),
+			Pointer: rapid.SampledFrom([]string{"", "/result/a/2/b", "/result/a/1", "/result/a", "/x", "x"}).Draw(t, "pointer"),
+			Seen:    rapid.SampledFrom([]string{"", `"c"`, `the string "b"`, `"`, `"\`}).Draw(t, "seen"),
+		}
+		evidence, context := Quote(tr.From(0), d, transcript.NewRedactor([]string{"result"}))
+		if len(evidence) > maxEvidence+1 || len(context) > maxContext {
+			t.Fatalf("%d and %d events are quoted", len(evidence), len(context))
+		}
+		last := -1
+		for _, v := range context {
+			if v.Position <= last || v.Offending || len(v.Text) > contextQuoted+len("stderr: ") {
+				t.Fatalf("the context has %+v", v)
+			}
+			last = v.Position
+		}
+		for _, v := range evidence {
+			if m := v.Mark; m != nil && (m.From < 0 || m.From >= m.To || m.To > len(v.Text)) {
+				t.Fatalf("%+v is marked in %d bytes", m, len(v.Text))
+			}
+		}
+	})
+}
