@@ -170,9 +170,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		Cases: suites.Cases(), Rules: judges.All(),
 		Jobs: f.jobs, Timeout: f.timeout, StartTimeout: f.start, Seed: f.seed,
 		Selection: engine.Selection{Labels: f.labels, Focus: f.focus},
-		Policy:    inventory.Policy(f.callTools), Version: version(),
+		Policy:    inventory.Config{Policy: inventory.Policy(f.callTools)}, Version: version(),
 	}
-	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, o.Policy) {
+	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, o.Policy.Policy) {
 		return o, nil, usagef("give safe, all or none", "--call-tools is %q", f.callTools)
 	}
 	if f.quiet && f.verbose {
@@ -234,8 +234,8 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		for _, id := range focus {
 			argv = append(argv, "--focus", id)
 		}
-		if o.Policy != inventory.CallSafe {
-			argv = append(argv, "--call-tools", string(o.Policy))
+		if o.Policy.Policy != inventory.CallSafe {
+			argv = append(argv, "--call-tools", string(o.Policy.Policy))
 		}
 		return append(argv, words...)
 	}

@@ -39,7 +39,7 @@ type Options struct {
 	Jobs int
 	// Timeout, StartTimeout: see client.Options.
 	Timeout, StartTimeout time.Duration
-	Policy                inventory.Policy
+	Policy                inventory.Config
 	Seed                  uint64
 	Progress              Progress
 
@@ -170,8 +170,8 @@ func (o Options) withDefaults() Options {
 	if o.Progress == nil {
 		o.Progress = noProgress{}
 	}
-	if o.Policy == "" {
-		o.Policy = inventory.CallSafe
+	if o.Policy.Policy == "" {
+		o.Policy.Policy = inventory.CallSafe
 	}
 	if o.Redactor == nil {
 		o.Redactor = transcript.NewRedactor(nil)

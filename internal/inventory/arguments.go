@@ -3,6 +3,7 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,8 +22,12 @@ const (
 
 // Arguments returns arguments for the tool: only those that its schema
 // requires, each as plain as it can be. The error says why that can't be done;
-// then the schema asks for more than is understood here.
+// then the schema asks for more than is understood here. Where arguments are
+// known to be good, it returns the first of those.
 func (t Tool) Arguments() (map[string]any, error) {
+	if len(t.given) > 0 {
+		return maps.Clone(t.given[0]), nil
+	}
 	return Arguments(wire.At(t.Raw, "/inputSchema"))
 }
 

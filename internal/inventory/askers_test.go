@@ -16,8 +16,8 @@ func TestAskers(t *testing.T) {
 		tools = append(tools, Tool{Name: x[0], ReadOnly: true, Raw: jsontext.Value(`{"description":"` + x[1] + `"}`)})
 	}
 	tools = append(tools, Tool{Name: "sampling-that-writes", Raw: jsontext.Value(`{}`)})
-	v := &Inventory{Tools: tools, policy: CallSafe}
-	for topic, want := range map[Topic][]string{
+	v := &Inventory{Tools: tools, config: Config{Policy: CallSafe}}
+	for topic, want := range map[Role][]string{
 		AsksSampling:    {"sampleLLM", "test_sampling", "trigger-sampling-request", "summarize"},
 		AsksElicitation: {"test_elicitation", "startElicitation", "confirm"},
 		AsksRoots:       {"get-roots-list", "where", "add"}, // the last is a mistake that does no harm

@@ -15,19 +15,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Policy says which tools may be called.
-type Policy string
-
-// The policies.
-const (
-	// CallSafe calls only tools whose readOnlyHint is true.
-	CallSafe Policy = "safe"
-	// CallAll calls any tool: for servers that can do no harm.
-	CallAll Policy = "all"
-	// CallNone calls no tool.
-	CallNone Policy = "none"
-)
-
 // Guards against lists without end.
 const (
 	maxPages = 200    // a list
@@ -42,6 +29,7 @@ type Tool struct {
 	Name     string
 	ReadOnly bool // annotations.readOnlyHint is true
 	Raw      jsontext.Value
+	given    []map[string]any // arguments that are known to be good, in place of any that would be made
 }
 
 // Inventory is what a server offers in one revision. Entries of lists that have
@@ -58,7 +46,7 @@ type Inventory struct {
 	PromptEntries []Prompt
 	// Incomplete says, a list method each, why a list could not be walked to its end.
 	Incomplete map[string]string
-	policy     Policy
+	config     Config
 	silent     bool // a list had no answer
 }
 
@@ -66,40 +54,21 @@ type Inventory struct {
 // client.Server.Declares does.
 func (v *Inventory) Declares(capability string) bool { return v.Server.Declares(capability) }
 
-// Callable returns the tools that the policy allows to call.
-func (v *Inventory) Callable() []Tool {
-	var out []Tool
-	for _, t := range v.Tools {
-		if v.policy == CallAll || v.policy == CallSafe && t.ReadOnly {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// Tool returns the tool of that name, if the policy allows to call it.
-func (v *Inventory) Tool(name string) (Tool, bool) {
-	for _, t := range v.Callable() {
-		if t.Name == name {
-			return t, true
-		}
-	}
-	return Tool{}, false
-}
-
 // Empty returns the inventory of a server of which nothing is known.
-func Empty() *Inventory { return &Inventory{Incomplete: map[string]string{}, policy: CallNone} }
+func Empty() *Inventory {
+	return &Inventory{Incomplete: map[string]string{}, config: Config{Policy: CallNone}}
+}
 
 // Take walks the lists of all declared capabilities in conversation c, whose
 // handshake is done. A list that fails stands in Incomplete; that is not an
 // error, since its own cases judge it.
-func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory {
-	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, policy: policy}
+func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory {
+	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, config: config}
 	if v.Declares("tools") {
 		v.walk(ctx, c, spec.MethodToolsList, "tools", maxPages, func(item jsontext.Value) {
 			if name, ok := wire.Text(wire.At(item, "/name")); ok {
 				readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
-				v.Tools = append(v.Tools, Tool{name, readOnly, item})
+				v.Tools = append(v.Tools, Tool{name, readOnly, item, config.given(name, item)})
 			}
 		})
 	}
@@ -110,7 +79,7 @@ func Take(ctx context.Context, c *client.Conversation, policy Policy) *Inventory
 	if v.Declares("prompts") {
 		v.walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages, func(item jsontext.Value) {
 			collect(&v.Prompts, "/name")(item)
-			v.PromptEntries = append(v.PromptEntries, promptsOf(item)...)
+			v.PromptEntries = append(v.PromptEntries, promptsOf(item, config)...)
 			for _, a := range wire.Elements(wire.At(item, "/arguments")) {
 				if string(wire.At(a, "/required")) == "true" {
 					return

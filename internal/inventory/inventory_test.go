@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -22,7 +23,7 @@ import (
 type pages func(method, cursor string) string
 
 // take takes stock of a server with these capabilities and pages.
-func take(t *testing.T, policy Policy, capabilities string, p pages) (v *Inventory, asked []string) {
+func take(t *testing.T, config Config, capabilities string, p pages) (v *Inventory, asked []string) {
 	t.Helper()
 	serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -54,7 +55,7 @@ func take(t *testing.T, policy Policy, capabilities string, p pages) (v *Invento
 	if err := c.Handshake(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	v = Take(t.Context(), c, policy)
+	v = Take(t.Context(), c, config)
 	c.Close() // so that the server writes asked no more
 	return v, asked
 }
@@ -68,7 +69,7 @@ func names(tools []Tool) []string {
 }
 
 func TestTakeAsksForWhatIsDeclared(t *testing.T) {
-	v, asked := take(t, CallSafe, `{"tools":{},"resources":{"subscribe":true},"prompts":{},"logging":{}}`, func(method, _ string) string {
+	v, asked := take(t, Config{Policy: CallSafe}, `{"tools":{},"resources":{"subscribe":true},"prompts":{},"logging":{}}`, func(method, _ string) string {
 		return map[string]string{
 			"tools/list":               `{"tools":[{"name":"t","annotations":{"readOnlyHint":true}}]}`,
 			"resources/list":           `{"resources":[{"uri":"u"}]}`,
@@ -80,8 +81,8 @@ func TestTakeAsksForWhatIsDeclared(t *testing.T) {
 	if diff := cmp.Diff(wantAsked, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	wantTools := []Tool{{"t", true, []byte(`{"name":"t","annotations":{"readOnlyHint":true}}`)}}
-	if diff := cmp.Diff(wantTools, v.Tools); diff != "" {
+	wantTools := []Tool{{Name: "t", ReadOnly: true, Raw: []byte(`{"name":"t","annotations":{"readOnlyHint":true}}`)}}
+	if diff := cmp.Diff(wantTools, v.Tools, cmpopts.IgnoreUnexported(Tool{})); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	wantLists := [][]string{{"u"}, {"u/{x}"}, {"p"}}
@@ -91,7 +92,7 @@ func TestTakeAsksForWhatIsDeclared(t *testing.T) {
 	if v.Server.Name != "listed" || !v.Declares("resources.subscribe") || v.Declares("resources.listChanged") || v.Declares("completions") {
 		t.Errorf("the server is %+v", v.Server)
 	}
-	if v, asked = take(t, CallSafe, `{"logging":{},"tools":false}`, nil); len(asked) > 0 || len(v.Incomplete) > 0 {
+	if v, asked = take(t, Config{Policy: CallSafe}, `{"logging":{},"tools":false}`, nil); len(asked) > 0 || len(v.Incomplete) > 0 {
 		t.Errorf("asked %v, incomplete %v", asked, v.Incomplete)
 	}
 }
@@ -144,7 +145,7 @@ func TestWalk(t *testing.T) {
 		{"no object", func(_, _ string) string { return `[]` }, nil, 0, 1, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v, asked := take(t, CallNone, `{"tools":{}}`, c.pages)
+			v, asked := take(t, Config{Policy: CallNone}, `{"tools":{}}`, c.pages)
 			got := names(v.Tools)
 			if c.tools != nil {
 				if diff := cmp.Diff(c.tools, got); diff != "" {
@@ -166,7 +167,7 @@ func TestCallable(t *testing.T) {
 	for policy, want := range map[Policy][]string{
 		CallSafe: {"reads"}, CallAll: {"reads", "writes", "silent", "odd"}, CallNone: nil, "": nil, "unknown": nil,
 	} {
-		v, _ := take(t, policy, `{"tools":{}}`, func(_, _ string) string { return tools })
+		v, _ := take(t, Config{Policy: policy}, `{"tools":{}}`, func(_, _ string) string { return tools })
 		if diff := cmp.Diff(want, names(v.Callable())); diff != "" {
 			t.Errorf("%q lets call (-want +got):\n%s", policy, diff)
 		}

@@ -1,16 +1,23 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Known is a call of a tool whose ways are known from its documentation.
+// Known is a call of a tool whose ways are known, by its name or because the
+// user told them.
 type Known struct {
 	Tool      string
 	Arguments map[string]any
+	// Levels are those of the log messages that it sends, if they are known.
+	Levels []string
+	// Exact: the result depends on the arguments alone.
+	Exact bool
 }
 
 // Params returns the params of tools/call for it.
@@ -25,53 +32,151 @@ func (k Known) WithToken(token any) map[string]any {
 	return p
 }
 
-// Slow returns a call that takes about as long as said and reports progress
-// after each of the steps, if the server has a tool that is known to do so and
-// may be called.
-func (v *Inventory) Slow(duration time.Duration, steps int) (Known, bool) {
-	inSeconds := map[string]any{"duration": duration.Seconds(), "steps": steps}
-	return v.known(
-		Known{"slow", map[string]any{"durationMs": duration.Milliseconds(), "steps": steps}},
-		Known{"trigger-long-running-operation", inSeconds},
-		Known{"longRunningOperation", inSeconds},
-	)
+// Known returns the calls that are known to play the role, those first that
+// the user named, as far as the server offers their tools and they may be
+// called.
+func (v *Inventory) Known(role Role) []Known {
+	return v.known(role, filling{duration: shortly, steps: 3, count: 1})
 }
 
-// Logging returns a call that sends a log message of every level, under the
-// same conditions.
-func (v *Inventory) Logging() (Known, bool) {
-	return v.known(Known{"log", map[string]any{}})
+// shortly is what a slow tool takes where nobody says more.
+const shortly = 100 * time.Millisecond
+
+// Has tells whether such a call is known.
+func (v *Inventory) Has(role Role) bool { return len(v.Known(role)) > 0 }
+
+// Slow returns a call that reports progress while it runs, if the server has a
+// tool that is known to do so and may be called. Where the tool lets itself be
+// told, it takes as long as said, and reports after each of the steps.
+func (v *Inventory) Slow(duration time.Duration, steps int) (Known, bool) {
+	return first(v.known(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
+
+// Logging returns a call that sends log messages, under the same conditions.
+func (v *Inventory) Logging() (Known, bool) { return first(v.Known(Logging)) }
 
 // Asking returns a call that asks something of the client, under the same
 // conditions.
 func (v *Inventory) Asking() (Known, bool) {
-	prompt := map[string]any{"prompt": "Say a word.", "maxTokens": 10}
-	return v.known(
-		Known{"ask-roots", map[string]any{}},
-		Known{"trigger-sampling-request", prompt},
-		Known{"sampleLLM", prompt},
-	)
+	return first(slices.Concat(v.Known(AsksRoots), v.Known(AsksSampling), v.Known(AsksElicitation)))
 }
+
+// AskingFor returns a call that sends the client a request for the method,
+// under the same conditions.
+func (v *Inventory) AskingFor(method string) (Known, bool) { return first(v.Known(Asks(method))) }
+
+// ChangingList returns a call that changes the list that the method lists,
+// under the same conditions.
+func (v *Inventory) ChangingList(method string) (Known, bool) { return first(v.Known(Changes(method))) }
 
 // Changing returns a call that changes a resource, and the URI of that, under
 // the same conditions.
-func (v *Inventory) Changing() (k Known, uri string, ok bool) {
-	const note = "demo://note"
-	if !slices.Contains(v.Resources, note) {
-		return Known{}, "", false
-	}
-	k, ok = v.known(Known{"update-resource", map[string]any{"text": "changed"}})
-	return k, note, ok
-}
+func (v *Inventory) Changing() (k Known, uri string, ok bool) { return v.ChangingTo(1) }
 
-func (v *Inventory) known(calls ...Known) (Known, bool) {
-	for _, k := range calls {
-		if _, ok := v.Tool(k.Tool); ok {
-			return k, true
+// ChangingTo is like Changing. Where the tool lets itself be told, calls with
+// different numbers make different changes.
+func (v *Inventory) ChangingTo(n int) (k Known, uri string, ok bool) {
+	for _, f := range v.usable(ChangesResource) {
+		if f.own || slices.Contains(v.Resources, f.Resource) {
+			return f.known(filling{duration: shortly, steps: 1, count: n}), f.Resource, true
 		}
 	}
-	return Known{}, false
+	return Known{}, "", false
+}
+
+func first(all []Known) (Known, bool) {
+	if len(all) == 0 {
+		return Known{}, false
+	}
+	return all[0], true
+}
+
+func (v *Inventory) known(role Role, with filling) []Known {
+	var out []Known
+	for _, f := range v.usable(role) {
+		if role != ChangesResource || f.own || slices.Contains(v.Resources, f.Resource) {
+			out = append(out, f.known(with))
+		}
+	}
+	return out
+}
+
+// usableFixture is one whose tool may be called; own tells that the user named it.
+type usableFixture struct {
+	Fixture
+
+	own bool
+}
+
+// usable returns the fixtures of the role whose tools may be called, those of
+// the user first.
+func (v *Inventory) usable(role Role) []usableFixture {
+	var out []usableFixture
+	add := func(all []Fixture, own bool) {
+		for _, f := range all {
+			if f.Role != role {
+				continue
+			}
+			if _, ok := v.Tool(f.Tool); ok {
+				out = append(out, usableFixture{f, own})
+			}
+		}
+	}
+	add(v.config.Fixtures, true)
+	add(fixtures, false)
+	return out
+}
+
+func (f Fixture) known(with filling) Known {
+	given := map[string]any{}
+	for name, value := range f.Arguments {
+		given[name] = with.in(value)
+	}
+	return Known{Tool: f.Tool, Arguments: given, Levels: f.Levels, Exact: f.Exact}
+}
+
+// filling are the values that stand for names in the arguments of a fixture.
+type filling struct {
+	duration     time.Duration
+	steps, count int
+}
+
+// in returns the value with the names in it replaced.
+func (w filling) in(value any) any {
+	switch x := value.(type) {
+	case string:
+		return w.text(x)
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for name, member := range x {
+			out[name] = w.in(member)
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, element := range x {
+			out[i] = w.in(element)
+		}
+		return out
+	default:
+		return value
+	}
+}
+
+func (w filling) text(s string) any {
+	if !strings.Contains(s, "{") {
+		return s
+	}
+	values := map[string]any{
+		"{milliseconds}": w.duration.Milliseconds(), "{seconds}": w.duration.Seconds(), "{steps}": w.steps, "{count}": w.count,
+	}
+	if v, ok := values[s]; ok {
+		return v
+	}
+	for name, v := range values {
+		s = strings.ReplaceAll(s, name, fmt.Sprint(v))
+	}
+	return s
 }
 
 // Bare returns at most n calls, without arguments, of tools that may be called
@@ -83,7 +188,7 @@ func (v *Inventory) Bare(n int) []Known {
 			break
 		}
 		if t.bare() {
-			out = append(out, Known{t.Name, map[string]any{}})
+			out = append(out, Known{Tool: t.Name, Arguments: map[string]any{}})
 		}
 	}
 	return out

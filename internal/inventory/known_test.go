@@ -1,19 +1,22 @@
 package inventory
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
 func offering(policy Policy, tools ...Tool) *Inventory {
-	return &Inventory{Tools: tools, policy: policy}
+	return &Inventory{Tools: tools, config: Config{Policy: policy}}
 }
 
 func TestKnownTools(t *testing.T) {
-	slow, everything := Tool{"slow", true, nil}, Tool{"trigger-long-running-operation", true, nil}
-	changes := Tool{"slow", false, nil}
+	slow, everything := Tool{Name: "slow", ReadOnly: true, Raw: nil}, Tool{Name: "trigger-long-running-operation", ReadOnly: true, Raw: nil}
+	changes := Tool{Name: "slow", ReadOnly: false, Raw: nil}
 	for _, c := range []struct {
 		name string
 		v    *Inventory
@@ -34,7 +37,7 @@ func TestKnownTools(t *testing.T) {
 			}
 		})
 	}
-	v := offering(CallSafe, Tool{"log", true, nil}, Tool{"ask-roots", true, nil}, Tool{"sampleLLM", true, nil})
+	v := offering(CallSafe, Tool{Name: "log", ReadOnly: true, Raw: nil}, Tool{Name: "ask-roots", ReadOnly: true, Raw: nil}, Tool{Name: "sampleLLM", ReadOnly: true, Raw: nil})
 	log, _ := v.Logging()
 	ask, _ := v.Asking()
 	if log.Tool != "log" || ask.Tool != "ask-roots" {
@@ -46,8 +49,79 @@ func TestKnownTools(t *testing.T) {
 	}
 }
 
+// tool returns one that may be called under the safe policy.
+func tool(name string) Tool { return Tool{Name: name, ReadOnly: true} }
+
+func TestFixturesByRole(t *testing.T) {
+	all := &Inventory{Resources: []string{"demo://note"}, config: Config{Policy: CallAll}}
+	for _, f := range fixtures {
+		all.Tools = append(all.Tools, Tool{Name: f.Tool})
+	}
+	for _, role := range Roles() {
+		if !all.Has(role) {
+			t.Errorf("nothing is known to play the role %s", role)
+		}
+	}
+	for _, f := range fixtures {
+		if !slices.Contains(Roles(), f.Role) || (f.Role == ChangesResource) != (f.Resource != "") {
+			t.Errorf("a fixture is %+v", f)
+		}
+	}
+	sampling, _ := all.AskingFor(spec.MethodSampling)
+	roots, _ := all.AskingFor(spec.MethodRootsList)
+	elicitation, _ := all.AskingFor(spec.MethodElicit)
+	list, _ := all.ChangingList(spec.MethodPromptsList)
+	got := []string{sampling.Tool, roots.Tool, elicitation.Tool, list.Tool, list.Arguments["list"].(string)}
+	if diff := cmp.Diff([]string{"ask-sampling", "ask-roots", "ask-elicitation", "trigger-list-changed", "prompts"}, got); diff != "" {
+		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+	if _, ok := all.AskingFor(spec.MethodPing); ok {
+		t.Error("a tool is known to send pings")
+	}
+	if _, ok := all.ChangingList(spec.MethodResourcesTemplates); ok {
+		t.Error("a tool is known to change the templates")
+	}
+}
+
+func TestChangingAResource(t *testing.T) {
+	v := offering(CallSafe, tool("update-resource"), tool("mine"))
+	if _, _, ok := v.Changing(); ok || v.Has(ChangesResource) {
+		t.Error("a resource is taken for known that is not listed")
+	}
+	v.Resources = []string{"demo://note"}
+	k, uri, _ := v.ChangingTo(2)
+	if diff := cmp.Diff(Known{Tool: "update-resource", Arguments: map[string]any{"text": "changed 2"}}, k); diff != "" || uri != "demo://note" {
+		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
+	}
+	v.config.Fixtures = []Fixture{{Role: ChangesResource, Tool: "mine", Resource: "mine://one", Arguments: map[string]any{
+		"n": "{count}", "list": []any{"{count}th", true}, "{count}": "{other}",
+	}}}
+	k, uri, _ = v.Changing()
+	want := Known{Tool: "mine", Arguments: map[string]any{"n": 1, "list": []any{"1th", true}, "{count}": "{other}"}}
+	if diff := cmp.Diff(want, k); diff != "" || uri != "mine://one" {
+		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
+	}
+}
+
+func TestOwnFixturesComeFirst(t *testing.T) {
+	v := offering(CallSafe, tool("slow"), tool("mine"), Tool{Name: "unsafe"}, tool("test_sampling"))
+	v.config.Fixtures = []Fixture{{Role: Slow, Tool: "absent"}, {Role: Slow, Tool: "unsafe"}, {Role: Slow, Tool: "mine"}, {Role: AsksSampling, Tool: "mine"}}
+	var got []string
+	for _, k := range v.Known(Slow) {
+		got = append(got, k.Tool)
+	}
+	if diff := cmp.Diff([]string{"mine", "slow"}, got); diff != "" {
+		t.Errorf("slow tools (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"mine", "test_sampling"}, names(v.Askers(AsksSampling))); diff != "" {
+		t.Errorf("askers (-want +got):\n%s", diff)
+	}
+}
+
 func TestBareTools(t *testing.T) {
-	tool := func(name, schema string) Tool { return Tool{name, true, []byte(`{"inputSchema":` + schema + `}`)} }
+	tool := func(name, schema string) Tool {
+		return Tool{Name: name, ReadOnly: true, Raw: []byte(`{"inputSchema":` + schema + `}`)}
+	}
 	v := offering(CallSafe,
 		tool("required", `{"type":"object","required":["a"]}`),
 		tool("none", `{"type":"object"}`),
@@ -55,8 +129,8 @@ func TestBareTools(t *testing.T) {
 		tool("choice", `{"type":"object","anyOf":[{"required":["a"]}]}`),
 		tool("reference", `{"$ref":"#/$defs/a"}`),
 		tool("least", `{"type":"object","minProperties":1}`),
-		Tool{"no schema", true, []byte(`{}`)},
-		Tool{"unsafe", false, []byte(`{"inputSchema":{}}`)},
+		Tool{Name: "no schema", ReadOnly: true, Raw: []byte(`{}`)},
+		Tool{Name: "unsafe", ReadOnly: false, Raw: []byte(`{"inputSchema":{}}`)},
 		tool("empty", `{}`),
 		tool("one more", `{}`),
 	)

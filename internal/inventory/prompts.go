@@ -10,6 +10,7 @@ import (
 type Prompt struct {
 	Name      string
 	Arguments []PromptArgument // those that have a name
+	given     map[string]any   // values that are known to be good
 }
 
 // PromptArgument is what a prompt can be given.
@@ -19,12 +20,15 @@ type PromptArgument struct {
 }
 
 // Values returns a text for each required argument, and for all where
-// every is true.
+// every is true: one that is known to be good, if there is.
 func (p Prompt) Values(every bool) map[string]any {
 	out := map[string]any{}
 	for _, a := range p.Arguments {
 		if a.Required || every {
 			out[a.Name] = "text"
+			if v, ok := p.given[a.Name]; ok {
+				out[a.Name] = v
+			}
 		}
 	}
 	return out
@@ -43,12 +47,12 @@ func (p Prompt) Required() []string {
 
 // promptsOf returns the prompt that an item of the list is; none where it has
 // no name.
-func promptsOf(item jsontext.Value) []Prompt {
+func promptsOf(item jsontext.Value, config Config) []Prompt {
 	name, ok := wire.Text(wire.At(item, "/name"))
 	if !ok {
 		return nil
 	}
-	p := Prompt{Name: name}
+	p := Prompt{Name: name, given: config.values(name)}
 	for _, a := range wire.Elements(wire.At(item, "/arguments")) {
 		if argument, ok := wire.Text(wire.At(a, "/name")); ok {
 			p.Arguments = append(p.Arguments, PromptArgument{argument, string(wire.At(a, "/required")) == "true"})

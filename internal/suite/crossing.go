@@ -24,7 +24,7 @@ type pair struct{ same, own *client.Reply }
 // each with a result of its own: a server that keeps what waits by the id alone
 // gives one client the answer of another.
 func (c *Crowd) crossing(ctx context.Context) {
-	if _, ok := c.t.Inventory.Slow(crossTime, 2); !ok {
+	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.Exact {
 		return
 	}
 	pairs := make([]pair, len(c.convs))

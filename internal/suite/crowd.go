@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -153,25 +152,10 @@ func (c *Crowd) equalIDs(ctx context.Context) {
 	}
 }
 
-// echoing returns a call of a tool that is known to tell in its result what the
-// client's model said, if there is one that may be called.
-func (c *Crowd) echoing() (inventory.Known, bool) {
-	const prompt = "Say a word."
-	for _, k := range []inventory.Known{
-		{Tool: "ask-sampling", Arguments: map[string]any{"prompt": prompt}},
-		{Tool: "trigger-sampling-request", Arguments: map[string]any{"prompt": prompt, "maxTokens": 10}},
-		{Tool: "sampleLLM", Arguments: map[string]any{"prompt": prompt, "maxTokens": 10}},
-	} {
-		if _, ok := c.t.Inventory.Tool(k.Tool); ok {
-			return k, true
-		}
-	}
-	return inventory.Known{}, false
-}
-
-// questions calls a tool that asks the client something, in all conversations.
+// questions calls a tool that asks the client's model, in all conversations: what
+// another client's model said may not show in the result.
 func (c *Crowd) questions(ctx context.Context) {
-	tool, ok := c.echoing()
+	tool, ok := c.t.Inventory.AskingFor(spec.MethodSampling)
 	if !ok || c.Isolated == "" {
 		return
 	}

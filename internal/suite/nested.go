@@ -88,7 +88,7 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 
 // Askers returns the tools that seem to ask the client about the topic, at most
 // so many. It ends the case for the reason given where there is none.
-func Askers(t *T, topic inventory.Topic, most int, none string) []inventory.Tool {
+func Askers(t *T, topic inventory.Role, most int, none string) []inventory.Tool {
 	tools := t.Inventory.Askers(topic)
 	if len(tools) == 0 {
 		t.Skip(none)

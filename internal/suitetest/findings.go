@@ -89,7 +89,7 @@ func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, jud
 		Cases:        chosen,
 		Rules:        judges,
 		Revisions:    []spec.Revision{rev},
-		Policy:       inventory.CallAll,
+		Policy:       inventory.Config{Policy: inventory.CallAll},
 		Timeout:      time.Second,
 		StartTimeout: start,
 		Unconfirmed:  true,

@@ -44,61 +44,40 @@ func subscription(ctx context.Context, c *client.Conversation, method, uri strin
 	return c.Try(ctx, method, map[string]any{"uri": uri})
 }
 
-// changers are tools known to change a resource.
-var changers = []struct {
-	tool, uri string
-	arguments func(n int) map[string]any
-}{
-	{"update-resource", "demo://note", func(n int) map[string]any { return map[string]any{"text": []string{"first", "second"}[n]} }},
-}
-
 // updates changes a resource while it is subscribed to, and after.
 func updates(ctx context.Context, t *suite.T) {
-	for _, change := range changers {
-		if _, may := t.Inventory.Tool(change.tool); !may || !slices.Contains(t.Inventory.Resources, change.uri) {
-			continue
-		}
-		c := t.Conversation(ctx)
-		call := func(n int) {
-			c.Try(ctx, spec.MethodToolsCall, map[string]any{"name": change.tool, "arguments": change.arguments(n)})
-			_ = c.Quiet(ctx) // the update may come a little later
-		}
-		subscription(ctx, c, spec.MethodResourcesSubscribe, change.uri)
-		read(ctx, c, change.uri)
-		read(ctx, c, change.uri) // shows that reading alone changes nothing
-		call(0)
-		read(ctx, c, change.uri)
-		subscription(ctx, c, spec.MethodResourcesUnsubscribe, change.uri)
-		_ = c.Quiet(ctx) // what was in flight has come
-		call(1)
-		return
+	_, uri, ok := t.Inventory.Changing()
+	if !ok {
+		t.Skip("no tool that is known to change a resource may be called")
 	}
-	t.Skip("no tool that is known to change a resource may be called")
-}
-
-// listChangers are tools known to change the list of resources.
-var listChangers = []struct {
-	tool      string
-	arguments map[string]any
-}{
-	{"trigger-list-changed", map[string]any{"list": "resources"}},
+	c := t.Conversation(ctx)
+	call := func(n int) {
+		change, _, _ := t.Inventory.ChangingTo(n)
+		c.Try(ctx, spec.MethodToolsCall, change.Params())
+		_ = c.Quiet(ctx) // the update may come a little later
+	}
+	subscription(ctx, c, spec.MethodResourcesSubscribe, uri)
+	read(ctx, c, uri)
+	read(ctx, c, uri) // shows that reading alone changes nothing
+	call(1)
+	read(ctx, c, uri)
+	subscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
+	_ = c.Quiet(ctx) // what was in flight has come
+	call(2)
 }
 
 // changes walks the list before and after it changed.
 func changes(ctx context.Context, t *suite.T) {
-	for _, change := range listChangers {
-		if _, may := t.Inventory.Tool(change.tool); !may {
-			continue
-		}
-		c := t.Conversation(ctx)
-		walk(ctx, c, spec.MethodResourcesList)
-		c.Try(ctx, spec.MethodToolsCall, map[string]any{"name": change.tool, "arguments": change.arguments})
-		_ = c.Quiet(ctx) // the notification may come a little later
-		walk(ctx, c, spec.MethodResourcesList)
-		_ = c.Fence(ctx)
-		return
+	change, ok := t.Inventory.ChangingList(spec.MethodResourcesList)
+	if !ok {
+		t.Skip("no tool that is known to change the list of resources may be called")
 	}
-	t.Skip("no tool that is known to change the list of resources may be called")
+	c := t.Conversation(ctx)
+	walk(ctx, c, spec.MethodResourcesList)
+	c.Try(ctx, spec.MethodToolsCall, change.Params())
+	_ = c.Quiet(ctx) // the notification may come a little later
+	walk(ctx, c, spec.MethodResourcesList)
+	_ = c.Fence(ctx)
 }
 
 // maxPages bounds a walk.

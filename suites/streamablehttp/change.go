@@ -58,9 +58,12 @@ func changing(t *suite.T) (k inventory.Known, uri string, ok bool) {
 	if k, uri, ok = t.Inventory.Changing(); ok && t.Inventory.Declares("resources.subscribe") {
 		return k, uri, true
 	}
-	k = inventory.Known{Tool: "trigger-list-changed", Arguments: map[string]any{"list": "resources"}}
-	_, ok = t.Inventory.Tool(k.Tool)
-	return k, "", ok
+	for _, list := range []string{spec.MethodResourcesList, spec.MethodToolsList, spec.MethodPromptsList} {
+		if k, ok = t.Inventory.ChangingList(list); ok {
+			return k, "", true
+		}
+	}
+	return k, "", false
 }
 
 // told judges what came on the two streams from a position on. Where one was

@@ -15,7 +15,7 @@ const maxAskers = 2
 // what the server asks must not ask for a task then.
 func asClient(ctx context.Context, t *suite.T) {
 	var tools []inventory.Tool
-	for _, topic := range []inventory.Topic{inventory.AsksElicitation, inventory.AsksSampling} {
+	for _, topic := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling} {
 		askers := t.Inventory.Askers(topic)
 		tools = append(tools, askers[:min(len(askers), maxAskers)]...)
 	}

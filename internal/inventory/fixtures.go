@@ -1,0 +1,130 @@
+package inventory
+
+import "slices"
+
+// Fixture is a call of a tool that is known to do something.
+//
+// In its arguments the texts {milliseconds}, {seconds}, {steps} and {count}
+// stand for values: by themselves for numbers, in a longer text for digits.
+// They are how long the call is to take, in how many steps, and a number that
+// differs from call to call.
+type Fixture struct {
+	Role      Role
+	Tool      string
+	Arguments map[string]any
+	// Resource is the URI of what the call changes, for ChangesResource.
+	Resource string
+	// Levels are those of the log messages that each call sends, if they are known.
+	Levels []string
+	// Exact: the result depends on the arguments alone.
+	Exact bool
+}
+
+type arguments = map[string]any
+
+var everyLevel = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
+
+// fixtures are the calls that are known by the names of their tools: those of
+// the reference server, of server-everything (in its versions), and of the
+// servers that are made for the official conformance suite. Of one role the
+// first that a server offers is taken.
+var fixtures = slices.Concat(referenceFixtures(), everythingFixtures(), officialFixtures())
+
+func referenceFixtures() []Fixture {
+	return []Fixture{
+		{Role: Slow, Tool: "slow", Arguments: arguments{"durationMs": "{milliseconds}", "steps": "{steps}"}, Exact: true},
+		{Role: Progress, Tool: "slow", Arguments: arguments{"durationMs": 60, "steps": 3}, Exact: true},
+		{Role: Logging, Tool: "log", Levels: everyLevel},
+		{Role: AsksRoots, Tool: "ask-roots"},
+		{Role: AsksSampling, Tool: "ask-sampling", Arguments: arguments{"prompt": "Say a word."}},
+		{Role: AsksElicitation, Tool: "ask-elicitation"},
+		{Role: ChangesResource, Tool: "update-resource", Arguments: arguments{"text": "changed {count}"}, Resource: "demo://note"},
+		{Role: ChangesTools, Tool: "trigger-list-changed", Arguments: arguments{"list": "tools"}},
+		{Role: ChangesResources, Tool: "trigger-list-changed", Arguments: arguments{"list": "resources"}},
+		{Role: ChangesPrompts, Tool: "trigger-list-changed", Arguments: arguments{"list": "prompts"}},
+		{Role: Fails, Tool: "fail"},
+		{Role: Structured, Tool: "distance", Arguments: arguments{"from": arguments{"x": 0, "y": 0}, "to": arguments{"x": 3, "y": 4}}},
+		{Role: Structured, Tool: "add", Arguments: arguments{"a": 1, "b": 2}},
+		{Role: GivesText, Tool: "content"},
+		{Role: GivesImage, Tool: "content"},
+		{Role: GivesAudio, Tool: "content"},
+		{Role: GivesResource, Tool: "content"},
+		{Role: GivesLink, Tool: "content"},
+	}
+}
+
+// everythingFixtures are named with dashes in the newer versions. What asks for
+// the roots asks once a session, so it is left out.
+func everythingFixtures() []Fixture {
+	seconds := arguments{"duration": "{seconds}", "steps": "{steps}"}
+	soon := arguments{"duration": 0.06, "steps": 3}
+	prompt := arguments{"prompt": "Say a word.", "maxTokens": 10}
+	return []Fixture{
+		{Role: Slow, Tool: "trigger-long-running-operation", Arguments: seconds, Exact: true},
+		{Role: Slow, Tool: "longRunningOperation", Arguments: seconds, Exact: true},
+		{Role: Progress, Tool: "trigger-long-running-operation", Arguments: soon, Exact: true},
+		{Role: Progress, Tool: "longRunningOperation", Arguments: soon, Exact: true},
+		{Role: AsksSampling, Tool: "trigger-sampling-request", Arguments: prompt},
+		{Role: AsksSampling, Tool: "sampleLLM", Arguments: prompt},
+		{Role: AsksElicitation, Tool: "trigger-elicitation-request"},
+		{Role: AsksElicitation, Tool: "startElicitation"},
+		{Role: Structured, Tool: "get-structured-content", Arguments: arguments{"location": "Chicago"}},
+		{Role: Structured, Tool: "structuredContent", Arguments: arguments{"location": "here"}},
+		{Role: GivesText, Tool: "echo", Arguments: arguments{"message": "text"}},
+		{Role: GivesImage, Tool: "get-tiny-image"},
+		{Role: GivesImage, Tool: "getTinyImage"},
+		{Role: GivesResource, Tool: "get-resource-reference", Arguments: arguments{"resourceType": "Text", "resourceId": 1}},
+		{Role: GivesResource, Tool: "getResourceReference", Arguments: arguments{"resourceId": 1}},
+		{Role: GivesLink, Tool: "get-resource-links", Arguments: arguments{"count": 2}},
+		{Role: GivesLink, Tool: "getResourceLinks", Arguments: arguments{"count": 2}},
+	}
+}
+
+// officialFixtures take their time as they like: what reports progress takes
+// about a tenth of a second.
+func officialFixtures() []Fixture {
+	return []Fixture{
+		{Role: Slow, Tool: "test_tool_with_progress"},
+		{Role: Progress, Tool: "test_tool_with_progress"},
+		{Role: Logging, Tool: "test_tool_with_logging", Levels: []string{"info"}},
+		{Role: AsksSampling, Tool: "test_sampling", Arguments: arguments{"prompt": "Say a word."}},
+		{Role: AsksElicitation, Tool: "test_elicitation", Arguments: arguments{"message": "Who are you?"}},
+		{Role: AsksElicitation, Tool: "test_elicitation_sep1034_defaults"},
+		{Role: AsksElicitation, Tool: "test_elicitation_sep1330_enums"},
+		{Role: ChangesTools, Tool: "test_trigger_tool_change"},
+		{Role: ChangesPrompts, Tool: "test_trigger_prompt_change"},
+		{Role: Fails, Tool: "test_error_handling"},
+		{Role: GivesText, Tool: "test_simple_text"},
+		{Role: GivesImage, Tool: "test_image_content"},
+		{Role: GivesAudio, Tool: "test_audio_content"},
+		{Role: GivesResource, Tool: "test_embedded_resource"},
+	}
+}
+
+// officialTools are the tools that the official suite calls by their names, in
+// the revisions that open with initialize.
+var officialTools = []string{
+	"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
+	"test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_reconnection",
+	"test_sampling", "test_elicitation", "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums",
+	"json_schema_2020_12_tool", "test_trigger_tool_change", "test_trigger_prompt_change",
+}
+
+// officialEnough is how many of them a server has to offer to be taken for one
+// that is made to be called by the suite.
+const officialEnough = 3
+
+// knownArguments are good arguments of tools from whose schemas none, or worse
+// ones, would be made.
+var knownArguments = map[string]map[string]any{
+	"json_schema_2020_12_tool": {"name": "Ada", "contactMethod": "email", "email": "ada@example.com"},
+}
+
+// knownValues are good values of the arguments of prompts.
+var knownValues = map[string]map[string]any{
+	"test_prompt_with_arguments":         {"arg1": "one", "arg2": "two"},
+	"test_prompt_with_embedded_resource": {"resourceUri": "test://static-text"},
+	"resource-prompt":                    {"resourceType": "Text", "resourceId": "1"},
+	"resource_prompt":                    {"resourceId": "1"},
+	"completable-prompt":                 {"department": "Engineering", "name": "Alice"},
+}

@@ -1,0 +1,117 @@
+package inventory
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Policy says which tools may be called.
+type Policy string
+
+// The policies.
+const (
+	// CallSafe calls only tools whose readOnlyHint is true, and those that the
+	// official suite calls, of a server that is made for it.
+	CallSafe Policy = "safe"
+	// CallAll calls any tool: for servers that can do no harm.
+	CallAll Policy = "all"
+	// CallNone calls no tool.
+	CallNone Policy = "none"
+)
+
+// Config is what the user says of what a server offers. The zero Config calls
+// no tool.
+type Config struct {
+	Policy Policy
+	// Call are tools that may be called beside those that the policy allows.
+	Call []string
+	// Never are tools that are never called, whatever else is said.
+	Never []string
+	// Arguments are good arguments of tools, by name: several of one tool are
+	// several calls.
+	Arguments map[string][]map[string]any
+	// Prompts are good values of the arguments of prompts, by name.
+	Prompts map[string]map[string]any
+	// Templates are good values of the variables of URI templates, by template.
+	Templates map[string]map[string]string
+	// Fixtures are calls that are known to do something.
+	Fixtures []Fixture
+}
+
+// Callable returns the tools that may be called.
+func (v *Inventory) Callable() []Tool {
+	var out []Tool
+	official := v.official()
+	for _, t := range v.Tools {
+		if v.may(t, official) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Tool returns the tool of that name, if it may be called.
+func (v *Inventory) Tool(name string) (Tool, bool) {
+	for _, t := range v.Tools {
+		if t.Name == name {
+			return t, v.may(t, v.official())
+		}
+	}
+	return Tool{}, false
+}
+
+func (v *Inventory) may(t Tool, official bool) bool {
+	switch {
+	case slices.Contains(v.config.Never, t.Name):
+		return false
+	case slices.Contains(v.config.Call, t.Name):
+		return true
+	case v.config.Policy == CallAll:
+		return true
+	case v.config.Policy == CallSafe:
+		return t.ReadOnly || official && slices.Contains(officialTools, t.Name)
+	default:
+		return false
+	}
+}
+
+// official tells whether the server is made for the official suite: it offers
+// several tools by the names that this calls.
+func (v *Inventory) official() bool {
+	n := 0
+	for _, t := range v.Tools {
+		if slices.Contains(officialTools, t.Name) {
+			n++
+		}
+	}
+	return n >= officialEnough
+}
+
+// given returns the arguments of a tool that are known to be good.
+func (c Config) given(name string, tool jsontext.Value) []map[string]any {
+	if own, ok := c.Arguments[name]; ok {
+		return own
+	}
+	known, ok := knownArguments[name]
+	if !ok {
+		return nil
+	}
+	_, properties := wire.Members(wire.At(tool, "/inputSchema/properties"))
+	for argument := range known {
+		if properties[argument] == nil {
+			return nil // another tool of that name
+		}
+	}
+	return []map[string]any{known}
+}
+
+// values returns the values of a prompt's arguments that are known to be good.
+func (c Config) values(prompt string) map[string]any {
+	if own, ok := c.Prompts[prompt]; ok {
+		return own
+	}
+	return knownValues[prompt]
+}

@@ -1,0 +1,70 @@
+package inventory
+
+import "github.com/mcp-conform/mcp-conform/internal/spec"
+
+// Role is what a call of a tool is known to do. By its role a case finds the
+// call that it needs.
+type Role string
+
+// The roles.
+const (
+	Slow     Role = "slow"     // takes a while, and reports progress meanwhile
+	Progress Role = "progress" // reports progress
+	Logging  Role = "logging"  // sends log messages
+
+	AsksSampling    Role = "sampling"    // asks the client's model
+	AsksElicitation Role = "elicitation" // asks the client's user
+	AsksRoots       Role = "roots"       // asks for the client's roots
+
+	ChangesResource  Role = "changes-resource"  // changes the content of a resource
+	ChangesTools     Role = "changes-tools"     // changes the list of tools
+	ChangesResources Role = "changes-resources" // changes the list of resources
+	ChangesPrompts   Role = "changes-prompts"   // changes the list of prompts
+
+	Fails      Role = "fails"      // has a result that says isError
+	Structured Role = "structured" // has a structured result
+
+	GivesText     Role = "text"          // has a block of text in its result
+	GivesImage    Role = "image"         // an image
+	GivesAudio    Role = "audio"         // a sound
+	GivesResource Role = "resource"      // an embedded resource
+	GivesLink     Role = "resource-link" // a link to a resource
+)
+
+// Roles returns all roles.
+func Roles() []Role {
+	return []Role{
+		Slow, Progress, Logging, AsksSampling, AsksElicitation, AsksRoots,
+		ChangesResource, ChangesTools, ChangesResources, ChangesPrompts,
+		Fails, Structured, GivesText, GivesImage, GivesAudio, GivesResource, GivesLink,
+	}
+}
+
+// Asks returns the role of what asks the client by the method, or "".
+func Asks(method string) Role {
+	switch method {
+	case spec.MethodSampling:
+		return AsksSampling
+	case spec.MethodElicit:
+		return AsksElicitation
+	case spec.MethodRootsList:
+		return AsksRoots
+	default:
+		return ""
+	}
+}
+
+// Changes returns the role of what changes the list that the method lists,
+// or "".
+func Changes(method string) Role {
+	switch method {
+	case spec.MethodToolsList:
+		return ChangesTools
+	case spec.MethodResourcesList:
+		return ChangesResources
+	case spec.MethodPromptsList:
+		return ChangesPrompts
+	default:
+		return ""
+	}
+}
