@@ -7,6 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 	"github.com/mcp-conform/mcp-conform/suites/completion"
+	"github.com/mcp-conform/mcp-conform/suites/concurrency"
 	"github.com/mcp-conform/mcp-conform/suites/contenttypes"
 	"github.com/mcp-conform/mcp-conform/suites/elicitation"
 	"github.com/mcp-conform/mcp-conform/suites/errors"
@@ -52,5 +53,6 @@ func Cases() []suite.Case {
 		elicitation.Cases(),
 		roots.Cases(),
 		tasks.Cases(),
+		concurrency.Cases(),
 	)
 }
