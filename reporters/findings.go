@@ -16,14 +16,29 @@ type entry struct {
 	verdict.Finding
 	revisions []spec.Revision
 	others    map[string]bool // requirements that the harness failed on for the same reason
+	ids       []string        // of the findings that it stands for
+	blocked   int             // requirements that could not be judged because of it
 }
 
-// entries returns what is to be listed, heaviest first.
+// entries returns what is to be listed, heaviest first. What is known is told
+// in lines of its own.
 func entries(r *verdict.Report, notes bool) []entry {
+	return grouped(r, func(f *verdict.Finding) bool {
+		return f.Known == "" && (f.Outcome > verdict.Note || notes && f.Outcome == verdict.Note)
+	})
+}
+
+// allEntries returns all findings, the same seen in several revisions once,
+// heaviest first.
+func allEntries(r *verdict.Report) []entry {
+	return grouped(r, func(*verdict.Finding) bool { return true })
+}
+
+func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	type sameness struct {
-		requirement, judge, summary string
-		outcome                     verdict.Outcome
-		transport                   spec.Transport
+		requirement, judge, summary, known string
+		outcome                            verdict.Outcome
+		transport                          spec.Transport
 	}
 	at := map[sameness]int{}
 	var out []entry
@@ -38,11 +53,14 @@ func entries(r *verdict.Report, notes bool) []entry {
 		if !slices.Contains(e.revisions, f.Revision) {
 			e.revisions = append(e.revisions, f.Revision)
 		}
+		if f.ID != "" {
+			e.ids = append(e.ids, f.ID)
+		}
 		return e
 	}
 	for _, f := range r.Findings {
-		if f.Outcome > verdict.Note || notes && f.Outcome == verdict.Note {
-			add(f, sameness{f.Requirement, f.Judge, f.Summary, f.Outcome, f.Transport})
+		if wanted(&f) {
+			add(f, sameness{f.Requirement, f.Judge, f.Summary, f.Known, f.Outcome, f.Transport})
 		}
 	}
 	for _, v := range r.Verdicts { // a failure of our own need not have a finding
@@ -61,8 +79,29 @@ func entries(r *verdict.Report, notes bool) []entry {
 	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(b.Outcome, a.Outcome) })
 	for i := range out {
 		slices.Sort(out[i].revisions)
+		out[i].blocked = blockedBy(r, out[i].ids)
 	}
 	return out
+}
+
+// blockedBy counts the requirements that one of the findings kept from being
+// judged.
+func blockedBy(r *verdict.Report, findings []string) int {
+	blocked := map[string]bool{}
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; v.BlockedBy != "" && slices.Contains(findings, v.BlockedBy) {
+			blocked[v.Requirement] = true
+		}
+	}
+	return len(blocked)
+}
+
+// consequence says what else a finding spoils, or "".
+func (e *entry) consequence() string {
+	if e.blocked == 0 {
+		return ""
+	}
+	return count(e.blocked, "other requirement") + " could not be judged because of it"
 }
 
 // What findings take on the console, in lines where nothing else is said.
@@ -108,6 +147,7 @@ func (c *Console) entryLines(e *entry) []string {
 		}
 	}
 	labelled("", e.Summary)
+	labelled("", e.consequence())
 	labelled("permitted  ", e.Permitted)
 	labelled("seen       ", e.Seen)
 

@@ -59,14 +59,23 @@ func document(r *verdict.Report) *verdict.Report {
 	for i := range d.Findings {
 		f := &d.Findings[i]
 		f.Permitted, f.Seen, f.Replay = bounded(f.Permitted), bounded(f.Seen), list(f.Replay)
-		f.Evidence = list(f.Evidence)
-		for j := range f.Evidence {
-			e := &f.Evidence[j]
-			e.Size = max(e.Size, int64(len(e.Text)))
-			e.Text = head(e.Text, textLimit)
+		f.Evidence = quotations(f.Evidence)
+		if len(f.Context) > 0 {
+			f.Context = quotations(f.Context)
 		}
 	}
 	return &d
+}
+
+// quotations returns a copy of the events with bounded texts.
+func quotations(in []verdict.Evidence) []verdict.Evidence {
+	out := list(in)
+	for i := range out {
+		e := &out[i]
+		e.Size = max(e.Size, int64(len(e.Text)))
+		e.Text, e.Label = head(e.Text, textLimit), bounded(e.Label)
+	}
+	return out
 }
 
 // list returns a copy of s that is never nil.

@@ -24,19 +24,20 @@ func every() *verdict.Report {
 		},
 	}
 	for i, rev := range r.Revisions {
+		id := func(f string) string { return f + string("ab"[i]) }
 		say := func(id, area string, level spec.Level, o verdict.Outcome, reason string, findings ...string) {
 			r.Verdicts = append(r.Verdicts, verdict.Verdict{
 				Requirement: id, Area: area, Level: level, Revision: rev, Transport: spec.Stdio,
 				Outcome: o, Reason: reason, Findings: findings, Judges: []string{"some.judge"},
 			})
 		}
-		id := func(f string) string { return f + string("ab"[i]) }
 		say("base.response-id-echo", "base", spec.Must, verdict.Broken, "", id("F1"))
 		say("base.json-rpc-2.0", "base", spec.Must, verdict.Kept, "")
 		say("lifecycle.initialize-first", "lifecycle", spec.Must, verdict.Flaky, "", id("F2"))
 		say("lifecycle.instructions-optional", "lifecycle", spec.May, verdict.Note, "", id("F4"))
 		say("stdio.exit-on-sigterm", "transport-stdio", spec.Should, verdict.Warning, "", id("F3"))
-		say("stdio.responses-before-exit", "transport-stdio", spec.Should, verdict.Blocked, "blocked by F3")
+		say("stdio.responses-before-exit", "transport-stdio", spec.Should, verdict.Blocked, "by "+id("F3")+": the server did not end")
+		r.Verdicts[len(r.Verdicts)-1].BlockedBy = id("F3")
 		say("stdio.stderr-logging", "transport-stdio", spec.May, verdict.NotObserved, "the server wrote nothing to stderr")
 		say("tools.list.answered", "tools", spec.Must, verdict.NotApplicable, "the server does not declare tools")
 		say("tools.list.result-schema", "tools", spec.Must, verdict.HarnessError, "the case tools.list panicked: index out of range")
@@ -66,8 +67,13 @@ func every() *verdict.Report {
 				{Direction: ">", Text: `{"jsonrpc":"2.0","id":2,"method":"ping"}`, Size: 40},
 				{Direction: "<", Text: `{"jsonrpc":"2.0","id":2,"result":{}}`, Size: 36},
 				{Direction: ">", Text: `{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"progressToken":"a-long-one-that-goes-on"}}}`, Size: 106},
-				{Direction: "<", Text: `{"jsonrpc":"2.0","id":"3","result":{"tools":[]}}`, Size: 48, Offending: true},
+				{Direction: "<", Text: `{"jsonrpc":"2.0","id":"3","result":{"tools":[]}}`, Size: 48, Offending: true, Label: `result · id "3"`, Mark: &verdict.Span{From: 22, To: 25}},
 				{Direction: "<", Text: `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, Size: 61},
+			},
+			Context: []verdict.Evidence{
+				{Direction: ">", Position: 1, Text: `{"jsonrpc":"2.0","id":0,"method":"initialize"}`, Size: 46, Label: "initialize · id 0"},
+				{Direction: "<", Position: 2, Text: `{"jsonrpc":"2.0","id":0,"result":{}}`, Size: 36, Label: "result · id 0"},
+				{Direction: "!", Position: 30, Text: "exited: exit status 0", Size: 21, Label: "the server ended"},
 			},
 		})
 		add(verdict.Finding{
@@ -101,7 +107,8 @@ func clean() *verdict.Report {
 
 // attack has what a terminal, an XML reader and a CI system would trip over.
 const attack = "\x1b[2J\x1b]0;owned\x07 ]]> <a&b>\"' \x00\x01\x7f\u0085\u009b31m\r\n::error file=x::pwned ##[error]pwned ##vso[task.setvariable]x ##teamcity[x] " +
-	"\u202egnp.exe\u2066\u200f\ufeff\u2028\ufffe \xff\xfe\xed\xa0\x80 \U000e0041 \\u001b é 漢字 "
+	"\u202egnp.exe\u2066\u200f\ufeff\u2028\ufffe \xff\xfe\xed\xa0\x80 \U000e0041 \\u001b é 漢字 " +
+	"@everyone https://evil.example/ [x](javascript:alert(1)) `x` ![i](http://evil.example/i) </pre></code></details><script>alert(1)</script><img src=x onerror=alert(1)> ${{ secrets.X }} %0A::error::pwned "
 
 // hostile is every report with the attack in all that a server can choose,
 // a megabyte long each.
@@ -109,7 +116,7 @@ func hostile() *verdict.Report {
 	r := every()
 	long := attack + strings.Repeat("A", 1<<20)
 	r.Server = verdict.Server{Name: long, Version: long}
-	r.Target, r.Incomplete = attack, long
+	r.Target, r.Incomplete, r.Artifact = attack, long, attack
 	r.Notices = []string{long}
 	r.NotSpoken[0].Reason = long
 	for i := range r.Findings {
@@ -119,7 +126,9 @@ func hostile() *verdict.Report {
 		for range 40 {
 			f.Evidence = append(f.Evidence, verdict.Evidence{Direction: "<", Text: attack, Size: 1 << 30})
 		}
-		f.Evidence[0].Text = long
+		f.Evidence[0].Text, f.Evidence[0].Label = long, long
+		f.Evidence[0].Mark = &verdict.Span{From: 10, To: 1 << 19}
+		f.Context = append(f.Context, verdict.Evidence{Direction: attack, Position: 90, Text: long, Label: long, Skipped: 1 << 40, Mark: &verdict.Span{From: -1, To: 1 << 30}})
 	}
 	for i := range r.Verdicts {
 		if r.Verdicts[i].Reason != "" {

@@ -122,7 +122,10 @@ type Report struct {
 	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (what is broken), should (warnings, too)
 	Baseline   string          `json:"baseline,omitempty"`   // the file of known findings that the run was held against
 	Stale      []Stale         `json:"stale,omitempty"`      // its entries that are true no more; they fail the run
-	Stats      Stats           `json:"stats"`
+	// Artifact is a file of the repository that stands for the server where a
+	// reader wants a place in the code; its path from the repository's root.
+	Artifact string `json:"artifact,omitempty"`
+	Stats    Stats  `json:"stats"`
 }
 
 // NotSpoken is a revision that the server does not speak.
