@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/selftest"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
@@ -28,9 +29,9 @@ By default each fault is tried at one place: over the transport and in the newes
 revision that suit it, with the judges of its own requirement first and the whole
 suite only where it survives those. Each variation meets the whole suite, in every
 revision on stdio and in one revision over each other transport. That takes two
-or three minutes on two cores. With --full the whole suite meets every fault and
-every variation in every revision over every transport that it applies to, which
-takes many times as long.
+or three minutes on two cores. With --full every fault and every variation is tried
+in every revision over every transport that it applies to, and each fault meets the
+whole suite at one place at least, which takes many times as long.
 
 What is not as it should be is tried once more when all else has ended, as a busy
 machine can keep a judge from seeing something; such rows are named.
@@ -63,7 +64,7 @@ func (a *app) selftestCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return a.selftest(f) },
 	}
-	c.Flags().BoolVar(&f.full, "full", false, "the whole suite against everything, over every transport and in every revision")
+	c.Flags().BoolVar(&f.full, "full", false, "everything over every transport and in every revision")
 	c.Flags().StringArrayVar(&f.ids, "fault", nil, "only this fault or variation (repeatable)")
 	c.Flags().StringVar(&f.area, "area", "", "only those of this area, as tools; legal for all legal variations")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show every row")
@@ -93,7 +94,7 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 	for _, id := range ids {
 		f, ok := faults.Lookup(id)
 		if !ok {
-			return nil, usagef("mcp-conform list faults shows all", "there is no fault %q", id)
+			return nil, unknownFault(id)
 		}
 		out = append(out, f)
 	}
@@ -109,6 +110,25 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 		return nil, usagef("mcp-conform list faults shows all", "no fault is in the area %q", area)
 	}
 	return out, nil
+}
+
+// unknownFault says that there is no such fault, and which ones are meant where
+// the id is that of a requirement.
+func unknownFault(id string) error {
+	var of []string
+	for _, f := range faults.All() {
+		if f.Requirement == id {
+			of = append(of, "--fault "+f.ID)
+		}
+	}
+	switch {
+	case len(of) > 0:
+		return usagef(strings.Join(of, " "), "%s is a requirement; these are its faults", id)
+	case spec.Requirements().Lookup(id) != nil:
+		return usagef("mcp-conform list --coverage tells why", "%s is a requirement without faults", id)
+	default:
+		return usagef("mcp-conform list faults shows all", "there is no fault %q", id)
+	}
 }
 
 // workers is how much is tried at once on each core: most of the time a row

@@ -87,11 +87,12 @@ type Options struct {
 	// where Faultless is set.
 	Faults    []faults.Fault
 	Faultless bool
-	// Full tries each fault with the whole suite over every transport and in
-	// every revision that it applies to; else its own requirement's judges in
-	// one revision over one transport, the whole suite only where it survives
-	// those. Legal variations always meet the whole suite: by default in every
-	// revision on stdio and in one over each other transport.
+	// Full tries each fault over every transport and in every revision that it
+	// applies to; else in one revision over one transport. It meets its own
+	// requirement's judges, and the whole suite where it survives those; with
+	// Full the whole suite at once where it is tried first. Legal variations
+	// always meet the whole suite: by default in every revision on stdio and in
+	// one over each other transport.
 	Full bool
 	// Workers is how much is tried at once: a row that begins with its own
 	// requirement's judges counts once, one that meets the whole suite
@@ -115,13 +116,22 @@ type Progress struct {
 	Share       float64 // of the work, up to 1
 }
 
+// rowTime is how long a run of a row may take: what lasts longer has no end.
+const rowTime = 10 * time.Minute
+
+// errRowTime is the cause of a row's end by its time.
+var errRowTime = errors.New("it took more than " + rowTime.String())
+
 // wholeWeight is how much more a run of the whole suite works than one of a
 // single requirement's judges.
 const wholeWeight = 3
 
-// mostAgain bounds the second tries: where more goes wrong, no machine that is
-// busy is the cause.
-const mostAgain = 60
+// mostAgain and againOf bound the second tries, by number and as a part of all
+// rows: where more goes wrong, no machine that is busy is the cause.
+const (
+	mostAgain = 60
+	againOf   = 30
+)
 
 // againAtOnce is how many of them are tried at once.
 const againAtOnce = 3
@@ -200,7 +210,7 @@ func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
 			bad = append(bad, i)
 		}
 	}
-	if len(bad) > mostAgain {
+	if len(bad) > max(mostAgain, len(jobs)/againOf) {
 		return
 	}
 	var few errgroup.Group
@@ -239,8 +249,8 @@ func (o *Options) jobs() []job {
 		if !o.Full {
 			places = representative(f, places)
 		}
-		for _, p := range places {
-			out = append(out, job{f, p, o.Full || f.Legal})
+		for i, p := range places {
+			out = append(out, job{f, p, f.Legal || o.Full && i == 0})
 		}
 	}
 	return out
@@ -280,6 +290,8 @@ func (o *Options) try(ctx context.Context, j job) (res Result) {
 }
 
 func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (*verdict.Report, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, rowTime, errRowTime)
+	defer cancel()
 	d, end := o.dialer(ctx, j)
 	defer end()
 	return engine.Run(ctx, o.options(j, d, s))
@@ -369,6 +381,8 @@ func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
 		}
 	}
 	switch {
+	case p.Incomplete == errRowTime.Error() && len(on) == 0:
+		r.Outcome, r.By = Failed, []string{p.Incomplete}
 	case f.Legal && len(elsewhere) == 0:
 		r.Outcome = Silent
 	case f.Legal:
