@@ -8,46 +8,89 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-const idType = "cancellation.id-type-matters"
+const (
+	idType         = "cancellation.id-type-matters"
+	raceHandled    = "cancellation.race-handled"
+	unknownIgnored = "cancellation.unknown-ignored"
+)
 
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "cancellation.running",
-			Title:        "Cancels a slow tool that runs, one by an id of another type, and one in the write that calls it",
-			Requirements: []string{idType},
+			Title:        "Cancels a slow tool that runs, several that run side by side, and one in the write that calls it",
+			Requirements: []string{idType, raceHandled},
 			Provokes: []string{
 				"cancellation.stop-processing", "cancellation.no-response-after-cancel", "cancellation.race-handled",
-				"progress.stops-after-cancel",
+				"progress.stops-after-cancel", "base.response-once", "base.notification-no-response",
 			},
 			Needs:     []string{"tools"},
 			Revisions: spec.HandshakeRevisions(),
+			Races:     append([]suite.Race{firstProgress, withCall}, named(slowRaces())...),
 			Run:       running,
+		},
+		{
+			ID:           "cancellation.races",
+			Title:        "Cancels pings and lists as they are asked for, answered, or told apart by the type of an id alone; and closes the server's input right behind it",
+			Requirements: []string{raceHandled, unknownIgnored, idType, exit},
+			Provokes: []string{
+				"cancellation.race-handled", "cancellation.completed-ignored", "cancellation.unknown-ignored", "base.response-once", "base.notification-no-response",
+			},
+			Revisions: spec.HandshakeRevisions(),
+			Waits:     true,
+			Races:     append(named(quick()), closing),
+			Run:       races,
+		},
+		{
+			ID:           "cancellation.initialize",
+			Title:        "Cancels initialize, which no client may do, and talks to the server nevertheless",
+			Requirements: []string{raceHandled},
+			Revisions:    spec.HandshakeRevisions(),
+			Races:        initializing(),
+			Run:          opening,
 		},
 		{
 			ID:    "cancellation.pointless",
 			Title: "Cancels what was answered, what was never asked, and nothing at all; reports progress that nobody asked for",
 			Provokes: []string{
 				"cancellation.race-handled", "cancellation.unknown-ignored", "cancellation.completed-ignored", "cancellation.malformed-ignored",
-				"progress.unsolicited-from-client-tolerated",
+				"progress.unsolicited-from-client-tolerated", "base.notification-no-response",
 			},
 			Revisions: spec.HandshakeRevisions(),
 			Waits:     true,
-			Run:       pointless,
+			Races: []suite.Race{
+				{Name: "when the request was answered", Cancelled: suite.Answer, Others: suite.Answer},
+				{Name: "an id that was never used, a number or a string", Others: suite.Answer},
+				{Name: "without params, without an id, and by what is no id: null, a boolean, an object", Others: suite.Answer},
+			},
+			Run: pointless,
 		},
 		{
-			ID:    "cancellation.nested",
-			Title: "Calls a tool that asks the client, cancels it and answers the question nevertheless",
+			ID:           "cancellation.nested",
+			Title:        "Calls tools that ask the client, cancels them, answers the questions nevertheless, and calls again",
+			Requirements: []string{raceHandled},
 			Provokes: []string{
 				"cancellation.server-cancels-own-requests", "cancellation.request-id-present", "cancellation.late-response-ignored",
-				"progress.server-token-unique",
+				"cancellation.race-handled", "progress.server-token-unique", "base.response-once",
 			},
 			Needs:     []string{"tools"},
 			Revisions: spec.HandshakeRevisions(),
-			Run:       nested,
+			Races: []suite.Race{
+				{Name: "while the server waits for the client's answer to its request; the answer comes later", Cancelled: suite.Any, Others: suite.Answer},
+			},
+			Run: nested,
 		},
 	}
+}
+
+// named returns what the races are, without what is done in them.
+func named(races []race) []suite.Race {
+	var out []suite.Race
+	for _, r := range races {
+		out = append(out, r.Race)
+	}
+	return out
 }
 
 // How long a slow tool takes that is to be cancelled, and in how many steps.

@@ -2,33 +2,42 @@ package cancellation
 
 import (
 	"context"
+	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // nested makes two calls in which the server asks something, and leaves both
 // questions open. It answers the one, so that its call can end; it cancels the
 // other call, and answers its question when the server was given the time to
-// cancel that, too.
+// cancel that, too. Then the same call has to come to its end.
 func nested(ctx context.Context, t *suite.T) {
 	tool, ok := t.Inventory.Asking()
 	if !ok {
 		t.Skip("no tool that is known to ask the client may be called")
 	}
+	var answers atomic.Bool
 	c := t.Start(ctx, client.Options{Answer: func(m *wire.Message) []byte {
-		if m.Method == spec.MethodPing {
+		switch {
+		case m.Method == spec.MethodPing:
 			return wire.NewResult(m.ID, map[string]any{})
+		case answers.Load():
+			return refusal(m)
+		default:
+			return nil
 		}
-		return nil
 	}})
 	t.Quiet(ctx, c) // what the server asks of itself at the beginning has come
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
-	asked := questions(ctx, t, c, tool, calls)
+	asked := questions(ctx, t, c, calls, tool.Params(), tool.Params())
 	if len(asked) == 0 {
 		t.GiveUp("the tool did not ask the client")
 	}
@@ -42,35 +51,103 @@ func nested(ctx context.Context, t *suite.T) {
 	}
 	t.Quiet(ctx, c)
 	_ = c.Send(ctx, refusal(asked[0]))
-	gone(ctx, c, c.Ask(ctx, c.Harmless(), nil).Err)
+	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
+		gone(ctx, c, r.Err)
+		return
+	}
+	others(ctx, t, c, tool.Tool)
+	answers.Store(true)
+	again(ctx, t, c, tool)
+}
+
+// others does the same with a tool for each other topic, all at once.
+func others(ctx context.Context, t *suite.T, c *client.Conversation, but string) {
+	var ids []wire.ID
+	var params []map[string]any
+	for _, topic := range []inventory.Role{inventory.AsksSampling, inventory.AsksElicitation, inventory.AsksRoots} {
+		for _, tool := range t.Inventory.Askers(topic) {
+			if arguments, err := tool.Arguments(); err == nil && tool.Name != but {
+				ids, params = append(ids, c.NewID()), append(params, map[string]any{"name": tool.Name, "arguments": arguments})
+				break
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	asked := questions(ctx, t, c, ids, params...)
+	for _, id := range ids {
+		_ = c.Cancel(ctx, id, "the case wants to see what becomes of the request in it")
+	}
+	t.Quiet(ctx, c)
+	for _, m := range asked {
+		_ = c.Send(ctx, refusal(m))
+	}
+	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
+		gone(ctx, c, r.Err)
+		t.GiveUp("the server answers no more")
+	}
+}
+
+// againTime is how long a call may take of which the question is refused at
+// once.
+const againTime = 3 * time.Second
+
+// again calls the tool once more, and refuses what it asks. Where that does not
+// come to an end, a server is looked at in which nothing was cancelled.
+func again(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Known) {
+	r := c.TryFor(ctx, againTime, spec.MethodToolsCall, tool.Params())
+	if r.Answered() {
+		t.Kept(raceHandled)
+		return
+	}
+	if ctx.Err() != nil || !c.Alive() {
+		t.GiveUp("the call could not be waited for")
+	}
+	fresh := t.Start(ctx, client.Options{Answer: refusal})
+	if !fresh.TryFor(ctx, againTime, spec.MethodToolsCall, tool.Params()).Answered() {
+		t.GiveUp("the call comes to no end where nothing was cancelled either")
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: raceHandled,
+		Summary:     "A call is not answered any more when another was cancelled while the client was asked.",
+		Permitted:   "an answer, as where nothing was cancelled",
+		Seen:        suite.Describe(r),
+		At:          r.Positions(),
+	})
 }
 
 func refusal(m *wire.Message) []byte {
 	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
 }
 
-// questions makes the calls and returns the first request of the server in
-// each, as far as they come: a server may well do one thing after the other.
-func questions(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Known, calls []wire.ID) []*wire.Message {
+// questions makes the calls and returns the first requests of the server, one
+// for each, as far as they come: a server may well do one thing after the other,
+// and what has ended asks no more.
+func questions(ctx context.Context, t *suite.T, c *client.Conversation, calls []wire.ID, params ...map[string]any) []*wire.Message {
 	var frames [][]byte
-	for _, id := range calls {
-		frames = append(frames, c.Request(id, spec.MethodToolsCall, tool.Params()))
+	for i, id := range calls {
+		frames = append(frames, c.Request(id, spec.MethodToolsCall, params[i]))
 	}
 	from := c.Record.Len()
 	if err := c.Send(ctx, frames...); err != nil {
 		t.GiveUp("the tool could not be called: " + err.Error())
 	}
 	var asked []*wire.Message
+	ended := 0
 	_, _ = c.SettleFor(ctx, from, func(e *transcript.Event) bool {
 		if e.Kind != transcript.Received {
 			return false
 		}
 		for i := range e.Messages() {
-			if m := &e.Messages()[i]; m.Kind == wire.Request && m.Method != spec.MethodPing && len(asked) < len(calls) {
+			switch m := &e.Messages()[i]; {
+			case m.Kind == wire.Request && m.Method != spec.MethodPing && len(asked) < len(calls):
 				asked = append(asked, m)
+			case m.Kind == wire.Response && slices.ContainsFunc(calls, m.ID.Same):
+				ended++
 			}
 		}
-		return len(asked) == len(calls)
+		return len(asked)+ended >= len(calls)
 	})
 	return asked
 }

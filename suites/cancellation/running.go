@@ -9,7 +9,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -20,9 +19,26 @@ func running(ctx context.Context, t *suite.T) {
 	}
 	c := t.Conversation(ctx)
 	cancelled(ctx, t, c, slow)
-	otherType(ctx, t, c)
 	atOnce(ctx, t, c, slow)
+	short, _ := t.Inventory.Slow(duration/5, steps/2)
+	for _, r := range slowRaces() {
+		c = r.try(ctx, t, c, func(id wire.ID, _ int) []byte {
+			return c.Request(id, spec.MethodToolsCall, short.WithToken("mcp-conform/race/"+id.Raw()))
+		}, true)
+	}
 }
+
+// The races that listen long enough for rules to judge what comes.
+var (
+	firstProgress = suite.Race{Name: "after the first progress", Cancelled: suite.Any}
+	withCall      = suite.Race{Name: "in the write that makes the call", Cancelled: suite.Any}
+)
+
+// severalSlow is how many calls of a slow tool run side by side.
+const severalSlow = 6
+
+// slowRaces are those in which calls of a slow tool run.
+func slowRaces() []race { return []race{otherTypes(), half(severalSlow)} }
 
 // cancelled cancels a call after its first progress, and listens for as long
 // as the call would have taken.
@@ -55,39 +71,6 @@ func listen(ctx context.Context, c *client.Conversation, from int, id wire.ID, a
 	ctx, cancel := context.WithTimeoutCause(ctx, atMost, client.ErrUnanswered)
 	defer cancel()
 	return c.AwaitReply(ctx, from, id)
-}
-
-// otherType has two calls run, and cancels the one by its id as a string: as
-// the other one is answered, so must this be.
-func otherType(ctx context.Context, t *suite.T, c *client.Conversation) {
-	slow, _ := t.Inventory.Slow(duration/5, steps/2)
-	first, from := start(ctx, t, c, slow)
-	second, _ := start(ctx, t, c, slow)
-	if !suite.Running(ctx, c, from, first) || c.Cancel(ctx, wire.StringID(first.Raw()), "no such request") != nil {
-		t.NotObserved(idType, "the tool was not seen to be running")
-		return
-	}
-	beside := listen(ctx, c, from, second, c.Options().Timeout)
-	if !beside.Answered() {
-		t.NotObserved(idType, "the call that was not cancelled had no answer either")
-		return
-	}
-	r := c.Settle(ctx, from, first)
-	switch {
-	case r.Answered():
-		t.Kept(idType)
-	case ctx.Err() != nil || !c.Alive():
-		t.NotObserved(idType, "the answer could not be waited for")
-	default:
-		at := []int{from}
-		t.Deviates(c, verdict.Deviation{
-			Requirement: idType,
-			Summary:     "A request is cancelled by an id of another type.",
-			Permitted:   "an answer to the request with the integer id, as the cancellation names a string",
-			Seen:        "no answer to the call with id " + first.Raw() + ", though the same call beside it is answered",
-			At:          at,
-		})
-	}
 }
 
 // atOnce cancels a call in the write that makes it, and listens for as long as

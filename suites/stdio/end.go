@@ -23,18 +23,9 @@ const (
 // leastExit is how long any server may take to exit.
 var leastExit = 3 * time.Second
 
-// exitTime is how long a server may take to exit: eight times as long as it
-// took to say its first word, at least leastExit, at most 10 s, so that a slow
-// server or a busy machine has more. The specification says "reasonable" or
-// "promptly"; clients kill much sooner.
-func exitTime(c *client.Conversation) time.Duration {
-	for _, e := range c.Record.From(0) {
-		if e.Kind == transcript.Received {
-			return min(max(8*e.At, leastExit), 10*time.Second).Round(time.Second)
-		}
-	}
-	return 10 * time.Second
-}
+// exitTime is how long a server may take to exit. The specification says
+// "reasonable" or "promptly"; clients kill much sooner.
+func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, leastExit) }
 
 func closedStdin() suite.Case {
 	return suite.Case{
@@ -189,22 +180,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 
 // awaitExit tells whether the server exits within its time.
 func awaitExit(ctx context.Context, c *client.Conversation) bool {
-	ctx, cancel := context.WithTimeout(ctx, exitTime(c))
-	defer cancel()
-	resume := c.Idle()
-	defer resume()
-	for pos := 0; ; {
-		events, err := c.Record.Wait(ctx, pos)
-		if err != nil {
-			return false
-		}
-		for _, e := range events {
-			if e.Kind == transcript.Exited {
-				return true
-			}
-			pos = e.Seq + 1
-		}
-	}
+	return suite.Exits(ctx, c, exitTime(c))
 }
 
 // last returns the position of the last event of a kind.

@@ -1,0 +1,41 @@
+package suite
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// ExitTime is how long a server may take to exit: eight times as long as it
+// took to say its first word, at least the time given, at most 10 s, so that a
+// slow server or a busy machine has more.
+func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
+	for _, e := range c.Record.From(0) {
+		if e.Kind == transcript.Received {
+			return min(max(8*e.At, least), 10*time.Second).Round(time.Second)
+		}
+	}
+	return 10 * time.Second
+}
+
+// Exits tells whether the server's process exits within the time given.
+func Exits(ctx context.Context, c *client.Conversation, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	resume := c.Idle()
+	defer resume()
+	for pos := 0; ; {
+		events, err := c.Record.Wait(ctx, pos)
+		if err != nil {
+			return false
+		}
+		for _, e := range events {
+			if e.Kind == transcript.Exited {
+				return true
+			}
+			pos = e.Seq + 1
+		}
+	}
+}

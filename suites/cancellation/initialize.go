@@ -1,0 +1,88 @@
+package cancellation
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// initializing are the races of a request that no client may cancel.
+func initializing() []suite.Race {
+	return []suite.Race{
+		{Name: "initialize, in the write that makes it (on stdio)", Cancelled: suite.Any, Gently: true},
+		{Name: "initialize, when it was answered", Cancelled: suite.Answer, Others: suite.Answer, Gently: true},
+	}
+}
+
+// opening cancels initialize, and looks whether the server can be talked to
+// afterwards. A server that has heeded the cancellation is asked once more.
+func opening(ctx context.Context, t *suite.T) {
+	c := t.Open(ctx, client.Options{})
+	id, ping := c.NewID(), c.NewID()
+	frames := [][]byte{wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams())}
+	if t.Transport == spec.Stdio { // over HTTP what follows needs the session that is not there yet
+		frames = append(frames, cancellation(id), c.Request(ping, spec.MethodPing, nil))
+	}
+	from := c.Record.Len()
+	if c.Send(ctx, frames...) != nil {
+		t.GiveUp("initialize could not be sent")
+	}
+	r := first(ctx, c, from, id, ping)
+	switch {
+	case r.Succeeded():
+	case len(frames) == 1 || ctx.Err() != nil:
+		t.GiveUp("initialize was not answered with a result")
+	default:
+		if again := c.Initialize(ctx); !again.Answered() {
+			silenced(ctx, t, c, again, "The cancellation of initialize ends the server, or makes it answer no more.")
+			return
+		}
+		t.Kept(raceHandled)
+		return
+	}
+	_ = c.Initialized(ctx)
+	_ = c.Cancel(ctx, id, "too late")
+	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
+		silenced(ctx, t, c, r, "The cancellation of initialize, which was answered, ends the server, or makes it answer no more.")
+		return
+	}
+	t.Kept(raceHandled)
+}
+
+// first waits for the answer to initialize, the server's start included, and no
+// longer than the grace when the ping behind it is answered.
+func first(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().StartTimeout, client.ErrUnanswered)
+	defer cancel()
+	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && (suite.Carries(e, suite.Answers(id)) || suite.Carries(e, suite.Answers(ping)))
+	})
+	if err != nil {
+		return &client.Reply{Err: err}
+	}
+	ctx, cancel = context.WithTimeoutCause(ctx, c.Grace(), client.ErrUnanswered)
+	defer cancel()
+	defer c.Idle()()
+	return c.AwaitReply(ctx, from, id)
+}
+
+// silenced only notes what becomes of a server whose client does what no client
+// may do.
+func silenced(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
+	if ctx.Err() != nil {
+		t.GiveUp("the case ran out of time")
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: raceHandled,
+		Summary:     summary,
+		Permitted:   "anything, as no client may cancel initialize; a server that goes on is a better one",
+		Seen:        suite.Describe(r),
+		At:          transcript.Positions(r.Sent, r.Event),
+		Weight:      verdict.OnlyNote,
+	})
+}

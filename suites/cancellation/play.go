@@ -1,0 +1,219 @@
+package cancellation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// asking returns the bytes of the nth request of a race.
+type asking func(id wire.ID, n int) []byte
+
+// play is one go at a race.
+type play struct {
+	ctx     context.Context
+	c       *client.Conversation
+	make    asking
+	random  *rand.Rand
+	rounds  int
+	runs    bool // the requests report progress when they run
+	cancels bool // else it is played without the cancellations
+
+	from   int
+	frames [][]byte
+	asked  []*entry
+	raced  bool // something was cancelled
+}
+
+// entry is one request of a race.
+type entry struct {
+	id        wire.ID
+	cancelled bool
+	fate      suite.Fates
+}
+
+// How often a race is run. Over HTTP each message is an exchange of its own.
+const (
+	rounds    = 5
+	roundsWeb = 2
+	crowdWeb  = 12
+)
+
+func newPlay(ctx context.Context, c *client.Conversation, ask asking) *play {
+	p := &play{ctx: ctx, c: c, make: ask, random: rand.New(rand.NewPCG(1, 1)), rounds: rounds, cancels: true, from: c.Record.Len()}
+	if c.Web() != nil {
+		p.rounds = roundsWeb
+	}
+	return p
+}
+
+// crowd is how many requests at once the server is asked to bear, at most n.
+func (p *play) crowd(n int) int {
+	if p.c.Web() != nil {
+		n = min(n, crowdWeb)
+	}
+	return p.c.Burst(n)
+}
+
+func (p *play) ask() wire.ID {
+	id := p.c.NewID()
+	p.askAs(id)
+	return id
+}
+
+func (p *play) askAs(id wire.ID) {
+	p.frames = append(p.frames, p.make(id, len(p.asked)))
+	p.asked = append(p.asked, &entry{id: id})
+}
+
+func (p *play) cancel(id wire.ID) {
+	if !p.cancels {
+		return
+	}
+	p.frames, p.raced = append(p.frames, cancellation(id)), true
+	for _, e := range p.asked {
+		e.cancelled = e.cancelled || e.id == id
+	}
+}
+
+// send sends what was said since, in one write. That it can't be sent shows in
+// what follows.
+func (p *play) send() {
+	if len(p.frames) > 0 {
+		_ = p.c.Send(p.ctx, p.frames...)
+	}
+	p.frames = nil
+}
+
+// await waits for the answer to the request, and tells whether it came.
+func (p *play) await(id wire.ID) bool {
+	ctx, cancel := context.WithTimeoutCause(p.ctx, p.c.Options().Timeout, client.ErrUnanswered)
+	defer cancel()
+	return p.c.AwaitReply(ctx, p.from, id).Answered()
+}
+
+// under waits until the requests are seen to be under way.
+func (p *play) under() bool {
+	return len(p.asked) > 0 && suite.Running(p.ctx, p.c, p.from, p.asked[0].id)
+}
+
+// settle waits until what became of the requests is known. A server that
+// answers what was sent behind them has read them all; one that is not
+// answered then has as long again as any needs, and the others, when it was
+// waited for in vain, no more than the grace.
+func (p *play) settle() {
+	limit := p.c.Options().Timeout
+	for _, e := range p.asked {
+		if e.cancelled {
+			continue
+		}
+		ctx, cancel := context.WithTimeoutCause(p.ctx, limit, client.ErrUnanswered)
+		resume := p.c.Idle()
+		r := p.c.AwaitReply(ctx, p.from, e.id)
+		resume()
+		cancel()
+		if !r.Answered() {
+			limit = p.c.Grace()
+		}
+	}
+	for _, e := range p.asked {
+		e.fate = suite.Silence
+		for _, ev := range p.c.Record.From(p.from) {
+			if ev.Kind != transcript.Received || e.fate != suite.Silence {
+				continue
+			}
+			e.fate = fate(ev, e.id)
+		}
+	}
+}
+
+// fate is what an event tells of what became of the request with the id.
+func fate(e *transcript.Event, id wire.ID) suite.Fates {
+	answers := suite.Answers(id)
+	switch {
+	case !suite.Carries(e, answers):
+		return suite.Silence
+	case suite.Carries(e, func(m *wire.Message) bool { return answers(m) && m.IsError() }):
+		return suite.Refusal
+	default:
+		return suite.Result
+	}
+}
+
+// outside returns the first request that came to what the race does not
+// permit.
+func (p *play) outside(r race) *entry {
+	for _, e := range p.asked {
+		permitted := r.Others
+		if e.cancelled {
+			permitted = r.Cancelled
+		}
+		if !permitted.Permits(e.fate) {
+			return e
+		}
+	}
+	return nil
+}
+
+// try plays the race and judges it, and returns the conversation to go on with.
+func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask asking, runs ...bool) *client.Conversation {
+	if r.ordered && t.Transport != spec.Stdio {
+		return c
+	}
+	p := newPlay(ctx, c, ask)
+	p.runs = len(runs) > 0
+	r.play(p)
+	if next := bears(ctx, t, c); next != c {
+		return next // the server has ended, which the rules say
+	}
+	if r.Others == 0 {
+		return c
+	}
+	p.settle()
+	if !p.raced {
+		t.NotObserved(r.requirement, "nothing was seen to be running that could be cancelled")
+		return c
+	}
+	e := p.outside(r)
+	if e == nil {
+		t.Kept(r.requirement)
+		return c
+	}
+	if ctx.Err() != nil || !c.Alive() {
+		t.NotObserved(r.requirement, "the answers could not be waited for")
+		return c
+	}
+	alone := newPlay(ctx, c, ask)
+	alone.cancels, alone.runs = false, p.runs
+	r.play(alone)
+	alone.settle()
+	if alone.outside(r) != nil {
+		t.NotObserved(r.requirement, "the requests are not all answered where nothing is cancelled either")
+		return c
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: r.requirement,
+		Summary:     r.unanswered,
+		Permitted:   r.Others.String() + " for each request that was not cancelled",
+		Seen:        fmt.Sprintf("no answer to the request with id %s, though all are answered where nothing is cancelled", suite.Excerpt(e.id.Raw(), 40)),
+		At:          p.sent(e.id),
+	})
+	return c
+}
+
+// sent returns where the request with the id was sent.
+func (p *play) sent(id wire.ID) []int {
+	for _, e := range p.c.Record.From(p.from) {
+		if e.Kind == transcript.Sent && suite.Carries(e, func(m *wire.Message) bool { return m.Kind == wire.Request && m.ID == id }) {
+			return []int{e.Seq}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package cancellation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const exit = "stdio.exit-on-stdin-close-2024-11-05"
+
+// leastExit is how long any server may take to exit.
+const leastExit = 3 * time.Second
+
+var closing = suite.Race{Name: "right before the client closes the server's input (on stdio), whereupon the server exits", Cancelled: suite.Any}
+
+// shutdown cancels requests and closes the server's input, all at once: work
+// that was given up keeps no process alive. A server that stays is compared
+// with one that is closed without a cancellation.
+func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
+	if t.Transport != spec.Stdio || !c.Alive() {
+		return
+	}
+	ask := anything(t, c)
+	if slow, ok := t.Inventory.Slow(duration, steps); ok {
+		ask = func(id wire.ID, _ int) []byte { return c.Request(id, spec.MethodToolsCall, slow.Params()) }
+	}
+	p := newPlay(ctx, c, ask)
+	for range 2 {
+		p.cancel(p.ask())
+	}
+	p.send()
+	_ = c.CloseInput() // it fails where the server is gone, as it should be
+	if suite.Exits(ctx, c, suite.ExitTime(c, leastExit)) {
+		t.Kept(exit)
+		return
+	}
+	idle := t.Start(ctx, client.Options{})
+	_ = idle.CloseInput()
+	switch {
+	case !suite.Exits(ctx, idle, suite.ExitTime(idle, leastExit)):
+		t.NotObserved(exit, "the server does not exit where nothing was cancelled either")
+	case ctx.Err() == nil:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: exit,
+			Summary:     "The server does not exit when its stdin is closed behind a cancellation.",
+			Permitted:   "the exit of the process, promptly, as where nothing was cancelled",
+			Seen:        fmt.Sprintf("the process was alive %v later", suite.ExitTime(c, leastExit)),
+			At:          p.sent(p.asked[0].id),
+		})
+	}
+}
