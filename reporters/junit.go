@@ -74,7 +74,7 @@ const (
 // JUnit writes the report as JUnit XML: a testsuite for each area and
 // revision, a testcase for each requirement. Only broken is a failure and
 // only a harness error is an error; what was not judged is skipped with its
-// reason. Where warnings fail the run, they are failures, too. A run that ended early has one more testcase, which is an error.
+// reason, and so is what the baseline knows. Where warnings fail the run, they are failures, too. A run that ended early has one more testcase, which is an error.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(judged(r), junitMessage), Time: seconds(r)}
 	findings := map[string]*verdict.Finding{}
@@ -100,6 +100,14 @@ func JUnit(w io.Writer, r *verdict.Report) error {
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
 		suite(Visible(v.Area + " " + string(v.Revision))).add(junitVerdict(v, findings, r.FailOn == FailOnShould))
+	}
+	for i := range r.Stale {
+		s := &r.Stale[i]
+		text := clip(staleEntry(r, s), junitMessage)
+		suite("baseline").add(junitCase{
+			Name: Visible(fmt.Sprintf("%s line %d", s.Requirement, s.Line)), Classname: "mcp.baseline", Time: noTime,
+			Failure: &junitOutcome{Type: "stale", Message: text, Body: text},
+		})
 	}
 	for _, s := range doc.Suites {
 		doc.Tests += s.Tests
@@ -154,6 +162,10 @@ func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, stri
 	}
 	outcome := &junitOutcome{Type: v.Outcome.String(), Message: junitReason(v, fs)}
 	switch {
+	case v.Known != "":
+		outcome.Type, outcome.Message = "known", "known: "+clip(v.Known, junitMessage)
+		outcome.Body = junitBody(v, fs)
+		c.Skipped = outcome
 	case v.Outcome == verdict.Broken, strict && v.Outcome == verdict.Warning:
 		outcome.Type = Visible(string(v.Level))
 		outcome.Body = junitBody(v, fs)

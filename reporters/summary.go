@@ -98,7 +98,7 @@ func conclusion(r *verdict.Report) (string, color) {
 	case r.Incomplete != "":
 		text, paint = ": no requirement broken as far as the run came", yellow
 	default:
-		text, paint = ": no requirement broken "+extent(r), green
+		text, paint = ": no requirement broken "+beyond(r)+extent(r), green
 		if flaky > 0 {
 			paint = yellow
 		}
@@ -109,10 +109,24 @@ func conclusion(r *verdict.Report) (string, color) {
 	if flaky > 0 {
 		text += fmt.Sprintf(", %d flaky", flaky)
 	}
+	if n := len(known(r)); n > 0 {
+		text += fmt.Sprintf(", %d known", n)
+	}
+	if n := len(r.Stale); n > 0 {
+		text, paint = text+", "+staleCount(n), red
+	}
 	if r.Incomplete != "" {
 		text += " (the run ended early: " + clip(r.Incomplete, 200) + ")"
 	}
 	return subject + text, paint
+}
+
+// beyond limits what is said where something broken is known.
+func beyond(r *verdict.Report) string {
+	if slices.ContainsFunc(r.Verdicts, func(v verdict.Verdict) bool { return v.Known != "" && v.Outcome == verdict.Broken }) {
+		return "beyond the baseline "
+	}
+	return ""
 }
 
 // extent says in what and of how many requirements nothing broken was found.
@@ -121,16 +135,22 @@ func extent(r *verdict.Report) string {
 	if len(r.Revisions) > 1 {
 		in = count(len(r.Revisions), "revision")
 	}
-	n := requirements(r, verdict.Kept, verdict.Note, verdict.Warning, verdict.Flaky)
+	n := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
 	return fmt.Sprintf("in %s, of %d that were judged", in, n)
 }
 
-// requirements counts those that have one of the outcomes in any revision.
+// requirements counts those that have one of the outcomes in any revision, and
+// are not known.
 func requirements(r *verdict.Report, outcomes ...verdict.Outcome) int {
+	return requirementsWhere(r, func(v *verdict.Verdict) bool { return slices.Contains(outcomes, v.Outcome) && v.Known == "" })
+}
+
+// requirementsWhere counts those with a verdict that is meant.
+func requirementsWhere(r *verdict.Report, meant func(*verdict.Verdict) bool) int {
 	ids := map[string]bool{}
 	for i := range r.Verdicts {
-		if slices.Contains(outcomes, r.Verdicts[i].Outcome) {
-			ids[r.Verdicts[i].Requirement] = true
+		if v := &r.Verdicts[i]; meant(v) {
+			ids[v.Requirement] = true
 		}
 	}
 	return len(ids)

@@ -43,6 +43,7 @@ type runFlags struct {
 	transcript          string
 	recorder            *recorder // nil without --transcript
 	callTools           string
+	known               knownFlags
 	verbose, quiet      bool
 }
 
@@ -97,6 +98,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.StringArrayVar(&f.reports, "report", nil, "write a report: "+strings.Join(reporters.Names(), "=FILE, ")+"=FILE (repeatable); without =FILE into the folder --out")
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
+	f.known.register(fs)
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
 	return c
@@ -119,6 +121,10 @@ func (a *app) run(f *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := f.known.read(); err != nil {
+		return err
+	}
+	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
 	defer a.watch()() // from here on there may be a server to end
 	o, notices, err := a.options(f)
 	if f.stop != nil {
@@ -142,8 +148,9 @@ func (a *app) run(f *runFlags) error {
 		return err
 	}
 	report.Notices = append(notices, report.Notices...)
-	console.End(report)
 	report.FailOn = f.failOn
+	f.known.apply(report, whole)
+	console.End(report)
 	a.code = exitCode(report)
 	return errors.Join(writeReports(files, report), f.recorder.failed())
 }
@@ -151,10 +158,10 @@ func (a *app) run(f *runFlags) error {
 // exitCode says by the exit code how the run ended.
 func exitCode(p *verdict.Report) int {
 	worst, judged := p.Worst()
-	warned := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning })
-	broken := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Broken })
+	warned := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning && v.Known == "" })
+	broken := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Broken && v.Known == "" })
 	switch {
-	case broken, warned && p.FailOn == reporters.FailOnShould:
+	case broken, len(p.Stale) > 0, warned && p.FailOn == reporters.FailOnShould:
 		return ExitBroken
 	case !judged, worst == verdict.HarnessError, p.Incomplete != "":
 		return ExitNotJudged
@@ -190,6 +197,14 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 			return o, nil, usagef("", "--revision: %v", err)
 		}
 		o.Revisions = append(o.Revisions, rev)
+	}
+	focus, revisions, err := f.known.narrow(f.out)
+	if err != nil {
+		return o, nil, err
+	}
+	o.Selection.Focus = append(o.Selection.Focus, focus...)
+	if len(o.Revisions) == 0 {
+		o.Revisions = revisions
 	}
 	t, err := a.resolve(f)
 	if err != nil {

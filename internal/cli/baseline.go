@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// baselineFile is where a baseline is written, and read from, unless told.
+const baselineFile = "mcp-conform-baseline.yaml"
+
+// knownFlags are the flags that hold a run against what is known.
+type knownFlags struct {
+	path  string
+	rerun string // a report; "-" where --rerun-failed names none
+	known *baseline.Baseline
+}
+
+// lastReport stands for the report in the folder --out.
+const lastReport = "-"
+
+func (f *knownFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.path, "baseline", "", "file of known findings, which do not fail the run; entries that are true no more do")
+	fs.StringVar(&f.rerun, "rerun-failed", "", "judge only what a JSON report found: --rerun-failed=FILE, or the one in the folder --out")
+	fs.Lookup("rerun-failed").NoOptDefVal = lastReport
+}
+
+// read reads the baseline before anything is started.
+func (f *knownFlags) read() error {
+	if f.path == "" {
+		return nil
+	}
+	var err error
+	f.known, err = baseline.Read(f.path)
+	return fileError(err)
+}
+
+// fileError makes an error of a file one of usage.
+func fileError(err error) error {
+	var bad *baseline.FileError
+	if errors.As(err, &bad) {
+		return usagef(bad.Advice, "%s", bad.Error())
+	}
+	return err
+}
+
+// apply holds the report against the baseline.
+func (f *knownFlags) apply(r *verdict.Report, whole bool) {
+	if f.known != nil {
+		f.known.Apply(r, time.Now(), whole)
+	}
+}
+
+// narrow returns what a report found as the focus of a run, and the revisions
+// in which it was found.
+func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revision, err error) {
+	if f.rerun == "" {
+		return nil, nil, nil
+	}
+	path, advice := f.rerun, ""
+	if path == lastReport {
+		path, advice = filepath.Join(out, fileName("json")), "mcp-conform run --report json writes one there; --rerun-failed=FILE names another"
+	}
+	r, err := readReport(path, advice)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Outcome < verdict.Warning || v.Outcome == verdict.HarnessError {
+			continue
+		}
+		if id := "^" + regexp.QuoteMeta(v.Requirement) + "$"; !slices.Contains(focus, id) {
+			focus = append(focus, id)
+		}
+		if !slices.Contains(revisions, v.Revision) {
+			revisions = append(revisions, v.Revision)
+		}
+	}
+	if focus == nil {
+		return nil, nil, usagef("there is nothing to judge again", "%s has no finding above a note", path)
+	}
+	return focus, revisions, nil
+}
+
+// maxReport bounds, in bytes, the reports that are read.
+const maxReport = 256 << 20
+
+// readReport reads what the reporter json has written.
+func readReport(path, advice string) (*verdict.Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var bare *os.PathError
+		if errors.As(err, &bare) {
+			err = bare.Err
+		}
+		return nil, usagef(advice, "the report %s can't be read: %v", path, err)
+	}
+	defer func() { _ = f.Close() }()
+	var r verdict.Report
+	const made = "mcp-conform run --report json=FILE writes reports"
+	if err := json.NewDecoder(io.LimitReader(f, maxReport)).Decode(&r); err != nil {
+		return nil, usagef(made, "%s is no JSON report: %v", path, err)
+	}
+	switch {
+	case r.Tool != "mcp-conform" || r.Format == 0:
+		return nil, usagef(made, "%s is no JSON report of mcp-conform", path)
+	case r.Format > reporters.JSONFormat:
+		return nil, usagef("it is of a newer version of mcp-conform", "%s has format %d; known is %d", path, r.Format, reporters.JSONFormat)
+	}
+	return &r, nil
+}
+
+func (a *app) baselineCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "baseline",
+		Short: "Keep a list of known findings",
+		Long: `A baseline lists known findings, each with the reason why it stands. With
+run --baseline FILE they are judged and told, and fail no run; an entry that is
+true no more (the finding is gone, the day of its expiry has come) does.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.baselineWriteCommand())
+	return c
+}
+
+func (a *app) baselineWriteCommand() *cobra.Command {
+	var from, reason string
+	c := &cobra.Command{
+		Use:   "write [flags] [FILE]",
+		Short: "Write the findings of a report as a baseline",
+		Long: `Write what a JSON report finds above a note into FILE (default: ` + baselineFile + `).
+Entries of a file that is there keep their reasons and days; those that occur no
+more are taken out.
+
+  mcp-conform run --report json ./my-server
+  mcp-conform baseline write --reason 'waits for version 3'
+  mcp-conform run --baseline ` + baselineFile + ` ./my-server
+
+Exit codes: 0 written, 2 usage, or a file that can't be read or written.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := baselineFile
+			if len(args) == 1 {
+				path = args[0]
+			}
+			return a.writeBaseline(path, from, reason)
+		},
+	}
+	c.Flags().StringVar(&from, "from", filepath.Join(".mcp-conform", fileName("json")), "JSON report to take the findings from")
+	c.Flags().StringVar(&reason, "reason", "", "why the new entries stand")
+	return c
+}
+
+func (a *app) writeBaseline(path, from, reason string) error {
+	r, err := readReport(from, "mcp-conform run --report json=FILE writes one; --from FILE names it")
+	if err != nil {
+		return err
+	}
+	old := &baseline.Baseline{Path: path}
+	if _, err := os.Stat(path); err == nil {
+		if old, err = baseline.Read(path); err != nil {
+			return fileError(err)
+		}
+	}
+	b, change := baseline.Update(old, r, strings.TrimSpace(reason), time.Now())
+	if len(change.Added) > 0 && strings.TrimSpace(reason) == "" {
+		return usagef("give it with --reason; it can be made more precise in the file", "%s not known yet, and no reason is given why that stands", amount(len(change.Added), "finding is", "findings are"))
+	}
+	if err := writeFile(path, b.Write); err != nil {
+		return usagef("", "%v", err)
+	}
+	fmt.Fprintf(a.Out, "%s: %s, %d new, %d kept, %d taken out\n", path, amount(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped))
+	for _, e := range change.Dropped {
+		fmt.Fprintf(a.Out, "  taken out: %s (%s)\n", e.Requirement, reporters.Visible(e.Reason))
+	}
+	return nil
+}
+
+// amount counts things by one name for one and another for more.
+func amount(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+func (a *app) diffCommand() *cobra.Command {
+	failOn := ""
+	c := &cobra.Command{
+		Use:   "diff [flags] OLD NEW",
+		Short: "Show what has changed between two JSON reports",
+		Long: `Show what is new, fixed, unchanged, or not judged any more between two JSON
+reports on the same server, as mcp-conform run --report json=FILE writes them.
+
+Exit codes: 0 nothing new, 1 something new is broken (with --fail-on should: or
+warned about), 2 usage, or a file that can't be read.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("as in mcp-conform diff old.json new.json", "diff takes two reports")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if failOn != "must" && failOn != reporters.FailOnShould {
+				return usagef("give must or should", "--fail-on is %q", failOn)
+			}
+			return a.diff(args[0], args[1], failOn == reporters.FailOnShould)
+		},
+	}
+	c.Flags().StringVar(&failOn, "fail-on", "must", "what makes the exit code 1: must (newly broken), should (new warnings too)")
+	return c
+}
+
+func (a *app) diff(older, newer string, strict bool) error {
+	before, err := readReport(older, "")
+	if err != nil {
+		return err
+	}
+	after, err := readReport(newer, "")
+	if err != nil {
+		return err
+	}
+	if before.Transport != after.Transport {
+		return usagef("compare reports over one transport", "%s is over %s, %s over %s", older, before.Transport, newer, after.Transport)
+	}
+	counts := map[baseline.Kind]int{}
+	for _, g := range gather(baseline.Diff(before, after)) {
+		counts[g.Kind]++
+		fmt.Fprintln(a.Out, g.line())
+		if g.Kind == baseline.New && (g.New == verdict.Broken || strict && g.New == verdict.Warning) {
+			a.code = ExitBroken
+		}
+	}
+	fmt.Fprintf(a.Out, "%d new, %d fixed, %d unchanged", counts[baseline.New], counts[baseline.Fixed], counts[baseline.Unchanged])
+	if n := counts[baseline.Lost]; n > 0 {
+		fmt.Fprintf(a.Out, ", %d not judged any more", n)
+	}
+	fmt.Fprintln(a.Out)
+	return nil
+}
+
+// difference is one that is the same in several revisions.
+type difference struct {
+	baseline.Difference
+	revisions []string
+}
+
+// gather joins what differs in the revisions alone.
+func gather(all []baseline.Difference) []difference {
+	var out []difference
+	for _, d := range all {
+		bare := d
+		bare.Revision = ""
+		at := slices.IndexFunc(out, func(g difference) bool { return g.Difference == bare })
+		if at < 0 {
+			at = len(out)
+			out = append(out, difference{Difference: bare})
+		}
+		out[at].revisions = append(out[at].revisions, string(spec.Revision(d.Revision)))
+	}
+	return out
+}
+
+func (d difference) line() string {
+	change := fmt.Sprintf("%s, was %s", d.New, d.Old)
+	switch {
+	case d.Kind == baseline.Unchanged && d.New == d.Old:
+		change = d.New.String()
+	case d.Kind == baseline.Lost:
+		change = "was " + d.Old.String()
+	}
+	return fmt.Sprintf("%-9s  %s  %s · %s: %s", strings.ToUpper(string(d.Kind)), d.Requirement, change, strings.Join(d.revisions, ", "), reporters.Visible(d.Summary))
+}

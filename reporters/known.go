@@ -1,0 +1,83 @@
+package reporters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// knownDeviation is a requirement whose deviations the baseline knows.
+type knownDeviation struct {
+	requirement, reason string
+	outcome             verdict.Outcome // the heaviest
+	revisions           []spec.Revision
+}
+
+// known returns what the baseline knows and the run has seen again, in the
+// order of the report; what was flaky this time comes last.
+func known(r *verdict.Report) []knownDeviation {
+	var out []knownDeviation
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Known == "" {
+			continue
+		}
+		at := slices.IndexFunc(out, func(k knownDeviation) bool {
+			return k.requirement == v.Requirement && k.reason == v.Known && (k.outcome == verdict.Flaky) == (v.Outcome == verdict.Flaky)
+		})
+		if at < 0 {
+			at = len(out)
+			out = append(out, knownDeviation{requirement: v.Requirement, reason: v.Known})
+		}
+		out[at].outcome = max(out[at].outcome, v.Outcome)
+		out[at].revisions = append(out[at].revisions, v.Revision)
+	}
+	slices.SortStableFunc(out, func(a, b knownDeviation) int {
+		return flakyLast(a.outcome) - flakyLast(b.outcome)
+	})
+	return out
+}
+
+func flakyLast(o verdict.Outcome) int {
+	if o == verdict.Flaky {
+		return 1
+	}
+	return 0
+}
+
+// staleEntry says where an entry stands that is true no more, and why.
+func staleEntry(r *verdict.Report, s *verdict.Stale) string {
+	where := []string{s.Requirement}
+	if s.Revision != "" {
+		where = append(where, string(s.Revision))
+	}
+	if s.Transport != "" {
+		where = append(where, string(s.Transport))
+	}
+	return fmt.Sprintf("%s:%d  %s: %s", r.Baseline, s.Line, strings.Join(where, " · "), s.Why)
+}
+
+// baselineLines tell what is known, a line each, and what is stale.
+func (c *Console) baselineLines(r *verdict.Report) []string {
+	var out []string
+	for _, k := range known(r) {
+		out = append(out, clip(fmt.Sprintf("· KNOWN  %s  %s · %s: %s", k.requirement, k.outcome, joinRevisions(k.revisions), k.reason), 2*c.o.Width))
+	}
+	for i := range r.Stale {
+		out = append(out, c.paint(red, "✗ STALE")+"  "+clip(staleEntry(r, &r.Stale[i]), 3*c.o.Width))
+	}
+	if len(r.Stale) > 0 {
+		out = append(out, "  mend the entry or take it out; mcp-conform baseline write does the latter")
+	}
+	return out
+}
+
+func staleCount(n int) string {
+	if n == 1 {
+		return "1 entry of the baseline is stale"
+	}
+	return fmt.Sprintf("%d entries of the baseline are stale", n)
+}
