@@ -19,10 +19,10 @@ type Pace struct {
 	slowest  time.Duration
 }
 
-// What any request and any fence gets, also from a server that missed some, as
-// a part of the timeout.
+// leastWait is what any request gets, also from a server that missed some, and
+// leastFence what any fence gets, as a part of the timeout.
 const (
-	leastWait  = 5
+	leastWait  = 2 * time.Second
 	leastFence = 10
 )
 
@@ -33,7 +33,7 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 	if !p.missed {
 		return timeout
 	}
-	return p.atLeast(timeout/leastWait, timeout)
+	return p.atLeast(leastWait, timeout)
 }
 
 // fence returns how long to wait for the answer to a fence, which is usual

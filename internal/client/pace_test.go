@@ -13,7 +13,7 @@ import (
 // waited for that long is given up on.
 func TestPace(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
-		for i, want := range []time.Duration{DefaultTimeout, DefaultTimeout / leastWait, DefaultTimeout / leastWait} {
+		for i, want := range []time.Duration{DefaultTimeout, leastWait, leastWait} {
 			began := time.Now()
 			if r := c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) {
 				t.Errorf("the reply is %+v", r)
@@ -36,7 +36,7 @@ func TestPaceOfFences(t *testing.T) {
 		want     []time.Duration
 	}{
 		{false, []time.Duration{3 * time.Second, DefaultTimeout / leastFence, DefaultTimeout / leastFence}},
-		{true, []time.Duration{DefaultTimeout, DefaultTimeout / leastWait, DefaultTimeout / leastWait}},
+		{true, []time.Duration{DefaultTimeout, leastWait, leastWait}},
 	} {
 		inBubble(t, Options{Thorough: b.thorough}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
 			for i, want := range b.want {

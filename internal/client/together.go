@@ -27,8 +27,8 @@ func (c *Conversation) Request(id wire.ID, method string, params map[string]any)
 // thing, and waits for all answers. Each has the conversation's timeout from
 // the moment on that those before it were answered, as a server may serve one
 // after the other; when one was waited for in vain, those behind it have only
-// the grace left. The replies are in the order of the requests. A frame that
-// is no request is a defect of the caller, so it panics.
+// the grace left, from the last answer on. The replies are in the order of the
+// requests. A frame that is no request is a defect of the caller, so it panics.
 func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*Reply {
 	owed := c.opts.Pace.limit(c.opts.Timeout)
 	limit := owed
@@ -50,8 +50,14 @@ func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*R
 		r := c.awaitAnswer(bounded, from, id, frame)
 		cancel()
 		r.Sent = c.sentWith(from, id)
-		if !r.Answered() {
+		switch {
+		case r.Answered() && limit < owed:
 			limit = c.Grace()
+		case r.Answered():
+		case limit == owed:
+			limit = c.Grace()
+		default:
+			limit = 0 // what came meanwhile is seen all the same
 		}
 		if owed == c.opts.Timeout {
 			c.gaveUp(r)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -48,7 +49,7 @@ func (r *run) overhears(ctx context.Context, p *probed) bool {
 	}
 	first, from := p.conv, p.conv.Record.Len()
 	id := wire.StringID("mcp-conform/apart")
-	if other.Handshake(ctx) != nil || !other.AskID(ctx, id, other.Harmless(), nil).Answered() {
+	if other.Handshake(ctx) != nil || !answered(ctx, other, id) {
 		r.end(other, probing)
 		return false
 	}
@@ -56,6 +57,16 @@ func (r *run) overhears(ctx context.Context, p *probed) bool {
 	p.conv = other
 	r.end(first, probing)
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
+}
+
+// answered tells whether a request with this id is answered. One that is not is
+// held against nobody here, for no rule judges this conversation then: it would
+// be the one for which the whole time is waited.
+func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	defer cancel()
+	from := c.Record.Len()
+	return c.Send(ctx, c.Request(id, c.Harmless(), nil)) == nil && c.AwaitReply(ctx, from, id).Answered()
 }
 
 func answers(e *transcript.Event, id wire.ID) bool {
