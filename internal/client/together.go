@@ -51,12 +51,9 @@ func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*R
 		cancel()
 		r.Sent = c.sentWith(from, id)
 		switch {
-		case r.Answered() && limit < owed:
+		case r.Answered() == (limit < owed):
 			limit = c.Grace()
-		case r.Answered():
-		case limit == owed:
-			limit = c.Grace()
-		default:
+		case !r.Answered():
 			limit = 0 // what came meanwhile is seen all the same
 		}
 		if owed == c.opts.Timeout {

@@ -42,7 +42,7 @@ func Cases() []suite.Case {
 		{
 			ID:       "concurrency.big-and-small",
 			Title:    "asks for the longest answer that is known beside the shortest, in turns",
-			Provokes: append([]string{"stdio.newline-delimited", "stdio.no-embedded-newlines", "ping.responds"}, answers...),
+			Provokes: append([]string{"stdio.stdout-only-messages", "stdio.no-embedded-newlines", "ping.responds"}, answers...),
 			Asks:     true,
 			Run:      bigAndSmall,
 		},

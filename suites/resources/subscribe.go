@@ -3,6 +3,7 @@ package resources
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -56,7 +57,7 @@ func updates(ctx context.Context, t *suite.T) {
 		c.Try(ctx, spec.MethodToolsCall, change.Params())
 		_ = c.Quiet(ctx) // the update may come a little later
 	}
-	subscription(ctx, c, spec.MethodResourcesSubscribe, uri)
+	subscribeBeside(ctx, c, uri, t.Inventory.Resources)
 	read(ctx, c, uri)
 	read(ctx, c, uri) // shows that reading alone changes nothing
 	call(1)
@@ -64,6 +65,19 @@ func updates(ctx context.Context, t *suite.T) {
 	subscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
 	_ = c.Quiet(ctx) // what was in flight has come
 	call(2)
+}
+
+// subscribeBeside subscribes to a resource and to others in one write, as no
+// subscription must end another.
+func subscribeBeside(ctx context.Context, c *client.Conversation, uri string, listed []string) {
+	requests := [][]byte{c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": uri})}
+	for _, other := range listed {
+		// Updates of what is below may name what is above.
+		if len(requests) < maxSubscriptions && !strings.HasPrefix(uri, other) && !strings.HasPrefix(other, uri) {
+			requests = append(requests, c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": other}))
+		}
+	}
+	c.TryTogether(ctx, requests...)
 }
 
 // changes walks the list before and after it changed.
