@@ -59,7 +59,7 @@ var all = sync.OnceValue(func() []Fault {
 		loggingFaults(), progressFaults(), cancellationFaults(), about("progress", legalRunning()),
 		taskFaults(), about("tasks", legalTasks()),
 		httpFaults(), aboutHTTP(legalHTTP()),
-		raceFaults(), awaitedFaults(), about("content", legalPermitted()),
+		raceFaults(), concurrencyFaults(), about("resources", legalCrowds()), awaitedFaults(), about("content", legalPermitted()),
 	)
 })
 
