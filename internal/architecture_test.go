@@ -51,8 +51,9 @@ var layers = []struct {
 	}},
 
 	{"internal/client", []string{"internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
-	{"internal/generate", []string{"internal/schema", "internal/spec", "internal/wire"}},
+	{"internal/generate", []string{"internal/schema", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
+	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target"}},
 	{"internal/suite", []string{
 		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/transcript", "internal/transport",
 		"internal/verdict", "internal/wire",
@@ -68,6 +69,13 @@ var layers = []struct {
 	{"internal/engine", []string{
 		"internal/client", "internal/inventory", "internal/rules", "internal/spec", "internal/suite", "internal/transcript",
 		"internal/transport", "internal/verdict", "internal/wire",
+	}},
+	{"internal/fuzz", []string{
+		"internal/client", "internal/generate", "internal/inventory", "internal/rules", "internal/spec", "internal/transcript",
+		"internal/transport", "internal/verdict", "internal/wire",
+	}},
+	{"suites/fuzz", []string{
+		"internal/fuzz", "internal/generate", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
 	}},
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{

@@ -1,10 +1,12 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -37,8 +39,10 @@ type Config struct {
 	Prompts map[string]map[string]any
 	// Templates are good values of the variables of URI templates, by template.
 	Templates map[string]map[string]string
-	// Fixtures are calls that are known to do something.
+	// Fixtures are calls that are known to do something. Their tools may be called.
 	Fixtures []Fixture
+	// Mentions are the names in all this, and where the user gave them.
+	Mentions []Mention
 }
 
 // Callable returns the tools that may be called.
@@ -68,6 +72,8 @@ func (v *Inventory) may(t Tool, official bool) bool {
 	case slices.Contains(v.config.Never, t.Name):
 		return false
 	case slices.Contains(v.config.Call, t.Name):
+		return true
+	case slices.ContainsFunc(v.config.Fixtures, func(f Fixture) bool { return f.Tool == t.Name }):
 		return true
 	case v.config.Policy == CallAll:
 		return true
@@ -114,4 +120,58 @@ func (c Config) values(prompt string) map[string]any {
 		return own
 	}
 	return knownValues[prompt]
+}
+
+// MentionKind is what a name is that the user mentions.
+type MentionKind string
+
+// What the user mentions by name.
+const (
+	MentionsTool     MentionKind = "tool"
+	MentionsPrompt   MentionKind = "prompt"
+	MentionsTemplate MentionKind = "template"
+)
+
+// Mention is a name that the user gives, and where.
+type Mention struct {
+	Kind  MentionKind
+	Name  string
+	Where string // file:line:column
+}
+
+// Strangers returns, of what the user mentions, what none of the inventories
+// has, though their lists were walked to the end: a sentence for each name.
+func (c Config) Strangers(all []*Inventory) []string {
+	var out []string
+	for _, m := range c.Mentions {
+		if text := fmt.Sprintf("%s names the %s %q, which the server does not offer", m.Where, m.Kind, m.Name); !slices.Contains(out, text) && m.absent(all) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func (m Mention) absent(all []*Inventory) bool {
+	for _, v := range all {
+		list, have := v.of(m.Kind)
+		if v.Incomplete[list] != "" || slices.Contains(have, m.Name) {
+			return false
+		}
+	}
+	return len(all) > 0
+}
+
+// of returns the names of a kind, and the method that lists them.
+func (v *Inventory) of(kind MentionKind) (method string, names []string) {
+	switch kind {
+	case MentionsPrompt:
+		return spec.MethodPromptsList, v.Prompts
+	case MentionsTemplate:
+		return spec.MethodResourcesTemplates, v.Templates
+	default:
+		for _, t := range v.Tools {
+			names = append(names, t.Name)
+		}
+		return spec.MethodToolsList, names
+	}
 }

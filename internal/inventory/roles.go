@@ -68,3 +68,16 @@ func Changes(method string) Role {
 		return ""
 	}
 }
+
+// FixtureLine returns what the user has to write into the configuration file,
+// below its key fixtures, to tell of a call that plays the role.
+func FixtureLine(role Role) string {
+	rest := ""
+	switch role {
+	case ChangesResource:
+		rest = ", resource: URI"
+	case Slow:
+		return "slow: {tool: NAME, arguments: {duration: '{seconds}', steps: '{steps}'}}"
+	}
+	return string(role) + ": {tool: NAME, arguments: {…}" + rest + "}"
+}

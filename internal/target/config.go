@@ -172,14 +172,14 @@ func pick(entries []entry, name, files string) (entry, error) {
 			"add --server with one of "+strings.Join(list, ", "))
 	}
 	advice := "it has " + strings.Join(list, ", ")
-	if n := nearest(name, names); n != "" {
+	if n := Nearest(name, names); n != "" {
 		advice = "did you mean " + quote(n) + "? " + advice
 	}
 	return entry{}, usage(files, "there is no server "+quote(name), advice)
 }
 
-// nearest returns the name that was probably meant, or nothing.
-func nearest(name string, names []string) string {
+// Nearest returns the name that was probably meant, or nothing.
+func Nearest(name string, names []string) string {
 	best, least := "", max(2, len([]rune(name))/3)+1
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {

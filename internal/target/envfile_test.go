@@ -22,8 +22,8 @@ func TestNearest(t *testing.T) {
 		{"GitHub", "github"}, {"githb", "github"}, {"gitlab", "github"}, {"weather", ""}, {"x", ""}, {"file-system", "filesystem"}, {"", ""},
 	}
 	for _, test := range tests {
-		if got := nearest(test.name, []string{"github", "filesystem", "memory"}); got != test.want {
-			t.Errorf("nearest(%q) = %q, want %q", test.name, got, test.want)
+		if got := Nearest(test.name, []string{"github", "filesystem", "memory"}); got != test.want {
+			t.Errorf("Nearest(%q) = %q, want %q", test.name, got, test.want)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (x *expander) checkIDs() error {
 			return usage(x.entry.doc.path, "--input gives "+quote(redactShape(id))+", and the file asks for no inputs", "leave it out")
 		}
 		advice := "it has " + strings.Join(known, ", ")
-		if n := nearest(id, known); n != "" {
+		if n := Nearest(id, known); n != "" {
 			advice = "did you mean " + n + "? " + advice
 		}
 		return usage(x.entry.doc.path, "--input gives "+quote(redactShape(id))+", and the file has no such input", advice)

@@ -1,0 +1,276 @@
+package config
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// File is what a file says.
+type File struct {
+	Shown  string // its path as the user knows it
+	Folder string // in which it is
+	// Command and URL: how the server is reached; at most one of them is there.
+	Command []string
+	URL     string
+	// Calls says what may be called, and how.
+	Calls inventory.Config
+	// Settings are the values of flags, in the order of the table of keys.
+	Settings []Setting
+}
+
+// Setting is a flag that the file sets.
+type Setting struct {
+	Flag     string
+	Values   []string // one after the other, where a flag may be repeated
+	Variable string   // of the environment that outweighs it; may be ""
+	Target   bool     // it is about the server in the file alone
+	Path     bool     // it names a file or a folder, seen from that of the file
+	Where    string   // file:line:column
+}
+
+// Named tells whether the file names a server.
+func (f *File) Named() bool { return len(f.Command) > 0 || f.URL != "" }
+
+// Absolute returns a path of the file seen from where we are.
+func (f *File) Absolute(path string) string {
+	if filepath.IsAbs(path) || f.Folder == "" {
+		return path
+	}
+	return filepath.Join(f.Folder, path)
+}
+
+// file takes what a checked document says.
+func (r *reader) file(root *yaml.Node) (*File, error) {
+	f := &File{Shown: r.shown}
+	top := Keys()
+	f.settings(r, root, &top, false)
+	t := get(root, "target")
+	f.Command = texts(get(t, "command"))
+	if n := get(t, "command"); n != nil && n.Kind == yaml.ScalarNode {
+		if strings.ContainsAny(n.Value, `"'\`) {
+			return nil, usage(r.at(n), "a command with quotes or backslashes in it is not split", "write it as a list, as [node, \"my server.js\"]")
+		}
+		f.Command = strings.Fields(n.Value)
+	}
+	if n := get(t, "command"); n != nil && len(f.Command) == 0 {
+		return nil, usage(r.at(n), "the command is empty", "write the program that starts the server, and its arguments")
+	}
+	if n := get(t, "url"); n != nil {
+		f.URL = n.Value
+		if f.Command != nil {
+			return nil, usage(r.at(n), "the target has a command and a URL", "leave one of them out; what starts the server of a URL is start")
+		}
+	}
+	if err := r.revisions(get(root, "revisions")); err != nil {
+		return nil, err
+	}
+	return f, r.calls(root, &f.Calls)
+}
+
+func (r *reader) revisions(n *yaml.Node) error {
+	for _, e := range elements(n) {
+		if _, err := spec.ParseRevision(e.Value); err != nil {
+			return usage(r.at(e), err.Error(), "")
+		}
+	}
+	return nil
+}
+
+// settings collects what flags say, too.
+func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
+	for i := range k.Keys {
+		key := &k.Keys[i]
+		value := get(n, key.Name)
+		switch {
+		case value == nil:
+		case key.Kind == Mapping:
+			f.settings(r, value, key, key.Name == "target")
+		case key.Flag != "" && key.Flag != callFlag:
+			f.Settings = append(f.Settings, Setting{
+				Flag: key.Flag, Values: words(value, key), Variable: key.Variable, Target: ofTarget, Path: key.Path, Where: r.at(value),
+			})
+		}
+	}
+}
+
+// callFlag is read with what else stands below tools.
+const callFlag = "call-tools"
+
+// words returns a value as the words that a flag takes.
+func words(n *yaml.Node, k *Key) []string {
+	if k.Kind != Scalars {
+		return texts(n)
+	}
+	var out []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i].Value, n.Content[i+1]
+		switch {
+		case k.Flag == "header":
+			out = append(out, name+": "+value.Value)
+		case value.ShortTag() == "!!null":
+			out = append(out, name)
+		default:
+			out = append(out, name+"="+value.Value)
+		}
+	}
+	return out
+}
+
+// calls takes what is said of tools, prompts, templates and fixtures.
+func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
+	tools := get(root, "tools")
+	if err := r.policy(get(tools, "call"), c); err != nil {
+		return err
+	}
+	for _, e := range elements(get(tools, "never")) {
+		c.Never = append(c.Never, e.Value)
+		r.mention(c, inventory.MentionsTool, e)
+	}
+	each(get(tools, "arguments"), func(name, value *yaml.Node) {
+		for _, e := range elements(value) {
+			if c.Arguments == nil {
+				c.Arguments = map[string][]map[string]any{}
+			}
+			c.Arguments[name.Value] = append(c.Arguments[name.Value], object(e))
+		}
+		r.mention(c, inventory.MentionsTool, name)
+	})
+	each(get(get(root, "prompts"), "arguments"), func(name, value *yaml.Node) {
+		if c.Prompts == nil {
+			c.Prompts = map[string]map[string]any{}
+		}
+		c.Prompts[name.Value] = map[string]any{}
+		each(value, func(argument, v *yaml.Node) { c.Prompts[name.Value][argument.Value] = v.Value })
+		r.mention(c, inventory.MentionsPrompt, name)
+	})
+	each(get(root, "templates"), func(name, value *yaml.Node) {
+		if c.Templates == nil {
+			c.Templates = map[string]map[string]string{}
+		}
+		c.Templates[name.Value] = map[string]string{}
+		each(value, func(variable, v *yaml.Node) { c.Templates[name.Value][variable.Value] = v.Value })
+		r.mention(c, inventory.MentionsTemplate, name)
+	})
+	return r.fixtures(get(root, "fixtures"), c)
+}
+
+// policy reads tools.call.
+func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
+	for _, e := range elements(n) {
+		switch p := inventory.Policy(e.Value); {
+		case !slices.Contains(policies, e.Value):
+			c.Call = append(c.Call, e.Value)
+			r.mention(c, inventory.MentionsTool, e)
+		case c.Policy != "" && c.Policy != p:
+			return usage(r.at(e), "\"tools.call\" has both "+string(c.Policy)+" and "+string(p), "leave one of them out")
+		default:
+			c.Policy = p
+		}
+	}
+	if len(c.Call) > 0 {
+		c.Policy = cmp.Or(c.Policy, inventory.CallNone)
+	}
+	return nil
+}
+
+// fixtures reads the calls that are known to do something. Who names a tool
+// there lets it be called.
+func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
+	var err error
+	each(n, func(role, value *yaml.Node) {
+		for _, e := range elements(value) {
+			tool := get(e, "tool")
+			f := inventory.Fixture{
+				Role: inventory.Role(role.Value), Tool: tool.Value, Arguments: object(get(e, "arguments")), Levels: texts(get(e, "levels")),
+			}
+			if uri := get(e, "resource"); uri != nil {
+				f.Resource = uri.Value
+			}
+			if slices.Contains(c.Never, f.Tool) && err == nil {
+				err = usage(r.at(tool), "the tool "+quote(f.Tool)+" is a fixture, and among those that are never called", "remove it here, or below tools.never")
+			}
+			c.Fixtures = append(c.Fixtures, f)
+			r.mention(c, inventory.MentionsTool, tool)
+		}
+	})
+	for _, name := range c.Never {
+		if i := slices.Index(c.Call, name); i >= 0 && err == nil {
+			err = usage(r.shown, "the tool "+quote(name)+" is among those to call and those that are never called", "remove it from tools.call or tools.never")
+		}
+	}
+	return err
+}
+
+func (r *reader) mention(c *inventory.Config, kind inventory.MentionKind, n *yaml.Node) {
+	c.Mentions = append(c.Mentions, inventory.Mention{Kind: kind, Name: n.Value, Where: r.at(n)})
+}
+
+// get returns the value of a key, nil where it or the mapping is not there.
+func get(n *yaml.Node, name string) *yaml.Node {
+	var out *yaml.Node
+	each(n, func(key, value *yaml.Node) {
+		if key.Value == name {
+			out = value
+		}
+	})
+	return out
+}
+
+func each(n *yaml.Node, f func(key, value *yaml.Node)) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		f(n.Content[i], n.Content[i+1])
+	}
+}
+
+// elements returns those of a list, or the one value that stands in its place.
+func elements(n *yaml.Node) []*yaml.Node {
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind == yaml.SequenceNode:
+		return n.Content
+	default:
+		return []*yaml.Node{n}
+	}
+}
+
+func texts(n *yaml.Node) []string {
+	var out []string
+	for _, e := range elements(n) {
+		out = append(out, e.Value)
+	}
+	return out
+}
+
+func object(n *yaml.Node) map[string]any {
+	out := map[string]any{}
+	each(n, func(key, value *yaml.Node) { out[key.Value] = data(value) })
+	return out
+}
+
+// data returns a checked value as JSON has it.
+func data(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return object(n)
+	case yaml.SequenceNode:
+		out := []any{}
+		for _, e := range n.Content {
+			out = append(out, data(e))
+		}
+		return out
+	default:
+		v, _ := plain(n)
+		return v
+	}
+}

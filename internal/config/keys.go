@@ -1,0 +1,150 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Kind is what a key takes.
+type Kind int
+
+// The kinds.
+const (
+	Text     Kind = iota
+	Choice        // one of Values
+	Duration      // as 10s
+	Number        // from 1 on
+	Switch        // true or false
+	Texts         // a list of texts; one may stand by itself
+	Scalars       // a mapping of any names to texts, numbers, true and false, as they are written
+	Object        // a mapping of any names to anything
+	Mapping       // a mapping with Keys
+	Named         // a mapping of any names to what Of is
+	Several       // a list of what Of is; one may stand by itself
+)
+
+// Key is one key of the file. The table of keys is what the reader, the JSON
+// Schema and the page of the documentation are made of.
+type Key struct {
+	Name  string
+	About string // a sentence
+	Kind  Kind
+	// Values are those of a Choice, and of Texts those that mean something of
+	// their own.
+	Values []string
+	Keys   []Key
+	Of     *Key
+	Must   bool // it must be there
+	// Flag and Variable outweigh the key; neither has to be there.
+	Flag, Variable string
+	Path           bool // it names a file or folder, seen from the folder of the file
+	Example        string
+}
+
+// Keys returns all keys, those of the outermost mapping first.
+func Keys() Key {
+	return Key{Kind: Mapping, About: "What mcp-conform has to know of a server, and how it is to be judged.", Keys: []Key{
+		targetKey(),
+		{
+			Name: "revisions", Kind: Texts, Flag: "revision", Variable: "MCP_CONFORM_REVISIONS", Example: "[2025-06-18, 2025-11-25]",
+			About: "The revisions of the protocol to judge; all that the server speaks where it is not there.",
+		},
+		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long the answer to a request is waited for."},
+		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "30s", About: "How long the answer to initialize is waited for, the start of the server included."},
+		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
+		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at once; as many as there are cores where it is not there."},
+		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements, or warnings too."},
+		{Name: "baseline", Kind: Text, Path: true, Flag: "baseline", Variable: "MCP_CONFORM_BASELINE", Example: "mcp-conform-baseline.yaml", About: "The file of known findings, which fail no run."},
+		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder out. A relative FILE is one of the folder that mcp-conform is run in."},
+		{Name: "out", Kind: Text, Path: true, Flag: "out", Variable: "MCP_CONFORM_OUT", Example: ".mcp-conform", About: "The folder for reports that name no file."},
+		toolsKey(),
+		{Name: "prompts", Kind: Mapping, About: "What is known of prompts.", Keys: []Key{{
+			Name: "arguments", Kind: Named, Of: &Key{Kind: Scalars}, Example: "{greeting: {name: Ada}}",
+			About: "By prompt, good values of its arguments, in place of made ones.",
+		}}},
+		{
+			Name: "templates", Kind: Named, Of: &Key{Kind: Scalars}, Example: `{"demo://items/{number}": {number: 1}}`,
+			About: "By URI template, good values of its variables, so that a resource is read that it makes.",
+		},
+		fixturesKey(),
+	}}
+}
+
+func targetKey() Key {
+	return Key{Name: "target", Kind: Mapping, About: "The server: a command, or a URL. Where the command line names a server, all of this is left aside.", Keys: []Key{
+		{Name: "command", Kind: Texts, Example: "[node, server.js]", About: "The command that starts the server, and its arguments. A text is split at its spaces."},
+		{Name: "url", Kind: Text, Example: "http://localhost:3000/mcp", About: "The URL at which the server is reached."},
+		{Name: "cwd", Kind: Text, Path: true, Flag: "cwd", Example: ".", About: "The folder in which the server is started; the file's own where it is not there."},
+		{Name: "env", Kind: Scalars, Flag: "env", Example: "{LOG: debug, TOKEN: }", About: "The environment of the server. A name without a value is passed on from our own environment, so that no secret has to stand in the file."},
+		{Name: "clean-env", Kind: Switch, Flag: "clean-env", Example: "true", About: "Pass on nothing of our own environment but the essentials."},
+		{Name: "transport", Kind: Choice, Values: []string{"auto", "http", "sse"}, Flag: "transport", Example: "http", About: "The transport of a URL."},
+		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers of every HTTP request."},
+		{Name: "bearer-env", Kind: Text, Flag: "bearer-env", Example: "MY_TOKEN", About: "The variable that holds the token for Authorization: Bearer."},
+		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is a free port."},
+		{Name: "ready", Kind: Duration, Flag: "ready", Example: "10s", About: "How long a started server has to begin to listen."},
+	}}
+}
+
+// Words of tools.call that are no names of tools.
+var policies = []string{string(inventory.CallSafe), string(inventory.CallAll), string(inventory.CallNone)}
+
+func toolsKey() Key {
+	return Key{Name: "tools", Kind: Mapping, About: "Which tools are called, and how.", Keys: []Key{
+		{
+			Name: "call", Kind: Texts, Values: policies, Flag: "call-tools", Variable: "MCP_CONFORM_CALL_TOOLS", Example: "[safe, create-note]",
+			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or the names of tools. In a list, names are added to safe or none; names alone stand for these tools and no other.",
+		},
+		{Name: "never", Kind: Texts, Example: "[delete-everything]", About: "Tools that are never called, whatever else is said."},
+		{
+			Name: "arguments", Kind: Named, Of: &Key{Kind: Several, Of: &Key{Kind: Object}}, Example: "{search: [{query: apples}, {query: pears, limit: 2}]}",
+			About: "By tool, the arguments of its calls, in place of those that are made of its schema: a mapping for each call.",
+		},
+	}}
+}
+
+// roles say what the call of each role does, and have an example of its own.
+var roles = map[inventory.Role]string{
+	inventory.Slow: "A call that takes a second or less and reports progress meanwhile. The texts {seconds}, {milliseconds} and {steps} " +
+		"in its arguments stand for how long it is to take, and in how many steps.",
+	inventory.Progress:         "A call that reports progress.",
+	inventory.Logging:          "A call that sends log messages; levels are those of the messages that each call sends.",
+	inventory.AsksSampling:     "A call that asks the client's model (" + spec.MethodSampling + ").",
+	inventory.AsksElicitation:  "A call that asks the client's user (" + spec.MethodElicit + ").",
+	inventory.AsksRoots:        "A call that asks for the client's roots (" + spec.MethodRootsList + ").",
+	inventory.ChangesResource:  "A call that changes a resource, and the URI of that. The text {count} in its arguments is a number that differs from call to call.",
+	inventory.ChangesTools:     "A call that changes the list of tools.",
+	inventory.ChangesResources: "A call that changes the list of resources.",
+	inventory.ChangesPrompts:   "A call that changes the list of prompts.",
+	inventory.Fails:            "A call whose result says isError.",
+	inventory.Structured:       "A call whose result has structuredContent.",
+	inventory.GivesText:        "A call whose result has a text.",
+	inventory.GivesImage:       "A call whose result has an image.",
+	inventory.GivesAudio:       "A call whose result has a sound.",
+	inventory.GivesResource:    "A call whose result has an embedded resource.",
+	inventory.GivesLink:        "A call whose result has a link to a resource.",
+}
+
+// levels are those of log messages.
+var levels = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
+
+// fixturesKey has a key for each role, of its name.
+func fixturesKey() Key {
+	k := Key{Name: "fixtures", Kind: Mapping, About: "Calls that are known to do something, so that what it is about can be judged. " +
+		"The tools that are named here may be called. Of each a list may be given."}
+	for _, role := range inventory.Roles() {
+		one := Key{Kind: Mapping, Keys: []Key{
+			{Name: "tool", Kind: Text, Must: true, About: "The tool."},
+			{Name: "arguments", Kind: Object, About: "The arguments of the call."},
+		}}
+		switch role {
+		case inventory.ChangesResource:
+			one.Keys = append(one.Keys, Key{Name: "resource", Kind: Text, Must: true, About: "The URI of the resource that changes."})
+		case inventory.Logging:
+			one.Keys = append(one.Keys, Key{Name: "levels", Kind: Texts, Values: levels, About: "The levels of the messages that each call sends, if they are always the same."})
+		}
+		k.Keys = append(k.Keys, Key{Name: string(role), Kind: Several, Of: &one, About: roles[role], Example: strings.TrimPrefix(inventory.FixtureLine(role), string(role)+": ")})
+	}
+	return k
+}

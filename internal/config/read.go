@@ -1,0 +1,373 @@
+// Package config reads mcp-conform.yaml: how a server is reached, which of its
+// tools may be called, and which calls are known to do something.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/internal/target"
+)
+
+// Name is that of the file.
+const Name = "mcp-conform.yaml"
+
+// names are those under which it is found in the current folder.
+var names = []string{Name, "mcp-conform.yml"}
+
+// Bounds on what is read.
+const (
+	maxSize  = 1 << 20
+	maxDepth = 64
+)
+
+// Find returns the path of the file in the folder, "" where there is none.
+func Find(folder string) (string, error) {
+	var found []string
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return filepath.Join(folder, found[0]), nil
+	default:
+		return "", usage("", "the current folder has both "+strings.Join(found, " and "), "remove one of them, or name one with --config")
+	}
+}
+
+// Ours tells whether a file is one of ours and not a client's, by its name.
+func Ours(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".yaml", ".yml":
+		return true
+	default:
+		return false
+	}
+}
+
+// Read reads the file; shown is its path as the user knows it. Errors are of
+// type *target.UsageError.
+func Read(path, shown string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage("", "the file "+quote(shown)+" can't be read ("+reason(err)+")", "name an mcp-conform.yaml, or let mcp-conform init write one")
+	}
+	defer func() { _ = f.Close() }() // only read from
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, usage("", quote(shown)+" is a folder, not a file", "name the file in it")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, usage("", "the file "+quote(shown)+" can't be read ("+reason(err)+")", "look at its permissions")
+	}
+	file, err := Parse(shown, text)
+	if err != nil {
+		return nil, err
+	}
+	file.Folder = filepath.Dir(path)
+	return file, nil
+}
+
+// Parse reads the text of a file; shown is its path as the user knows it.
+func Parse(shown string, text []byte) (*File, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	switch {
+	case len(text) > maxSize:
+		return nil, usage(shown, "the file is larger than 1 MiB, which no such file is", "name the mcp-conform.yaml")
+	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
+		return nil, usage(shown, "the file is in UTF-16, and is read as UTF-8", "save it as UTF-8")
+	case !utf8.Valid(text):
+		return nil, usage(shown, "the file is not text in UTF-8", "save it as UTF-8")
+	}
+	root, err := document(shown, text)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{shown: shown}
+	top := Keys()
+	if err := r.check(root, &top, ""); err != nil {
+		return nil, err
+	}
+	return r.file(root)
+}
+
+// document returns the one value of the file.
+func document(shown string, text []byte) (*yaml.Node, error) {
+	var first, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	err := decoder.Decode(&first)
+	if errors.Is(err, io.EOF) || err == nil && (len(first.Content) == 0 || first.Content[0].ShortTag() == "!!null") {
+		return nil, usage(shown, "the file says nothing", "write into it what is to hold, let mcp-conform init --force write a new one, or remove it")
+	}
+	if err == nil {
+		if err = decoder.Decode(&second); errors.Is(err, io.EOF) {
+			return first.Content[0], nil
+		}
+		if err == nil {
+			return nil, usage(at(shown, &second), "the file has a second document", "leave --- out and all that follows")
+		}
+	}
+	what := strings.TrimPrefix(err.Error(), "yaml: ")
+	where := shown
+	if rest, ok := strings.CutPrefix(what, "line "); ok {
+		if line, says, ok := strings.Cut(rest, ": "); ok {
+			where, what = shown+":"+line, says
+		}
+	}
+	return nil, usage(where, "this is not YAML: "+what, "mend the file there; values with : or # or { in them need quotes, and indents are spaces")
+}
+
+// reader checks a file against the table of keys.
+type reader struct{ shown string }
+
+func (r *reader) at(n *yaml.Node) string { return at(r.shown, n) }
+
+// check tells what is wrong with a value. Path is how the key is called from
+// the top, as tools.call.
+func (r *reader) check(n *yaml.Node, k *Key, path string) error {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return usage(r.at(n), "anchors (&) and aliases (*) are not read", "write out what they stand for")
+	}
+	switch k.Kind {
+	case Mapping:
+		return r.mapping(n, k, path)
+	case Named:
+		return r.members(n, path, func(name string, _, value *yaml.Node) error { return r.check(value, k.Of, join(path, name)) })
+	case Scalars:
+		return r.members(n, path, func(name string, _, value *yaml.Node) error {
+			if value.Kind != yaml.ScalarNode || value.Anchor != "" {
+				return r.wrong(value, join(path, name), "a text", "")
+			}
+			return nil
+		})
+	case Object:
+		return r.members(n, path, func(name string, _, value *yaml.Node) error { return r.anything(value, join(path, name), 0) })
+	case Several:
+		if n.Kind != yaml.SequenceNode {
+			return r.check(n, k.Of, path)
+		}
+		return r.elements(n, path, func(e *yaml.Node) error { return r.check(e, k.Of, path) })
+	case Texts:
+		if n.Kind != yaml.SequenceNode {
+			return r.text(n, k, path, "a text, or a list of texts")
+		}
+		return r.elements(n, path, func(e *yaml.Node) error { return r.text(e, k, path, "a text") })
+	default:
+		return r.scalar(n, k, path)
+	}
+}
+
+// mapping checks a mapping whose keys are known.
+func (r *reader) mapping(n *yaml.Node, k *Key, path string) error {
+	have := map[string]bool{}
+	err := r.members(n, path, func(name string, key, value *yaml.Node) error {
+		known := k.key(name)
+		if known == nil {
+			return r.unknown(key, k, path)
+		}
+		have[name] = true
+		return r.check(value, known, join(path, name))
+	})
+	if err != nil {
+		return err
+	}
+	for i := range k.Keys {
+		if known := &k.Keys[i]; known.Must && !have[known.Name] {
+			return usage(r.at(n), quote(path)+" has no "+quote(known.Name), "add "+known.Name+": …")
+		}
+	}
+	return nil
+}
+
+// members goes through a mapping. A name that comes twice is an error.
+func (r *reader) members(n *yaml.Node, path string, each func(name string, key, value *yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return r.wrong(n, path, "a mapping", "write its keys below it, each as name: value")
+	}
+	seen := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch {
+		case key.Kind == yaml.AliasNode || key.Anchor != "" || key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge":
+			return usage(r.at(key), "anchors (&), aliases (*) and merges (<<) are not read", "write out what they stand for")
+		case key.Kind != yaml.ScalarNode:
+			return usage(r.at(key), "a key is "+kindOf(key)+", and keys are texts", "put quotes around it")
+		case seen[key.Value] != nil:
+			return usage(r.at(key), quote(join(path, key.Value))+" is there twice", fmt.Sprintf("remove it here, or in line %d", seen[key.Value].Line))
+		}
+		seen[key.Value] = key
+		if err := each(key.Value, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) elements(n *yaml.Node, path string, each func(*yaml.Node) error) error {
+	if len(n.Content) == 0 {
+		return nil
+	}
+	for _, e := range n.Content {
+		if e.Kind == yaml.AliasNode || e.Anchor != "" {
+			return usage(r.at(e), "anchors (&) and aliases (*) are not read", "write out what they stand for")
+		}
+		if e.Kind == yaml.SequenceNode {
+			return r.wrong(e, path, "no list in a list", "")
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anything checks a value that is sent as JSON.
+func (r *reader) anything(n *yaml.Node, path string, depth int) error {
+	switch {
+	case depth > maxDepth:
+		return usage(r.at(n), fmt.Sprintf("%s is nested deeper than %d levels", quote(path), maxDepth), "make it flatter")
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return usage(r.at(n), "anchors (&) and aliases (*) are not read", "write out what they stand for")
+	case n.Kind == yaml.MappingNode:
+		return r.members(n, path, func(name string, _, value *yaml.Node) error { return r.anything(value, join(path, name), depth+1) })
+	case n.Kind == yaml.SequenceNode:
+		for _, e := range n.Content {
+			if err := r.anything(e, path, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if _, err := plain(n); err != nil {
+		return usage(r.at(n), quote(path)+" is "+quote(n.Value)+", which "+err.Error(), "put quotes around it if a text is meant")
+	}
+	return nil
+}
+
+// unknown refuses a key, and says which one was probably meant.
+func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
+	var known []string
+	for i := range k.Keys {
+		known = append(known, k.Keys[i].Name)
+	}
+	place := "the file has no key "
+	if path != "" {
+		place = quote(path) + " has no key "
+	}
+	advice := "it has " + strings.Join(known, ", ")
+	if n := target.Nearest(key.Value, known); n != "" {
+		advice = "did you mean " + quote(n) + "?"
+	} else if elsewhere := find(key.Value); elsewhere != "" {
+		advice = "it stands elsewhere: " + elsewhere
+	} else if key.Value == "mcpServers" || key.Value == "servers" {
+		advice = "this looks like a client's configuration: those are JSON, and named by --config FILE.json --server NAME"
+	}
+	return usage(r.at(key), place+quote(key.Value), advice)
+}
+
+// find returns the path of a key of that name, "" where it is not the only one.
+func find(name string) string {
+	found, n := "", 0
+	var look func(k *Key, path string)
+	look = func(k *Key, path string) {
+		for i := range k.Keys {
+			here := join(path, k.Keys[i].Name)
+			if k.Keys[i].Name == name {
+				found, n = here, n+1
+			}
+			look(&k.Keys[i], here)
+		}
+	}
+	top := Keys()
+	if look(&top, ""); n != 1 {
+		return ""
+	}
+	return found
+}
+
+func (k *Key) key(name string) *Key {
+	for i := range k.Keys {
+		if k.Keys[i].Name == name {
+			return &k.Keys[i]
+		}
+	}
+	return nil
+}
+
+// wrong says that a value is of another sort than it should be.
+func (r *reader) wrong(n *yaml.Node, path, want, advice string) error {
+	if path == "" {
+		path = "the file"
+	} else {
+		path = quote(path)
+	}
+	return usage(r.at(n), path+" is "+kindOf(n)+", and should be "+want, advice)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func at(shown string, n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", shown, n.Line, n.Column) }
+
+// kindOf says what a value is.
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	switch n.ShortTag() {
+	case "!!null":
+		return "empty"
+	case "!!bool", "!!int", "!!float":
+		return n.Value
+	default:
+		return "the text " + quote(n.Value)
+	}
+}
+
+// shortest is how much of a text is shown in an error.
+const shortest = 80
+
+func quote(s string) string {
+	if r := []rune(s); len(r) > shortest {
+		s = string(r[:shortest]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+func usage(where, what, advice string) *target.UsageError {
+	return &target.UsageError{Where: where, What: what, Advice: advice}
+}
+
+func reason(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "it does not exist"
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

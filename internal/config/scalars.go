@@ -1,0 +1,111 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/internal/target"
+)
+
+// scalar checks a value that is no mapping and no list.
+func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
+	switch k.Kind {
+	case Choice:
+		if n.Kind != yaml.ScalarNode || !slices.Contains(k.Values, n.Value) {
+			advice := "write one of " + strings.Join(k.Values, ", ")
+			if near := target.Nearest(n.Value, k.Values); near != "" {
+				advice = "did you mean " + quote(near) + "?"
+			}
+			return r.wrong(n, path, "one of "+strings.Join(k.Values, ", "), advice)
+		}
+	case Duration:
+		d, err := time.ParseDuration(n.Value)
+		switch {
+		case n.Kind != yaml.ScalarNode || err != nil:
+			advice := "write a number and its unit, as 10s or 500ms"
+			if number, err := strconv.ParseFloat(n.Value, 64); n.Kind == yaml.ScalarNode && err == nil && number > 0 {
+				advice = "write its unit behind it, as " + n.Value + "s"
+			}
+			return r.wrong(n, path, "a duration", advice)
+		case d <= 0:
+			return r.wrong(n, path, "a duration above zero", "write one as 10s")
+		}
+	case Number:
+		if i, err := strconv.Atoi(n.Value); n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil || i < 1 {
+			return r.wrong(n, path, "a whole number from 1 on", "")
+		}
+	case Switch:
+		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" || n.Value != "true" && n.Value != "false" {
+			return r.wrong(n, path, "true or false", "")
+		}
+	default:
+		return r.text(n, k, path, "a text")
+	}
+	return nil
+}
+
+// text checks a text. Dates are texts, for so the revisions are written.
+func (r *reader) text(n *yaml.Node, k *Key, path, want string) error {
+	if n.Kind != yaml.ScalarNode {
+		return r.wrong(n, path, want, "")
+	}
+	switch n.ShortTag() {
+	case "!!str", "!!timestamp":
+	case "!!null":
+		return r.wrong(n, path, want, "write it behind the colon, or remove the key")
+	default:
+		return r.wrong(n, path, want, "put quotes around it: \""+n.Value+"\"")
+	}
+	if strings.TrimSpace(n.Value) == "" {
+		return usage(r.at(n), quote(path)+" is an empty text", "write something, or remove it")
+	}
+	if strings.ContainsRune(n.Value, 0) {
+		return usage(r.at(n), quote(path)+" has a null character in it", "remove that")
+	}
+	if k.Name == "levels" && !slices.Contains(k.Values, n.Value) {
+		return r.wrong(n, path, "one of "+strings.Join(k.Values, ", "), "")
+	}
+	return nil
+}
+
+var (
+	errNoJSON = errors.New("JSON has no word for")
+	errTag    = errors.New("has a tag that is not read")
+)
+
+// plain returns a scalar as JSON has it. Dates are texts, as they are written.
+func plain(n *yaml.Node) (any, error) {
+	switch n.ShortTag() {
+	case "!!str", "!!timestamp":
+		return n.Value, nil
+	case "!!null":
+		return nil, nil
+	case "!!bool":
+		var b bool
+		err := n.Decode(&b)
+		return b, err
+	case "!!int":
+		var i int64
+		if n.Decode(&i) == nil {
+			return i, nil
+		}
+		fallthrough
+	case "!!float":
+		var f float64
+		if err := n.Decode(&f); err != nil {
+			return nil, errNoJSON
+		}
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, errNoJSON
+		}
+		return f, nil
+	default:
+		return nil, errTag
+	}
+}
