@@ -55,7 +55,17 @@ func legalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
 
 // wellFormed tells whether m is a request as JSON-RPC 2.0 and MCP write it.
 func wellFormed(m *wire.Message) bool {
-	return hasVersion(m) && m.Method != "" && legalID(m.ID) && structured(m)
+	return hasVersion(m) && m.Method != "" && legalID(m.ID) && structured(m) && !m.Has("result") && !m.Has("error") && legalMeta(m)
+}
+
+// legalMeta tells whether the params have no _meta that a receiver may refuse.
+func legalMeta(m *wire.Message) bool {
+	meta := wire.At(m.Params(), "/_meta")
+	if meta == nil {
+		return true
+	}
+	token := wire.At(meta, "/progressToken")
+	return meta.Kind() == '{' && (token == nil || legalID(wire.RawID(string(token))))
 }
 
 func hasVersion(m *wire.Message) bool {

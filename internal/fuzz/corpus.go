@@ -1,0 +1,84 @@
+package fuzz
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+)
+
+// corpusFile is the name of the file in the corpus's folder: a sequence of
+// operations a line.
+const corpusFile = "corpus.jsonl"
+
+// mostRead bounds what is read of a corpus.
+const mostRead = 64 << 20
+
+// entry is one line of the file.
+type entry struct {
+	Mood       generate.Mood        `json:"mood"`
+	Operations []generate.Operation `json:"operations"`
+}
+
+// load reads a corpus that was kept; lines that can't be read are an error.
+func (n *novelty) load(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, corpusFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the corpus: %w", err)
+	}
+	if len(data) > mostRead {
+		return fmt.Errorf("reading the corpus: %s is larger than %d MiB", corpusFile, mostRead>>20)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 4<<20)
+	for line := 1; lines.Scan(); line++ {
+		var e entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("reading the corpus: line %d of %s: %w", line, corpusFile, err)
+		}
+		if len(e.Operations) > 0 && len(n.corpus[e.Mood]) < mostKept {
+			n.corpus[e.Mood] = append(n.corpus[e.Mood], e.Operations)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("reading the corpus: %w", err)
+	}
+	return nil
+}
+
+// save writes the corpus.
+func (n *novelty) save(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("writing the corpus: %w", err)
+	}
+	var out bytes.Buffer
+	for _, mood := range []generate.Mood{generate.Lawful, generate.Odd, generate.Wild} {
+		for _, ops := range n.corpus[mood] {
+			out.Write(encode(entry{mood, ops}))
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, corpusFile), out.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("writing the corpus: %w", err)
+	}
+	return nil
+}
+
+// encode writes a value on a line, without the escapes that HTML needs.
+func encode(v any) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("fuzz: a value can't be written: " + err.Error())
+	}
+	return out.Bytes()
+}

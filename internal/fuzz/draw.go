@@ -1,0 +1,106 @@
+package fuzz
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// mix makes a seed of two numbers, never 0 and never negative as an int
+// (splitmix64).
+func mix(seed, n uint64) uint64 {
+	z := seed*0x9e3779b97f4a7c15 + (n+1)*0xbf58476d1ce4e5b9
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return (z^z>>31)>>2 | 1
+}
+
+// draw draws the nth script.
+func (s *search) draw(n uint64) drawn {
+	seed := mix(s.Seed, n)
+	c := drawn{place: s.places[n%uint64(len(s.places))], seed: seed}
+	switch part := seed >> 8 % 100; {
+	case part < 65:
+		c.mood = generate.Lawful
+	case part < 83:
+		c.mood = generate.Odd
+	default:
+		c.mood = generate.Wild
+	}
+	g := generate.Scripts{
+		Offer: c.place.Offer, Mood: c.mood, Operations: s.length(seed >> 16), Conversations: s.conversations(seed >> 24),
+		Seeds: s.novelty.seeds(c.mood),
+	}
+	c.script = g.Script().Example(int(seed)) //nolint:gosec // mix leaves the sign alone
+	return c
+}
+
+// length returns how many operations a script has: the more, the longer it
+// takes to start the server.
+func (s *search) length(at uint64) int {
+	lengths := []int{4, 10, 25, 60, 150, 400}
+	least := 0
+	switch {
+	case s.overhead > 100*time.Millisecond:
+		least = 4
+	case s.overhead > 5*time.Millisecond:
+		least = 2
+	}
+	n := lengths[least+int(at%uint64(len(lengths)-least))] //nolint:gosec // small
+	if s.Operations > 0 {
+		n = min(n, s.Operations)
+	}
+	return n
+}
+
+// conversations returns how many conversations a script has: on stdio, where
+// each has a process of its own, most often one.
+func (s *search) conversations(at uint64) int {
+	part := at % 100
+	if s.Dialer.Transport() == spec.Stdio {
+		part /= 2
+	}
+	switch {
+	case part < 48:
+		return 1
+	case part < 75:
+		return 2
+	case part < 90:
+		return 3
+	default:
+		return 8
+	}
+}
+
+// limiter returns what waits until one more request may be made; nil where
+// nothing is bounded.
+func limiter(rate float64) func(context.Context) {
+	if rate <= 0 {
+		return nil
+	}
+	every := time.Duration(float64(time.Second) / rate)
+	var mu sync.Mutex
+	next := time.Now()
+	return func(ctx context.Context) {
+		mu.Lock()
+		now := time.Now()
+		if next.Before(now) {
+			next = now
+		}
+		wait := next.Sub(now)
+		next = next.Add(every)
+		mu.Unlock()
+		if wait <= 0 {
+			return
+		}
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}

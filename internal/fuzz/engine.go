@@ -1,0 +1,380 @@
+package fuzz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Options say what is done to which server.
+type Options struct {
+	Dialer transport.Dialer
+	Laws   []Law
+	// Revisions are those to try; empty for all of the handshake era.
+	Revisions []spec.Revision
+	Policy    inventory.Config
+	// Time and Cases bound the search; zero for no bound.
+	Time  time.Duration
+	Cases int
+	Seed  uint64
+	// Jobs is how many scripts are held at once; default: four for each core, as
+	// they wait most of the time.
+	Jobs int
+	// Rate is how many requests are made a second; zero for as many as can be.
+	Rate float64
+	// Corpus is a folder in which what was new is kept from run to run; "" for
+	// none.
+	Corpus string
+	// Timeout bounds the wait for an answer that is owed, Start that for the
+	// answer to initialize.
+	Timeout, Start time.Duration
+	// Shrink bounds the shrinking of one finding.
+	Shrink Budget
+	// First ends the search with the first finding above a note.
+	First bool
+	// Operations is how long scripts are at most; zero for what fits the server.
+	Operations int
+
+	// Stock is called for each revision that the server speaks, before anything
+	// else is asked.
+	Stock func(rev spec.Revision, s *Surroundings)
+	// Found is called for each finding when it is known, one at a time.
+	Found func(f *Finding)
+	// Progress is called now and then.
+	Progress func(s Status)
+}
+
+// Status is how far the search has come.
+type Status struct {
+	Cases, Requests int64
+	Novel           int64
+	Findings        int
+	Took            time.Duration
+	// Busy says what is done beside the search, "" for nothing.
+	Busy string
+}
+
+// Report is what came of the search.
+type Report struct {
+	Status
+	Findings  []*Finding
+	Revisions []spec.Revision
+	// Incomplete is why the search ended before its time, "" where it did not.
+	Incomplete string
+}
+
+// UnreachableError says that no revision could be spoken with the server.
+type UnreachableError struct{ Reason string }
+
+func (e *UnreachableError) Error() string { return e.Reason }
+
+// mostFindings bounds what is shrunk and reported.
+const mostFindings = 60
+
+// progressEvery is how often it is told how far the search has come.
+const progressEvery = 500 * time.Millisecond
+
+// exploring is what a request is waited for while searching, where more is
+// allowed; what was not answered by then is tried again with the whole time.
+const exploring = 3 * time.Second
+
+// search is one run.
+type search struct {
+	Options
+	started  time.Time
+	places   []*Surroundings
+	novelty  *novelty
+	cases    atomic.Int64
+	requests atomic.Int64
+	novel    atomic.Int64
+	pace     func(context.Context)
+	stop     context.CancelCauseFunc
+
+	// alone is held for reading by who searches, and for writing by who makes
+	// sure of a finding, so that no other server works then.
+	alone sync.RWMutex
+
+	mu       sync.Mutex
+	claimed  map[string]bool
+	findings []*Finding
+	busy     map[string]int
+	overhead time.Duration // of opening and closing a conversation
+	refused  int           // scripts in a row that had no server
+}
+
+var errEnough = errors.New("enough was seen")
+
+// Run searches until its time is over, and returns what it found.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	o = o.withDefaults()
+	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), claimed: map[string]bool{}, busy: map[string]int{}}
+	if o.Corpus != "" {
+		if err := s.novelty.load(o.Corpus); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.probe(ctx); err != nil {
+		return nil, err
+	}
+	s.pace = limiter(o.Rate)
+	bounded, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s.stop = stop
+	if o.Time > 0 {
+		timer := time.AfterFunc(o.Time, func() { stop(errEnough) })
+		defer timer.Stop()
+	}
+	var wg sync.WaitGroup
+	for range o.Jobs {
+		wg.Go(func() { s.work(ctx, bounded) })
+	}
+	over, ticking := make(chan struct{}), make(chan struct{})
+	go s.tick(over, ticking)
+	wg.Wait()
+	close(over)
+	<-ticking
+	if o.Corpus != "" {
+		if err := s.novelty.save(o.Corpus); err != nil {
+			return nil, err
+		}
+	}
+	r := &Report{Status: s.status(), Findings: s.findings}
+	for _, p := range s.places {
+		r.Revisions = append(r.Revisions, p.Offer.Revision)
+	}
+	switch cause := context.Cause(bounded); {
+	case ctx.Err() != nil:
+		r.Incomplete = context.Cause(ctx).Error()
+	case cause != nil && !errors.Is(cause, errEnough) && !errors.Is(cause, context.Canceled):
+		r.Incomplete = cause.Error()
+	}
+	return r, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Jobs <= 0 {
+		o.Jobs = 4 * runtime.NumCPU()
+	}
+	if len(o.Revisions) == 0 {
+		o.Revisions = spec.HandshakeRevisions()
+	}
+	if o.Policy.Policy == "" {
+		o.Policy.Policy = inventory.CallSafe
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = client.DefaultTimeout
+	}
+	if o.Start <= 0 {
+		o.Start = client.DefaultStartTimeout
+	}
+	if o.Shrink == (Budget{}) {
+		o.Shrink = Budget{Time: 20 * time.Second, Tries: 400}
+	}
+	if o.Time <= 0 && o.Cases <= 0 {
+		o.Time = time.Minute
+	}
+	return o
+}
+
+// probe takes stock of the server in each revision.
+func (s *search) probe(ctx context.Context) error {
+	for _, rev := range s.Revisions {
+		if !s.Dialer.Transport().DefinedIn(rev) {
+			continue
+		}
+		began := time.Now()
+		place, _, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+		if err != nil {
+			return err
+		}
+		if place == nil {
+			continue
+		}
+		s.overhead = time.Since(began)
+		if s.Stock != nil {
+			s.Stock(rev, place)
+		}
+		s.places = append(s.places, place)
+	}
+	if len(s.places) == 0 {
+		return &UnreachableError{"the server completed the handshake in none of the revisions; mcp-conform run says why"}
+	}
+	return nil
+}
+
+// work holds scripts until there is enough; ctx goes on for what was found by
+// then.
+func (s *search) work(ctx, bounded context.Context) {
+	d, end := s.dialer()
+	defer func() { end() }()
+	for bounded.Err() == nil {
+		n := s.cases.Add(1) - 1
+		if s.Cases > 0 && n >= int64(s.Cases) {
+			s.cases.Add(-1)
+			return
+		}
+		c := s.draw(uint64(n))
+		s.alone.RLock()
+		o := s.holding(d, c.place, exploring).Hold(bounded, c.script)
+		s.alone.RUnlock()
+		s.requests.Add(int64(o.Requests))
+		if o.Refused != nil && bounded.Err() == nil {
+			end()
+			d, end = s.dialer()
+			if s.refuse(o.Refused) {
+				return
+			}
+		} else {
+			s.served()
+		}
+		s.look(ctx, c, o)
+	}
+}
+
+// look judges an outcome, and follows up what is new.
+func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
+	if ctx.Err() != nil {
+		return
+	}
+	s.novel.Add(int64(s.novelty.note(o, c.mood)))
+	for _, sight := range Judge(s.Laws, o) {
+		if sight.Outcome <= verdict.Note && !s.opinion(sight.Law) || !s.claim(&sight) {
+			continue
+		}
+		f := s.follow(ctx, c, o, sight)
+		if f == nil {
+			continue
+		}
+		s.mu.Lock()
+		s.findings = append(s.findings, f)
+		if s.Found != nil {
+			s.Found(f)
+		}
+		s.mu.Unlock()
+		if s.First && f.Outcome > verdict.Flaky {
+			s.stop(errEnough)
+		}
+	}
+}
+
+// opinion tells whether a law was asked for whose breaches are notes.
+func (s *search) opinion(law string) bool {
+	for i := range s.Laws {
+		if s.Laws[i].ID == law {
+			return s.Laws[i].Opinion
+		}
+	}
+	return false
+}
+
+// claim reports whether nobody looks into the same finding yet.
+func (s *search) claim(sight *Sighting) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.claimed[sight.Key()] || len(s.claimed) >= mostFindings {
+		return false
+	}
+	s.claimed[sight.Key()] = true
+	return true
+}
+
+// refuse notes that no server could be had, and reports true where that is the
+// end.
+func (s *search) refuse(err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused++
+	if s.refused < 5*s.Jobs {
+		return false
+	}
+	s.stop(fmt.Errorf("the server can't be had any more: %w", err))
+	return true
+}
+
+func (s *search) served() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = 0
+}
+
+// dialer returns how a worker reaches the server: one that the run starts is
+// the worker's own.
+func (s *search) dialer() (d transport.Dialer, end func()) { return fresh(s.Dialer) }
+
+func fresh(d transport.Dialer) (transport.Dialer, func()) {
+	if sharer, ok := d.(transport.Sharer); ok && !sharer.Single() {
+		return sharer.Fresh()
+	}
+	return d, func() {}
+}
+
+func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Duration) Holding {
+	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Forbidden: map[string]bool{}}
+	for _, name := range place.Forbidden {
+		h.Forbidden[name] = true
+	}
+	return h
+}
+
+func (s *search) status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Status{
+		Cases: s.cases.Load(), Requests: s.requests.Load(), Novel: s.novel.Load(), Findings: len(s.findings), Took: time.Since(s.started),
+	}
+	for what, n := range s.busy {
+		if n > 0 && (st.Busy == "" || what < st.Busy) {
+			st.Busy = what
+		}
+	}
+	return st
+}
+
+// tick tells of the progress until the search is over.
+func (s *search) tick(over, done chan struct{}) {
+	defer close(done)
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if s.Progress != nil {
+				s.Progress(s.status())
+			}
+		case <-over:
+			return
+		}
+	}
+}
+
+// doing says what is done beside the search until the function it returns is
+// called.
+func (s *search) doing(what string) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy[what]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.busy[what]--
+	}
+}
+
+// drawn is a script and where it comes from.
+type drawn struct {
+	script generate.Script
+	place  *Surroundings
+	mood   generate.Mood
+	seed   uint64
+}

@@ -1,0 +1,159 @@
+package fuzz
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Law is a property that holds whatever is sent.
+type Law struct {
+	ID, Title string
+	// Requirements are those of the catalogue that it rests on.
+	Requirements []string
+	// Opinion: the specification does not state it, so what breaks it is noted,
+	// and only where the law is asked for by its name.
+	Opinion bool
+	// Judge says what breaks it.
+	Judge func(o *Outcome) []Breach
+}
+
+// Breach is what a law finds in an outcome.
+type Breach struct {
+	verdict.Deviation
+	// Talk is the conversation that At belongs to.
+	Talk int
+}
+
+// Passive is the law that the rules hold on whatever was sent.
+func Passive(all []rules.Rule) Law {
+	l := Law{ID: "rules", Title: "the passive rules hold on whatever was sent"}
+	for i := range all {
+		l.Requirements = append(l.Requirements, all[i].Requirements...)
+	}
+	slices.Sort(l.Requirements)
+	l.Requirements = slices.Compact(l.Requirements)
+	l.Judge = func(o *Outcome) []Breach {
+		var out []Breach
+		for i, t := range o.Talks {
+			for _, result := range rules.Judge(all, t.Events, o.Script.Revision, o.Transport) {
+				for _, d := range result.Deviations {
+					out = append(out, Breach{d, i})
+				}
+			}
+		}
+		return out
+	}
+	return l
+}
+
+// Sighting is a breach of a law in an outcome.
+type Sighting struct {
+	Law string
+	Breach
+	// Method is that of the request that the evidence is about; "" for none.
+	Method  string
+	Outcome verdict.Outcome
+}
+
+// Key tells findings apart: by requirement, by what went wrong, and by method.
+func (s *Sighting) Key() string { return s.Requirement + "\x00" + s.Summary + "\x00" + s.Method }
+
+// Judge holds the laws against an outcome; equal sightings are told once.
+func Judge(laws []Law, o *Outcome) []Sighting {
+	var out []Sighting
+	seen := map[string]bool{}
+	for i := range laws {
+		for _, b := range laws[i].Judge(o) {
+			s := Sighting{Law: laws[i].ID, Breach: b, Method: o.method(b)}
+			q := spec.Requirements().Lookup(b.Requirement)
+			if !q.AppliesTo(o.Script.Revision, o.Transport) {
+				continue
+			}
+			s.Outcome = b.Deviation.Outcome(q, o.Script.Revision)
+			if laws[i].Opinion {
+				s.Outcome = verdict.Note
+			}
+			if key := s.Key(); !seen[key] {
+				seen[key] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// method returns the method of the first request or notification that the
+// evidence shows, or that is answered there.
+func (o *Outcome) method(b Breach) string {
+	if b.Talk >= len(o.Talks) {
+		return ""
+	}
+	t := o.Talks[b.Talk]
+	for _, at := range b.At {
+		if at >= len(t.Events) {
+			continue
+		}
+		for i := range t.Events[at].Messages() {
+			m := &t.Events[at].Frame.Messages[i]
+			if m.Method != "" {
+				return family(m.Method)
+			}
+			if i, ok := t.asked[m.ID.Key()]; ok && m.Kind == wire.Response && o.Script.Operations[i].Method != "" {
+				return family(o.Script.Operations[i].Method)
+			}
+		}
+	}
+	return ""
+}
+
+// family is the name under which methods that nobody knows are taken together.
+func family(method string) string {
+	if strings.HasPrefix(method, "mcp-conform/") || strings.HasPrefix(method, "notifications/mcp-conform/") {
+		return "an unknown method"
+	}
+	return method
+}
+
+// evidence returns the operations that the evidence of a sighting shows.
+func (o *Outcome) evidence(b Breach) []int {
+	if b.Talk >= len(o.Talks) {
+		return nil
+	}
+	t := o.Talks[b.Talk]
+	var out []int
+	for _, at := range b.At {
+		if at >= len(t.Events) {
+			continue
+		}
+		e := t.Events[at]
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			if n, ok := t.asked[m.ID.Key()]; ok && m.Kind != wire.Notification && (m.Kind == wire.Response || e.Kind == transcript.Sent) {
+				out = append(out, n)
+			}
+		}
+		for _, s := range t.spans {
+			if at >= s.from && at < s.to {
+				out = append(out, s.operation)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Operation returns the operation that made the request with this id, nil where
+// none did.
+func (o *Outcome) Operation(t *Talk, id wire.ID) *generate.Operation {
+	if i, ok := t.asked[id.Key()]; ok {
+		return &o.Script.Operations[i]
+	}
+	return nil
+}

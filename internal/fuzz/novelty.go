@@ -1,0 +1,144 @@
+package fuzz
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// novelty remembers which sorts of answer were seen, and the operations that
+// brought each about.
+type novelty struct {
+	mu     sync.Mutex
+	seed   maphash.Seed
+	seen   map[uint64]bool
+	corpus map[generate.Mood][][]generate.Operation
+}
+
+const (
+	// mostSeen and mostKept bound what is remembered.
+	mostSeen = 200_000
+	mostKept = 1000
+	// kept is how many operations before the new one are kept with it.
+	kept = 4
+)
+
+func newNovelty() *novelty {
+	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood][][]generate.Operation{}}
+}
+
+// note looks at an outcome, and returns how much in it was new.
+func (n *novelty) note(o *Outcome, mood generate.Mood) int {
+	count := 0
+	for _, t := range o.Talks {
+		sent := map[string]*transcript.Event{}
+		for _, e := range t.Events {
+			for i := range e.Messages() {
+				m := &e.Frame.Messages[i]
+				switch {
+				case e.Kind == transcript.Sent && m.Kind == wire.Request:
+					sent[m.ID.Key()] = e
+				case e.Kind == transcript.Received && n.add(n.sort(o, t, m, e, sent)):
+					count++
+					if at, ok := t.asked[m.ID.Key()]; ok && m.Kind == wire.Response {
+						n.keep(o, at, t.On, mood)
+					}
+				}
+			}
+		}
+	}
+	return count
+}
+
+// add reports whether the sort is new.
+func (n *novelty) add(sort uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen[sort] || len(n.seen) >= mostSeen {
+		return false
+	}
+	n.seen[sort] = true
+	return true
+}
+
+// keep puts an operation and what came before it on the same conversation into
+// the corpus.
+func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
+	var ops []generate.Operation
+	for i := at; i >= 0 && len(ops) < kept; i-- {
+		if op := o.Script.Operations[i]; op.On == on && op.Do != generate.Close {
+			ops = append(ops, op)
+		}
+	}
+	slices.Reverse(ops)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	have := n.corpus[mood]
+	if len(have) >= mostKept {
+		have[len(n.seen)%mostKept] = ops
+	} else {
+		have = append(have, ops)
+	}
+	n.corpus[mood] = have
+}
+
+// seeds returns what scripts of a mood may be made of; callers must not alter
+// it.
+func (n *novelty) seeds(mood generate.Mood) [][]generate.Operation {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clip(n.corpus[mood])
+}
+
+// sort says of which sort a message of the server is: method, outcome, code,
+// shape and class of latency.
+func (n *novelty) sort(o *Outcome, t *Talk, m *wire.Message, e *transcript.Event, sent map[string]*transcript.Event) uint64 {
+	var h maphash.Hash
+	h.SetSeed(n.seed)
+	_, _ = h.WriteString(m.Method)
+	if op := o.Operation(t, m.ID); op != nil && m.Kind == wire.Response {
+		_, _ = h.WriteString(family(op.Method))
+	}
+	if code, ok := m.ErrorCode(); ok {
+		_ = h.WriteByte(byte(code))
+		_ = h.WriteByte(byte(code >> 8))
+	} else {
+		shape(&h, m.Result(), 4)
+		shape(&h, m.Params(), 4)
+	}
+	if s := sent[m.ID.Key()]; s != nil && m.Kind == wire.Response {
+		_ = h.WriteByte(byte(bits.Len64(uint64((e.At-s.At).Milliseconds())) / 3))
+	}
+	return h.Sum64()
+}
+
+// shape writes what a value is made of, without the values themselves.
+func shape(h *maphash.Hash, v jsonValue, depth int) {
+	if v == nil {
+		return
+	}
+	k := byte(v.Kind())
+	_ = h.WriteByte(k)
+	switch {
+	case depth == 0:
+	case k == '{':
+		names, members := wire.Members(v)
+		for _, name := range names {
+			_, _ = h.WriteString(name)
+			shape(h, members[name], depth-1)
+		}
+	case k == '[':
+		elements := wire.Elements(v)
+		_ = h.WriteByte(byte(bits.Len(uint(len(elements)))))
+		for _, e := range elements[:min(len(elements), 2)] {
+			shape(h, e, depth-1)
+		}
+	case k == '"':
+		_ = h.WriteByte(byte(bits.Len(uint(len(v)))) / 3)
+	}
+}

@@ -1,0 +1,87 @@
+package fuzz
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Surroundings are what is known of a server in one revision.
+type Surroundings struct {
+	Offer *generate.Offer
+	// Callable and Forbidden are the names of the tools that may be called, and
+	// of those that may not.
+	Callable, Forbidden []string
+	// Name and Version are the server's own.
+	Name, Version string
+}
+
+// capabilities are those on which it depends what is asked.
+var capabilities = []string{
+	"tools", "resources", "resources.subscribe", "prompts", "completions", "logging", "tasks", "tasks.list", "tasks.cancel",
+}
+
+// Probe takes stock of the server in one revision; nil where it does not speak
+// it. The error says that it can't be reached; events are those of the try.
+func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy inventory.Config, o client.Options) (*Surroundings, []*transcript.Event, error) {
+	o.Revision = rev
+	c, err := client.Open(ctx, d, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	if err := c.Handshake(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
+		}
+		return nil, c.Record.From(0), nil
+	}
+	v := inventory.Take(ctx, c, policy)
+	s := &Surroundings{Name: v.Server.Name, Version: v.Server.Version, Offer: offer(v, rev, d.Transport())}
+	may := map[string]bool{}
+	for _, t := range v.Callable() {
+		may[t.Name] = true
+		s.Callable = append(s.Callable, t.Name)
+	}
+	for _, t := range v.Tools {
+		if !may[t.Name] {
+			s.Forbidden = append(s.Forbidden, t.Name)
+		}
+	}
+	return s, nil, nil
+}
+
+// The bounds of what is asked for by its name.
+const mostNames = 200
+
+func offer(v *inventory.Inventory, rev spec.Revision, over spec.Transport) *generate.Offer {
+	o := &generate.Offer{Revision: rev, Transport: over, Declared: map[string]bool{}}
+	for _, capability := range capabilities {
+		o.Declared[capability] = v.Declares(capability)
+	}
+	for _, t := range first(v.Callable()) {
+		support, _ := wire.Text(wire.At(t.Raw, "/execution/taskSupport"))
+		o.Tools = append(o.Tools, generate.Tool{
+			Name: t.Name, Input: wire.At(t.Raw, "/inputSchema"),
+			Tasks: v.Declares("tasks.requests.tools.call") && (support == "optional" || support == "required"),
+		})
+	}
+	o.Resources, o.Templates = first(v.Resources), first(v.Templates)
+	for _, p := range first(v.PromptEntries) {
+		one := generate.Prompt{Name: p.Name, Required: p.Required()}
+		for _, a := range p.Arguments {
+			one.Arguments = append(one.Arguments, a.Name)
+		}
+		o.Prompts = append(o.Prompts, one)
+	}
+	o.Prepare()
+	return o
+}
+
+func first[T any](all []T) []T { return all[:min(len(all), mostNames)] }

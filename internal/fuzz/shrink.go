@@ -1,0 +1,210 @@
+package fuzz
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Budget bounds shrinking.
+type Budget struct {
+	Time  time.Duration
+	Tries int
+}
+
+// shrinker makes a script smaller as long as it still shows the same.
+type shrinker struct {
+	ctx   context.Context
+	shows func(generate.Script) bool // on a fresh server
+	left  int                        // tries
+	best  generate.Script
+}
+
+// Shrink returns the smallest script that it finds for which shows holds, and
+// how many tries that took. First the operations in hint are tried alone.
+func Shrink(ctx context.Context, s generate.Script, hint []int, b Budget, shows func(generate.Script) bool) (generate.Script, int) {
+	ctx, cancel := context.WithTimeout(ctx, b.Time)
+	defer cancel()
+	k := &shrinker{ctx: ctx, shows: shows, left: b.Tries, best: s}
+	k.guess(hint)
+	for before := -1; before != k.weight() && k.may(); {
+		before = k.weight()
+		k.operations()
+		k.conversations()
+		k.manners()
+		k.values()
+	}
+	return k.best, b.Tries - k.left
+}
+
+// weight is what becomes less with every step.
+func (k *shrinker) weight() int {
+	n := 0
+	for i := range k.best.Operations {
+		o := &k.best.Operations[i]
+		n += 1000 + len(o.Message) + 10*o.On + len(o.Splits) + 5*len(o.Take)
+		if o.Await {
+			n++
+		}
+		if o.Together {
+			n += 2
+		}
+		if o.Exchange != nil {
+			n += len(o.Exchange.Body) + 10*len(o.Exchange.Headers)
+		}
+	}
+	return n
+}
+
+func (k *shrinker) may() bool { return k.left > 0 && k.ctx.Err() == nil }
+
+// try takes a script for the best one where it shows the same.
+func (k *shrinker) try(operations []generate.Operation) bool {
+	if !k.may() {
+		return false
+	}
+	k.left--
+	s := generate.Script{Revision: k.best.Revision, Operations: operations}
+	if !k.shows(s) || k.ctx.Err() != nil {
+		return false
+	}
+	k.best = s
+	return true
+}
+
+// guess tries what the evidence shows by itself, with what changes the state of
+// a conversation, and with all that came before.
+func (k *shrinker) guess(hint []int) {
+	if len(hint) == 0 {
+		return
+	}
+	all := k.best.Operations
+	last := hint[len(hint)-1]
+	for _, keep := range []func(i int, o *generate.Operation) bool{
+		func(i int, _ *generate.Operation) bool { return slices.Contains(hint, i) },
+		func(i int, _ *generate.Operation) bool { return slices.Contains(hint, i) || i >= hint[0]-1 && i <= last },
+		func(i int, _ *generate.Operation) bool { return i <= last && i >= last-8 || slices.Contains(hint, i) },
+		func(i int, _ *generate.Operation) bool { return i <= last },
+	} {
+		var kept []generate.Operation
+		for i := range all {
+			if keep(i, &all[i]) {
+				kept = append(kept, all[i])
+			}
+		}
+		if len(kept) < len(all) && k.try(kept) {
+			return
+		}
+	}
+}
+
+// operations leaves out runs of operations, long ones first.
+func (k *shrinker) operations() {
+	for size := max(1, len(k.best.Operations)/2); ; size /= 2 {
+		for from := len(k.best.Operations) - size; k.may() && from > -size; {
+			all := k.best.Operations
+			lo, hi := max(0, from), min(len(all), from+size)
+			if hi > lo && hi-lo < len(all) {
+				k.try(slices.Concat(all[:lo], all[hi:]))
+			}
+			from -= size
+		}
+		if size <= 1 {
+			return
+		}
+	}
+}
+
+// conversations brings all to the first one.
+func (k *shrinker) conversations() {
+	if k.best.Conversations() == 1 {
+		return
+	}
+	one := slices.Clone(k.best.Operations)
+	for i := range one {
+		one[i].On = 0
+	}
+	if k.try(one) {
+		return
+	}
+	renamed := map[int]int{} // without gaps
+	for i := range one {
+		on := k.best.Operations[i].On
+		if _, ok := renamed[on]; !ok {
+			renamed[on] = len(renamed)
+		}
+		one[i].On = renamed[on]
+	}
+	k.try(one)
+}
+
+// manners drops what says when something is sent.
+func (k *shrinker) manners() {
+	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
+		for _, change := range []func(o *generate.Operation) bool{
+			func(o *generate.Operation) bool { was := o.Together; o.Together = false; return was },
+			func(o *generate.Operation) bool { was := o.Await; o.Await = false; return was },
+			func(o *generate.Operation) bool { was := len(o.Splits) > 0; o.Splits = nil; return was },
+			func(o *generate.Operation) bool { was := len(o.Take) > 0; o.Take = nil; return was },
+		} {
+			k.vary(i, change)
+		}
+	}
+}
+
+// vary tries one operation changed; change says whether it did change it.
+func (k *shrinker) vary(i int, change func(o *generate.Operation) bool) bool {
+	o := k.best.Operations[i]
+	if !change(&o) {
+		return false
+	}
+	all := slices.Clone(k.best.Operations)
+	all[i] = o
+	return k.try(all)
+}
+
+// values makes messages and bytes smaller.
+func (k *shrinker) values() {
+	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
+		o := &k.best.Operations[i]
+		switch {
+		case o.Do == generate.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
+			k.message(i)
+		case o.Exchange != nil:
+			k.exchange(i)
+		case len(o.Message) > 0:
+			k.bytes(i)
+		}
+	}
+}
+
+func (k *shrinker) exchange(i int) {
+	for n := len(k.best.Operations[i].Exchange.Headers) - 1; n >= 0 && k.may(); n-- {
+		k.vary(i, func(o *generate.Operation) bool {
+			x := *o.Exchange
+			x.Headers = slices.Delete(slices.Clone(x.Headers), n, n+1)
+			o.Exchange = &x
+			return true
+		})
+	}
+}
+
+// bytes leaves out runs of bytes, long ones first.
+func (k *shrinker) bytes(i int) {
+	for size := len(k.best.Operations[i].Message) / 2; size > 0 && k.may(); size /= 2 {
+		for from := 0; from < len(k.best.Operations[i].Message) && k.may(); {
+			shorter := k.vary(i, func(o *generate.Operation) bool {
+				hi := min(len(o.Message), from+size)
+				o.Message = slices.Concat(o.Message[:from], o.Message[hi:])
+				o.Splits = nil
+				return len(o.Message) > 0
+			})
+			if !shorter {
+				from += size
+			}
+		}
+	}
+}

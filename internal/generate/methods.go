@@ -1,0 +1,133 @@
+package generate
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Method is a request or a notification of a client.
+type Method struct {
+	name         string
+	needs        string // the capability of the server
+	since, until spec.Revision
+	notification bool
+	params       map[string]param
+}
+
+// param is one member of the params.
+type param struct {
+	schema   any
+	required bool
+	since    spec.Revision
+}
+
+type object = map[string]any
+
+var (
+	textSchema  = object{"type": "string"}
+	textsSchema = object{"type": "object", "additionalProperties": textSchema}
+	paging      = map[string]param{"cursor": {schema: textSchema}}
+	oneURI      = map[string]param{"uri": {schema: textSchema, required: true}}
+	oneTask     = map[string]param{"taskId": {schema: textSchema, required: true}}
+	levels      = []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+)
+
+// methods are those of the handshake revisions.
+var methods = []Method{
+	{name: spec.MethodPing},
+	{name: spec.MethodToolsList, needs: "tools", params: paging},
+	{name: spec.MethodToolsCall, needs: "tools", params: map[string]param{
+		"name": {schema: textSchema, required: true}, "arguments": {schema: object{"type": "object"}},
+	}},
+	{name: spec.MethodResourcesList, needs: "resources", params: paging},
+	{name: spec.MethodResourcesTemplates, needs: "resources", params: paging},
+	{name: spec.MethodResourcesRead, needs: "resources", params: oneURI},
+	{name: spec.MethodResourcesSubscribe, needs: "resources.subscribe", params: oneURI},
+	{name: spec.MethodResourcesUnsubscribe, needs: "resources.subscribe", params: oneURI},
+	{name: spec.MethodPromptsList, needs: "prompts", params: paging},
+	{name: spec.MethodPromptsGet, needs: "prompts", params: map[string]param{
+		"name": {schema: textSchema, required: true}, "arguments": {schema: textsSchema},
+	}},
+	{name: spec.MethodComplete, needs: "completions", params: map[string]param{
+		"ref": {required: true, schema: object{"type": "object", "required": []any{"type"}, "properties": object{"type": object{"type": "string", "enum": []any{"ref/prompt", "ref/resource"}}}}},
+		"argument": {required: true, schema: object{
+			"type": "object", "required": []any{"name", "value"}, "properties": object{"name": textSchema, "value": textSchema},
+		}},
+		"context": {since: spec.V20250618, schema: object{"type": "object", "properties": object{"arguments": textsSchema}}},
+	}},
+	{name: spec.MethodSetLevel, needs: "logging", params: map[string]param{"level": {required: true, schema: object{"type": "string", "enum": levels}}}},
+	{name: spec.MethodTasksGet, needs: "tasks", since: spec.V20251125, params: oneTask},
+	{name: spec.MethodTasksResult, needs: "tasks", since: spec.V20251125, params: oneTask},
+	{name: spec.MethodTasksCancel, needs: "tasks.cancel", since: spec.V20251125, params: oneTask},
+	{name: spec.MethodTasksList, needs: "tasks.list", since: spec.V20251125, params: paging},
+
+	{name: spec.MethodRootsChanged, notification: true},
+	{name: spec.MethodCancelled, notification: true},
+	{name: spec.MethodProgress, notification: true},
+	{name: spec.MethodInitialized, notification: true},
+}
+
+// exists tells whether the method is one of revision r.
+func (m *Method) exists(r spec.Revision) bool {
+	return r.AtLeast(m.since) && (m.until == "" || !r.AtLeast(m.until))
+}
+
+// Requests returns the names of the requests that may be made of the server.
+func (o *Offer) Requests() []string {
+	var out []string
+	for i := range methods {
+		if m := &methods[i]; !m.notification && m.exists(o.Revision) && o.supports(m) {
+			out = append(out, m.name)
+		}
+	}
+	return out
+}
+
+// supports tells whether the server declared what the method needs. Before
+// 2025-03-26 completion had no capability, so it takes one of what can be
+// completed.
+func (o *Offer) supports(m *Method) bool {
+	if m.needs == "completions" && !o.Revision.AtLeast(spec.V20250326) {
+		return false
+	}
+	return o.Has(m.needs)
+}
+
+// Lists are the methods that give a list in pages, and the member that holds it.
+func (o *Offer) Lists() map[string]string {
+	out := map[string]string{}
+	for _, name := range o.Requests() {
+		if member := listed[name]; member != "" {
+			out[name] = member
+		}
+	}
+	return out
+}
+
+var listed = map[string]string{
+	spec.MethodToolsList: "tools", spec.MethodResourcesList: "resources", spec.MethodResourcesTemplates: "resourceTemplates",
+	spec.MethodPromptsList: "prompts", spec.MethodTasksList: "tasks",
+}
+
+// ListMember returns the member of the result that holds the list, "" for what
+// is no method of lists.
+func ListMember(method string) string { return listed[method] }
+
+// Owed tells whether the answer to a request is made by the protocol alone, and
+// not by code of the server's author, who may take as long as he likes.
+func Owed(method string) bool {
+	return !slices.Contains([]string{
+		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,
+	}, method)
+}
+
+// findMethod returns the method of that name, or nil.
+func findMethod(name string) *Method {
+	for i := range methods {
+		if methods[i].name == name {
+			return &methods[i]
+		}
+	}
+	return nil
+}

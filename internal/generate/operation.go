@@ -1,0 +1,190 @@
+package generate
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Script is what clients do, in its order, on one conversation or several.
+type Script struct {
+	Revision   spec.Revision `json:"revision"`
+	Operations []Operation   `json:"operations"`
+}
+
+// Deed says what an operation does.
+type Deed string
+
+// The deeds.
+const (
+	// Send sends one message, as it is.
+	Send Deed = "send"
+	// Raw sends bytes, framing and all: over HTTP as one body.
+	Raw Deed = "raw"
+	// Answer says how requests of the server with the method are answered from
+	// now on.
+	Answer Deed = "answer"
+	// Walk goes through a list from its first page to its last.
+	Walk Deed = "walk"
+	// Fence waits until the server has read everything before.
+	Fence Deed = "fence"
+	// Close ends the conversation; what follows on it begins a new one.
+	Close Deed = "close"
+	// HTTP holds an exchange of its own beside those that carry messages.
+	HTTP Deed = "http"
+)
+
+// Operation is one thing that a client does. It is complete in itself, so that
+// others can be left out.
+type Operation struct {
+	Do Deed `json:"do"`
+	// On is the conversation, from 0.
+	On int `json:"on,omitempty"`
+	// Method is that of the message, or of the server's request.
+	Method string `json:"method,omitempty"`
+	// Message is what is sent.
+	Message Bytes `json:"message,omitempty"`
+	// Splits are the places at which one write ends and the next begins.
+	Splits []int `json:"splits,omitempty"`
+	// Take puts values of earlier answers into the message.
+	Take []Take `json:"take,omitempty"`
+	// Await waits for the answer before anything else is done.
+	Await bool `json:"await,omitempty"`
+	// Together: the message is sent in one write with the next one.
+	Together bool `json:"together,omitempty"`
+	// Reply is how the server's requests are answered.
+	Reply *Reply `json:"reply,omitempty"`
+	// Violates is the keyword, or the rule, that the params provably do not
+	// keep, and At where.
+	Violates string `json:"violates,omitempty"`
+	At       string `json:"at,omitempty"`
+	// Exchange is the request of HTTP.
+	Exchange *Exchange `json:"exchange,omitempty"`
+}
+
+// Take puts a value of the answer to an earlier request of the conversation
+// into a message.
+type Take struct {
+	ID   Bytes  `json:"id"`   // of the request
+	From string `json:"from"` // a pointer into the answer
+	Into string `json:"into"` // the name of a member of the params
+}
+
+// Reply says how a request of the server is answered: with a result, with an
+// error, or, where both are missing, not at all.
+type Reply struct {
+	Result Bytes `json:"result,omitempty"`
+	Code   int64 `json:"code,omitempty"`
+}
+
+// Exchange is a request of HTTP.
+type Exchange struct {
+	Method string `json:"method"`
+	// Headers stand in the place of those of the session that have their names;
+	// one with an empty value is left out.
+	Headers [][2]string `json:"headers,omitempty"`
+	Body    Bytes       `json:"body,omitempty"`
+	// Why says what is wrong with it, "" for nothing.
+	Why string `json:"why,omitempty"`
+}
+
+// Bytes are written as the JSON that they are where nothing is lost by that,
+// else as a text, and in base64 where they are no UTF-8.
+type Bytes []byte
+
+const (
+	asBase64 = "base64:"
+	asText   = "text:"
+)
+
+// MarshalJSON implements json.Marshaler.
+func (b Bytes) MarshalJSON() ([]byte, error) {
+	var compact bytes.Buffer
+	switch {
+	case len(b) == 0:
+		return []byte(`null`), nil
+	case utf8.Valid(b) && json.Compact(&compact, b) == nil && bytes.Equal(compact.Bytes(), b) && b[0] != '"' && !bytes.Equal(b, []byte("null")):
+		return b, nil
+	case utf8.Valid(b):
+		return plain(asText + string(b)), nil
+	default:
+		return plain(asBase64 + base64.StdEncoding.EncodeToString(b)), nil
+	}
+}
+
+// plain writes a text without the escapes that HTML needs.
+func plain(s string) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a text can always be written
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *Bytes) UnmarshalJSON(raw []byte) error {
+	if bytes.Equal(raw, []byte("null")) {
+		*b = nil
+		return nil
+	}
+	if raw[0] != '"' {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, raw); err != nil {
+			return err
+		}
+		*b = compact.Bytes()
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return err
+	}
+	if rest, ok := strings.CutPrefix(s, asBase64); ok {
+		out, err := base64.StdEncoding.DecodeString(rest)
+		*b = out
+		return err
+	}
+	rest, ok := strings.CutPrefix(s, asText)
+	if !ok {
+		return fmt.Errorf("%.40q begins neither with %s nor with %s", s, asText, asBase64)
+	}
+	*b = []byte(rest)
+	return nil
+}
+
+// Conversations returns how many conversations the script has.
+func (s Script) Conversations() int {
+	n := 1
+	for i := range s.Operations {
+		n = max(n, s.Operations[i].On+1)
+	}
+	return n
+}
+
+// Size returns the number of bytes that the script sends.
+func (s Script) Size() int {
+	n := 0
+	for i := range s.Operations {
+		n += s.Operations[i].size()
+	}
+	return n
+}
+
+func (o *Operation) size() int {
+	n := len(o.Message)
+	if o.Reply != nil {
+		n += len(o.Reply.Result)
+	}
+	if o.Exchange != nil {
+		n += len(o.Exchange.Body)
+		for _, h := range o.Exchange.Headers {
+			n += len(h[0]) + len(h[1])
+		}
+	}
+	return n
+}

@@ -1,0 +1,221 @@
+package generate
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// members are those of an object, in the order in which they are written.
+type members []member
+
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+func (m *members) add(name string, value jsontext.Value) { *m = append(*m, member{name, value}) }
+
+func (m *members) text(name, value string) { m.add(name, wire.Quote(value)) }
+
+// bytes writes the object; nil where it has no members.
+func (m members) bytes() jsontext.Value {
+	if len(m) == 0 {
+		return nil
+	}
+	out := []byte{'{'}
+	for i, one := range m {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, wire.Quote(one.name)...), ':'), one.value...)
+	}
+	return append(out, '}')
+}
+
+// typed draws the params of a request that fit its method. What they name is
+// most often there.
+func (o *Offer) typed(t *rapid.T, method string) members {
+	var m members
+	switch method {
+	case spec.MethodToolsCall:
+		o.call(t, &m)
+	case spec.MethodResourcesRead:
+		m.text("uri", o.uri(t))
+	case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
+		if len(o.Resources) > 0 && !chance(t, 10) {
+			m.text("uri", rapid.SampledFrom(o.Resources).Draw(t, "resource"))
+		} else {
+			m.text("uri", o.uri(t))
+		}
+	case spec.MethodPromptsGet:
+		o.prompt(t, &m)
+	case spec.MethodComplete:
+		o.complete(t, &m)
+	case spec.MethodSetLevel:
+		level, _ := rapid.SampledFrom(levels).Draw(t, "level").(string)
+		m.text("level", level)
+	case spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel:
+		m.text("taskId", text.Draw(t, "task"))
+	}
+	return m
+}
+
+// call draws the params of a call of a tool.
+func (o *Offer) call(t *rapid.T, m *members) {
+	if len(o.Tools) == 0 || chance(t, 5) {
+		m.text("name", strange(t))
+		return
+	}
+	tool := rapid.SampledFrom(o.Tools).Draw(t, "tool")
+	m.text("name", tool.Name)
+	s := o.schemas["tool "+tool.Name]
+	instances := s.Valid()
+	if chance(t, 8) {
+		instances = s.Invalid()
+	}
+	if i := instances.Draw(t, "arguments"); i.OK && string(i.Value) != "{}" {
+		m.add("arguments", i.Value)
+	} else if chance(t, 50) {
+		m.add("arguments", jsontext.Value("{}"))
+	}
+	if tool.Tasks && chance(t, 35) {
+		m.add("task", rapid.SampledFrom(tasks).Draw(t, "task"))
+	}
+}
+
+var tasks = []jsontext.Value{
+	jsontext.Value(`{}`), jsontext.Value(`{"ttl":60000}`), jsontext.Value(`{"ttl":1}`), jsontext.Value(`{"ttl":9007199254740991}`),
+}
+
+// strange draws a name that nothing has.
+func strange(t *rapid.T) string { return "no-such-" + text.Draw(t, "name") }
+
+// uri draws one of the URIs that are listed, or that a template may make, or
+// that nothing has.
+func (o *Offer) uri(t *rapid.T) string {
+	n := percent.Draw(t, "sort of URI")
+	switch {
+	case n < 55 && len(o.Resources) > 0:
+		return rapid.SampledFrom(o.Resources).Draw(t, "resource")
+	case n < 85 && len(o.Templates) > 0:
+		return Expanded(rapid.SampledFrom(o.Templates).Draw(t, "template")).Draw(t, "URI")
+	default:
+		return URI().Draw(t, "URI")
+	}
+}
+
+// Expanded draws a URI that a template makes.
+func Expanded(template string) *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		parsed := uri.Parse(template)
+		values := map[string]string{}
+		for _, name := range parsed.Variables {
+			values[name] = rapid.OneOf(rapid.SampledFrom([]string{"1", "a", "0", "42", "-1", "abc"}), text).Draw(t, name)
+		}
+		if out, ok := parsed.Expand(values); ok {
+			return out
+		}
+		return template
+	})
+}
+
+// URI draws a URI that no server has, well formed or not.
+func URI() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		if chance(t, 50) {
+			scheme := rapid.SampledFrom([]string{"file:///", "https://example.com/", "demo://", "x:", "urn:x:"}).Draw(t, "scheme")
+			return scheme + uri.Nowhere + "/" + uri.Escape(text.Draw(t, "path"))
+		}
+		return rapid.SampledFrom([]string{
+			"", "/", "..", "file:", "://", "x", "%", "file://%zz/", "http://[::1", "a b", uri.Nowhere, "data:,", "FILE:///" + uri.Nowhere,
+			"file:///" + uri.Nowhere + "#\u0000", strings.Repeat("a", 3000) + ":", "ä://ö/" + uri.Nowhere,
+		}).Draw(t, "odd URI")
+	})
+}
+
+// prompt draws the params of prompts/get.
+func (o *Offer) prompt(t *rapid.T, m *members) {
+	if len(o.Prompts) == 0 || chance(t, 10) {
+		m.text("name", strange(t))
+		return
+	}
+	p := rapid.SampledFrom(o.Prompts).Draw(t, "prompt")
+	m.text("name", p.Name)
+	var arguments members
+	for _, name := range p.Arguments {
+		if slices.Contains(p.Required, name) && !chance(t, 4) || chance(t, 50) {
+			arguments.text(name, text.Draw(t, name))
+		}
+	}
+	if len(arguments) > 0 {
+		m.add("arguments", arguments.bytes())
+	}
+}
+
+// complete draws the params of completion/complete.
+func (o *Offer) complete(t *rapid.T, m *members) {
+	var ref, argument members
+	name := "argument"
+	if len(o.Prompts) > 0 && (len(o.Templates) == 0 || chance(t, 50)) {
+		p := rapid.SampledFrom(o.Prompts).Draw(t, "prompt")
+		ref.text("type", "ref/prompt")
+		ref.text("name", p.Name)
+		if len(p.Arguments) > 0 {
+			name = rapid.SampledFrom(p.Arguments).Draw(t, "argument")
+		}
+	} else {
+		template := "demo://{" + name + "}"
+		if len(o.Templates) > 0 {
+			template = rapid.SampledFrom(o.Templates).Draw(t, "template")
+		}
+		ref.text("type", "ref/resource")
+		ref.text("uri", template)
+		if names := uri.Parse(template).Variables; len(names) > 0 {
+			name = rapid.SampledFrom(names).Draw(t, "variable")
+		}
+	}
+	argument.text("name", name)
+	value := rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "p", "1", "e"}), text).Draw(t, "value")
+	argument.text("value", value)
+	m.add("ref", ref.bytes())
+	m.add("argument", argument.bytes())
+	if o.Revision.AtLeast(spec.V20250618) && chance(t, 20) {
+		var arguments, context members
+		arguments.text(name, "a")
+		context.add("arguments", arguments.bytes())
+		m.add("context", context.bytes())
+	}
+}
+
+// Cursor draws a cursor that no server gave out.
+func Cursor() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string { return "mcp-conform-no-such-cursor" + text.Draw(t, "cursor") })
+}
+
+// meta draws the _meta of a request: keys that are nobody's, and a progress
+// token that no other request has.
+func meta(t *rapid.T, n int64) jsontext.Value {
+	var m members
+	if chance(t, 60) {
+		token := jsontext.Value(strconv.FormatInt(n, 10))
+		if chance(t, 50) {
+			token = wire.Quote("token-" + strconv.FormatInt(n, 10))
+		}
+		m.add("progressToken", token)
+	}
+	if chance(t, 40) {
+		m.add("example.com/"+someNames.Draw(t, "key")+"0", Values{Depth: 2}.Value().Draw(t, "value"))
+	}
+	if len(m) == 0 {
+		return jsontext.Value("{}")
+	}
+	return m.bytes()
+}

@@ -1,0 +1,367 @@
+package generate
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Mood says what a client permits itself.
+type Mood int
+
+// The moods.
+const (
+	// Lawful: all that is sent is permitted to a client.
+	Lawful Mood = iota
+	// Odd: params that provably are not what a method takes come, too.
+	Odd
+	// Wild: damaged bytes, and messages that are none.
+	Wild
+)
+
+// Scripts says what scripts are made of.
+type Scripts struct {
+	Offer *Offer
+	Mood  Mood
+	// Operations is how many there are, Conversations on how many.
+	Operations, Conversations int
+	// Seeds are sequences that are varied now and then.
+	Seeds [][]Operation
+}
+
+// Script draws a sequence of operations.
+func (s Scripts) Script() *rapid.Generator[Script] {
+	return rapid.Custom(func(t *rapid.T) Script {
+		m := s.maker(t)
+		for len(m.out) < s.Operations {
+			m.next()
+		}
+		return Script{Revision: s.Offer.Revision, Operations: m.out}
+	})
+}
+
+func (s Scripts) maker(t *rapid.T) *maker {
+	m := &maker{t: t, offer: s.Offer, mood: s.Mood, requests: s.Offer.Requests(), lists: sortedKeys(s.Offer.Lists()), seeds: s.Seeds}
+	for range max(1, s.Conversations) {
+		m.held = append(m.held, &held{lists: map[string][]wire.ID{}})
+	}
+	return m
+}
+
+// maker makes a script.
+type maker struct {
+	t        *rapid.T
+	offer    *Offer
+	mood     Mood
+	requests []string
+	lists    []string
+	seeds    [][]Operation
+	held     []*held
+	out      []Operation
+	tokens   int64
+}
+
+// held is what was said in one conversation so far.
+type held struct {
+	ids        IDs
+	sent       []wire.ID            // requests that may be cancelled
+	lists      map[string][]wire.ID // requests for a list, by method
+	tasks      []wire.ID            // calls that make a task
+	subscribed []string
+}
+
+// deeds are how often what is done, in a hundred.
+var deeds = []struct {
+	often int
+	do    func(m *maker, on int)
+}{
+	{50, (*maker).request},
+	{8, (*maker).task},
+	{6, (*maker).subscription},
+	{6, (*maker).cancel},
+	{5, (*maker).unknown},
+	{4, (*maker).notify},
+	{4, (*maker).walk},
+	{4, (*maker).fence},
+	{4, (*maker).burst},
+	{3, (*maker).answers},
+	{5, (*maker).page},
+	{1, (*maker).close},
+}
+
+// next adds an operation, or a few that belong together.
+func (m *maker) next() {
+	on := 0
+	if len(m.held) > 1 {
+		on = rapid.IntRange(0, len(m.held)-1).Draw(m.t, "conversation")
+	}
+	switch {
+	case len(m.seeds) > 0 && chance(m.t, 35):
+		m.varied(on)
+		return
+	case m.mood == Odd && chance(m.t, 40):
+		m.invalid(on)
+		return
+	case m.mood == Wild && chance(m.t, 40):
+		m.damaged(on)
+		return
+	}
+	n := percent.Draw(m.t, "deed")
+	for _, d := range deeds {
+		if n -= d.often; n < 0 {
+			d.do(m, on)
+			return
+		}
+	}
+}
+
+func (m *maker) add(o Operation) { m.out = append(m.out, o) }
+
+// ask adds a request and returns its id.
+func (m *maker) ask(on int, method string, params members) wire.ID {
+	h := m.held[on]
+	id := h.ids.Next(m.t)
+	if chance(m.t, 20) {
+		m.tokens++
+		params.add("_meta", meta(m.t, m.tokens))
+	}
+	o := Operation{
+		Do: Send, On: on, Method: method, Message: Message{ID: id, Method: method, Params: params.bytes()}.Spelled().Draw(m.t, "message"),
+	}
+	switch n := percent.Draw(m.t, "wait"); {
+	case n < 30:
+		o.Await = true
+	case n < 45:
+		o.Together = true
+	}
+	h.sent = append(h.sent, id)
+	if ListMember(method) != "" {
+		h.lists[method] = append(h.lists[method], id)
+	}
+	m.add(o)
+	return id
+}
+
+func (m *maker) request(on int) {
+	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
+	m.ask(on, method, m.offer.typed(m.t, method))
+}
+
+// task calls a tool as a task, and then asks for the task in some order.
+func (m *maker) task(on int) {
+	h := m.held[on]
+	var able []Tool
+	for _, tool := range m.offer.Tools {
+		if tool.Tasks {
+			able = append(able, tool)
+		}
+	}
+	if len(able) == 0 || !m.offer.Has("tasks") {
+		m.request(on)
+		return
+	}
+	if len(h.tasks) == 0 || chance(m.t, 40) {
+		tool := rapid.SampledFrom(able).Draw(m.t, "tool")
+		var p members
+		p.text("name", tool.Name)
+		if i := m.offer.schemas["tool "+tool.Name].Valid().Draw(m.t, "arguments"); i.OK {
+			p.add("arguments", i.Value)
+		}
+		p.add("task", rapid.SampledFrom(tasks).Draw(m.t, "task"))
+		id := m.ask(on, spec.MethodToolsCall, p)
+		m.out[len(m.out)-1].Await = true
+		m.out[len(m.out)-1].Together = false
+		h.sent = h.sent[:len(h.sent)-1] // a task is cancelled in another way
+		h.tasks = append(h.tasks, id)
+		return
+	}
+	method := rapid.SampledFrom([]string{spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel}).Draw(m.t, "method")
+	if method == spec.MethodTasksCancel && !m.offer.Has("tasks.cancel") {
+		method = spec.MethodTasksGet
+	}
+	from := rapid.SampledFrom(h.tasks).Draw(m.t, "task")
+	m.ask(on, method, members{{"taskId", jsontext.Value(`""`)}})
+	m.take(from, "/result/task/taskId", "taskId")
+}
+
+// take has the last message take a value of an earlier answer.
+func (m *maker) take(id wire.ID, from, into string) {
+	last := &m.out[len(m.out)-1]
+	last.Take = append(last.Take, Take{Bytes(id.Raw()), from, into})
+}
+
+// subscription subscribes, or takes that back, and has the resource changed.
+func (m *maker) subscription(on int) {
+	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 {
+		m.request(on)
+		return
+	}
+	h := m.held[on]
+	var p members
+	if len(h.subscribed) > 0 && chance(m.t, 40) {
+		p.text("uri", rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))
+		m.ask(on, spec.MethodResourcesUnsubscribe, p)
+		return
+	}
+	resource := rapid.SampledFrom(m.offer.Resources).Draw(m.t, "URI")
+	h.subscribed = append(h.subscribed, resource)
+	p.text("uri", resource)
+	m.ask(on, spec.MethodResourcesSubscribe, p)
+}
+
+func (m *maker) cancel(on int) {
+	h := m.held[on]
+	if len(h.sent) == 0 {
+		m.request(on)
+		return
+	}
+	at := len(h.sent) - 1
+	if chance(m.t, 30) {
+		at = rapid.IntRange(0, at).Draw(m.t, "which")
+	}
+	p := members{{"requestId", jsontext.Value(h.sent[at].Raw())}}
+	if chance(m.t, 50) {
+		p.text("reason", text.Draw(m.t, "reason"))
+	}
+	m.tell(on, spec.MethodCancelled, p)
+}
+
+func (m *maker) tell(on int, method string, p members) {
+	m.add(Operation{
+		Do: Send, On: on, Method: method, Message: Message{Method: method, Params: p.bytes()}.Spelled().Draw(m.t, "message"),
+		Together: chance(m.t, 20),
+	})
+}
+
+// unknown uses names that no server has.
+func (m *maker) unknown(on int) {
+	name := "mcp-conform/" + text.Draw(m.t, "method")
+	if chance(m.t, 30) {
+		m.tell(on, "notifications/"+name, nil)
+		return
+	}
+	var p members
+	if chance(m.t, 50) {
+		p.add("value", Values{Depth: 4}.Value().Draw(m.t, "value"))
+	}
+	m.ask(on, name, p)
+}
+
+func (m *maker) notify(on int) { m.tell(on, spec.MethodRootsChanged, nil) }
+
+func (m *maker) walk(on int) {
+	if len(m.lists) == 0 {
+		m.fence(on)
+		return
+	}
+	m.add(Operation{Do: Walk, On: on, Method: rapid.SampledFrom(m.lists).Draw(m.t, "list")})
+}
+
+// page asks for one page of a list, by a cursor that was given out before or
+// by none.
+func (m *maker) page(on int) {
+	if len(m.lists) == 0 {
+		m.fence(on)
+		return
+	}
+	method := rapid.SampledFrom(m.lists).Draw(m.t, "list")
+	before := m.held[on].lists[method]
+	if len(before) == 0 || chance(m.t, 40) {
+		m.ask(on, method, nil)
+		m.out[len(m.out)-1].Await = true
+		m.out[len(m.out)-1].Together = false
+		return
+	}
+	from := rapid.SampledFrom(before).Draw(m.t, "page")
+	m.ask(on, method, members{{"cursor", jsontext.Value(`""`)}})
+	m.take(from, "/result/nextCursor", "cursor")
+}
+
+func (m *maker) fence(on int) { m.add(Operation{Do: Fence, On: on}) }
+
+// burst sends several requests in one write.
+func (m *maker) burst(on int) {
+	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
+	n := rapid.IntRange(2, 6).Draw(m.t, "requests")
+	for i := range n {
+		m.ask(on, method, m.offer.typed(m.t, method))
+		last := &m.out[len(m.out)-1]
+		last.Await, last.Together = false, i < n-1
+	}
+}
+
+// answers changes how the server's requests are answered.
+func (m *maker) answers(on int) {
+	o := Operation{Do: Answer, On: on, Method: rapid.SampledFrom([]string{
+		spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,
+	}).Draw(m.t, "method")}
+	o.Reply = replyTo(m.t, o.Method)
+	m.add(o)
+}
+
+// replyTo draws an answer that a client may give.
+func replyTo(t *rapid.T, method string) *Reply {
+	if chance(t, 20) && method != spec.MethodPing {
+		return &Reply{Code: rapid.SampledFrom([]int64{-1, -32603, -32601, -32000}).Draw(t, "code")}
+	}
+	switch method {
+	case spec.MethodRootsList:
+		var roots members
+		roots.text("uri", "file:///"+uriPath(t))
+		return &Reply{Result: Bytes(`{"roots":[` + string(roots.bytes()) + `]}`)}
+	case spec.MethodSampling:
+		return &Reply{Result: Bytes(`{"role":"assistant","model":"none","content":{"type":"text","text":` + string(wire.Quote(text.Draw(t, "answer"))) + `}}`)}
+	case spec.MethodElicit:
+		return &Reply{Result: Bytes(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"action":"cancel"}`}).Draw(t, "action"))}
+	default:
+		return &Reply{Result: Bytes(`{}`)}
+	}
+}
+
+func uriPath(t *rapid.T) string { return someNames.Draw(t, "path") }
+
+func (m *maker) close(on int) {
+	m.add(Operation{Do: Close, On: on})
+	m.held[on] = &held{lists: map[string][]wire.ID{}, ids: m.held[on].ids}
+}
+
+// invalid makes a request whose params provably are not what the method takes.
+func (m *maker) invalid(on int) {
+	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
+	i := m.offer.schemas[method].Invalid().Draw(m.t, "params")
+	if !i.OK || method == spec.MethodPing {
+		m.request(on)
+		return
+	}
+	id := m.held[on].ids.Next(m.t)
+	m.add(Operation{
+		Do: Send, On: on, Method: method, Message: Message{id, method, i.Value}.Bytes(), Violates: i.Violates, At: i.At, Await: true,
+	})
+}
+
+// damaged sends what is no message, or not on one line.
+func (m *maker) damaged(on int) {
+	id := m.held[on].ids.Next(m.t)
+	if m.offer.Transport != spec.Stdio && chance(m.t, 40) {
+		m.add(Operation{Do: HTTP, On: on, Exchange: exchanges(id).Draw(m.t, "exchange")})
+		return
+	}
+	if chance(m.t, 40) {
+		w := WrongEnvelope(id).Draw(m.t, "envelope")
+		m.add(Operation{Do: Send, On: on, Message: w.Bytes, Violates: w.Why})
+		m.fence(on)
+		return
+	}
+	line := Message{ID: id, Method: spec.MethodPing}.Bytes()
+	d := Damages(line).Draw(m.t, "damage")
+	o := Operation{Do: Raw, On: on, Message: d.Bytes, Splits: d.Splits}
+	if d.Whole {
+		o.Method = spec.MethodPing
+	} else {
+		o.Violates = d.Name
+	}
+	m.add(o)
+	m.fence(on)
+}

@@ -1,0 +1,149 @@
+package generate
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// numbers are spelled in every way, at every boundary that programs know.
+var numbers = []string{
+	"0", "-0", "1", "-1", "2", "7", "10", "100", "127", "128", "255", "256", "32767", "32768", "65535", "65536",
+	"2147483647", "2147483648", "-2147483648", "-2147483649", "4294967295", "4294967296",
+	"9007199254740991", "9007199254740992", "9007199254740993", "-9007199254740991", "-9007199254740993",
+	"9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551615", "18446744073709551616",
+	"0.0", "-0.0", "1.0", "1e0", "1E0", "1e+0", "10e-1", "0.1", "0.5", "1.5", "-1.5", "0.30000000000000004", "1e2", "1e-2",
+	"1e308", "1.7976931348623157e308", "1e309", "-1e309", "5e-324", "2.2250738585072014e-308", "1e-400", "1e1000",
+	"123456789012345678901234567890123456789012345678901234567890", "0.1234567890123456789012345678901234567890",
+}
+
+var someNumbers = rapid.SampledFrom(numbers)
+
+// Number draws the text of a JSON number.
+func Number() *rapid.Generator[jsontext.Value] { return number }
+
+var number = rapid.Custom(func(t *rapid.T) jsontext.Value {
+	if chance(t, 60) {
+		return jsontext.Value(someNumbers.Draw(t, "number"))
+	}
+	return jsontext.Value(strconv.FormatInt(rapid.Int64().Draw(t, "integer"), 10))
+})
+
+// Values says what values may hold.
+type Values struct {
+	// Depth bounds how deep they are nested.
+	Depth int
+	// Duplicates: objects may have a name twice, which JSON-RPC does not
+	// permit to rely on.
+	Duplicates bool
+}
+
+// Value draws the text of a JSON value.
+func (v Values) Value() *rapid.Generator[jsontext.Value] {
+	return rapid.Custom(func(t *rapid.T) jsontext.Value { return jsontext.Value(v.write(t, nil, v.Depth)) })
+}
+
+// Object draws the text of a JSON object.
+func (v Values) Object() *rapid.Generator[jsontext.Value] {
+	return rapid.Custom(func(t *rapid.T) jsontext.Value { return jsontext.Value(v.object(t, nil, v.Depth)) })
+}
+
+func (v Values) write(t *rapid.T, out []byte, depth int) []byte {
+	n := percent.Draw(t, "sort of value")
+	if depth <= 0 {
+		n = n * 7 / 10
+	}
+	switch {
+	case n < 8:
+		return append(out, "null"...)
+	case n < 16:
+		return append(out, "true"...)
+	case n < 24:
+		return append(out, "false"...)
+	case n < 44:
+		return append(out, number.Draw(t, "number")...)
+	case n < 70:
+		return quoted(t, out, text.Draw(t, "text"))
+	case n < 84:
+		return v.array(t, out, depth)
+	case n < 98:
+		return v.object(t, out, depth)
+	case n < 99:
+		return nested(t, out)
+	default:
+		return wide(t, out)
+	}
+}
+
+var fewElements = rapid.IntRange(0, 4)
+
+func (v Values) array(t *rapid.T, out []byte, depth int) []byte {
+	out = append(out, '[')
+	for i := range fewElements.Draw(t, "elements") {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = v.write(t, out, depth-1)
+	}
+	return append(out, ']')
+}
+
+func (v Values) object(t *rapid.T, out []byte, depth int) []byte {
+	out = append(out, '{')
+	used := map[string]bool{}
+	for range fewElements.Draw(t, "members") {
+		name := text.Draw(t, "name")
+		if used[name] && !v.Duplicates {
+			continue
+		}
+		if len(used) > 0 {
+			out = append(out, ',')
+		}
+		used[name] = true
+		out = append(quoted(t, out, name), ':')
+		out = v.write(t, out, depth-1)
+		if v.Duplicates && chance(t, 10) {
+			out = append(append(append(out, ','), wire.Quote(name)...), ":null"...)
+		}
+	}
+	return append(out, '}')
+}
+
+// nested is an array in an array, and so on.
+func nested(t *rapid.T, out []byte) []byte {
+	n := rapid.SampledFrom([]int{20, 64, 100, 127, 128, 200}).Draw(t, "nesting")
+	out = append(out, strings.Repeat("[", n)...)
+	return append(out, strings.Repeat("]", n)...)
+}
+
+// wide is an array of many elements.
+func wide(t *rapid.T, out []byte) []byte {
+	n := someLengths.Draw(t, "width")
+	return append(append(append(out, '['), strings.Repeat("0,", n)...), "0]"...)
+}
+
+// quoted writes a text as JSON, now and then with more escapes than it needs.
+func quoted(t *rapid.T, out []byte, s string) []byte {
+	if len(s) > 64 || !chance(t, 15) {
+		return append(out, wire.Quote(s)...)
+	}
+	out = append(out, '"')
+	for _, r := range s {
+		if r > 0xffff {
+			r -= 0x10000
+			out = escaped(escaped(out, 0xd800+r>>10), 0xdc00+r&0x3ff)
+			continue
+		}
+		out = escaped(out, r)
+	}
+	return append(out, '"')
+}
+
+func escaped(out []byte, r rune) []byte {
+	const digits = "0123456789abcdef"
+	return append(out, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
+}

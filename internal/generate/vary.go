@@ -1,0 +1,189 @@
+package generate
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// varied adds operations that brought about something new before, altered in a
+// few places.
+func (m *maker) varied(on int) {
+	seed := slices.Clone(rapid.SampledFrom(m.seeds).Draw(m.t, "seed"))
+	for range rapid.IntRange(0, 3).Draw(m.t, "changes") {
+		if len(seed) > 0 {
+			seed = m.change(seed)
+		}
+	}
+	m.adopt(on, seed)
+}
+
+// change alters a sequence in one place.
+func (m *maker) change(seed []Operation) []Operation {
+	i := rapid.IntRange(0, len(seed)-1).Draw(m.t, "place")
+	switch rapid.IntRange(0, 6).Draw(m.t, "change") {
+	case 0:
+		return slices.Insert(seed, i, seed[i])
+	case 1:
+		if len(seed) > 1 {
+			return slices.Delete(seed, i, i+1)
+		}
+	case 2:
+		if i > 0 {
+			seed[i], seed[i-1] = seed[i-1], seed[i]
+		}
+	case 3:
+		seed[i].Await = !seed[i].Await
+	case 4:
+		seed[i].Together = !seed[i].Together
+	default:
+		seed[i] = m.changed(seed[i])
+	}
+	return seed
+}
+
+// changed puts another value in the place of one in the message.
+func (m *maker) changed(o Operation) Operation {
+	if o.Do != Send || o.Violates != "" {
+		return o
+	}
+	read := wire.Parse(o.Message)
+	if len(read.Messages) != 1 || read.Messages[0].Params() == nil {
+		return o
+	}
+	one := &read.Messages[0]
+	d := json.NewDecoder(bytes.NewReader(one.Params()))
+	d.UseNumber()
+	var params map[string]any
+	if d.Decode(&params) != nil {
+		return o
+	}
+	var places []func()
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		switch name {
+		case "arguments", "argument", "uri":
+			places = append(places, m.places(params[name], func(v any) { params[name] = v }, 0)...)
+		}
+	}
+	if len(places) == 0 {
+		return o
+	}
+	rapid.SampledFrom(places).Draw(m.t, "value")()
+	o.Message = Message{ID: one.ID, Method: one.Method, Params: wire.JSON(params)}.Bytes()
+	return o
+}
+
+// places returns what puts another value of the same type in the place of each
+// text, number and truth value.
+func (m *maker) places(v any, set func(any), depth int) []func() {
+	var out []func()
+	switch v := v.(type) {
+	case string:
+		out = append(out, func() { set(text.Draw(m.t, "text")) })
+	case json.Number:
+		out = append(out, func() { set(json.Number(someNumbers.Draw(m.t, "number"))) })
+	case bool:
+		out = append(out, func() { set(!v) })
+	case []any:
+		for i := range v {
+			out = append(out, m.places(v[i], func(e any) { v[i] = e }, depth+1)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if depth == 0 && name == "name" {
+				continue // of what is to be completed
+			}
+			out = append(out, m.places(v[name], func(e any) { v[name] = e }, depth+1)...)
+		}
+	}
+	return out
+}
+
+// adopt adds operations from elsewhere, with ids that are new here.
+func (m *maker) adopt(on int, seed []Operation) {
+	h := m.held[on]
+	renamed := map[string]wire.ID{}
+	for _, o := range seed {
+		o.On = on
+		if o.Do == Send && o.Violates == "" {
+			if !m.rename(h, &o, renamed) {
+				continue
+			}
+		} else if o.Do == Send && len(o.Message) > 0 {
+			m.renameWrong(h, &o)
+		}
+		m.add(o)
+	}
+}
+
+// rename gives the request of an operation a new id, and has what refers to
+// others follow; it reports false for what refers to none.
+func (m *maker) rename(h *held, o *Operation, renamed map[string]wire.ID) bool {
+	read := wire.Parse(o.Message)
+	if len(read.Messages) != 1 {
+		return false
+	}
+	one := &read.Messages[0]
+	params := one.Params()
+	if one.Method == spec.MethodCancelled {
+		to, ok := renamed[string(wire.At(params, "/requestId"))]
+		if !ok {
+			return false
+		}
+		params = withMember(params, "requestId", jsontext.Value(to.Raw()))
+	}
+	if wire.At(params, "/_meta/progressToken") != nil {
+		m.tokens++
+		params = withMember(params, "_meta", meta(m.t, m.tokens))
+	}
+	takes := slices.Clone(o.Take)
+	for i := range takes {
+		to, ok := renamed[string(takes[i].ID)]
+		if !ok {
+			return false
+		}
+		takes[i].ID = Bytes(to.Raw())
+	}
+	o.Take = takes
+	id := one.ID
+	if id.Present() {
+		id = h.ids.Next(m.t)
+		renamed[one.ID.Raw()] = id
+		h.sent = append(h.sent, id)
+		if ListMember(one.Method) != "" {
+			h.lists[one.Method] = append(h.lists[one.Method], id)
+		}
+	}
+	o.Message = Message{ID: id, Method: one.Method, Params: params}.Bytes()
+	return true
+}
+
+// renameWrong gives a message that is wrong in some way a new id where it has
+// one.
+func (m *maker) renameWrong(h *held, o *Operation) {
+	read := wire.Parse(o.Message)
+	if len(read.Messages) == 1 && read.Messages[0].ID.Present() && read.Messages[0].Kind == wire.Request {
+		one := &read.Messages[0]
+		o.Message = bytes.Replace(o.Message, []byte(`"id":`+one.ID.Raw()), []byte(`"id":`+h.ids.Next(m.t).Raw()), 1)
+	}
+}
+
+// withMember puts a value in the place of a member.
+func withMember(o jsontext.Value, name string, value jsontext.Value) jsontext.Value {
+	names, have := wire.Members(o)
+	var out members
+	for _, n := range names {
+		if n == name {
+			have[n] = value
+		}
+		out.add(n, have[n])
+	}
+	return out.bytes()
+}

@@ -1,0 +1,251 @@
+package generate
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Invalid draws a value that provably is no instance of the schema: one that
+// fits, but for one keyword at one place, where the validator refuses it.
+func (s *Schema) Invalid() *rapid.Generator[Instance] {
+	return rapid.Custom(func(t *rapid.T) Instance {
+		for range tries {
+			v, ok := s.valid(t)
+			if !ok {
+				continue
+			}
+			b := breaker{s: s, t: t}
+			b.visit(s.root, v, "", func(w any) { v = w }, 0)
+			if len(b.breaks) == 0 {
+				continue
+			}
+			one := rapid.SampledFrom(b.breaks).Draw(t, "violation")
+			one.apply()
+			if s.refuses(v) {
+				return Instance{Value: wire.JSON(v), Violates: one.keyword, At: one.at, OK: true}
+			}
+		}
+		return Instance{}
+	})
+}
+
+// violation is one way of breaking one keyword of an instance.
+type violation struct {
+	keyword, at string
+	apply       func()
+}
+
+// breaker collects the violations that an instance may suffer.
+type breaker struct {
+	s      *Schema
+	t      *rapid.T
+	breaks []violation
+}
+
+func (b *breaker) add(keyword, at string, apply func()) {
+	b.breaks = append(b.breaks, violation{keyword, at, apply})
+}
+
+// visit looks at the value at one place; put replaces it. Where a schema has
+// alternatives, what one refuses another may take, so only what stands beside
+// them is broken.
+func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
+	o, ok := b.s.resolve(sub).(map[string]any)
+	if !ok || depth > deepest {
+		return
+	}
+	if c, ok := o["const"]; ok {
+		b.add("const", at, func() { put(other(c)) })
+	}
+	if all, ok := o["enum"].([]any); ok {
+		b.add("enum", at, func() { put(unlisted(all)) })
+	}
+	b.mistype(o, at, put)
+	if all, ok := o["allOf"].([]any); ok {
+		for _, one := range all {
+			b.visit(one, v, at, put, depth+1)
+		}
+	}
+	switch v := v.(type) {
+	case string:
+		b.text(o, v, at, put)
+	case json.Number:
+		b.number(o, at, put)
+	case []any:
+		b.array(o, v, at, put, depth)
+	case map[string]any:
+		b.object(o, v, at, depth)
+	}
+}
+
+// mistype puts a value of another type, never null: that is often taken for
+// nothing at all.
+func (b *breaker) mistype(o map[string]any, at string, put func(any)) {
+	types := typesOf(o)
+	if len(types) == 0 {
+		return
+	}
+	for _, c := range []struct {
+		types []string
+		value any
+	}{
+		{[]string{"string"}, "text"},
+		{[]string{"integer", "number"}, json.Number("5")},
+		{[]string{"boolean"}, true},
+		{[]string{"array"}, []any{}},
+		{[]string{"object"}, map[string]any{}},
+	} {
+		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(c.types, name) }) {
+			b.add("type", at, func() { put(c.value) })
+		}
+	}
+	if slices.Contains(types, "integer") && !slices.Contains(types, "number") {
+		b.add("type", at, func() { put(json.Number("1.5")) })
+	}
+}
+
+func typesOf(o map[string]any) []string {
+	switch v := o["type"].(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var out []string
+		for _, one := range v {
+			if name, ok := one.(string); ok {
+				out = append(out, name)
+			}
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+func (b *breaker) text(o map[string]any, v, at string, put func(any)) {
+	if least, ok := count(o["minLength"]); ok && least > 0 {
+		b.add("minLength", at, func() { put(repeated("a", least-1)[:least-1]) })
+	}
+	if most, ok := count(o["maxLength"]); ok && most < 1<<17 {
+		b.add("maxLength", at, func() { put(repeated("a", most+1)) })
+	}
+	if pattern, ok := o["pattern"].(string); ok && compiles(pattern) {
+		re := regexp.MustCompile(pattern)
+		for _, wrong := range []string{"", "\u0001", v + "\n!", "§"} {
+			if !re.MatchString(wrong) {
+				b.add("pattern", at, func() { put(wrong) })
+				break
+			}
+		}
+	}
+}
+
+func (b *breaker) number(o map[string]any, at string, put func(any)) {
+	for _, k := range []struct {
+		keyword string
+		beside  float64
+	}{{"minimum", -1}, {"maximum", 1}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 0}} {
+		if x, ok := real(o[k.keyword]); ok {
+			b.add(k.keyword, at, func() { put(exact(x + k.beside)) })
+		}
+	}
+	if step, ok := real(o["multipleOf"]); ok && step > 0 {
+		b.add("multipleOf", at, func() { put(exact(step / 2)) })
+	}
+}
+
+func (b *breaker) array(o map[string]any, v []any, at string, put func(any), depth int) {
+	if least, ok := count(o["minItems"]); ok && least > 0 && len(v) >= least {
+		b.add("minItems", at, func() { put(v[:least-1]) })
+	}
+	if most, ok := count(o["maxItems"]); ok && most < 1000 {
+		var element any = "a"
+		if len(v) > 0 {
+			element = v[0]
+		}
+		b.add("maxItems", at, func() {
+			out := slices.Clone(v)
+			for len(out) <= most {
+				out = append(out, element)
+			}
+			put(out)
+		})
+	}
+	if o["uniqueItems"] == true && len(v) > 0 {
+		b.add("uniqueItems", at, func() { put(append(slices.Clone(v), v[0])) })
+	}
+	prefix, _ := o["prefixItems"].([]any)
+	for i, element := range v {
+		sub := o["items"]
+		if list, older := sub.([]any); older {
+			prefix, sub = list, o["additionalItems"]
+		}
+		if i < len(prefix) {
+			sub = prefix[i]
+		}
+		b.visit(sub, element, at+"/"+strconv.Itoa(i), func(w any) { v[i] = w }, depth+1)
+	}
+}
+
+func (b *breaker) object(o, v map[string]any, at string, depth int) {
+	required, _ := o["required"].([]any)
+	for _, r := range required {
+		if name, ok := r.(string); ok {
+			b.add("required", at+"/"+name, func() { delete(v, name) })
+		}
+	}
+	if o["additionalProperties"] == false {
+		b.add("additionalProperties", at, func() { v["x-nobody-knows"] = "text" })
+	}
+	if most, ok := count(o["maxProperties"]); ok && most < 1000 {
+		b.add("maxProperties", at, func() {
+			for i := 0; len(v) <= most; i++ {
+				v["x-"+strconv.Itoa(i)] = "text"
+			}
+		})
+	}
+	properties, _ := o["properties"].(map[string]any)
+	extra, _ := o["additionalProperties"].(map[string]any)
+	for _, name := range sortedNames(v) {
+		sub := properties[name]
+		if sub == nil && extra != nil {
+			sub = extra
+		}
+		b.visit(sub, v[name], at+"/"+name, func(w any) { v[name] = w }, depth+1)
+	}
+}
+
+// other returns a value that differs from v, and is of its type where that is
+// easy.
+func other(v any) any {
+	switch v := v.(type) {
+	case string:
+		return v + "-not"
+	case bool:
+		return !v
+	case json.Number:
+		return v + "1"
+	default:
+		return "other"
+	}
+}
+
+// unlisted returns a value that stands in no list of this kind.
+func unlisted(all []any) any {
+	if len(all) > 0 {
+		if _, ok := all[0].(json.Number); ok {
+			return json.Number("987654321")
+		}
+	}
+	return "x-not-listed"
+}
+
+func compiles(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	return err == nil
+}

@@ -1,0 +1,183 @@
+// Package fuzz has the laws that the fuzzer holds against whatever came of what
+// it sent. The passive rules are the first of them, and the stateful ones: the
+// session that they share is the model of what is subscribed, which level is
+// set, which tasks there are and which requests are in flight.
+package fuzz
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	badParams       = "base.invalid-params-2024-11-05"
+	walkComplete    = "pagination.walk.complete"
+	requestAnswered = "base.request-answered"
+	parseError      = "base.parse-error"
+	invalidRequest  = "base.invalid-request"
+)
+
+// Laws returns all laws but that of the passive rules.
+func Laws() []fuzz.Law {
+	return []fuzz.Law{
+		{
+			ID:           "invalid-params-refused",
+			Title:        "params that provably are not what a method of the protocol takes do not succeed",
+			Requirements: []string{badParams},
+			Judge:        invalidParams,
+		},
+		{
+			ID:           "walks-agree",
+			Title:        "whoever walks through a list that does not change gets the same list",
+			Requirements: []string{walkComplete},
+			Judge:        walks,
+		},
+		{
+			ID:           "server-stays",
+			Title:        "after anything at all the server still answers, or was ended by its client",
+			Requirements: []string{requestAnswered, parseError, invalidRequest},
+			Judge:        stays,
+		},
+		{
+			ID:           "answers-steady",
+			Title:        "what is asked twice and does not change is answered in the same way",
+			Requirements: []string{requestAnswered},
+			Opinion:      true,
+			Judge:        steady,
+		},
+	}
+}
+
+// invalidParams holds what was provably invalid against what was answered. What
+// rules judge by themselves (cursors and levels) is left to them; _meta that is
+// no object, and a tool's own result, are gentle matters.
+func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
+	var out []fuzz.Breach
+	for n, t := range o.Talks {
+		for _, e := range t.Events {
+			for i := range e.Messages() {
+				m := &e.Frame.Messages[i]
+				op := o.Operation(t, m.ID)
+				if m.Kind != wire.Response || op == nil || op.Violates == "" || op.Method == "" || !m.Has("result") || m.IsError() {
+					continue
+				}
+				if op.At == "/cursor" || op.At == "/level" || string(wire.At(m.Result(), "/isError")) == "true" {
+					continue
+				}
+				d := verdict.Deviation{
+					Requirement: badParams,
+					Summary:     "A request with params that provably are not what the method takes is served.",
+					Permitted:   "an error, most fittingly -32602",
+					Seen:        "a result for " + op.Method + " whose params do not keep " + op.Violates + " at " + place(op.At),
+					At:          positions(t, m.ID, e.Seq),
+				}
+				if op.At == "/_meta" {
+					d.Weight = verdict.OnlyNote
+				}
+				out = append(out, fuzz.Breach{Deviation: d, Talk: n})
+			}
+		}
+	}
+	return out
+}
+
+func place(pointer string) string {
+	if pointer == "" {
+		return "the root"
+	}
+	return pointer
+}
+
+// positions returns where the request with the id stands, and the answer.
+func positions(t *fuzz.Talk, id wire.ID, answer int) []int {
+	for _, e := range t.Events[:answer] {
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
+				return []int{e.Seq, answer}
+			}
+		}
+	}
+	return []int{answer}
+}
+
+// walks compares each walk with the one before and the one behind, which have
+// to agree: then the list has not changed. Where a tool was called it may have.
+func walks(o *fuzz.Outcome) []fuzz.Breach {
+	if slices.ContainsFunc(o.Talks, called) {
+		return nil
+	}
+	var out []fuzz.Breach
+	for n, t := range o.Talks {
+		lists := map[string][]fuzz.Walked{}
+		for _, w := range t.Walks {
+			if w.Whole && w.Method != spec.MethodTasksList {
+				lists[w.Method] = append(lists[w.Method], w)
+			}
+		}
+		for method, all := range lists {
+			for i := 1; i+1 < len(all); i++ {
+				before, between, behind := entries(all[i-1]), entries(all[i]), entries(all[i+1])
+				if !slices.Equal(before, behind) || slices.Equal(before, between) || changed(t, all[i-1].From, all[i+1].To) {
+					continue
+				}
+				out = append(out, fuzz.Breach{Talk: n, Deviation: verdict.Deviation{
+					Requirement: walkComplete,
+					Summary:     "A walk through a list that does not change misses entries, or has others.",
+					Permitted:   "the same entries in each walk, as in those before and behind",
+					Seen:        method + " gave other entries than in the walks before and behind",
+					At:          []int{all[i].From},
+				}})
+			}
+		}
+	}
+	return out
+}
+
+// called tells whether a tool was called in a conversation.
+func called(t *fuzz.Talk) bool {
+	for _, e := range t.Events {
+		for i := range e.Messages() {
+			if e.Frame.Messages[i].Method == spec.MethodToolsCall {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changed tells whether the server said that a list changed.
+func changed(t *fuzz.Talk, from, to int) bool {
+	for _, e := range t.Events[from:min(to, len(t.Events))] {
+		for i := range e.Messages() {
+			switch e.Frame.Messages[i].Method {
+			case spec.MethodToolsChanged, spec.MethodResourcesChanged, spec.MethodPromptsChanged:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// entries returns what identifies the entries of a list, sorted.
+func entries(w fuzz.Walked) []string {
+	var out []string
+	for _, page := range w.Pages {
+		_, members := wire.Members(page)
+		for _, list := range members {
+			for _, e := range wire.Elements(list) {
+				for _, name := range []string{"/uri", "/uriTemplate", "/name"} {
+					if text, ok := wire.Text(wire.At(e, name)); ok {
+						out = append(out, text)
+						break
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,89 @@
+package fuzz_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	lawbook "github.com/mcp-conform/mcp-conform/suites/fuzz"
+)
+
+// laws are all that hold by themselves.
+func laws() []fuzz.Law {
+	out := []fuzz.Law{fuzz.Passive(judges.All())}
+	for _, l := range lawbook.Laws() {
+		if !l.Opinion {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// inProcess returns a dialer for reference servers with a fault each.
+func inProcess(seams func() refserver.Seams) transport.Dialer {
+	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+		var o refserver.Options
+		if seams != nil {
+			o.Seams = seams()
+		}
+		return refserver.ServeStdio(ctx, in, out, errOut, signals, o)
+	})
+}
+
+// TestFaultless: nothing that is sent makes the right server break a law. How
+// long that is tried is said by MCP_CONFORM_FUZZ_TIME.
+func TestFaultless(t *testing.T) {
+	length := 4 * time.Second
+	if text := os.Getenv("MCP_CONFORM_FUZZ_TIME"); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seed, _ := strconv.ParseUint(os.Getenv("MCP_CONFORM_FUZZ_SEED"), 10, 64)
+	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP, spec.SSE} {
+		t.Run(string(over), func(t *testing.T) {
+			d, stop := suitetest.ReferenceOver(over, refserver.Options{})
+			defer stop()
+			report, err := fuzz.Run(t.Context(), fuzz.Options{
+				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Time: length, Seed: seed + 1,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d scripts, %d requests in %v, %d novel", report.Cases, report.Requests, report.Took, report.Novel)
+			if report.Requests < 100 || report.Incomplete != "" {
+				t.Errorf("too little was sent: %+v", report.Status)
+			}
+			for _, f := range report.Findings {
+				if f.Outcome > verdict.Note {
+					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Again, f.Tries, f.Revision, f.Seen, script(f))
+				}
+			}
+		})
+	}
+}
+
+func script(f *fuzz.Finding) string {
+	text := ""
+	for i := range f.Script.Operations {
+		if i == 12 {
+			return text + "…\n"
+		}
+		o := &f.Script.Operations[i]
+		text += string(o.Do) + " " + string(o.Message[:min(len(o.Message), 300)]) + "\n"
+	}
+	return text
+}
