@@ -86,6 +86,8 @@ func pingAnswer(a *Asked, out *Out) {
 	switch {
 	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), a.PutOff():
 		return // no response to speak of
+	case m.IsError() && a.Cancelled:
+		return // which may be why
 	case m.IsError():
 		d.Summary, d.Permitted = "A ping is answered with an error.", "a result"
 		out.Found(d)

@@ -53,10 +53,10 @@ var all = sync.OnceValue(func() []Fault {
 	return slices.Concat(
 		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
 		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(), about("tools", legalOffers()),
-		resourcesFaults(), paginationFaults(), about("resources", resourcesLegal()),
+		resourcesFaults(), paginationFaults(), walkFaults(), about("resources", resourcesLegal()), about("pagination", legalWalks()),
 		shapeFaults(), formFaults(), about("content", legalShapes()), about("sampling", legalAskedShapes()),
 		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), about("elicitation", legalAsking()),
-		loggingFaults(), progressFaults(), cancellationFaults(), about("progress", legalRunning()),
+		loggingFaults(), progressFaults(), cancellationFaults(), cancelRaceFaults(), about("progress", legalRunning()), about("cancellation", legalCancelling()),
 		taskFaults(), about("tasks", legalTasks()),
 		httpFaults(), aboutHTTP(legalHTTP()),
 		raceFaults(), concurrencyFaults(), about("resources", legalCrowds()), awaitedFaults(), about("content", legalPermitted()),

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ type callKey struct {
 
 type call struct {
 	token     jsontext.Value // nil where there is none
+	tool      string         // that it calls, if any
 	running   bool
 	cancelled bool
 }
@@ -34,7 +36,8 @@ func newCalls() *calls { return &calls{of: map[callKey]*call{}} }
 // seams are what must be part of the fault that asks.
 func (t *calls) seams() refserver.Seams {
 	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		now := &call{token: tokenOf(c), running: true}
+		tool, _ := wire.Text(wire.At(c.Params, "/name"))
+		now := &call{token: tokenOf(c), tool: tool, running: true}
 		t.mu.Lock()
 		t.of[callKey{c.Session, c.ID.Key()}] = now
 		t.mu.Unlock()
@@ -137,4 +140,33 @@ func later(s *refserver.Session, after time.Duration, frames ...[]byte) {
 			}
 		}
 	})
+}
+
+// known tells whether a cancellation names a call that was made.
+func (t *calls) known(n *refserver.Note) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.of[callKey{n.Session, cancelledIn(n).Key()}] != nil
+}
+
+// cancelAnother marks one of the calls of the session that run and were not
+// cancelled.
+func (t *calls) cancelAnother(s *refserver.Session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, c := range t.of {
+		if key.session == s && c.running && !c.cancelled {
+			c.cancelled = true
+			return
+		}
+	}
+}
+
+// waits tells whether a cancellation names a call of a tool that asks the
+// client.
+func (t *calls) waits(n *refserver.Note) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.of[callKey{n.Session, cancelledIn(n).Key()}]
+	return c != nil && strings.HasPrefix(c.tool, "ask-")
 }

@@ -19,6 +19,8 @@ func initializing() []suite.Race {
 	}
 }
 
+const atOnceEnds = "The cancellation of initialize ends the server, or makes it answer no more."
+
 // opening cancels initialize, and looks whether the server can be talked to
 // afterwards. A server that has heeded the cancellation is asked once more.
 func opening(ctx context.Context, t *suite.T) {
@@ -39,11 +41,17 @@ func opening(ctx context.Context, t *suite.T) {
 		t.GiveUp("initialize was not answered with a result")
 	default:
 		if again := c.Initialize(ctx); !again.Answered() {
-			silenced(ctx, t, c, again, "The cancellation of initialize ends the server, or makes it answer no more.")
+			silenced(ctx, t, c, again, atOnceEnds)
 			return
 		}
 		t.Kept(raceHandled)
 		return
+	}
+	if len(frames) > 1 {
+		if r := within(ctx, c, from, ping); !r.Answered() {
+			silenced(ctx, t, c, r, atOnceEnds)
+			return
+		}
 	}
 	_ = c.Initialized(ctx)
 	_ = c.Cancel(ctx, id, "too late")
@@ -52,6 +60,13 @@ func opening(ctx context.Context, t *suite.T) {
 		return
 	}
 	t.Kept(raceHandled)
+}
+
+// within waits for an answer that is owed.
+func within(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	defer cancel()
+	return c.AwaitReply(ctx, from, id)
 }
 
 // first waits for the answer to initialize, the server's start included, and no

@@ -20,10 +20,8 @@ import (
 // other call, and answers its question when the server was given the time to
 // cancel that, too. Then the same call has to come to its end.
 func nested(ctx context.Context, t *suite.T) {
-	tool, ok := t.Inventory.Asking()
-	if !ok {
-		t.Skip("no tool that is known to ask the client may be called")
-	}
+	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
+	tool, _ := t.Inventory.Asking()
 	var answers atomic.Bool
 	c := t.Start(ctx, client.Options{Answer: func(m *wire.Message) []byte {
 		switch {

@@ -94,9 +94,7 @@ func (p *play) send() {
 
 // await waits for the answer to the request, and tells whether it came.
 func (p *play) await(id wire.ID) bool {
-	ctx, cancel := context.WithTimeoutCause(p.ctx, p.c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
-	return p.c.AwaitReply(ctx, p.from, id).Answered()
+	return within(p.ctx, p.c, p.from, id).Answered()
 }
 
 // under waits until the requests are seen to be under way.

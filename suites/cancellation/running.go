@@ -13,10 +13,8 @@ import (
 )
 
 func running(ctx context.Context, t *suite.T) {
-	slow, ok := t.Inventory.Slow(duration, steps)
-	if !ok {
-		t.Skip("no tool that is known to be slow may be called")
-	}
+	t.Needs(inventory.Slow)
+	slow, _ := t.Inventory.Slow(duration, steps)
 	c := t.Conversation(ctx)
 	cancelled(ctx, t, c, slow)
 	atOnce(ctx, t, c, slow)

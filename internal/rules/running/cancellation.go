@@ -46,6 +46,7 @@ type cancelled struct {
 	response *transcript.Event
 	result   bool // the response is a result
 	crossed  bool // a response came that may have been on its way
+	fed      bool // the client answered a question that the server had asked before
 }
 
 func cancelledRequests() rules.Fold {
@@ -59,6 +60,11 @@ func cancelledRequests() rules.Fold {
 			rules.ClientNotification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 				if a := cancelledBy(s, h); a != nil {
 					all = append(all, &cancelled{asked: a, by: h.Event, since: since(h.Event), ran: ran[a]})
+				}
+			},
+			rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+				for _, c := range all {
+					c.fed = c.fed || c.response == nil && h.Posed.Cancelled == nil && h.Posed.Event.Seq < c.by.Seq && h.Posed.Event.Seq > c.asked.Event.Seq
 				}
 			},
 			rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
@@ -137,13 +143,19 @@ func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
 	}
 	switch {
 	case c.response != nil:
-		out.Found(verdict.Deviation{
+		d := verdict.Deviation{
 			Requirement: noResponse,
 			Summary:     "A cancelled request is answered.",
 			Permitted:   "no answer once the cancellation was read",
 			Seen:        "an answer after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.response),
-		})
+		}
+		if c.fed || c.asked.Message.Method != spec.MethodToolsCall {
+			// It went on with what it had asked for, or is no work that servers
+			// can be expected to break off: it may be one that can't be cancelled.
+			d.Weight = verdict.OnlyNote
+		}
+		out.Found(d)
 	case len(c.progress) == 0 && c.stopped(last):
 		out.Subject(stopProcessing)
 		out.Subject(progressStops)

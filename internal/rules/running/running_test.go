@@ -71,6 +71,15 @@ func TestCorners(t *testing.T) {
 		// Cancelled requests.
 		{"an answer in between, progress after it", []string{call, cancel("1"), trip(2), trip(3), at(progress, `"t"`, "1"), done}, []string{"cancellation.stop-processing note"}},
 		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), done}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"an answer that waited for one of the client", []string{
+			call, `< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), done,
+		}, []string{"cancellation.no-response-after-cancel note"}},
+		{"the answer to a question of another call", []string{
+			`< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, call, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), done,
+		}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"a list that may be one that can't be cancelled", []string{
+			`> {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, cancel("1"), trip(2), trip(3), `< {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`,
+		}, []string{"cancellation.no-response-after-cancel note"}},
 		{"cancelled by a text", []string{call, cancel(`"1"`), trip(2), trip(3), at(progress, `"t"`, "1"), at(progress, `"t"`, "2"), done}, nil},
 
 		// Levels.

@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// legalCancelling are the legal variations in what becomes of a cancelled
+// request.
+func legalCancelling() []Fault {
+	return []Fault{
+		legal("cancellations-ignored", "cancellations are ignored, and every request is answered", heedless()),
+		legal("cancelled-unanswered", "every request takes a moment, and is never answered when it is cancelled meanwhile", lingering()),
+		legalAfresh("cancelled-refused", "every request takes a moment, and is answered by an error when it is cancelled meanwhile", refusingCancelled),
+		legalAfresh("one-by-one", "one request is handled after the other, so that a cancellation is read when its request was answered", oneByOne).over(spec.Stdio),
+		legalAfresh("initialize-cancelled", "initialize takes a moment, and is not answered when it is cancelled meanwhile", heedingInitialize).over(spec.Stdio),
+	}
+}
+
+// refusingCancelled answers what was cancelled with an error; calls, which the
+// server ends by itself, it does not answer.
+func refusingCancelled() refserver.Seams {
+	var mu sync.Mutex
+	running := map[callKey]chan struct{}{}
+	return together(Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if c.Method == spec.MethodInitialize || c.Method == spec.MethodToolsCall {
+			return next(c)
+		}
+		key, cancelled := callKey{c.Session, c.ID.Key()}, make(chan struct{})
+		mu.Lock()
+		running[key] = cancelled
+		mu.Unlock()
+		defer func() {
+			mu.Lock()
+			delete(running, key)
+			mu.Unlock()
+		}()
+		select {
+		case <-cancelled:
+			return nil, &refserver.Error{Code: -32800, Message: "Request cancelled"}
+		case <-time.After(moment):
+			return next(c)
+		}
+	}), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		mu.Lock()
+		key := callKey{n.Session, cancelledIn(n).Key()}
+		cancelled := running[key]
+		if cancelled != nil {
+			close(cancelled)
+			delete(running, key)
+		}
+		mu.Unlock()
+		if cancelled == nil {
+			next(n)
+		}
+	}))
+}
+
+// oneByOne reads what follows a request when that was answered. Calls that wait
+// for the client are left out, for its answer follows them.
+func oneByOne() refserver.Seams {
+	var mu sync.Mutex
+	pending := map[callKey]chan struct{}{}
+	return together(Outgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult || o.Kind == refserver.OutError }, func(o *refserver.Out) {
+		mu.Lock()
+		defer mu.Unlock()
+		key := callKey{o.Session, o.ID.Key()}
+		if answered := pending[key]; answered != nil {
+			close(answered)
+			delete(pending, key)
+		}
+	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+		f := wire.Parse(raw)
+		mu.Lock()
+		var before chan struct{}
+		for key, answered := range pending {
+			if key.session == s {
+				before = answered
+			}
+		}
+		mu.Unlock()
+		if before != nil {
+			select {
+			case <-before:
+			case <-time.After(time.Second): // what has no answer holds nothing up for ever
+			case <-s.Context().Done():
+			}
+		}
+		if single(answeredByItself)(s, f) {
+			mu.Lock()
+			pending[callKey{s, f.Messages[0].ID.Key()}] = make(chan struct{})
+			mu.Unlock()
+		}
+		return refserver.Pass(raw)
+	}})
+}
+
+// answeredByItself picks the requests that are answered by their id without
+// anything else of the client.
+func answeredByItself(m *wire.Message) bool {
+	version, _ := wire.Text(m.Member("jsonrpc"))
+	tool, _ := wire.Text(wire.At(m.Params(), "/name"))
+	return m.Kind == wire.Request && version == "2.0" && m.Method != "" && (m.ID.IsString() || m.ID.IsInteger()) &&
+		!m.Has("result") && !m.Has("error") && m.Method != spec.MethodTasksResult && !strings.HasPrefix(tool, "ask-")
+}
+
+// heedingInitialize does not answer initialize when it is cancelled within a
+// moment.
+func heedingInitialize() refserver.Seams {
+	var mu sync.Mutex
+	var waits []byte // the initialize that is not dealt with yet
+	var passes []byte
+	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+		f := wire.Parse(raw)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case len(f.Messages) != 1 || f.Batch:
+		case f.Messages[0].Method == spec.MethodInitialize && passes == nil && s.Revision() == "":
+			waits = raw
+			s.Go(func(ctx context.Context) {
+				pause(ctx, moment)
+				mu.Lock()
+				again := waits
+				waits, passes = nil, again
+				mu.Unlock()
+				if again != nil {
+					s.Deliver(again)
+				}
+			})
+			return refserver.Swallow()
+		case f.Messages[0].Method == spec.MethodCancelled && waits != nil && cancels(&f.Messages[0]).Same(wire.Parse(waits).Messages[0].ID):
+			waits = nil
+		}
+		passes = nil
+		return refserver.Pass(raw)
+	}}
+}
