@@ -115,6 +115,7 @@ func (o *Offer) uri(t *rapid.T) string {
 // Expanded draws a URI that a template makes.
 func Expanded(template string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
+		always(t)
 		parsed := uri.Parse(template)
 		values := map[string]string{}
 		for _, name := range parsed.Variables {

@@ -66,6 +66,7 @@ type Instance struct {
 // Valid draws an instance of the schema.
 func (s *Schema) Valid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
+		always(t)
 		if v, ok := s.valid(t); ok {
 			return Instance{Value: wire.JSON(v), OK: true}
 		}

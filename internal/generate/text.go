@@ -34,6 +34,10 @@ var (
 // chance tells whether something with a likelihood of n in a hundred happens.
 func chance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n }
 
+// always draws something that decides nothing: rapid does not permit a
+// generator that may draw nothing at all.
+func always(t *rapid.T) { percent.Draw(t, "nothing") }
+
 // Text draws valid UTF-8 of all of Unicode: texts that are short, odd, or end
 // where buffers end.
 func Text() *rapid.Generator[string] { return text }

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/json"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 // fits, but for one keyword at one place, where the validator refuses it.
 func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
+		always(t)
 		for range tries {
 			v, ok := s.valid(t)
 			if !ok {
@@ -76,7 +78,7 @@ func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	case string:
 		b.text(o, v, at, put)
 	case json.Number:
-		b.number(o, at, put)
+		b.number(o, v, at, put)
 	case []any:
 		b.array(o, v, at, put, depth)
 	case map[string]any:
@@ -145,7 +147,7 @@ func (b *breaker) text(o map[string]any, v, at string, put func(any)) {
 	}
 }
 
-func (b *breaker) number(o map[string]any, at string, put func(any)) {
+func (b *breaker) number(o map[string]any, v json.Number, at string, put func(any)) {
 	for _, k := range []struct {
 		keyword string
 		beside  float64
@@ -154,8 +156,13 @@ func (b *breaker) number(o map[string]any, at string, put func(any)) {
 			b.add(k.keyword, at, func() { put(exact(x + k.beside)) })
 		}
 	}
-	if step, ok := real(o["multipleOf"]); ok && step > 0 {
-		b.add("multipleOf", at, func() { put(exact(step / 2)) })
+	x, _ := real(v)
+	switch step, ok := real(o["multipleOf"]); {
+	case !ok || step <= 0 || slices.Contains(typesOf(o), "integer") && (step != math.Trunc(step) || step == 1):
+	case slices.Contains(typesOf(o), "integer"):
+		b.add("multipleOf", at, func() { put(exact(x + 1)) })
+	default:
+		b.add("multipleOf", at, func() { put(exact(x + step/2)) })
 	}
 }
 
