@@ -117,6 +117,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := r.probe(ctx); err != nil {
 		return nil, err
 	}
+	r.strangers()
 	r.plan(ctx)
 	if len(r.casePairs) == 0 && len(r.rulePairs) == 0 {
 		r.closeShared()

@@ -186,19 +186,32 @@ func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
 					v.Reason = "by " + v.BlockedBy + ": " + v.Reason
 				}
 			}
+			r.lack(&v)
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// blockedBy returns the id of the finding on the handshake that blocks the rest.
+// blockedBy returns the id of the finding on the handshake that blocks the
+// rest, or of the only thing that is broken: where everything is blocked, the
+// findings come from the attempt that failed.
 func blockedBy(findings []verdict.Finding, rev spec.Revision) string {
+	var broken []string
 	for i := range findings {
 		f := &findings[i]
-		if f.Revision == rev && (strings.HasPrefix(f.Requirement, "lifecycle.initialize-") || strings.HasPrefix(f.Requirement, "versioning.")) {
+		if f.Revision != rev {
+			continue
+		}
+		if strings.HasPrefix(f.Requirement, "lifecycle.initialize-") || strings.HasPrefix(f.Requirement, "versioning.") {
 			return f.ID
 		}
+		if f.Outcome == verdict.Broken {
+			broken = append(broken, f.ID)
+		}
+	}
+	if len(broken) == 1 {
+		return broken[0]
 	}
 	return ""
 }
@@ -208,7 +221,7 @@ func blockedBy(findings []verdict.Finding, rev spec.Revision) string {
 func (r *run) opinions() map[string]opinion {
 	out := map[string]opinion{}
 	for _, p := range r.rulePairs {
-		o := opinion{verdict.NotObserved, "it did not come up"}
+		o := opinion{verdict.NotObserved, unseen}
 		if need := r.undeclared(p.requirement, p.revision); need != "" {
 			o = opinion{verdict.NotApplicable, "the server does not declare " + need}
 		}

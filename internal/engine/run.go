@@ -61,6 +61,7 @@ type run struct {
 	mu      sync.Mutex
 	tried   map[string]*candidate // by key: those that are, or were, tried again
 	notices []string
+	wants   map[instance][]suite.Want     // what cases lacked
 	spent   map[*client.Conversation]bool // already shut down and counted
 	// recorded counts the conversations handed out, by name.
 	recorded map[string]int
@@ -303,6 +304,7 @@ func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env) []suite
 		c.Run(ctx, t)
 	}()
 	stop := <-done
+	r.wanting(c, env.Revision, t.Wants())
 	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}

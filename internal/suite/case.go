@@ -86,6 +86,12 @@ func (c *Case) ProvokesID(requirement string) bool {
 	})
 }
 
+// Touches tells whether the case judges the requirement with this id, or its
+// traffic is made for it.
+func (c *Case) Touches(requirement string) bool {
+	return slices.Contains(c.Requirements, requirement) || c.ProvokesID(requirement)
+}
+
 // named returns the requirement with this id, or those whose ids begin with it
 // where it ends with a dot.
 func named(id string) []*spec.Requirement {

@@ -87,11 +87,11 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 }
 
 // Askers returns the tools that seem to ask the client about the topic, at most
-// so many. It ends the case for the reason given where there is none.
-func Askers(t *T, topic inventory.Role, most int, none string) []inventory.Tool {
+// so many. It ends the case where there is none.
+func Askers(t *T, topic inventory.Role, most int) []inventory.Tool {
 	tools := t.Inventory.Askers(topic)
 	if len(tools) == 0 {
-		t.Skip(none)
+		t.Needs(topic)
 	}
 	return tools[:min(len(tools), most)]
 }

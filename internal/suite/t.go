@@ -49,8 +49,9 @@ type T struct {
 	Env
 	Case *Case
 
-	mu   sync.Mutex
-	seen []Observation
+	mu    sync.Mutex
+	seen  []Observation
+	wants []Want
 }
 
 // NewT returns the handle for one run of case c.

@@ -94,6 +94,7 @@ type Verdict struct {
 	BlockedBy   string         `json:"blockedBy,omitempty"` // id of the finding that kept it from being judged, where that is known
 	Findings    []string       `json:"findings,omitempty"`  // ids
 	Judges      []string       `json:"judges"`              // cases and rules that had a say
+	Lacks       string         `json:"lacks,omitempty"`     // what was not observed would be, with this in the configuration file
 	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline: it fails no run
 }
 

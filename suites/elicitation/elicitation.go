@@ -49,7 +49,7 @@ const (
 )
 
 func askers(t *suite.T) []inventory.Tool {
-	return suite.Askers(t, inventory.AsksElicitation, maxAskers, "no tool that may be called seems to ask the user")
+	return suite.Askers(t, inventory.AsksElicitation, maxAskers)
 }
 
 func asked(ctx context.Context, t *suite.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -79,11 +80,11 @@ func set(ctx context.Context, c *client.Conversation, level any) *client.Reply {
 // The fence before it sees to it that what was in flight when the level was set
 // has come.
 func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
-	tool, ok := t.Inventory.Logging()
 	t.Fence(ctx, c)
-	if !ok {
+	if !t.Knows(inventory.Logging) {
 		return
 	}
+	tool, _ := t.Inventory.Logging()
 	r := c.Try(ctx, spec.MethodToolsCall, tool.Params())
 	if level == "" || !r.Succeeded() || string(wire.At(r.Message.Result(), "/isError")) == "true" {
 		return

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
@@ -32,10 +33,8 @@ const (
 
 // whileBusy pings after the tool's first progress, which shows that it runs.
 func whileBusy(ctx context.Context, t *suite.T) {
-	slow, ok := t.Inventory.Slow(busyTime, busySteps)
-	if !ok {
-		t.Skip("no tool that is known to be slow may be called")
-	}
+	t.Needs(inventory.Slow)
+	slow, _ := t.Inventory.Slow(busyTime, busySteps)
 	c := listening(ctx, t)
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform-busy"))); err != nil {

@@ -50,7 +50,8 @@ func tokens(ctx context.Context, t *suite.T) {
 	call := func(params map[string]any) {
 		calls = append(calls, c.Request(c.NewID(), spec.MethodToolsCall, params))
 	}
-	if slow, ok := t.Inventory.Slow(duration, steps); ok {
+	if t.Knows(inventory.Slow) {
+		slow, _ := t.Inventory.Slow(duration, steps)
 		for _, token := range given {
 			call(slow.WithToken(token))
 		}

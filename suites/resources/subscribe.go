@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -47,10 +48,8 @@ func subscription(ctx context.Context, c *client.Conversation, method, uri strin
 
 // updates changes a resource while it is subscribed to, and after.
 func updates(ctx context.Context, t *suite.T) {
-	_, uri, ok := t.Inventory.Changing()
-	if !ok {
-		t.Skip("no tool that is known to change a resource may be called")
-	}
+	t.Needs(inventory.ChangesResource)
+	_, uri, _ := t.Inventory.Changing()
 	c := t.Conversation(ctx)
 	call := func(n int) {
 		change, _, _ := t.Inventory.ChangingTo(n)
@@ -82,10 +81,8 @@ func subscribeBeside(ctx context.Context, c *client.Conversation, uri string, li
 
 // changes walks the list before and after it changed.
 func changes(ctx context.Context, t *suite.T) {
-	change, ok := t.Inventory.ChangingList(spec.MethodResourcesList)
-	if !ok {
-		t.Skip("no tool that is known to change the list of resources may be called")
-	}
+	t.Needs(inventory.ChangesResources)
+	change, _ := t.Inventory.ChangingList(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
 	walk(ctx, c, spec.MethodResourcesList)
 	c.Try(ctx, spec.MethodToolsCall, change.Params())

@@ -100,7 +100,7 @@ func suspectsFirst(v *inventory.Inventory) []inventory.Tool {
 }
 
 func askers(t *suite.T) []inventory.Tool {
-	return suite.Askers(t, inventory.AsksSampling, maxAskers, "no tool that may be called seems to ask the client's model")
+	return suite.Askers(t, inventory.AsksSampling, maxAskers)
 }
 
 func asked(ctx context.Context, t *suite.T) {

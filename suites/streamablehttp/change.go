@@ -26,7 +26,8 @@ func oneChange() suite.Case {
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			change, uri, ok := changing(t)
 			if !ok {
-				t.Skip("no tool that is known to change something of which the server tells may be called")
+				t.Needs(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
+				t.GiveUp("the resource that changes can't be subscribed to")
 			}
 			c := t.Start(ctx, client.Options{})
 			w := t.Web(c)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -52,10 +53,10 @@ const endTime = 6 * time.Second
 // toItsEnd makes a call and waits until its stream ends, which it does at once
 // unless something is wrong.
 func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
-	k, ok := t.Inventory.Slow(60*time.Millisecond, 2)
-	if !ok {
+	if !t.Knows(inventory.Slow) {
 		return
 	}
+	k, _ := t.Inventory.Slow(60*time.Millisecond, 2)
 	s := w.Begin(suite.WebRequest{Body: w.C.Request(w.C.NewID(), spec.MethodToolsCall, k.Params())})
 	s.Until(ctx, endTime, func(x *transcript.Exchange) bool { return x.Ended() != "" })
 	s.Drop()
@@ -63,7 +64,8 @@ func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 
 // busy calls the tools that are known to say more than their result.
 func busy(ctx context.Context, t *suite.T, c *client.Conversation) {
-	if k, ok := t.Inventory.Logging(); ok {
+	if t.Knows(inventory.Logging) {
+		k, _ := t.Inventory.Logging()
 		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.Params())
 	}
 	if k, ok := t.Inventory.Asking(); ok {

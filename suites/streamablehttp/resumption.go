@@ -37,10 +37,8 @@ func resumption() suite.Case {
 		},
 		Waits: true,
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
-			tool, ok := t.Inventory.Slow(slowFor, steps)
-			if !ok {
-				t.Skip("no tool that is known to be slow may be called")
-			}
+			t.Needs(inventory.Slow)
+			tool, _ := t.Inventory.Slow(slowFor, steps)
 			w := t.Web(t.Start(ctx, client.Options{}))
 			calls, other := []*cutCall{begin(w, tool), begin(w, tool)}, begin(w, tool)
 			for _, k := range append(calls, other) {

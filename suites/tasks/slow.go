@@ -28,9 +28,10 @@ const (
 // The task that is cancelled would go on for longer, so that a slow machine
 // gets to its cancellation while it is at work.
 func slow(ctx context.Context, t *suite.T) {
+	t.Needs(inventory.Slow)
 	call, ok := slowTask(t)
 	if !ok {
-		t.Skip("no tool that is known to be slow may be called as a task")
+		t.Skip("the tool that is known to be slow does not run as a task and without")
 	}
 	r := start(ctx, t)
 	plain, from := r.c.NewID(), r.c.Record.Len()

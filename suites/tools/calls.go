@@ -23,10 +23,8 @@ type ready struct {
 // readyTools returns the first tools for which arguments can be made; it ends
 // the case where there is none.
 func readyTools(t *suite.T) []ready {
+	t.NeedsCallable()
 	callable := t.Inventory.Callable()
-	if len(callable) == 0 {
-		t.Skip("no tool may be called")
-	}
 	var out []ready
 	for _, tool := range callable {
 		if arguments, err := tool.Arguments(); err == nil && len(out) < maxTools {

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// wanting keeps what a case lacked.
+func (r *run) wanting(c *suite.Case, rev spec.Revision, wants []suite.Want) {
+	if len(wants) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.wants == nil {
+		r.wants = map[instance][]suite.Want{}
+	}
+	r.wants[instance{c.ID, rev}] = wants
+}
+
+// wanted returns what a case lacked that judges the requirement, or is made
+// for it.
+func (r *run) wanted(requirement string, rev spec.Revision) (suite.Want, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.o.Cases {
+		c := &r.o.Cases[i]
+		wants := r.wants[instance{c.ID, rev}]
+		if len(wants) > 0 && c.Touches(requirement) {
+			return wants[0], true
+		}
+	}
+	return suite.Want{}, false
+}
+
+// lack tells of a verdict that was not observed which line of the
+// configuration file would change that.
+func (r *run) lack(v *verdict.Verdict) {
+	if v.Outcome != verdict.NotObserved {
+		return
+	}
+	if w, ok := r.wanted(v.Requirement, v.Revision); ok {
+		v.Lacks = w.Under + ": " + w.Line
+		if v.Reason == unseen {
+			v.Reason = unseen + ": " + w.Text()
+		}
+	}
+}
+
+// unseen is why a rule has nothing to say.
+const unseen = "it did not come up"
+
+// strangers tells what the user names and the server does not offer.
+func (r *run) strangers() {
+	var all []*inventory.Inventory
+	for _, rev := range r.revisions {
+		if v := r.stock[rev]; v != nil && r.deaf[rev] == "" {
+			all = append(all, v)
+		}
+	}
+	for _, text := range r.o.Policy.Strangers(all) {
+		r.notice(text)
+	}
+}

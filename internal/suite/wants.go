@@ -1,0 +1,94 @@
+package suite
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+)
+
+// does says what the tool is known to do that plays a role.
+var does = map[inventory.Role]string{
+	inventory.Slow:             "to be slow",
+	inventory.Progress:         "to report progress",
+	inventory.Logging:          "to log",
+	inventory.AsksSampling:     "to ask the client's model",
+	inventory.AsksElicitation:  "to ask the user",
+	inventory.AsksRoots:        "to ask for the client's roots",
+	inventory.ChangesResource:  "to change a resource",
+	inventory.ChangesTools:     "to change the list of tools",
+	inventory.ChangesResources: "to change the list of resources",
+	inventory.ChangesPrompts:   "to change the list of prompts",
+	inventory.Fails:            "to fail",
+	inventory.Structured:       "to have a structured result",
+	inventory.GivesText:        "to have a text in its result",
+	inventory.GivesImage:       "to have an image in its result",
+	inventory.GivesAudio:       "to have a sound in its result",
+	inventory.GivesResource:    "to have an embedded resource in its result",
+	inventory.GivesLink:        "to have a link to a resource in its result",
+}
+
+// Want is what a case lacks: the user can tell of it in the configuration file.
+type Want struct {
+	Reason string // why something was not observed
+	Line   string // of the file, that would change it
+	Under  string // the key below which it stands
+}
+
+// Text says both.
+func (w Want) Text() string {
+	return w.Reason + `; add "` + w.Line + `" under ` + w.Under + `: in mcp-conform.yaml`
+}
+
+// WantOf returns what is said where no tool is known to play the role.
+func WantOf(role inventory.Role) Want {
+	return Want{Reason: "no tool that may be called is known " + does[role], Line: inventory.FixtureLine(role), Under: "fixtures"}
+}
+
+// wantCallable is what is said where no tool may be called at all.
+var wantCallable = Want{Reason: "no tool may be called", Line: "call: [safe, NAME]", Under: "tools"}
+
+// Knows tells whether a tool that may be called is known to play the role. If
+// not, the report says how the user can tell of one, so that what the case
+// provokes is observed.
+func (t *T) Knows(role inventory.Role) bool {
+	if t.Inventory.Has(role) {
+		return true
+	}
+	t.want(WantOf(role))
+	return false
+}
+
+// Needs ends the case where no tool that may be called is known to play one of
+// the roles.
+func (t *T) Needs(roles ...inventory.Role) {
+	if slices.ContainsFunc(roles, t.Inventory.Has) {
+		return
+	}
+	for _, role := range roles {
+		t.want(WantOf(role))
+	}
+	t.GiveUp(WantOf(roles[0]).Text())
+}
+
+// NeedsCallable ends the case where no tool may be called.
+func (t *T) NeedsCallable() {
+	if len(t.Inventory.Callable()) == 0 {
+		t.want(wantCallable)
+		t.GiveUp(wantCallable.Text())
+	}
+}
+
+func (t *T) want(w Want) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.Contains(t.wants, w) {
+		t.wants = append(t.wants, w)
+	}
+}
+
+// Wants returns what the case lacked.
+func (t *T) Wants() []Want {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.wants)
+}
