@@ -85,6 +85,10 @@ func getStatus(v *view, out *rules.Out) {
 			d.Summary = "The endpoint knows no GET."
 			out.Found(d)
 			out.Elsewhere(streamOr405)
+		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:
+			// Of the status MCP says nothing; those who read event streams want 200.
+			d.Summary, d.Weight = "A GET opens a stream with another status than 200.", verdict.AtMostWarning
+			out.Found(d)
 		case x.Succeeded():
 			d.Summary = "A GET is answered with what is no event stream."
 			out.Found(d)
