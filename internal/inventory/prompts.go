@@ -8,15 +8,17 @@ import (
 
 // Prompt is one entry of prompts/list.
 type Prompt struct {
-	Name      string
-	Arguments []PromptArgument // those that have a name
-	given     map[string]any   // values that are known to be good
+	Name        string
+	Description string
+	Arguments   []PromptArgument // those that have a name
+	given       map[string]any   // values that are known to be good
 }
 
 // PromptArgument is what a prompt can be given.
 type PromptArgument struct {
-	Name     string
-	Required bool
+	Name        string
+	Description string
+	Required    bool
 }
 
 // Values returns a text for each required argument, and for all where
@@ -53,9 +55,11 @@ func promptsOf(item jsontext.Value, config Config) []Prompt {
 		return nil
 	}
 	p := Prompt{Name: name, given: config.values(name)}
+	p.Description, _ = wire.Text(wire.At(item, "/description"))
 	for _, a := range wire.Elements(wire.At(item, "/arguments")) {
 		if argument, ok := wire.Text(wire.At(a, "/name")); ok {
-			p.Arguments = append(p.Arguments, PromptArgument{argument, string(wire.At(a, "/required")) == "true"})
+			description, _ := wire.Text(wire.At(a, "/description"))
+			p.Arguments = append(p.Arguments, PromptArgument{argument, description, string(wire.At(a, "/required")) == "true"})
 		}
 	}
 	return []Prompt{p}

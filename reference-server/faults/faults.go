@@ -60,6 +60,8 @@ var all = sync.OnceValue(func() []Fault {
 		taskFaults(), about("tasks", legalTasks()),
 		httpFaults(), aboutHTTP(legalHTTP()),
 		raceFaults(), concurrencyFaults(), about("resources", legalCrowds()), awaitedFaults(), about("content", legalPermitted()),
+		taskLimitFaults(), toldFaults(), secretFaults(), fileFaults(), boundaryFaults(),
+		about("tasks", legalTaskLimits()), about("roots", legalFiles()), aboutHTTP(legalSecrets()),
 	)
 })
 

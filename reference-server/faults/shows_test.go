@@ -25,7 +25,10 @@ import (
 var onlyInTime = map[string]bool{"legal/slow-start": true, "legal/slow-exit": true, "legal/out-of-order": true}
 
 // onlyFiles are the faults that need a file to show: see TestFilesOutsideOfTheRoots.
-var onlyFiles = map[string]bool{"roots.boundaries.respected/read": true, "roots.paths.validated/dots": true}
+var onlyFiles = map[string]bool{
+	"roots.boundaries.respected/read": true, "roots.paths.validated/dots": true, "legal/files-in-the-root": true,
+	"prompts.security.validate-inputs-and-outputs/path": true, "prompts.security.validate-inputs-and-outputs/uri": true,
+}
 
 // TestEveryFaultShows holds some conversations with the right server and with
 // each faulty one, in each of its revisions: one of them must go otherwise.

@@ -167,7 +167,7 @@ func odd() []string {
 		{"tools/call", "{}"}, {"tools/call", ""}, {"tools/call", `{"name":"trigger-list-changed","arguments":{"list":"prompts"}}`},
 		{"tools/call", `{"name":"trigger-list-changed","arguments":{"list":"resources"}}`}, {"tools/call", `{"name":"distance","arguments":{"from":["x","y"],"to":[3,4]}}`},
 		{"tools/call", `{"name":"distance","arguments":{"from":[0,0],"to":[3,4]}}`},
-		{"prompts/get", `{"name":"none"}`}, {"prompts/get", `{"name":"greeting","arguments":{"name":"/etc/passwd"}}`}, {"prompts/get", `{"name":"greeting"}`}, {"prompts/get", `{"name":"greeting","arguments":{}}`}, {"prompts/get", `{"name":"greeting","arguments":{"name":5}}`},
+		{"prompts/get", `{"name":"none"}`}, {"prompts/get", `{"name":"greeting"}`}, {"prompts/get", `{"name":"greeting","arguments":{}}`}, {"prompts/get", `{"name":"greeting","arguments":{"name":5}}`},
 		{"prompts/get", "{}"}, {"prompts/get", `{"name":"mcp-conform-no-such-prompt"}`},
 		{"resources/read", `{"uri":"demo://none"}`}, {"resources/read", `{"uri":"demo://no-such-resource"}`}, {"resources/read", `{"uri":""}`}, {"resources/read", `{"uri":"demo://a\u0000b"}`},
 		{"resources/read", "{}"}, {"resources/read", `{"uri":5}`}, {"resources/subscribe", `{"uri":"demo://none"}`}, {"resources/templates/list", "{}"}, {"tools/list", "{}"},

@@ -33,6 +33,7 @@ func NotShown() map[string]Unshown {
 		"no period is named after which a ping has failed":                                                    {"ping.timeout-is-failure"},
 		"no size of a page is named, so that one page is as right":                                            {"tasks.list-pagination"},
 		"that an elicitation was needed shows in no other error":                                              {"elicitation.required-error.code-2025-11-25"},
+		"a page that is not there shows only to who fetches it, and the harness fetches nothing from the web": {"resources.uri.https-only-if-directly-fetchable"},
 		"what a tool does before the page was visited does not show that it took the visit for granted":       {"elicitation.response.url-accept-is-not-completion"},
 		"comes with authorization: the reference server does not know its users, so that none can be refused": users(),
 		"the reference server asks for nothing as a task, which no client of the harness could run so far": {

@@ -39,6 +39,7 @@ func Cases() []suite.Case {
 			Needs:        []string{"tools"},
 			Run:          answers,
 		},
+		initiator(),
 	}
 }
 

@@ -36,6 +36,14 @@ func Cases() []suite.Case {
 			Asks:      true,
 			Run:       undeclared,
 		},
+		{
+			ID:           "logging.secrets",
+			Title:        "Calls a tool that logs, with a made-up bearer token",
+			Requirements: []string{noSecrets},
+			Needs:        []string{"logging"},
+			Revisions:    spec.HandshakeRevisions(),
+			Run:          suite.Over(spec.StreamableHTTP, secrets),
+		},
 	}
 }
 

@@ -77,6 +77,14 @@ func Cases() []suite.Case {
 			Asks:     true,
 			Run:      undeclared,
 		},
+		{
+			ID:           "prompts.files",
+			Title:        "Gets prompts with the path and the URI of a file as arguments, and looks for what the file holds",
+			Requirements: []string{validates},
+			Needs:        []string{"prompts"},
+			Asks:         true,
+			Run:          files,
+		},
 	}
 }
 
@@ -102,6 +110,11 @@ func (g getter) get(ctx context.Context, name string, arguments map[string]any) 
 		params["arguments"] = arguments
 	}
 	g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, params)
+	return g.more(ctx)
+}
+
+// more tells whether others may be gotten.
+func (g getter) more(ctx context.Context) bool {
 	return ctx.Err() == nil && g.c.Alive() && time.Since(g.since) < allGets
 }
 

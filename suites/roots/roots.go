@@ -27,8 +27,8 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "roots.change",
-			Title:        "the roots change, and are gone when the server asks for them",
-			Requirements: []string{changeHandled, asksAgain, unavailableHandled},
+			Title:        "the roots change, files outside of them are asked for, and they are gone when the server asks for them",
+			Requirements: []string{changeHandled, asksAgain, unavailableHandled, withinRoots, pathsValidated},
 			Provokes:     []string{"roots."},
 			Waits:        true,
 			Run:          change,
@@ -75,6 +75,11 @@ var unavailable = []struct {
 func change(ctx context.Context, t *suite.T) {
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
+	g, err := newGround()
+	if err == nil {
+		defer g.remove()
+		script.Set(spec.MethodRootsList, func(m *wire.Message) []byte { return wire.NewResult(m.ID, g.roots()) })
+	}
 	c := t.Start(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
 	keeps := keepsRoots(ctx, t, c)
 	if !changes(ctx, t, c, keeps) {
@@ -85,6 +90,7 @@ func change(ctx context.Context, t *suite.T) {
 		tools = all[:min(len(all), maxAskers)]
 	}
 	took := callable(ctx, c, tools)
+	boundaries(ctx, t, c, g)
 	for _, u := range unavailable {
 		script.Set(spec.MethodRootsList, u.answer)
 		if keeps && !gone(ctx, t, c, u.summary) {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -39,6 +40,18 @@ func lives(ctx context.Context, t *suite.T) {
 	r.odd(ctx, t, ids)
 	r.plainly(ctx, both)
 	r.cancelAtOnce(ctx, run[len(run)-1])
+	r.forGenerations(ctx, run[0])
+}
+
+// forGenerations wants a task for a hundred years, of a server that ends with
+// the run: another one might keep it.
+func (r *runner) forGenerations(ctx context.Context, call inventory.Known) {
+	if _, local := r.c.Web().(transport.Local); r.c.Web() != nil && !local {
+		return
+	}
+	for _, id := range r.create(ctx, asTask(call, "for-generations", object{"ttl": int64(generations)})) {
+		r.about(ctx, spec.MethodTasksCancel, id)
+	}
 }
 
 func optionals(run []inventory.Known, optional map[string]bool) []inventory.Known {

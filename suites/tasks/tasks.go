@@ -34,6 +34,8 @@ const (
 	callTime = 3 * time.Second
 	allTime  = 5 * time.Second // for the results of tasks
 	ttl      = 60_000          // ms that a task is wanted for
+	// generations are ms for which no server should keep a task: a hundred years.
+	generations = 100 * 365 * 24 * 60 * 60 * 1000
 )
 
 // Cases returns the cases of this area.
@@ -87,6 +89,7 @@ func Cases() []suite.Case {
 			Needs:    []string{"tools"},
 			Run:      asClient,
 		},
+		overHTTP(),
 	}
 }
 

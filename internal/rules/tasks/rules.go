@@ -26,6 +26,7 @@ func Rules() []rules.Rule {
 		cancelRules(),
 		resultRules(),
 		listRules(),
+		limitRules(),
 		errorRules(),
 		messageRules(),
 		inputRules(),

@@ -15,6 +15,11 @@ import (
 
 // readFile asks a server with the fault for a file.
 func readFile(t *testing.T, fault, path string) string {
+	return ask(t, fault, spec.MethodResourcesRead, map[string]any{"uri": "file://" + path})
+}
+
+// ask returns the answer of a server with the fault.
+func ask(t *testing.T, fault, method string, params map[string]any) string {
 	t.Helper()
 	f, ok := faults.Lookup(fault)
 	if !ok {
@@ -22,13 +27,13 @@ func readFile(t *testing.T, fault, path string) string {
 	}
 	said := make(chan string, 10)
 	s := refserver.NewSession(t.Context(), refserver.Options{Seams: f.Seams()}, func(o *refserver.Out) {
-		if o.Method == spec.MethodResourcesRead {
+		if o.Method == method {
 			said <- string(o.Frames[0])
 		}
 	})
 	defer s.Close(context.Background())
 	s.Deliver([]byte(initialize("2025-11-25", "{}")))
-	s.Deliver([]byte(request("1", spec.MethodResourcesRead, string(wire.JSON(map[string]any{"uri": "file://" + path})))))
+	s.Deliver([]byte(request("1", method, string(wire.JSON(params)))))
 	return <-said
 }
 
@@ -54,6 +59,30 @@ func TestFilesOutsideOfTheRoots(t *testing.T) {
 	} {
 		if got := readFile(t, c.fault, c.path); strings.Contains(got, "canary") != c.reads || !c.reads && !strings.Contains(got, `"error"`) {
 			t.Errorf("%s: %s: %s", c.fault, c.path, got)
+		}
+	}
+}
+
+// TestFilesInPrompts: the faults show the file whose path, or URI, is an
+// argument, and none but temporary ones.
+func TestFilesInPrompts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "note.txt")
+	if err := os.WriteFile(path, []byte("canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		fault, name string
+		shows       bool
+	}{
+		{"prompts.security.validate-inputs-and-outputs/path", path, true},
+		{"prompts.security.validate-inputs-and-outputs/path", "file://" + path, false},
+		{"prompts.security.validate-inputs-and-outputs/uri", "file://" + path, true},
+		{"prompts.security.validate-inputs-and-outputs/uri", path, false},
+		{"prompts.security.validate-inputs-and-outputs/path", "/etc/hostname", false},
+	} {
+		got := ask(t, c.fault, spec.MethodPromptsGet, map[string]any{"name": "greeting", "arguments": map[string]any{"name": c.name}})
+		if strings.Contains(got, "canary") != c.shows || !c.shows && !strings.Contains(got, c.name) {
+			t.Errorf("%s: %s: %s", c.fault, c.name, got)
 		}
 	}
 }

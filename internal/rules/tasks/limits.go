@@ -1,0 +1,112 @@
+package tasks
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	noStreamForGet = "tasks.no-sse-for-get"
+	maxTTL         = "tasks.max-ttl"
+)
+
+func limitRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.task-polled-plainly",
+			Title:        "over HTTP tasks/get is answered without a stream, where the server can do so",
+			Requirements: []string{noStreamForGet},
+			Start:        atEnd(judgePolling),
+		},
+		{
+			ID:           "rule.task-ttl-limited",
+			Title:        "no task is kept for as long as anybody wants",
+			Requirements: []string{maxTTL},
+			Start: atEnd(func(l *ledger, out *rules.Out) {
+				for _, c := range l.calls {
+					if c.task != nil {
+						judgeTTL(c, out)
+					}
+				}
+			}),
+		},
+	}
+}
+
+// judgePolling compares how tasks/get is answered with how other requests are:
+// a server that streams all answers may not be able to do otherwise. A stream
+// that brought something beside the answer was needed.
+func judgePolling(l *ledger, out *rules.Out) {
+	if l.s.Transport != spec.StreamableHTTP {
+		return
+	}
+	plain := l.answeredPlainly()
+	for _, q := range l.answered {
+		x := l.s.Exchanges().Of(q.event)
+		if q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.asked.Event.Exchange {
+			continue
+		}
+		switch {
+		case !x.Streams():
+			out.Subject(noStreamForGet)
+		case plain != nil && slices.IndexFunc(x.Messages(), func(m wire.Message) bool { return m.Kind != wire.Response }) < 0:
+			out.Found(verdict.Deviation{
+				Requirement: noStreamForGet,
+				Summary:     "tasks/get is answered by a stream that brings the answer alone, where other requests are answered without one.",
+				Permitted:   "the answer as application/json",
+				Seen:        rules.Excerpt(x.Response.Raw),
+				At:          rules.At(plain, q.asked.Event, x.Response, q.event),
+			})
+		}
+	}
+}
+
+// answeredPlainly returns an answer of the server to something else than
+// tasks/get that came without a stream, nil where there is none.
+func (l *ledger) answeredPlainly() *transcript.Event {
+	for _, a := range l.s.All() {
+		if len(a.Answers) == 0 || a.Message.Method == spec.MethodTasksGet {
+			continue
+		}
+		if x := l.s.Exchanges().Of(a.Answers[0]); x != nil && x.Status() == 200 && !x.Streams() && x.Number == a.Event.Exchange {
+			return a.Answers[0]
+		}
+	}
+	return nil
+}
+
+// endless is longer than any server needs to keep a task.
+const endless = 50 * 365 * 24 * time.Hour
+
+// judgeTTL judges what became of the wish to have a task kept for ever. That
+// null stands for no limit is the schema's own, so there is no more than a note.
+func judgeTTL(c *call, out *rules.Out) {
+	wanted, ok := wire.Integer(wire.At(c.asked.Message.Params(), "/task/ttl"))
+	if !ok || wanted < endless.Milliseconds() {
+		return
+	}
+	ttl := wire.At(c.reply.Result(), "/task/ttl")
+	given, isNumber := wire.Integer(ttl)
+	d := verdict.Deviation{
+		Requirement: maxTTL, Weight: verdict.OnlyNote,
+		Permitted: "a ttl that the server sets a limit to",
+		Seen:      "a ttl of " + rules.Excerpt(ttl) + " where " + rules.Excerpt(wire.At(c.asked.Message.Params(), "/task/ttl")) + " was asked for",
+		At:        c.at(),
+	}
+	switch {
+	case isNumber && given < wanted:
+		out.Subject(maxTTL)
+	case isNumber:
+		d.Summary = "A task is kept for as long as the client wants, be it for generations."
+		out.Found(d)
+	case ttl.Kind() == 'n':
+		d.Summary = "A task is kept without a limit when the client wants it for generations."
+		out.Found(d)
+	}
+}

@@ -1,0 +1,47 @@
+package suite
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// Identified returns a header of the client's requests by which a server may
+// know whose they are, or "": one that the user of the harness has set.
+func Identified(c *client.Conversation) string {
+	usual := []string{
+		"host", "accept", "accept-encoding", "content-type", "content-length", "user-agent", "mcp-session-id", "mcp-protocol-version", "connection",
+		"cache-control", "origin",
+	}
+	for _, f := range c.Web().Headers("POST") {
+		if !slices.Contains(usual, strings.ToLower(f.Name)) {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// SameMachine tells whether the server is known to run on this machine, so that
+// it can be shown files here.
+func SameMachine(c *client.Conversation) bool {
+	if c.Web() == nil {
+		return true
+	}
+	if _, local := c.Web().(transport.Local); local {
+		return true
+	}
+	for _, f := range c.Web().Headers("POST") {
+		if strings.EqualFold(f.Name, "Host") {
+			host := f.Value
+			if at, err := netip.ParseAddrPort(host); err == nil {
+				return at.Addr().IsLoopback()
+			}
+			name, _, _ := strings.Cut(host, ":")
+			return strings.EqualFold(name, "localhost")
+		}
+	}
+	return false
+}

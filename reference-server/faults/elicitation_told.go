@@ -1,0 +1,42 @@
+package faults
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// toldFaults tell the wrong client.
+func toldFaults() []Fault {
+	const web = spec.StreamableHTTP
+	return []Fault{
+		breaksAfresh("elicitation.complete.only-to-initiator-2025-11-25/everybody", "all clients are told that a page was visited", func() refserver.Seams {
+			return toAll(func(o *refserver.Out) bool {
+				return o.Kind == refserver.OutNotification && o.Method == spec.MethodElicitDone
+			})
+		}).over(web),
+	}
+}
+
+// toAll sends messages to all sessions, not only to their own.
+func toAll(when When) refserver.Seams {
+	var mu sync.Mutex
+	sessions := map[*refserver.Session]bool{}
+	return Outgoing(Everything, func(o *refserver.Out) {
+		mu.Lock()
+		sessions[o.Session] = true
+		all := slices.Collect(maps.Keys(sessions))
+		mu.Unlock()
+		if !when(o) {
+			return
+		}
+		for _, s := range all {
+			if s != o.Session && s.Context().Err() == nil {
+				s.SendRaw(o.Frames[0])
+			}
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package elicitation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const onlyToInitiator = "elicitation.complete.only-to-initiator-2025-11-25"
+
+func initiator() suite.Case {
+	return suite.Case{
+		ID:           "elicitation.initiator",
+		Title:        "Of two clients one is sent to a page, and the other is not told that the visit is over",
+		Requirements: []string{onlyToInitiator},
+		Needs:        []string{"tools"},
+		Revisions:    []spec.Revision{spec.V20251125},
+		Run:          suite.Over(spec.StreamableHTTP, onlyOneIsTold),
+	}
+}
+
+func onlyOneIsTold(ctx context.Context, t *suite.T) {
+	tools := askers(t)
+	script := client.NewAnswers(client.AllCapabilities(t.Revision))
+	script.Set(spec.MethodElicit, accept)
+	sent, other := t.Start(ctx, client.Options{Answer: script.Answer}), t.Start(ctx, client.Options{})
+	given := func() []string { return elicitations(sent.Record.From(0)) }
+	for _, tool := range tools {
+		if n := suite.Call(ctx, sent, tool, callTime); n != nil && !n.Answered() {
+			break
+		}
+	}
+	if len(given()) == 0 {
+		t.GiveUp("no tool that may be called sent the user to a page")
+	}
+	t.Quiet(ctx, sent) // the end of a visit may be told behind the answer
+	told := false
+	for _, e := range sent.Record.From(0) {
+		told = told || completes(e, given()) != ""
+	}
+	if !told {
+		t.GiveUp("nobody was told that the visit of a page is over")
+	}
+	t.Quiet(ctx, other)
+	for _, e := range other.Record.From(0) {
+		if id := completes(e, given()); id != "" && !slices.Contains(elicitations(other.Record.From(0)), id) {
+			t.Deviates(other, verdict.Deviation{
+				Requirement: onlyToInitiator,
+				Summary:     "A client is told that the visit of a page is over to which another one was sent.",
+				Permitted:   "to tell it the client that was asked",
+				Seen:        suite.Excerpt(string(e.Raw), 200),
+				At:          []int{e.Seq},
+			})
+			return
+		}
+	}
+	t.Kept(onlyToInitiator)
+}
+
+// elicitations returns the ids of the visits that the server asked for, by a
+// request or by an error.
+func elicitations(events []*transcript.Event) []string {
+	var out []string
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			asked := wire.Elements(wire.At(m.Member("error"), "/data/elicitations"))
+			if m.Method == spec.MethodElicit {
+				asked = append(asked, m.Params())
+			}
+			for _, a := range asked {
+				if id, ok := wire.Text(wire.At(a, "/elicitationId")); ok {
+					out = append(out, id)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// completes returns which of the visits the event says to be over, or "".
+func completes(e *transcript.Event, ids []string) string {
+	if e.Kind != transcript.Received {
+		return ""
+	}
+	for i := range e.Messages() {
+		m := &e.Frame.Messages[i]
+		if id, ok := wire.Text(wire.At(m.Params(), "/elicitationId")); ok && m.Method == spec.MethodElicitDone && slices.Contains(ids, id) {
+			return id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package logging
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const noSecrets = "logging.no-secrets"
+
+// secrets shows a server that wants no credentials some that were made up, has
+// it log, and looks for them in its messages. Of anything else nobody but its
+// owner can say that it is a secret.
+func secrets(ctx context.Context, t *suite.T) {
+	tool, ok := t.Inventory.Logging()
+	if !ok {
+		t.Skip("no tool that is known to log may be called")
+	}
+	c := t.Start(ctx, client.Options{})
+	if name := suite.Identified(c); name != "" {
+		t.GiveUp("the requests have credentials of the user's own in the header " + name)
+	}
+	set(ctx, c, "debug")
+	secret := "mcp-conform-" + rand.Text()
+	x := t.Web(c).Hold(ctx, suite.WebRequest{
+		Body:    c.Request(c.NewID(), spec.MethodToolsCall, tool.Params()),
+		Headers: []suite.Header{suite.With("Authorization", "Bearer "+secret)},
+	})
+	t.Fence(ctx, c)
+	if x == nil || x.Request == nil {
+		t.GiveUp("the tool could not be called")
+	}
+	logged := false
+	for _, e := range c.Record.From(x.Request.Seq) {
+		if e.Kind != transcript.Received || !suite.Carries(e, func(m *wire.Message) bool { return m.Method == spec.MethodMessage }) {
+			continue
+		}
+		if logged = true; strings.Contains(string(e.Raw), secret) {
+			t.Deviates(c, verdict.Deviation{
+				Requirement: noSecrets,
+				Summary:     "A log message holds the bearer token of a request.",
+				Permitted:   "log messages without credentials",
+				Seen:        "the token of the call, in: " + suite.Excerpt(string(e.Raw), 200),
+				At:          []int{x.Request.Seq, e.Seq},
+			})
+			return
+		}
+	}
+	if logged {
+		t.Kept(noSecrets)
+	}
+}

@@ -1,0 +1,89 @@
+package prompts
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const validates = "prompts.security.validate-inputs-and-outputs"
+
+// meant are the words by which a prompt says that it takes what names a file:
+// one that does may well show the file.
+var meant = regexp.MustCompile(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
+
+// files hands prompts that do not speak of files what names one, and looks for
+// what it holds in what comes back.
+func files(ctx context.Context, t *suite.T) {
+	prompts := first(t, maxProvoked, takesNoFiles)
+	if len(prompts) == 0 {
+		t.Skip("no prompt takes arguments that can't be meant to name files")
+	}
+	c := t.Conversation(ctx)
+	if !suite.SameMachine(c) {
+		t.GiveUp("the server may run on another machine, so that there is no file to show it")
+	}
+	folder, err := os.MkdirTemp("", "mcp-conform-")
+	if err != nil {
+		t.GiveUp("no file could be written: " + err.Error())
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	path, held := filepath.Join(folder, "note.txt"), "mcp-conform-"+rand.Text()
+	if err := os.WriteFile(path, []byte(held), 0o600); err != nil {
+		t.GiveUp("no file could be written: " + err.Error())
+	}
+	g := newGetter(c)
+	for _, p := range prompts {
+		for _, name := range []string{path, suite.FileURI(path)} {
+			reply, more := g.reply(ctx, p.Name, every(p, name))
+			if reply.Succeeded() && strings.Contains(string(reply.Message.Raw), held) {
+				t.Deviates(c, verdict.Deviation{
+					Requirement: validates,
+					Summary:     "A prompt shows the file whose name it was given as an argument.",
+					Permitted:   "the argument as it is, or an error: neither the prompt nor its arguments are said to name files",
+					Seen:        suite.Describe(reply),
+					At:          transcript.Positions(reply.Sent, reply.Event),
+				})
+				return
+			}
+			if reply.Answered() {
+				t.Kept(validates)
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+func takesNoFiles(p inventory.Prompt) bool {
+	said := p.Name + " " + p.Description
+	for _, a := range p.Arguments {
+		said += " " + a.Name + " " + a.Description
+	}
+	return len(p.Arguments) > 0 && !meant.MatchString(said)
+}
+
+func every(p inventory.Prompt, value string) map[string]any {
+	out := map[string]any{}
+	for _, a := range p.Arguments {
+		out[a.Name] = value
+	}
+	return out
+}
+
+// reply gets a prompt, and tells whether others may be gotten after it.
+func (g getter) reply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
+	r = g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments})
+	return r, g.more(ctx)
+}

@@ -1,0 +1,142 @@
+package roots
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	withinRoots    = "roots.boundaries.respected"
+	pathsValidated = "roots.paths.validated"
+)
+
+// ground is a folder that is the client's only root, beside one that is none,
+// with a file in each.
+type ground struct {
+	folder, root    string
+	inside, outside string // the files
+	within, beyond  string // what they hold
+}
+
+// newGround makes the folders in a temporary one.
+func newGround() (*ground, error) {
+	folder, err := os.MkdirTemp("", "mcp-conform-")
+	if err != nil {
+		return nil, err
+	}
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	g := &ground{folder: folder, root: filepath.Join(folder, "root"), within: "mcp-conform-" + rand.Text(), beyond: "mcp-conform-" + rand.Text()}
+	g.inside, g.outside = filepath.Join(g.root, "inside.txt"), filepath.Join(folder, "beside", "outside.txt")
+	err = errors.Join(os.Mkdir(g.root, 0o700), os.Mkdir(filepath.Dir(g.outside), 0o700),
+		os.WriteFile(g.inside, []byte(g.within), 0o600), os.WriteFile(g.outside, []byte(g.beyond), 0o600))
+	if err != nil {
+		g.remove()
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *ground) remove() { _ = os.RemoveAll(g.folder) }
+
+// roots are those of the client.
+func (g *ground) roots() object {
+	return object{"roots": []any{object{"uri": suite.FileURI(g.root), "name": "mcp-conform"}}}
+}
+
+// dotted is the path of the file outside by way of the root.
+func (g *ground) dotted() string {
+	return g.root + "/../beside/" + filepath.Base(g.outside)
+}
+
+// reader asks for a file by its path.
+type reader struct {
+	method string
+	params func(path string) object
+}
+
+// readers are the ways to ask this server for files: its resources, and tools
+// that are known to read what a path names.
+func readers(t *suite.T) []reader {
+	var out []reader
+	if t.Inventory.Declares("resources") {
+		out = append(out, reader{spec.MethodResourcesRead, func(path string) object { return object{"uri": suite.FileURI(path)} }})
+	}
+	for _, name := range []string{"read_text_file", "read_file"} {
+		tool, ok := t.Inventory.Tool(name)
+		if kind, _ := wire.Text(wire.At(tool.Raw, "/inputSchema/properties/path/type")); ok && kind == "string" {
+			out = append(out, reader{spec.MethodToolsCall, func(path string) object {
+				return object{"name": name, "arguments": object{"path": path}}
+			}})
+			break
+		}
+	}
+	return out
+}
+
+// boundaries asks a server that has asked for the roots for files outside of
+// them.
+func boundaries(ctx context.Context, t *suite.T, c *client.Conversation, g *ground) {
+	ways := readers(t)
+	switch {
+	case g == nil:
+	case len(ways) == 0:
+		notApplicable(t, "the server reads no files by their names, as far as is known")
+	case !suite.SameMachine(c):
+		notApplicable(t, "the server may run on another machine, so that there are no files to show it")
+	case !asks(ctx, c, 0, time.Millisecond):
+		notApplicable(t, "the server did not ask for the roots")
+	case c.Quiet(ctx) == nil: // by now it knows them
+		for _, way := range ways {
+			g.judge(ctx, t, c, way)
+		}
+	}
+}
+
+func notApplicable(t *suite.T, reason string) {
+	t.NotApplicable(withinRoots, reason)
+	t.NotApplicable(pathsValidated, reason)
+}
+
+// judge asks for a file within the root, too: where that can't be had, a
+// refusal of the others says nothing.
+func (g *ground) judge(ctx context.Context, t *suite.T, c *client.Conversation, way reader) {
+	shows := func(path, held string) (*client.Reply, bool) {
+		r := c.TryFor(ctx, callTime, way.method, way.params(path))
+		return r, r.Answered() && strings.Contains(string(r.Message.Raw), held)
+	}
+	_, reads := shows(g.inside, g.within)
+	for _, o := range []struct{ requirement, path, summary string }{
+		{withinRoots, g.outside, "A file outside of the client's roots can be read."},
+		{pathsValidated, g.dotted(), "A path that leads out of the client's roots by two dots is followed."},
+	} {
+		r, shown := shows(o.path, g.beyond)
+		switch {
+		case shown:
+			t.Deviates(c, verdict.Deviation{
+				Requirement: o.requirement, Summary: o.summary,
+				Permitted: "an error: the server has asked for the roots, and the file is in none",
+				Seen:      suite.Describe(r),
+				At:        transcript.Positions(r.Sent, r.Event),
+			})
+			if o.requirement == withinRoots {
+				return // whatever path it is asked for by
+			}
+		case reads && r.Answered():
+			t.Kept(o.requirement)
+		}
+	}
+}

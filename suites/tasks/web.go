@@ -1,0 +1,123 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	disconnectTolerated = "tasks.disconnect-tolerated"
+	noListForAll        = "tasks.no-list-without-identity"
+)
+
+func overHTTP() suite.Case {
+	return suite.Case{
+		ID:           "tasks.over-http",
+		Title:        "Breaks the connection on which it waits for the result of a task, and lists tasks in another session",
+		Requirements: []string{disconnectTolerated, noListForAll},
+		Provokes:     []string{"tasks.no-sse-for-get"},
+		Needs:        []string{toolCalls},
+		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+			call, ok := slowTask(t)
+			if !ok {
+				t.Skip("no tool that is known to be slow may be called as a task")
+			}
+			r := start(ctx, t)
+			ids := r.create(ctx, asTask(call, "left", object{"ttl": ttl}), asTask(call, "stayed-with", object{"ttl": ttl}))
+			if len(ids) < 2 {
+				t.GiveUp("the tool did not become a task")
+			}
+			r.get(ctx, ids[0])
+			stream := r.leave(ctx, t, ids[0])
+			listed(ctx, t, ids)
+			r.returns(ctx, t, stream, ids)
+		}),
+	}
+}
+
+// leave asks for the result of a task that is at work, and breaks the
+// connection when the server must have read that.
+func (r *runner) leave(ctx context.Context, t *suite.T, id string) *suite.Stream {
+	stream := t.Web(r.c).Begin(suite.WebRequest{Body: r.c.Request(r.c.NewID(), spec.MethodTasksResult, object{"taskId": id})})
+	t.Fence(ctx, r.c)
+	stream.Drop()
+	return stream
+}
+
+// returns asks once more for the result of the task that was left, and holds
+// it against that of another, on which nothing was broken.
+func (r *runner) returns(ctx context.Context, t *suite.T, left *suite.Stream, ids []string) {
+	stayed := r.about(ctx, spec.MethodTasksResult, ids[1])
+	again := r.about(ctx, spec.MethodTasksResult, ids[0])
+	r.get(ctx, ids[0])
+	x := left.Exchange()
+	switch {
+	case x == nil || len(x.Messages()) > 0:
+		t.GiveUp("the task was over before the connection could be broken")
+	case !stayed.Succeeded():
+		t.GiveUp("the result of a task whose connection held did not come either")
+	case again.Succeeded():
+		t.Kept(disconnectTolerated)
+	case again.Answered(), errors.Is(again.Err, client.ErrUnanswered) && r.c.Fence(ctx) == nil:
+		t.Deviates(r.c, verdict.Deviation{
+			Requirement: disconnectTolerated,
+			Summary:     "The result of a task can't be had any more once a connection has broken on which it was waited for.",
+			Permitted:   "the result, as of a task on which nobody broke a connection",
+			Seen:        suite.Describe(again),
+			At:          append(suite.Shown(x), transcript.Positions(again.Sent, again.Event)...),
+		})
+	}
+}
+
+// listed lists tasks in a session of its own, in which there are none.
+func listed(ctx context.Context, t *suite.T, others []string) {
+	if !t.Inventory.Declares("tasks.list") {
+		t.NotApplicable(noListForAll, "the server does not declare tasks.list")
+		return
+	}
+	c := t.Open(ctx, client.Options{})
+	if name := suite.Identified(c); name != "" {
+		t.NotObserved(noListForAll, "the server may know its client by the header "+name)
+		return
+	}
+	if c.Handshake(ctx) != nil {
+		t.NotObserved(noListForAll, "a second session could not be had")
+		return
+	}
+	inventory.Walk(ctx, c, spec.MethodTasksList, "tasks", maxPages)
+	answered := false
+	for _, e := range c.Record.From(0) {
+		for i := range e.Messages() {
+			m := &e.Messages()[i]
+			if e.Kind != transcript.Received || m.Kind != wire.Response {
+				continue
+			}
+			tasks := wire.At(m.Result(), "/tasks")
+			answered = answered || tasks.Kind() == '['
+			for _, task := range wire.Elements(tasks) {
+				if id, _ := wire.Text(wire.At(task, "/taskId")); slices.Contains(others, id) {
+					t.Deviates(c, verdict.Deviation{
+						Requirement: noListForAll,
+						Summary:     "Tasks are listed to clients that can't be told apart, those of one to another.",
+						Permitted:   "not to declare tasks.list, or to list in a session what belongs to it",
+						Seen:        "the task " + suite.Excerpt(id, 80) + " of another session",
+						At:          []int{e.Seq},
+					})
+					return
+				}
+			}
+		}
+	}
+	if answered {
+		t.Kept(noListForAll)
+	}
+}
