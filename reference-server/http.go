@@ -36,6 +36,7 @@ type HTTPHandler struct {
 	o   Options
 
 	draining atomic.Bool // requests are refused, as the server is about to end
+	died     func()      // a fault ends the process; nil for nothing
 
 	mu       sync.Mutex
 	sessions map[string]*httpSession

@@ -32,6 +32,7 @@ func newHTTPSession(h *HTTPHandler, id string) *httpSession {
 	s.session = NewSession(h.ctx, h.o, s.emit)
 	s.session.over = s.unanswered
 	s.session.hangUp = s.hangUp
+	s.session.died = h.died
 	s.streams = []*eventStream{newEventStream(s, 0)}
 	return s
 }

@@ -27,6 +27,7 @@ type SSEHandler struct {
 	o   Options
 
 	draining atomic.Bool // no session is opened, as the server is about to end
+	died     func()      // a fault ends the process; nil for nothing
 
 	mu       sync.Mutex
 	sessions map[string]*sseSession
@@ -85,6 +86,7 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	})
+	s.session.died = h.died
 	id := rand.Text()
 	h.mu.Lock()
 	h.sessions[id] = s

@@ -330,3 +330,48 @@ func TestListen(t *testing.T) {
 		}
 	}
 }
+
+// TestDeathOverHTTP: where a fault ends the process, the connections break in
+// the middle of what they carry, and no new ones are taken.
+func TestDeathOverHTTP(t *testing.T) {
+	for _, over := range []spec.Transport{spec.StreamableHTTP, spec.SSE} {
+		server, err := refserver.Listen(t.Context(), "127.0.0.1:0", over, refserver.Options{Seams: refserver.Seams{
+			Incoming: func(*refserver.Session, []byte) refserver.Verdict { return refserver.Die(1) },
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		s := &site{t: t, url: server.URL.String()}
+		if over == spec.SSE {
+			w := s.do("GET", "")
+			lines := bufio.NewReader(w.Body)
+			_, _ = lines.ReadString('\n')
+			endpoint, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, query, _ := strings.Cut(strings.TrimSpace(endpoint), "?")
+			defer func() {
+				if _, err := io.ReadAll(lines); err == nil {
+					t.Error("the stream ended as if all had been said")
+				}
+			}()
+			s.url += "?" + query
+		}
+		w, err := http.DefaultClient.Do(s.request("POST", helloHTTP))
+		if err == nil {
+			_ = w.Body.Close()
+		}
+		if over == spec.StreamableHTTP && err == nil {
+			t.Errorf("the POST was answered with %s", w.Status)
+		}
+		if err := <-server.Failed(); err == nil {
+			t.Errorf("over %s nobody is told", over)
+		}
+		if w, err := http.DefaultClient.Do(s.request("POST", pingHTTP)); err == nil {
+			_ = w.Body.Close()
+			t.Errorf("over %s a new connection is taken: %s", over, w.Status)
+		}
+	}
+}

@@ -48,9 +48,13 @@ func Listen(ctx context.Context, address string, over spec.Transport, o Options)
 	}
 	if over == spec.SSE {
 		s.URL.Path = "/sse"
-		h = NewSSEHandler(ctx, o)
+		events := NewSSEHandler(ctx, o)
+		events.died = s.die
+		h = events
 	} else {
-		h = NewHTTPHandler(ctx, o)
+		streamable := NewHTTPHandler(ctx, o)
+		streamable.died = s.die
+		h = streamable
 	}
 	s.drain = h.drain
 	mux := http.NewServeMux()
@@ -88,6 +92,20 @@ func (s *Listening) Shutdown(ctx context.Context) {
 	s.cancel()
 	if s.server.Shutdown(ctx) != nil {
 		_ = s.server.Close()
+	}
+}
+
+// errDied says that a fault has ended the server.
+var errDied = errors.New("the server died of a fault")
+
+// die ends the server as the end of its process does: its connections break in
+// the middle of whatever they carry.
+func (s *Listening) die() {
+	_ = s.server.Close()
+	s.cancel()
+	select {
+	case s.failed <- errDied:
+	default:
 	}
 }
 

@@ -28,6 +28,7 @@ type Session struct {
 	left  chan struct{} // closed when the client can't send any more
 	leave func()
 	exit  chan int // an exit code that a fault asked for
+	died  func()   // told that there is one; nil on stdio
 
 	life   sync.Mutex // guards closed, so that nothing starts once Close waits
 	closed bool
@@ -108,6 +109,9 @@ func (s *Session) Declared(path ...string) bool {
 func (s *Session) Exit(code int) {
 	select {
 	case s.exit <- code:
+		if s.died != nil {
+			s.died()
+		}
 	default:
 	}
 }

@@ -178,7 +178,7 @@ func batchFaults() []Fault {
 				s.Deliver(e)
 			}
 			return refserver.Swallow()
-		})),
+		})).over(spec.Stdio), // over HTTP nothing but initialize alone opens a session
 	}
 }
 

@@ -25,7 +25,7 @@ func legalRunning() []Fault {
 			var set atomic.Bool
 			return after(func(o *refserver.Out) bool { return Results(spec.MethodSetLevel)(o) && !set.Swap(true) },
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"late"}}`)
-		}),
+		}).over(ordered()...),
 		legal("emergencies", "an emergency is logged ahead of every answer", before(opened, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":{}}}`)),
 		legal("levels-with-meta", "the answer to logging/setLevel has _meta", replaceResult(spec.MethodSetLevel, `{"_meta":{"com.example/level":"set"}}`)),
 		legal("levels-fail", "logging/setLevel fails for the server's configuration", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -63,8 +63,8 @@ func legalRunning() []Fault {
 		legal("own-tokens", "its requests have progress tokens, each its own", tokened(func(n int64) any { return n })),
 
 		// Cancellation.
-		legal("cancelled-in-the-end", "a cancelled call is answered when the cancellation is read", answersCancelled()),
-		legal("progress-crosses-cancellation", "progress and its answer come when a cancellation is read", crossing()),
+		legal("cancelled-in-the-end", "a cancelled call is answered when the cancellation is read", answersCancelled()).over(ordered()...),
+		legal("progress-crosses-cancellation", "progress and its answer come when a cancellation is read", crossing()).over(ordered()...),
 		legal("cancels-late", "each request of the server is cancelled when its answer arrives", incoming(
 			single(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
 			func(s *refserver.Session, raw []byte) refserver.Verdict {
@@ -104,7 +104,7 @@ func answersCancelled() refserver.Seams {
 		if runs {
 			n.Session.SendRaw(wire.NewError(wire.RawID(string(wire.At(n.Params, "/requestId"))), -32800, "Request cancelled", nil))
 		}
-	}))
+	}), mute(t.overtaken))
 }
 
 // crossing reports the end of cancelled calls, and answers them, at once.
@@ -121,5 +121,21 @@ func crossing() refserver.Seams {
 			n.Session.SendRaw(wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
 		}
 		n.Session.SendRaw(wire.NewResult(id, map[string]any{"content": []any{}}))
-	}))
+	}), mute(t.overtaken))
+}
+
+// overtaken picks the answers to cancelled calls, which the fault has given. A
+// call whose answer goes out can't be cancelled any more.
+func (t *calls) overtaken(o *refserver.Out) bool {
+	if !Answers()(o) {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.of[callKey{o.Session, o.ID.Key()}]
+	if c == nil {
+		return false
+	}
+	c.running = false
+	return c.cancelled
 }

@@ -95,7 +95,7 @@ func lifecycleFaults() []Fault {
 					next(n)
 				},
 			}
-		}),
+		}).over(spec.Stdio), // over HTTP each POST has a reader of its own
 
 		breaks("lifecycle.request-timeouts/waits-for-ever", "a request of its own that is not answered is waited for, for ever", refserver.Seams{Patience: patient}),
 		breaks("lifecycle.timeout-cancels/not-told", "a request of its own is given up without a cancellation",
