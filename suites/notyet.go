@@ -48,7 +48,6 @@ func NotYet() map[string]string {
 		"resources.security.access-control":                "needs two clients of different rights",
 		"pagination.page-size.server-decides":              "a permission",
 		"pagination.operations":                            "a permission",
-		"pagination.walk.complete":                         "needs a list of which it is known what it holds",
 
 		"tasks.list-pagination":                    "no size of a page is named, so that one page shows nothing",
 		"tasks.http-rules-still-hold":              "has nothing of its own to judge: the rules on HTTP see the traffic of tasks, too",

@@ -1,5 +1,6 @@
 // Package pagination makes the traffic on which rules judge cursors: walks to
-// the end of every list, cursors asked for twice, and cursors that no list
+// the end of every list, one after the other, side by side and while the list
+// changes, cursors asked for twice and out of order, and cursors that no list
 // gave out.
 package pagination
 
@@ -10,7 +11,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // lists are the methods that may be paginated, and their capabilities.
@@ -33,14 +33,28 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "pagination.again",
-			Title:    "asks for the second page of every list twice",
+			Title:    "asks for the second page of every list twice, and for the third one before the second",
 			Provokes: []string{"pagination.cursor.stable", "pagination.cursor.accepted"},
 			Asks:     true,
 			Run:      each(twice),
 		},
 		{
+			ID:       "pagination.side-by-side",
+			Title:    "walks through every list of several pages twice at the same time, a page of each walk in one write",
+			Provokes: []string{"pagination.walk.complete", "pagination.cursor.stable", "pagination.cursor.accepted", "pagination.cursor.continues"},
+			Asks:     true,
+			Run:      each(beside),
+		},
+		{
+			ID:       "pagination.stale-cursors",
+			Title:    "has a list changed in the middle of a walk, goes on with the cursor from before, and walks again",
+			Provokes: []string{"pagination.cursor.invalid-handled"},
+			Needs:    []string{"tools"},
+			Run:      stale,
+		},
+		{
 			ID:       "pagination.bad-cursors",
-			Title:    "sends every list cursors that were never given out, and one that is no string",
+			Title:    "sends every list cursors that were never given out, the empty one among them, and some that are no strings",
 			Provokes: []string{"pagination.cursor.invalid-handled", "pagination.cursor.invalid-code", "pagination.cursor.wrong-type"},
 			Asks:     true,
 			Run:      each(made),
@@ -85,16 +99,18 @@ func (l *list) page(ctx context.Context, cursor any) (next string, more bool) {
 	if l.unanswered {
 		return "", false
 	}
-	var params map[string]any
-	if cursor != nil {
-		params = map[string]any{"cursor": cursor}
-	}
-	r := l.c.Ask(ctx, l.method, params)
+	r := l.c.Ask(ctx, l.method, params(cursor))
 	l.unanswered = !r.Answered()
-	if !r.Succeeded() {
-		return "", false
+	return cursorOf(r)
+}
+
+// params are those of the request for a page, the first one where there is no
+// cursor.
+func params(cursor any) map[string]any {
+	if cursor == nil {
+		return nil
 	}
-	return wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
+	return map[string]any{"cursor": cursor}
 }
 
 const (
@@ -119,20 +135,32 @@ func follow(ctx context.Context, l *list) {
 	}
 }
 
-// twice asks for the second page twice.
+// twice asks for the second page twice, and, where there is a third one, for
+// that one before it.
 func twice(ctx context.Context, l *list) {
-	if cursor, more := l.page(ctx, nil); more {
-		l.page(ctx, cursor)
-		l.page(ctx, cursor)
+	second, more := l.page(ctx, nil)
+	if !more {
+		return
+	}
+	third, more := l.page(ctx, second)
+	if more {
+		l.page(ctx, third)
+	}
+	l.page(ctx, second)
+	if more {
+		l.page(ctx, third)
 	}
 }
 
 // made sends cursors that no server gave out, and then asks for the first page.
 func made(ctx context.Context, l *list) {
 	first, more := l.page(ctx, nil)
-	cursors := []any{"mcp-conform-made-up", 5}
+	cursors := []any{"mcp-conform-made-up", 5, map[string]any{"page": 2}}
 	if more {
 		cursors = append(cursors, mutated(first))
+	}
+	if first != "" {
+		cursors = append(cursors, "") // where it was given out it is good
 	}
 	for _, cursor := range cursors {
 		l.page(ctx, cursor)

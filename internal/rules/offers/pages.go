@@ -50,6 +50,15 @@ func pageRules() []rules.Rule {
 			},
 		},
 		{
+			ID:           "rule.walks-complete",
+			Title:        "what a list holds comes in each walk through it",
+			Requirements: []string{walkComplete},
+			Start: func() rules.Fold {
+				w := newWalks()
+				return rules.Fold{Hear: w.ledger.hears(w.page)}
+			},
+		},
+		{
 			ID:           "rule.cursors-invalid",
 			Title:        "a cursor that was never given out is refused, and does no harm",
 			Requirements: []string{invalidHandled, invalidCode},

@@ -29,11 +29,28 @@ func (b *badCursors) page(s *rules.Session, p *page, out *rules.Out) {
 	switch {
 	case p.first():
 		b.firstPage(p, out)
-	case p.before == nil && madeUp(p.cursor) && b.served[p.method]:
+	case !b.served[p.method]:
+	case p.before == nil && madeUp(p.cursor):
 		b.poison[p.method] = p
 		b.code(p, out)
+	case p.before == nil && p.cursor == "":
+		b.poison[p.method] = p
+		b.empty(p, out)
+	case p.before != nil && p.before.era != p.era:
+		b.poison[p.method] = p // stale: it may be good still, or not, and must do no harm
 	}
 	b.paged[p.method] = b.paged[p.method] || p.hasNext
+}
+
+// empty judges what becomes of the empty cursor where none was given out. Many
+// take it for no cursor, which no sentence forbids.
+func (b *badCursors) empty(p *page, out *rules.Out) {
+	if !p.refused && b.paged[p.method] {
+		out.Found(verdict.Deviation{
+			Requirement: invalidCode, Summary: "An empty cursor that was never given out gets a page.", Permitted: "error -32602, or the first page",
+			Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: verdict.OnlyNote,
+		})
+	}
 }
 
 // firstPage judges what is left of a list after a bad cursor.
@@ -46,15 +63,21 @@ func (b *badCursors) firstPage(p *page, out *rules.Out) {
 		if bad != nil {
 			out.Subject(invalidHandled)
 		}
-	case bad != nil && b.served[p.method]:
+	case bad != nil && b.served[p.method] && !p.message.Busy():
 		out.Found(verdict.Deviation{
 			Requirement: invalidHandled,
-			Summary:     "After a cursor that was never given out, the list is refused.",
+			Summary:     afterBad[bad.before != nil],
 			Permitted:   "the first page, as before",
 			Seen:        rules.Excerpt(p.message.Raw),
 			At:          append(bad.at(), p.at()...),
 		})
 	}
+}
+
+// afterBad says what was wrong with the cursor: whether it was given out.
+var afterBad = map[bool]string{
+	false: "After a cursor that was never given out, the list is refused.",
+	true:  "After a cursor that may be out of date, the list is refused.",
 }
 
 func (b *badCursors) code(p *page, out *rules.Out) {

@@ -1,0 +1,163 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// walkFaults are those that show only to who walks through a list more than
+// once.
+func walkFaults() []Fault {
+	changing := func(seams refserver.Seams) refserver.Seams {
+		return together(harmless("trigger-list-changed"), seams)
+	}
+	return []Fault{
+		breaksAfresh("pagination.walk.complete/one-place", "there is one place for all walks through a list, whatever their cursors", onePlace),
+		breaksAfresh("pagination.walk.complete/now-and-then", "every other time a list lacks its last item", func() refserver.Seams {
+			var mu sync.Mutex
+			times := map[string]int{}
+			return together(unpaged(), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				result, err := next(c)
+				if err != nil || !isList(c) || c.Revision == "" {
+					return result, err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				r := plain(result)
+				for name, v := range r {
+					if all, isArray := v.([]any); isArray && len(all) > 0 {
+						if times[c.Method]++; times[c.Method]%2 == 0 {
+							r[name] = all[:len(all)-1]
+						}
+					}
+				}
+				return r, nil
+			}))
+		}),
+		breaksAfresh("pagination.cursor.stable/forward-only", "a cursor of an earlier page than the last one is refused", forwardOnly),
+		breaksAfresh("pagination.cursor.invalid-handled/stale", "a cursor from before a change of the list spoils it for all that follow", func() refserver.Seams {
+			return changing(staleCursors(true))
+		}),
+		breaks("pagination.cursor.wrong-type/object", "a cursor that is an object gets the first page", onCursor(func(cursor string) bool { return strings.HasPrefix(cursor, "{") }, firstPage)),
+	}
+}
+
+// legalWalks are the legal variations in what cursors are good for.
+func legalWalks() []Fault {
+	return []Fault{
+		legalAfresh("stale-cursors-refused", "a cursor from before a change of its list is refused", func() refserver.Seams {
+			return together(harmless("trigger-list-changed"), staleCursors(false))
+		}),
+		legal("empty-cursor-for-none", "the empty cursor gets the first page", onCursor(func(cursor string) bool { return cursor == "" }, firstPage)),
+	}
+}
+
+// onePlace keeps the place of a walk in the session: what a cursor says is not
+// looked at.
+func onePlace() refserver.Seams {
+	const size = 2
+	type key struct {
+		session *refserver.Session
+		method  string
+	}
+	var mu sync.Mutex
+	places, count := map[key]int{}, 0
+	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if cursor, isText := wire.Text(wire.At(c.Params, "/cursor")); !isList(c) || c.Revision == "" ||
+			wire.At(c.Params, "/cursor") != nil && (!isText || !strings.HasPrefix(cursor, c.Method+"#") || madeUp(cursor)) {
+			return next(c)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		k := key{c.Session, c.Method}
+		if wire.At(c.Params, "/cursor") == nil {
+			places[k] = 0
+		}
+		member, all, err := wholeList(c, next)
+		if err != nil {
+			return nil, err
+		}
+		from := min(places[k], len(all))
+		to := min(from+size, len(all))
+		places[k] = to
+		result := map[string]any{member: all[from:to]}
+		if to < len(all) {
+			count++
+			result["nextCursor"] = fmt.Sprintf("%s#%d", c.Method, count)
+		}
+		return result, nil
+	})
+}
+
+// forwardOnly cuts lists into pages of one item but for the last, and lets no
+// walk go back.
+func forwardOnly() refserver.Seams {
+	var mu sync.Mutex
+	reached := map[string]int{}
+	cut := func(all []any) [][]any { return [][]any{all[:1], all[1:min(2, len(all))], all[min(2, len(all)):]} }
+	return together(pages(cut, plainCursor), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		cursor, isText := wire.Text(wire.At(c.Params, "/cursor"))
+		if !isList(c) || c.Revision == "" {
+			return next(c)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if !isText {
+			reached[c.Method] = 0
+			return next(c)
+		}
+		if len(cursor) < reached[c.Method] && genuine(cursor) {
+			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "That page is over"}
+		}
+		reached[c.Method] = len(cursor)
+		return next(c)
+	}))
+}
+
+// staleCursors refuses cursors from before a change, and where they spoil the
+// list all requests for it that come after.
+func staleCursors(spoil bool) refserver.Seams {
+	var mu sync.Mutex
+	changes, handed, spoiled := 0, map[string]int{}, map[string]bool{}
+	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if c.Method == spec.MethodToolsCall {
+			if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "trigger-list-changed" {
+				mu.Lock()
+				changes++
+				mu.Unlock()
+			}
+		}
+		if !isList(c) || c.Revision == "" {
+			return next(c)
+		}
+		cursor, isText := wire.Text(wire.At(c.Params, "/cursor"))
+		mu.Lock()
+		at, known := handed[c.Method+cursor]
+		stale := isText && known && at < changes
+		spoiled[c.Method] = spoiled[c.Method] || stale && spoil
+		bad := spoiled[c.Method] && !isText
+		mu.Unlock()
+		switch {
+		case stale:
+			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "The list has changed"}
+		case bad:
+			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "Internal error"}
+		}
+		result, err := next(c)
+		if err != nil {
+			return nil, err
+		}
+		r := plain(result)
+		if following, more := r["nextCursor"].(string); more {
+			mu.Lock()
+			handed[c.Method+following] = changes
+			mu.Unlock()
+		}
+		return r, nil
+	})
+}

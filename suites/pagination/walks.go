@@ -1,0 +1,90 @@
+package pagination
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// cursorOf returns the cursor of the next page in an answer.
+func cursorOf(r *client.Reply) (next string, more bool) {
+	if !r.Succeeded() {
+		return "", false
+	}
+	return wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
+}
+
+// through walks through a list, some pages at most, and tells whether it came
+// to the end.
+func (l *list) through(ctx context.Context) bool {
+	cursor, more := l.page(ctx, nil)
+	for n := 1; more && n < maxPages; n++ {
+		cursor, more = l.page(ctx, cursor)
+	}
+	return !more && !l.unanswered
+}
+
+// beside has two walks go through a list at the same time, a page of each in
+// one write, between two that are alone. Longer lists are left out, as nothing
+// can be said of walks without an end.
+func beside(ctx context.Context, l *list) {
+	if _, more := l.page(ctx, nil); !more || !l.through(ctx) {
+		return
+	}
+	cursors := []any{nil, nil}
+	for n := 0; n < maxPages && len(cursors) > 0; n++ {
+		requests := make([][]byte, len(cursors))
+		for i, cursor := range cursors {
+			requests[i] = l.c.Request(l.c.NewID(), l.method, params(cursor))
+		}
+		cursors = nil
+		for _, r := range l.c.AskTogether(ctx, requests...) {
+			if l.unanswered = l.unanswered || !r.Answered(); l.unanswered {
+				return
+			}
+			if cursor, more := cursorOf(r); more {
+				cursors = append(cursors, cursor)
+			}
+		}
+	}
+	l.through(ctx)
+}
+
+// stale has a list change in the middle of a walk, which then goes on with a
+// cursor from before. What the rest of that walk brings is the server's
+// business; the list must be served as before.
+func stale(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	tried := false
+	for _, known := range lists {
+		change, ok := t.Inventory.ChangingList(known.method)
+		l := &list{c: c, method: known.method}
+		if !ok || !c.Server().Declares(known.capability) {
+			continue
+		}
+		cursor, more := l.page(ctx, nil)
+		if !more {
+			continue
+		}
+		tried = true
+		for range 2 { // the second change may undo the first
+			if !c.Try(ctx, spec.MethodToolsCall, change.Params()).Answered() {
+				return
+			}
+			l.page(ctx, cursor)
+			cursor, more = l.page(ctx, nil)
+			if !more || l.unanswered {
+				return
+			}
+		}
+		if !l.through(ctx) {
+			return
+		}
+	}
+	if !tried {
+		t.Skip("no tool that is known to change a list of several pages may be called")
+	}
+}
