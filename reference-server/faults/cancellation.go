@@ -32,7 +32,7 @@ func cancellationFaults() []Fault {
 		})).in(callable()...).over(spec.Stdio),
 		breaks(stragglers+"complete", "150 ms after its cancellation a request is reported as complete", onceCancelled(func(_ wire.ID, token jsontext.Value) []byte {
 			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
-		})).in(callable()...).over(ordered()...),
+		})).in(callable()...).over(spec.Stdio),
 
 		breaks(race+"dies-of-completed", "the cancellation of an answered request ends the process", diesOfCancellation(answered)).over(spec.Stdio),
 		breaks(race+"dies-of-running", "the cancellation of a request that runs ends the process", diesOfRunning()).in(callable()...).over(spec.Stdio),

@@ -51,13 +51,13 @@ func progressFaults() []Fault {
 			return token
 		})).in(callable()...),
 
-		breaks(active+"failed", "a failed call is reported as complete", behind(func(o *refserver.Out) bool { return o.Kind == refserver.OutError }, 1)).in(callable()...).over(ordered()...),
-		breaks(stops+"one-more", "progress is reported complete behind the result", behind(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult }, 1000)).in(callable()...).over(ordered()...),
+		breaks(active+"failed", "a failed call is reported as complete", behind(func(o *refserver.Out) bool { return o.Kind == refserver.OutError }, 1)).in(callable()...).over(spec.Stdio),
+		breaks(stops+"one-more", "progress is reported complete behind the result", behind(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult }, 1000)).in(callable()...).over(spec.Stdio),
 		breaks(stops+"late", "progress goes on for 50 ms after the result", finishing(func(c *refserver.Call, err *refserver.Error) {
 			if token := tokenOf(c); token != nil && err == nil {
 				later(c.Session, 50*time.Millisecond, wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
 			}
-		})).in(callable()...).over(ordered()...),
+		})).in(callable()...).over(spec.Stdio),
 		breaks(stops+"ping", "a ping with a token is reported as complete behind its answer", behind(func(o *refserver.Out) bool { return o.Method == spec.MethodPing }, 1)).over(spec.Stdio),
 
 		breaks(grows+"constant", "progress is always 1", progressing(func(_ *refserver.Out, p map[string]any) { p["progress"] = 1 })).in(callable()...),
