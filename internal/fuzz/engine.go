@@ -82,6 +82,9 @@ func (e *UnreachableError) Error() string { return e.Reason }
 // mostFindings bounds what is shrunk and reported.
 const mostFindings = 60
 
+// mostAlike bounds the methods in which one mistake is reported.
+const mostAlike = 3
+
 // progressEvery is how often it is told how far the search has come.
 const progressEvery = 500 * time.Millisecond
 
@@ -107,6 +110,7 @@ type search struct {
 
 	mu       sync.Mutex
 	claimed  map[string]bool
+	alike    map[string]int // by requirement and summary
 	findings []*Finding
 	busy     map[string]int
 	overhead time.Duration // of opening and closing a conversation
@@ -118,7 +122,7 @@ var errEnough = errors.New("enough was seen")
 // Run searches until its time is over, and returns what it found.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
-	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), claimed: map[string]bool{}, busy: map[string]int{}}
+	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), claimed: map[string]bool{}, alike: map[string]int{}, busy: map[string]int{}}
 	if o.Corpus != "" {
 		if err := s.novelty.load(o.Corpus); err != nil {
 			return nil, err
@@ -282,10 +286,12 @@ func (s *search) opinion(law string) bool {
 func (s *search) claim(sight *Sighting) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.claimed[sight.Key()] || len(s.claimed) >= mostFindings {
+	alike := sight.Requirement + "\x00" + sight.Summary
+	if s.claimed[sight.Key()] || len(s.claimed) >= mostFindings || s.alike[alike] >= mostAlike {
 		return false
 	}
 	s.claimed[sight.Key()] = true
+	s.alike[alike]++
 	return true
 }
 

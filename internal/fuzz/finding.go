@@ -67,7 +67,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	beside := s.alone.RLocker()
 	back := shows(f.Script, exploring, beside) != nil
 	for try := 0; try < 3 && !back && ctx.Err() == nil; try++ {
-		repeats = 3
+		repeats = 4
 		back = shows(f.Script, exploring, beside) != nil
 	}
 	if back {
@@ -89,6 +89,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	if f.Flaky() {
 		f.Outcome = verdict.Flaky
 	}
+	f.Script = c.place.note(f.Script)
 	return f
 }
 

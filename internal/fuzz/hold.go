@@ -23,6 +23,8 @@ type Outcome struct {
 	Requests int
 	// Refused is why no server could be had, nil otherwise.
 	Refused error
+	// Skipped are the operations that were not carried out.
+	Skipped []int
 }
 
 // Talk is one conversation that has ended.
@@ -78,7 +80,8 @@ func (h Holding) Hold(ctx context.Context, s generate.Script) *Outcome {
 	r := &holder{Holding: h, ctx: ctx, out: &Outcome{Script: s, Transport: h.Dialer.Transport()}, talks: map[int]*talk{}}
 	for i := range s.Operations {
 		if ctx.Err() != nil || r.out.Refused != nil {
-			break
+			r.out.Skipped = append(r.out.Skipped, i)
+			continue
 		}
 		r.do(i, &s.Operations[i])
 	}
@@ -122,6 +125,7 @@ type asked struct {
 func (r *holder) do(i int, o *generate.Operation) {
 	t := r.talk(o.On)
 	if t == nil || t.over && o.Do != generate.Close || r.forbids(o) {
+		r.out.Skipped = append(r.out.Skipped, i)
 		return
 	}
 	if o.Do != generate.Send {
@@ -192,6 +196,7 @@ func (r *holder) count(n int) {
 func (r *holder) send(t *talk, i int, o *generate.Operation) {
 	frame, ok := r.filled(t, o)
 	if !ok {
+		r.out.Skipped = append(r.out.Skipped, i)
 		return
 	}
 	for _, m := range wire.Parse(frame).Messages {

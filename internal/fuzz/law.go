@@ -22,6 +22,9 @@ type Law struct {
 	Opinion bool
 	// Judge says what breaks it.
 	Judge func(o *Outcome) []Breach
+	// Observed tells whether an outcome that does not break it is one in which
+	// the requirement came up; nil where each that was held to its end is.
+	Observed func(o *Outcome, requirement string) bool
 }
 
 // Breach is what a law finds in an outcome.
@@ -49,6 +52,16 @@ func Passive(all []rules.Rule) Law {
 			}
 		}
 		return out
+	}
+	l.Observed = func(o *Outcome, requirement string) bool {
+		for _, t := range o.Talks {
+			for _, result := range rules.Judge(all, t.Events, o.Script.Revision, o.Transport) {
+				if result.Requirement == requirement && result.Subjects > 0 {
+					return true
+				}
+			}
+		}
+		return false
 	}
 	return l
 }

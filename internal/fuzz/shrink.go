@@ -30,6 +30,9 @@ func Shrink(ctx context.Context, s generate.Script, hint []int, b Budget, shows 
 	defer cancel()
 	k := &shrinker{ctx: ctx, shows: shows, left: b.Tries, best: s}
 	k.guess(hint)
+	if len(k.best.Operations) > 12 {
+		k.windows()
+	}
 	for before := -1; before != k.weight() && k.may(); {
 		before = k.weight()
 		k.operations()
@@ -95,8 +98,33 @@ func (k *shrinker) guess(hint []int) {
 				kept = append(kept, all[i])
 			}
 		}
-		if len(kept) < len(all) && k.try(kept) {
+		if len(kept) < len(all) && (k.try(kept) || k.try(atOnce(kept))) {
 			return
+		}
+	}
+}
+
+// atOnce sends all messages in one write: what only shows where requests cross
+// shows best so.
+func atOnce(operations []generate.Operation) []generate.Operation {
+	out := slices.Clone(operations)
+	for i := range out {
+		if out[i].Do == generate.Send {
+			out[i].Together, out[i].Await = true, false
+		}
+	}
+	return out
+}
+
+// windows tries short runs of operations from the end, in one write each: where
+// requests cross by chance, what stands close together may be enough.
+func (k *shrinker) windows() {
+	all := k.best.Operations
+	for _, size := range []int{8, 20} {
+		for from := len(all) - size; from > 0 && from > len(all)-4*size; from -= size {
+			if k.try(atOnce(all[from : from+size])) {
+				return
+			}
 		}
 	}
 }

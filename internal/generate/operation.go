@@ -13,8 +13,10 @@ import (
 
 // Script is what clients do, in its order, on one conversation or several.
 type Script struct {
-	Revision   spec.Revision `json:"revision"`
-	Operations []Operation   `json:"operations"`
+	Revision spec.Revision `json:"revision"`
+	// Tools are those of the server that are called, where that is known.
+	Tools      []string    `json:"tools,omitempty"`
+	Operations []Operation `json:"operations"`
 }
 
 // Deed says what an operation does.
