@@ -19,9 +19,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/outside"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -29,27 +31,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
-
-// server is one of the pinned servers below fixtures/servers.
-type server struct {
-	name string
-	argv []string // paths below fixtures/servers where they begin with ./
-	env  []string
-}
-
-// folder stands for an empty folder of the test's own.
-const folder = "{folder}"
-
-func servers() []server {
-	at := func(name string) string { return "./node_modules/@modelcontextprotocol/" + name + "/dist/index.js" }
-	return []server{
-		{name: "server-everything", argv: []string{"node", at("server-everything"), "stdio"}},
-		{name: "server-everything-0.6.2", argv: []string{"node", "./everything-0.6/node_modules/@modelcontextprotocol/server-everything/dist/index.js"}},
-		{name: "server-filesystem", argv: []string{"node", at("server-filesystem"), folder}},
-		{name: "server-memory", argv: []string{"node", at("server-memory")}, env: []string{"MEMORY_FILE_PATH=" + folder + "/memory.json"}},
-		{name: "go-sdk", argv: []string{"./go-sdk/go-sdk-server"}},
-	}
-}
 
 // command returns how the server is started, or skips the test with the
 // reason where it is not installed.
@@ -86,12 +67,14 @@ func (s server) command(t *testing.T) stdio.Command {
 	return c
 }
 
-func judge(t *testing.T, c stdio.Command) (*verdict.Report, error) {
+// judge judges the server that d reaches.
+func (s server) judge(t *testing.T, d transport.Dialer) (*verdict.Report, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	return engine.Run(ctx, engine.Options{
-		Dialer: stdio.NewDialer(c), Cases: suites.Cases(), Rules: judges.All(), Target: "the server",
+		Dialer: d, Cases: suites.Cases(), Rules: judges.All(), Target: "the server",
+		Revisions: s.revisions, Policy: inventory.Config{Policy: s.tools},
 		StartTimeout: 60 * time.Second, Timeout: 30 * time.Second,
 	})
 }
@@ -172,10 +155,12 @@ func hold(t *testing.T, name string, p *verdict.Report) {
 func TestVerdictsOnRealServers(t *testing.T) {
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {
-			p, err := judge(t, s.command(t))
+			measured := measure()
+			p, err := s.judge(t, stdio.NewDialer(s.command(t)))
 			if err != nil {
 				t.Fatal(err)
 			}
+			measured.note(s.name, p)
 			hold(t, s.name, p)
 		})
 	}
@@ -183,8 +168,8 @@ func TestVerdictsOnRealServers(t *testing.T) {
 
 // TestStatelessServerIsRecognised: a server of the other era is not broken.
 func TestStatelessServerIsRecognised(t *testing.T) {
-	c := server{argv: []string{"node", "./stateless.mjs"}}.command(t)
-	_, err := judge(t, c)
+	s := server{argv: []string{"node", "./stateless.mjs"}}
+	_, err := s.judge(t, stdio.NewDialer(s.command(t)))
 	if !errors.Is(err, engine.ErrStatelessOnly) {
 		t.Errorf("got %v; want %v", err, engine.ErrStatelessOnly)
 	}

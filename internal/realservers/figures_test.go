@@ -1,0 +1,76 @@
+package realservers
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// figures makes the tests write what every run cost into a page, one server
+// after the other:
+//
+//	go test ./internal/realservers -count=1 -figures ../../docs/field-notes.md
+var figures = flag.String("figures", "", "write what the runs cost into this page, between its two marks")
+
+const (
+	beginFigures = "<!-- figures -->\n"
+	endFigures   = "<!-- end of figures -->\n"
+)
+
+// rows are the lines of the table, in the order of the runs. Tests add to them
+// only where they run one after the other.
+var rows []string
+
+// cost is what a run has cost since it was made.
+type cost struct {
+	cpu time.Duration
+}
+
+func measure() cost { return cost{cpu: cpuTime()} }
+
+// note adds a line for the run of the server.
+func (c cost) note(name string, p *verdict.Report) {
+	if *figures == "" {
+		return
+	}
+	judged, broken, warned := 0, 0, 0
+	for _, r := range p.Revisions {
+		b, w := p.Count(r, verdict.Broken), p.Count(r, verdict.Warning)
+		judged += p.Count(r, verdict.Kept) + p.Count(r, verdict.Note) + b + w
+		broken, warned = broken+b, warned+w
+	}
+	rows = append(rows, fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %.1f s | %.1f s |\n",
+		name, p.Transport, len(p.Revisions), judged, broken, warned, p.Stats.Servers, p.Stats.Messages, p.Stats.Took.Seconds(), (cpuTime()-c.cpu).Seconds()))
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if *figures != "" && code == 0 {
+		if err := writeFigures(*figures); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func writeFigures(page string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, begun := strings.Cut(string(text), beginFigures)
+	_, after, ended := strings.Cut(rest, endFigures)
+	if !begun || !ended {
+		return fmt.Errorf("%s lacks the marks between which figures stand", page)
+	}
+	table := "\n| server | transport | revisions | judged | broken | warnings | starts | messages | wall | CPU |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
+	return os.WriteFile(page, []byte(before+beginFigures+table+endFigures+after), 0o666)
+}
