@@ -59,32 +59,14 @@ them, try each finding again, and report.
 Exit codes: 0 no requirement broken, 1 broken, 2 usage, 3 the server could not
 be started or reached, 4 nothing could be judged or the run is incomplete.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.target.Args, f.target.Dash = args, c.ArgsLenAtDash()
-			if c.Flags().Changed("start") {
-				f.target.Start = &f.started
-			}
-			if c.Flags().Changed("ready") {
-				f.target.Ready = &f.ready
-			}
+			f.takeTarget(c, args)
 			return a.run(f)
 		},
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
 	fs.BoolVar(&f.reference, "reference", false, "judge the reference server that is built into this program")
-	fs.StringArrayVar(&f.target.Env, "env", nil, "environment of the server: K=V, or K to pass it on (repeatable)")
-	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "pass on nothing of our own environment but the essentials")
-	fs.StringVar(&f.target.Cwd, "cwd", "", "folder in which the server is started")
-	fs.StringVar(&f.target.ConfigFile, "config", "", "a client's configuration file: .mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code")
-	fs.StringVar(&f.target.ServerName, "server", "", "name of the server in the configuration file")
-	fs.StringArrayVar(&f.target.Inputs, "input", nil, "value of an input of the configuration file: ID=VALUE (repeatable)")
-	fs.StringVar(&f.target.Transport, "transport", "", "transport of a URL: auto (default), http or sse")
-	fs.StringArrayVar(&f.target.Headers, "header", nil, "header of every HTTP request: 'Name: value' (repeatable)")
-	fs.StringVar(&f.target.BearerEnv, "bearer-env", "", "variable that holds the token for Authorization: Bearer")
-	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust beside the system's own")
-	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
-	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, as 'npm start'; {port} in it, in --env and in the URL is a free port")
-	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: wait for the server to listen")
+	f.registerTarget(fs)
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, as 2025-06-18 (default: all that the server speaks)")
 	fs.StringVar(&f.labels, "label-filter", "", "judge what these labels select: area, requirement, level, revision, transport, as 'lifecycle && MUST'")
 	fs.StringArrayVar(&f.focus, "focus", nil, "judge this requirement, case or rule: an id or a regular expression (repeatable)")

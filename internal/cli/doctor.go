@@ -1,0 +1,291 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	f := &runFlags{timeout: client.DefaultTimeout, max: time.Minute, callTools: string(inventory.CallNone), failOn: "must"}
+	c := &cobra.Command{
+		Use:   "doctor [flags] COMMAND | doctor [flags] -- COMMAND ARGUMENT...",
+		Short: "Tell why a server does not start, or is not understood",
+		Long: `Start a server, shake hands with it in each revision, read its lists, end it,
+and say step by step what came of it, and what to do where it went wrong. It
+judges nothing and calls no tool.
+
+  mcp-conform doctor ./my-server
+  mcp-conform doctor --config .mcp.json --server NAME
+  mcp-conform doctor http://localhost:3000/mcp
+
+Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.takeTarget(c, args)
+			return a.doctor(f)
+		},
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.BoolVar(&f.reference, "reference", false, "look at the reference server that is built into this program")
+	f.registerTarget(fs)
+	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	return c
+}
+
+// slowStart is from when on a handshake is called slow: clients give up on
+// servers, and a run has many of them started.
+const slowStart = 3 * time.Second
+
+// doctor looks at the server step by step.
+func (a *app) doctor(f *runFlags) error {
+	defer a.watch()()
+	o, notices, err := a.options(f)
+	if f.stop != nil {
+		defer f.stop()
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, errors.New("it took longer than a minute"))
+	defer cancel()
+	d := &diagnosis{app: a, redact: o.Redactor}
+	fmt.Fprintf(a.Out, "looking at %s over %s\n", reporters.Visible(o.Target), o.Dialer.Transport())
+	for _, n := range notices {
+		d.say(remark, "%s", n)
+	}
+	revisions := spec.HandshakeRevisions()
+	if o.Dialer.Transport() != spec.Stdio {
+		revisions = slices.DeleteFunc(slices.Clone(revisions), func(r spec.Revision) bool { return !o.Dialer.Transport().DefinedIn(r) })
+	}
+	slices.Reverse(revisions)
+	for i, rev := range revisions {
+		if spoken := d.visit(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: f.start}, i == 0); !spoken && d.fatal {
+			break
+		}
+	}
+	d.conclude()
+	return nil
+}
+
+// The marks of what is said.
+const (
+	fine   = "✓"
+	bad    = "✗"
+	doubt  = "!"
+	remark = "·"
+)
+
+// diagnosis is what has been seen so far.
+type diagnosis struct {
+	app    *app
+	redact *transcript.Redactor
+	spoken []string
+	other  []string // versions that the server answered instead
+	fatal  bool     // what went wrong would go wrong again
+}
+
+func (d *diagnosis) say(mark, format string, args ...any) {
+	fmt.Fprintf(d.app.Out, "%s %s\n", mark, reporters.Visible(fmt.Sprintf(format, args...)))
+}
+
+// advise says what to do about the line before.
+func (d *diagnosis) advise(text string) { fmt.Fprintf(d.app.Out, "    %s\n", text) }
+
+// visit holds one conversation, and says all of it where it is the first.
+func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
+	began := time.Now()
+	c, err := client.Open(ctx, dialer, o)
+	if err != nil {
+		d.say(bad, "it can't be started or reached: %v", err)
+		d.fatal = true
+		return false
+	}
+	defer c.Close()
+	if first && dialer.Transport() == spec.Stdio {
+		d.say(fine, "the command was found and started")
+	}
+	reply := c.Initialize(ctx)
+	took := time.Since(began)
+	if first {
+		d.noise(c)
+	}
+	switch {
+	case !reply.Answered():
+		d.unanswered(c, reply, o.StartTimeout)
+		d.fatal = true
+		return false
+	case !reply.Succeeded():
+		d.say(doubt, "%s: initialize is refused: %s", o.Revision, head(string(reply.Message.Raw)))
+		return false
+	}
+	chosen := c.Server().ProtocolVersion
+	if chosen != string(o.Revision) {
+		if !slices.Contains(d.other, chosen) {
+			d.other = append(d.other, chosen)
+		}
+		d.say(remark, "%s: not spoken; the server answers %s", o.Revision, chosen)
+	} else {
+		d.spoken = append(d.spoken, chosen)
+		d.say(fine, "%s: spoken; the handshake took %d ms", o.Revision, took.Milliseconds())
+	}
+	if took > slowStart {
+		d.say(doubt, "that is slow: clients may give up, and every check of a run starts the server again")
+		d.advise("give --start-timeout and --timeout where it is slower than that; where it builds itself on every start, build it once")
+	}
+	if err := c.Initialized(ctx); err != nil {
+		d.say(bad, "initialized can't be sent: %v", err)
+		return false
+	}
+	if len(d.spoken)+len(d.other) == 1 {
+		d.offer(ctx, c)
+		d.end(c, dialer.Transport())
+	}
+	return chosen == string(o.Revision)
+}
+
+// noise tells of what stands on stdout and is no message.
+func (d *diagnosis) noise(c *client.Conversation) {
+	for _, e := range c.Record.From(0) {
+		if e.Kind != transcript.Received || e.Exchange != 0 || len(e.Messages()) > 0 {
+			continue
+		}
+		d.say(doubt, "stdout carries what is no message: %s", head(string(e.Raw)))
+		d.advise("only messages may be written there; logs belong on stderr (console.error, log.SetOutput(os.Stderr))")
+		return
+	}
+}
+
+// unanswered says why there was no answer to initialize, as far as it shows.
+func (d *diagnosis) unanswered(c *client.Conversation, reply *client.Reply, waited time.Duration) {
+	if waited <= 0 {
+		waited = client.DefaultStartTimeout
+	}
+	switch {
+	case errors.Is(reply.Err, client.ErrUnanswered):
+		d.say(bad, "initialize was not answered within %v", waited)
+		d.advise("--start-timeout gives it more time; a server that waits for a terminal, or speaks another protocol, never answers")
+	case errors.Is(reply.Err, client.ErrEnded):
+		c.Close() // how it ended is known then
+		d.say(bad, "the server ended before it answered initialize%s", d.exit(c))
+		d.advise("start it by hand with the same command; --env and --cwd give it what it misses")
+	default:
+		d.say(bad, "initialize could not be asked: %v", reply.Err)
+	}
+	d.stderr(c)
+}
+
+func (d *diagnosis) exit(c *client.Conversation) string {
+	for _, e := range c.Record.From(0) {
+		if e.Kind == transcript.Exited {
+			if e.Detail != "" {
+				return " (" + e.Detail + ")"
+			}
+			return fmt.Sprintf(" (exit status %d)", e.ExitCode)
+		}
+	}
+	return ""
+}
+
+// stderr shows the last lines that the server wrote there.
+func (d *diagnosis) stderr(c *client.Conversation) {
+	text := strings.TrimSpace(c.Stderr(800))
+	if text == "" {
+		d.advise("it wrote nothing on stderr")
+		return
+	}
+	d.advise("the last it wrote on stderr:")
+	lines := strings.Split(text, "\n")
+	for _, line := range lines[max(0, len(lines)-8):] {
+		d.advise("  " + head(d.redact.Known(line)))
+	}
+}
+
+// offer reads the lists, and tells how much is in them.
+func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
+	if s := c.Server(); s.Name != "" {
+		d.say(fine, "it calls itself %s %s", s.Name, s.Version)
+	} else {
+		d.say(doubt, "it does not say its name")
+	}
+	stock := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
+	var offers []string
+	for _, of := range []struct {
+		capability, method, what string
+		n                        int
+	}{
+		{"tools", spec.MethodToolsList, "tools", len(stock.Tools)},
+		{"resources", spec.MethodResourcesList, "resources", len(stock.Resources)},
+		{"resources", spec.MethodResourcesTemplates, "resource templates", len(stock.Templates)},
+		{"prompts", spec.MethodPromptsList, "prompts", len(stock.Prompts)},
+	} {
+		if !stock.Declares(of.capability) {
+			continue
+		}
+		if why := stock.Incomplete[of.method]; why != "" {
+			d.say(doubt, "%s: %s", of.method, why)
+		}
+		offers = append(offers, fmt.Sprintf("%d %s", of.n, of.what))
+	}
+	if len(offers) == 0 {
+		d.say(doubt, "it declares neither tools nor resources nor prompts")
+		return
+	}
+	d.say(fine, "it offers %s; a run may call %d of the tools", strings.Join(offers, ", "), len(stock.Callable()))
+	if len(stock.Tools) > 0 && len(stock.Callable()) == 0 {
+		d.advise("none says that it is read-only (readOnlyHint); --call-tools all calls them, tools.call in mcp-conform.yaml names some")
+	}
+}
+
+// end closes the server's input and tells how long it stays.
+func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
+	began := time.Now()
+	c.Close()
+	if over != spec.Stdio {
+		return
+	}
+	for _, e := range c.Record.From(0) {
+		if e.Kind == transcript.Signalled {
+			d.say(doubt, "it did not end when its stdin was closed, and was sent SIG%s after %v", e.Detail, time.Since(began).Round(100*time.Millisecond))
+			d.advise("end when stdin ends; clients close it, and leave processes behind that don't notice")
+			return
+		}
+	}
+	d.say(fine, "it ended %d ms after its stdin was closed", time.Since(began).Milliseconds())
+}
+
+// conclude says whether the server can be judged.
+func (d *diagnosis) conclude() {
+	switch {
+	case len(d.spoken) > 0:
+		slices.Sort(d.spoken)
+		fmt.Fprintf(d.app.Out, "it can be judged in %s: mcp-conform run, with the same arguments\n", strings.Join(d.spoken, ", "))
+		return
+	case len(d.other) > 0:
+		fmt.Fprintln(d.app.Out, "it answers, and speaks none of the revisions that it was asked for; mcp-conform run tells whether it may answer as it does")
+	default:
+		fmt.Fprintln(d.app.Out, "it can't be judged as it is")
+	}
+	d.app.code = ExitUnreachable
+}
+
+// head is the beginning of a text, short enough for a line.
+func head(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
