@@ -176,6 +176,12 @@ func (c *Console) End(r *verdict.Report) {
 			c.line(line)
 		}
 	}
+	if lines := c.lackingLines(r); len(lines) > 0 {
+		c.gap()
+		for _, line := range lines {
+			c.line(line)
+		}
+	}
 	c.gap()
 	if !c.o.Quiet {
 		for _, line := range tally(r, c.o.Width) {

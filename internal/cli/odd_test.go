@@ -128,6 +128,17 @@ var oddServers = map[string]func(args []string) int{
 			return bytes.Replace(b, []byte(`"version":"1.0.0"`), []byte(`"version":"`+text+`"`), 1)
 		}))
 	},
+	// renamed has other names for its tools, and says of none that it only reads.
+	"renamed": func([]string) int {
+		s := faults.AlterBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
+			b = bytes.ReplaceAll(b, []byte(`"name":"`), []byte(`"name":"my-`))
+			return bytes.ReplaceAll(b, []byte(`"readOnlyHint":true`), []byte(`"readOnlyHint":false`))
+		})
+		s.Incoming = onRequest(spec.MethodToolsCall, func(m *wire.Message) refserver.Verdict {
+			return refserver.Pass(bytes.Replace(m.Raw, []byte(`"name":"my-`), []byte(`"name":"`), 1))
+		}).Incoming
+		return serveOdd(s)
+	},
 	// single FILE refuses to run where another holds the lock.
 	"single": func(args []string) int {
 		release, err := lock(args[0])

@@ -43,6 +43,7 @@ type runFlags struct {
 	transcript          string
 	recorder            *recorder // nil without --transcript
 	callTools           string
+	configured          configured
 	known               knownFlags
 	verbose, quiet      bool
 }
@@ -60,6 +61,9 @@ Exit codes: 0 no requirement broken, 1 broken, 2 usage, 3 the server could not
 be started or reached, 4 nothing could be judged or the run is incomplete.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
+			if err := a.configure(c.Flags(), f); err != nil {
+				return err
+			}
 			return a.run(f)
 		},
 	}
@@ -67,6 +71,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.SortFlags = false
 	fs.BoolVar(&f.reference, "reference", false, "judge the reference server that is built into this program")
 	f.registerTarget(fs)
+	f.registerConfig(fs)
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, as 2025-06-18 (default: all that the server speaks)")
 	fs.StringVar(&f.labels, "label-filter", "", "judge what these labels select: area, requirement, level, revision, transport, as 'lifecycle && MUST'")
 	fs.StringArrayVar(&f.focus, "focus", nil, "judge this requirement, case or rule: an id or a regular expression (repeatable)")
@@ -159,11 +164,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		Cases: suites.Cases(), Rules: judges.All(),
 		Jobs: f.jobs, Timeout: f.timeout, StartTimeout: f.start, Seed: f.seed,
 		Selection: engine.Selection{Labels: f.labels, Focus: f.focus},
-		Policy:    inventory.Config{Policy: inventory.Policy(f.callTools)}, Version: version(),
+		Policy:    f.configured.calls, Version: version(),
 	}
-	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, o.Policy.Policy) {
-		return o, nil, usagef("give safe, all or none", "--call-tools is %q", f.callTools)
-	}
+	notices = f.configured.notices()
 	if f.quiet && f.verbose {
 		return o, nil, usagef("give one of them", "--quiet and --verbose contradict each other")
 	}
@@ -225,13 +228,16 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if f.reference {
 		o.Target, words = "the reference server", referenceFlags(f.target)
 	}
-	words = append(f.remote.again(), words...)
+	if f.configured.server && f.configured.plain {
+		words = nil // the file names it again
+	}
+	words = slices.Concat(f.configured.again(), f.remote.again(), words)
 	o.Replay = func(rev spec.Revision, focus ...string) []string {
 		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
 		for _, id := range focus {
 			argv = append(argv, "--focus", id)
 		}
-		if o.Policy.Policy != inventory.CallSafe {
+		if f.configured.forced && o.Policy.Policy != inventory.CallSafe {
 			argv = append(argv, "--call-tools", string(o.Policy.Policy))
 		}
 		return append(argv, words...)

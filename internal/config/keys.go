@@ -148,3 +148,19 @@ func fixturesKey() Key {
 	}
 	return k
 }
+
+// WithVariables returns the keys that a variable of the environment outweighs.
+func WithVariables() []Key {
+	var out []Key
+	var look func(k Key)
+	look = func(k Key) {
+		if k.Variable != "" {
+			out = append(out, k)
+		}
+		for _, below := range k.Keys {
+			look(below)
+		}
+	}
+	look(Keys())
+	return out
+}

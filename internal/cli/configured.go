@@ -1,0 +1,243 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcp-conform/mcp-conform/internal/config"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+)
+
+// configured is what the configuration file, the environment and the flags
+// say together of a run.
+type configured struct {
+	off    bool         // --no-config
+	file   *config.File // nil without one
+	named  string       // as it was named by --config; "" where it was found
+	server bool         // the server is the one that the file names
+	plain  bool         // and no flag says anything of how it is reached
+	calls  inventory.Config
+	forced bool // --call-tools, or its variable, was given
+}
+
+func (f *runFlags) registerConfig(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.configured.off, "no-config", false, "read no "+config.Name+", though there is one in this folder")
+}
+
+// configure reads the configuration file, if there is one, and gives the flags
+// that nobody gave the values that the environment or the file has for them.
+// The server of the file is taken where the command line names none.
+func (a *app) configure(fs *pflag.FlagSet, f *runFlags) error {
+	k := &f.configured
+	if err := k.read(f, fs); err != nil {
+		return err
+	}
+	named := f.reference || len(f.target.Args) > 0 || f.target.Dash >= 0 || f.target.ConfigFile != "" || f.target.ServerName != ""
+	k.plain = !slices.ContainsFunc(targetFlags(), fs.Changed)
+	k.forced = fs.Changed("call-tools")
+	if err := a.fromEnvironment(fs, k); err != nil {
+		return err
+	}
+	if k.file != nil {
+		if err := k.fromFile(fs, f, named); err != nil {
+			return err
+		}
+	}
+	if fs.Changed("start") {
+		f.target.Start = &f.started
+	}
+	if fs.Changed("ready") {
+		f.target.Ready = &f.ready
+	}
+	return k.policy(inventory.Policy(f.callTools))
+}
+
+// read finds the file and reads it.
+func (k *configured) read(f *runFlags, fs *pflag.FlagSet) (err error) {
+	path := f.target.ConfigFile
+	switch {
+	case config.Ours(path):
+		if k.off {
+			return usagef("leave one of them out", "--config names %q, and --no-config says that none is read", path)
+		}
+		if f.target.ServerName != "" {
+			return usagef("leave --server out: the file has one server at most", "--server names one of the servers in a client's configuration, and %q is none", path)
+		}
+		f.target.ConfigFile, k.named = "", path
+		fs.Lookup("config").Changed = false
+	case k.off || f.reference:
+		return nil
+	default:
+		here, err := os.Getwd()
+		if err != nil {
+			return nil // target tells of it
+		}
+		if path, err = config.Find(here); err != nil || path == "" {
+			return err
+		}
+	}
+	shown := k.named
+	if shown == "" {
+		shown = baseName(path)
+	}
+	k.file, err = config.Read(path, shown)
+	return err
+}
+
+func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
+// targetFlags are those that say how a server is reached.
+func targetFlags() []string {
+	var out []string
+	for _, k := range config.Keys().Keys[0].Keys {
+		if k.Flag != "" {
+			out = append(out, k.Flag)
+		}
+	}
+	return out
+}
+
+// fromEnvironment gives flags the values of their variables.
+func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
+	for _, key := range config.WithVariables() {
+		value := variable(a.Environ, key.Variable)
+		if value == "" || fs.Lookup(key.Flag) == nil || fs.Changed(key.Flag) {
+			continue
+		}
+		if err := fs.Set(key.Flag, value); err != nil {
+			return usagef("give it what --"+key.Flag+" takes, or unset it", "the variable %s is %q, which can't be read", key.Variable, value)
+		}
+		k.forced = k.forced || key.Flag == "call-tools"
+	}
+	return nil
+}
+
+// variable returns the value of a variable, the last where it is set twice.
+func variable(environ []string, name string) string {
+	value := ""
+	for _, kv := range environ {
+		if n, v, _ := strings.Cut(kv, "="); n == name {
+			value = v
+		}
+	}
+	return value
+}
+
+// fromFile gives flags the values that the file has for them.
+func (k *configured) fromFile(fs *pflag.FlagSet, f *runFlags, named bool) error {
+	k.server = k.file.Named() && !named
+	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
+	f.target.Env, f.target.Headers = nil, nil
+	for _, s := range k.file.Settings {
+		many := s.Flag == "env" || s.Flag == "header" // both hold: those of the flags come behind
+		if s.Target && !k.server || fs.Lookup(s.Flag) == nil || fs.Changed(s.Flag) && !many {
+			continue
+		}
+		cwd = cwd || s.Flag == "cwd"
+		for _, value := range s.Values {
+			if s.Path {
+				value = k.file.Absolute(value)
+			}
+			switch s.Flag {
+			case "env":
+				f.target.Env = append(f.target.Env, value)
+			case "header":
+				f.target.Headers = append(f.target.Headers, value)
+			default:
+				if err := fs.Set(s.Flag, value); err != nil {
+					return usagef("see "+config.Name+" in docs/configuration.md", "%s: %q can't be read: %v", s.Where, value, err)
+				}
+			}
+		}
+	}
+	f.target.Env, f.target.Headers = append(f.target.Env, env...), append(f.target.Headers, headers...)
+	if !k.server {
+		return nil
+	}
+	if len(k.file.Command) > 0 {
+		f.target.Args, f.target.Dash = k.file.Command, 0
+	} else {
+		f.target.Args, f.target.Dash = []string{k.file.URL}, -1
+	}
+	started := len(k.file.Command) > 0 || fs.Changed("start")
+	if started && !cwd && k.named != "" {
+		return fs.Set("cwd", k.file.Folder)
+	}
+	return nil
+}
+
+// policy says what may be called: what flags or variables say stands in place
+// of tools.call.
+func (k *configured) policy(given inventory.Policy) error {
+	if k.file != nil {
+		k.calls = k.file.Calls
+	}
+	if k.forced || k.calls.Policy == "" {
+		k.calls.Policy = given
+	}
+	if k.forced {
+		k.calls.Call = nil
+		if given == inventory.CallNone {
+			k.calls.Fixtures = nil
+		}
+	}
+	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, k.calls.Policy) {
+		return usagef("give safe, all or none", "--call-tools is %q", given)
+	}
+	return nil
+}
+
+// notices say which file was read, and which tools it lets be called.
+func (k *configured) notices() []string {
+	if k.file == nil {
+		return nil
+	}
+	out := []string{k.file.Shown + " is read: " + k.permits() + "."}
+	if k.file.Named() && !k.server {
+		out = append(out, "The server in "+k.file.Shown+" is left aside, as the command line names one.")
+	}
+	return out
+}
+
+// permits says in words which tools may be called.
+func (k *configured) permits() string {
+	names := slices.Clone(k.calls.Call)
+	for _, f := range k.calls.Fixtures {
+		if !slices.Contains(names, f.Tool) {
+			names = append(names, f.Tool)
+		}
+	}
+	list := strings.Join(names, ", ")
+	text := ""
+	switch {
+	case k.calls.Policy == inventory.CallAll:
+		text = "all tools may be called"
+	case k.calls.Policy == inventory.CallNone && list == "":
+		text = "no tool may be called"
+	case k.calls.Policy == inventory.CallNone:
+		text = "these tools may be called and no other: " + list
+	case list == "":
+		text = "tools that only read may be called"
+	default:
+		text = "tools that only read may be called, and " + list
+	}
+	if len(k.calls.Never) > 0 {
+		text += "; never " + strings.Join(k.calls.Never, ", ")
+	}
+	return text
+}
+
+// again returns the words that bring the same settings in again.
+func (k *configured) again() []string {
+	switch {
+	case k.named != "":
+		return []string{"--config", k.named}
+	case k.off:
+		return []string{"--no-config"}
+	default:
+		return nil
+	}
+}

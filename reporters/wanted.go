@@ -1,0 +1,47 @@
+package reporters
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// lacking returns the lines of the configuration file by which more would be
+// observed, in the order of the report, and of how many requirements each.
+func lacking(r *verdict.Report) (lines []string, counts map[string]int) {
+	seen := map[[2]string]bool{}
+	counts = map[string]int{}
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Lacks == "" || seen[[2]string{v.Lacks, v.Requirement}] {
+			continue
+		}
+		seen[[2]string{v.Lacks, v.Requirement}] = true
+		if counts[v.Lacks]++; !slices.Contains(lines, v.Lacks) {
+			lines = append(lines, v.Lacks)
+		}
+	}
+	return lines, counts
+}
+
+// lackingLines tell of what was not observed because no call was known that
+// would show it: in a line, or with what the user can do about it.
+func (c *Console) lackingLines(r *verdict.Report) []string {
+	lines, counts := lacking(r)
+	if len(lines) == 0 || c.o.Quiet {
+		return nil
+	}
+	if !c.o.Verbose {
+		total := 0
+		for _, n := range counts {
+			total += n
+		}
+		return wrap(fmt.Sprintf("not observed for want of a known call: %s; -v shows which lines in mcp-conform.yaml tell of one", count(total, "requirement")), c.o.Width, 4)
+	}
+	out := wrap("not observed for want of a call that is known to do it; a line in mcp-conform.yaml tells of one:", c.o.Width, 4)
+	for _, line := range lines {
+		out = append(out, fmt.Sprintf("  %s  (%s)", clip(line, 200), count(counts[line], "requirement")))
+	}
+	return out
+}

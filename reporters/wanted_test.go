@@ -1,0 +1,41 @@
+package reporters
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+func TestWhatIsLacking(t *testing.T) {
+	const slow = "fixtures: slow: {tool: NAME}"
+	r := &verdict.Report{Verdicts: []verdict.Verdict{
+		{Requirement: "a", Revision: "2025-06-18", Lacks: slow},
+		{Requirement: "a", Revision: "2025-11-25", Lacks: slow},
+		{Requirement: "b", Revision: "2025-11-25", Lacks: "tools: call: [\x1b[2J]"},
+		{Requirement: "c", Revision: "2025-11-25", Lacks: slow},
+		{Requirement: "d", Revision: "2025-11-25"},
+	}}
+	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
+	want := []string{
+		"not observed for want of a call that is known to do it; a line in mcp-conform.yaml tells of one:",
+		"  " + slow + "  (2 requirements)",
+		`  tools: call: [\u001b[2J]  (1 requirement)`,
+	}
+	if diff := cmp.Diff(want, show(ConsoleOptions{Verbose: true})); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	want = []string{"not observed for want of a known call: 3 requirements; -v shows which lines in mcp-conform.yaml tell of one"}
+	if diff := cmp.Diff(want, show(ConsoleOptions{Width: 120})); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+	if got := show(ConsoleOptions{Quiet: true}); got != nil {
+		t.Errorf("a quiet console shows %q", got)
+	}
+	r.Verdicts = r.Verdicts[4:]
+	if got := show(ConsoleOptions{Verbose: true}); got != nil {
+		t.Errorf("where nothing is lacking, it shows %q", got)
+	}
+}
