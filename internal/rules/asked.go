@@ -11,7 +11,8 @@ type Asked struct {
 	Message *wire.Message
 	// WellFormed: a receiver has no reason in JSON-RPC to refuse it.
 	WellFormed bool
-	// Cancelled: the client cancelled it; an answer may come, or not.
+	// Cancelled: the client cancelled it, or its id before it was made; an
+	// answer may come, or not.
 	Cancelled bool
 	// Answers are the events that hold responses with its id, and Replies
 	// those responses, one for each.

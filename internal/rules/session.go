@@ -25,7 +25,9 @@ type Session struct {
 	requests map[string][]*Asked
 	order    []*Asked
 	answered map[*wire.Message]*Asked
-	strays   []*stray
+	// cancelled are the keys of the ids that the client has cancelled.
+	cancelled map[string]bool
+	strays    []*stray
 	settled  bool // the strays were attributed
 
 	notifications []*told
@@ -94,7 +96,7 @@ type told struct {
 // NewSession returns the state of a conversation in which nothing was said.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
-		asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{},
+		asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{}, cancelled: map[string]bool{},
 		posedAs: map[*wire.Message]*Posed{}, open: map[string][]*Posed{}, replyTo: map[*wire.Message]*Posed{}, askedAs: map[*wire.Message]*Asked{},
 		posted: map[int][]*Asked{},
 	}
@@ -193,7 +195,7 @@ func (s *Session) noteSent(e *transcript.Event) {
 func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed, batched bool) bool {
 	switch m.Kind {
 	case wire.Request:
-		a := &Asked{Event: e, Message: m, WellFormed: framed && wellFormed(m), batched: batched, sound: sound}
+		a := &Asked{Event: e, Message: m, WellFormed: framed && wellFormed(m), batched: batched, sound: sound, Cancelled: s.cancelled[m.ID.Key()]}
 		s.place(a)
 		s.remember(a)
 		return a.WellFormed
@@ -209,6 +211,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 				s.Initialized = true
 			}
 		case spec.MethodCancelled:
+			s.cancelled[namedBy(m).Key()] = true
 			for _, a := range s.requests[namedBy(m).Key()] {
 				a.Cancelled = true
 			}

@@ -142,6 +142,8 @@ func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
 		out.Elsewhere(stopProcessing)
 	}
 	switch {
+	case c.response != nil && c.asked.Message.Method != spec.MethodToolsCall:
+		// Few servers can break off what is no call, and none has to.
 	case c.response != nil:
 		d := verdict.Deviation{
 			Requirement: noResponse,
@@ -150,9 +152,7 @@ func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
 			Seen:        "an answer after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.response),
 		}
-		if c.fed || c.asked.Message.Method != spec.MethodToolsCall {
-			// It went on with what it had asked for, or is no work that servers
-			// can be expected to break off: it may be one that can't be cancelled.
+		if c.fed { // it went on with what it had asked for, as one may that can't be cancelled
 			d.Weight = verdict.OnlyNote
 		}
 		out.Found(d)
