@@ -129,6 +129,17 @@ var lines = []line{
 		requirement: parseError, survival: parseError, readable: true, silence: true,
 	},
 	{
+		// Decoders of streams read the object, and stumble over the rest later.
+		what: "a request with a comma behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"},`,
+		requirement: parseError, survival: parseError, readable: true, silence: true,
+		served: `A request that has text behind it on its line is served.`, weight: verdict.OnlyNote,
+	},
+	{
+		what: "a request with a word behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"} garbage`,
+		requirement: parseError, survival: parseError, readable: true, silence: true,
+		served: `A request that has text behind it on its line is served.`, weight: verdict.OnlyNote,
+	},
+	{
 		what: "a sentence", frame: `this is not JSON`,
 		requirement: parseError, survival: parseError, codes: onlyParse,
 		served: `A line that is not JSON is answered with a result.`,
