@@ -51,7 +51,7 @@ func All() []Fault { return all() }
 
 var all = sync.OnceValue(func() []Fault {
 	return slices.Concat(
-		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), batchFaults(), metaFaults(), schemaFaults(),
+		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), lineFaults(), about("base", legalLines()), batchFaults(), metaFaults(), schemaFaults(),
 		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(), about("tools", legalOffers()),
 		resourcesFaults(), paginationFaults(), walkFaults(), about("resources", resourcesLegal()), about("pagination", legalWalks()),
 		shapeFaults(), formFaults(), about("content", legalShapes()), about("sampling", legalAskedShapes()),
