@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -29,12 +32,24 @@ var rows []string
 // cost is what a run has cost since it was made.
 type cost struct {
 	cpu time.Duration
+
+	mu    sync.Mutex
+	worst suitetest.Wait // of all conversations, the one that exceeds most what it may last
 }
 
-func measure() cost { return cost{cpu: cpuTime()} }
+func measure() *cost { return &cost{cpu: cpuTime()} }
+
+// record notes how long a conversation waited to show that nothing comes.
+func (c *cost) record(r engine.Recorded) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := suitetest.Waited(r.Events); w.Longest-w.Allowed() > c.worst.Longest-c.worst.Allowed() || c.worst.Longest == 0 {
+		c.worst = w
+	}
+}
 
 // note adds a line for the run of the server.
-func (c cost) note(name string, p *verdict.Report) {
+func (c *cost) note(name string, p *verdict.Report) {
 	if *figures == "" {
 		return
 	}
@@ -44,8 +59,9 @@ func (c cost) note(name string, p *verdict.Report) {
 		judged += p.Count(r, verdict.Kept) + p.Count(r, verdict.Note) + b + w
 		broken, warned = broken+b, warned+w
 	}
-	rows = append(rows, fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %.1f s | %.1f s |\n",
-		name, p.Transport, len(p.Revisions), judged, broken, warned, p.Stats.Servers, p.Stats.Messages, p.Stats.Took.Seconds(), (cpuTime()-c.cpu).Seconds()))
+	rows = append(rows, fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %.1f s | %.1f s | %d of %d ms |\n",
+		name, p.Transport, len(p.Revisions), judged, broken, warned, p.Stats.Servers, p.Stats.Messages, p.Stats.Took.Seconds(), (cpuTime()-c.cpu).Seconds(),
+		c.worst.Longest.Milliseconds(), c.worst.Allowed().Milliseconds()))
 }
 
 func TestMain(m *testing.M) {
@@ -70,7 +86,7 @@ func writeFigures(page string) error {
 	if !begun || !ended {
 		return fmt.Errorf("%s lacks the marks between which figures stand", page)
 	}
-	table := "\n| server | transport | revisions | judged | broken | warnings | starts | messages | wall | CPU |\n" +
-		"|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
+	table := "\n| server | transport | revisions | judged | broken | warnings | starts | messages | wall | CPU | longest wait |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
 	return os.WriteFile(page, []byte(before+beginFigures+table+endFigures+after), 0o666)
 }

@@ -63,7 +63,7 @@ func TestVerdictsOverHTTP(t *testing.T) {
 			dialer := s.dialer(t)
 			defer dialer.Close()
 			measured := measure()
-			p, err := s.judge(t, dialer)
+			p, err := s.judge(t, dialer, measured)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,15 +67,15 @@ func (s server) command(t *testing.T) stdio.Command {
 	return c
 }
 
-// judge judges the server that d reaches.
-func (s server) judge(t *testing.T, d transport.Dialer) (*verdict.Report, error) {
+// judge judges the server that d reaches; c notes how long cases waited.
+func (s server) judge(t *testing.T, d transport.Dialer, c *cost) (*verdict.Report, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	return engine.Run(ctx, engine.Options{
 		Dialer: d, Cases: suites.Cases(), Rules: judges.All(), Target: "the server",
 		Revisions: s.revisions, Policy: inventory.Config{Policy: s.tools},
-		StartTimeout: 60 * time.Second, Timeout: 30 * time.Second,
+		StartTimeout: 60 * time.Second, Timeout: 30 * time.Second, Record: c.record,
 	})
 }
 
@@ -156,7 +156,7 @@ func TestVerdictsOnRealServers(t *testing.T) {
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {
 			measured := measure()
-			p, err := s.judge(t, stdio.NewDialer(s.command(t)))
+			p, err := s.judge(t, stdio.NewDialer(s.command(t)), measured)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestVerdictsOnRealServers(t *testing.T) {
 // TestStatelessServerIsRecognised: a server of the other era is not broken.
 func TestStatelessServerIsRecognised(t *testing.T) {
 	s := server{argv: []string{"node", "./stateless.mjs"}}
-	_, err := s.judge(t, stdio.NewDialer(s.command(t)))
+	_, err := s.judge(t, stdio.NewDialer(s.command(t)), measure())
 	if !errors.Is(err, engine.ErrStatelessOnly) {
 		t.Errorf("got %v; want %v", err, engine.ErrStatelessOnly)
 	}
