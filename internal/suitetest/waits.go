@@ -88,9 +88,9 @@ func answers(events []*transcript.Event) (map[int]int, time.Duration) {
 		for _, m := range e.Frame.Messages {
 			switch {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method != spec.MethodInitialize:
-				sent[string(m.ID.Raw())] = e
+				sent[m.ID.Raw()] = e
 			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				if asked := sent[string(m.ID.Raw())]; asked != nil {
+				if asked := sent[m.ID.Raw()]; asked != nil {
 					answered[asked.Seq] = e.Seq
 					slowest = max(slowest, e.At-asked.At)
 				}
