@@ -64,11 +64,11 @@ func start(ctx context.Context, t *suite.T, c *client.Conversation, slow invento
 }
 
 // listen waits for the answer to a call, no longer than the time given.
-func listen(ctx context.Context, c *client.Conversation, from int, id wire.ID, atMost time.Duration) *client.Reply {
+func listen(ctx context.Context, c *client.Conversation, from int, id wire.ID, atMost time.Duration) {
 	defer c.Idle()()
 	ctx, cancel := context.WithTimeoutCause(ctx, atMost, client.ErrUnanswered)
 	defer cancel()
-	return c.AwaitReply(ctx, from, id)
+	c.AwaitReply(ctx, from, id)
 }
 
 // atOnce cancels a call in the write that makes it, and listens for as long as

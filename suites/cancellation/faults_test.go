@@ -1,0 +1,99 @@
+package cancellation_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites/cancellation"
+)
+
+// What the cases have to compare themselves, on right servers and on wrong
+// ones; what rules say of their traffic, the self-test shows.
+func TestMisbehaviour(t *testing.T) {
+	const (
+		race      = "cancellation.race-handled"
+		unknown   = "cancellation.unknown-ignored"
+		idType    = "cancellation.id-type-matters"
+		exit      = "stdio.exit-on-stdin-close-2024-11-05"
+		neighbour = race + ": A request is not answered when others beside it are cancelled. (broken)"
+		another   = idType + ": A request is cancelled by an id of another type. (warning)"
+		early     = race + ": The cancellation of initialize ends the server, or makes it answer no more. (note)"
+		late      = race + ": The cancellation of initialize, which was answered, ends the server, or makes it answer no more. (note)"
+	)
+	of := func(id string) func() refserver.Seams {
+		f, ok := faults.Lookup(id)
+		if !ok {
+			t.Fatalf("there is no fault %s", id)
+		}
+		return f.Seams
+	}
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "races borne", Case: "cancellation.races", Kept: []string{race, unknown, idType, exit}},
+		{Name: "races borne over HTTP", Case: "cancellation.races", Transport: spec.StreamableHTTP, Kept: []string{race, idType}},
+		{Name: "races borne over SSE", Case: "cancellation.races", Transport: spec.SSE, Revision: spec.V20241105, Kept: []string{race, idType}},
+		{Name: "a moment for each", Case: "cancellation.races", Seams: of("legal/cancelled-unanswered"), Kept: []string{race, unknown, idType, exit}},
+		{Name: "errors for what is cancelled", Case: "cancellation.races", Seams: of("legal/cancelled-refused"), Kept: []string{race, unknown, idType, exit}},
+		{Name: "one by one", Case: "cancellation.races", Seams: of("legal/one-by-one"), Kept: []string{race, unknown, idType, exit}},
+		{Name: "a neighbour swallowed", Case: "cancellation.races", Seams: of(race + "/swallows-neighbour"), Want: []string{neighbour}},
+		{Name: "both types heeded", Case: "cancellation.races", Seams: of(idType + "/both"), Want: []string{another}},
+		{
+			Name: "cancellations remembered", Case: "cancellation.races", Seams: of(unknown + "/remembered"),
+			Want: []string{unknown + ": A request is not answered whose id was cancelled before it was made. (note)"},
+		},
+		{
+			Name: "a cancelled request keeps the process", Case: "cancellation.races", Seams: of(exit + "/cancelled"),
+			Want: []string{exit + ": The server does not exit when its stdin is closed behind a cancellation. (warning)"},
+		},
+		{Name: "a process that never exits", Case: "cancellation.races", Seams: of(exit + "/stays"), Kept: []string{race, unknown, idType}},
+
+		{Name: "slow calls", Case: "cancellation.running", Kept: []string{race, idType}},
+		{Name: "slow calls over HTTP", Case: "cancellation.running", Transport: spec.StreamableHTTP, Kept: []string{race, idType}},
+		{Name: "slow calls that go on", Case: "cancellation.running", Seams: of("legal/cancellations-ignored"), Kept: []string{race, idType}},
+		{Name: "slow calls, one after the other", Case: "cancellation.running", Seams: of("legal/one-by-one")},
+		{Name: "a slow call swallowed", Case: "cancellation.running", Seams: of(race + "/swallows-calls"), Want: []string{neighbour, another}},
+		{Name: "slow calls and a string for a number", Case: "cancellation.running", Seams: of(idType + "/text-for-number"), Want: []string{another}},
+
+		{Name: "calls that ask", Case: "cancellation.nested", Kept: []string{race}},
+		{Name: "calls that ask, over HTTP", Case: "cancellation.nested", Transport: spec.StreamableHTTP, Kept: []string{race}},
+		{
+			Name: "a call that waits for ever", Case: "cancellation.nested", Seams: of(race + "/waits-for-ever"),
+			Want: []string{race + ": A call is not answered any more when another was cancelled while the client was asked. (broken)"},
+		},
+
+		{Name: "initialize", Case: "cancellation.initialize", Kept: []string{race}},
+		{Name: "initialize over HTTP", Case: "cancellation.initialize", Transport: spec.StreamableHTTP, Kept: []string{race}},
+		{Name: "initialize that is cancelled", Case: "cancellation.initialize", Seams: of("legal/initialize-cancelled"), Kept: []string{race}},
+		{Name: "an end by it", Case: "cancellation.initialize", Seams: of(race + "/dies-of-initialize"), Want: []string{early}},
+		{Name: "an end by it, late", Case: "cancellation.initialize", Seams: of(race + "/dies-of-late-initialize"), Want: []string{late}},
+	} {
+		m.Try(t, cancellation.Cases())
+	}
+}
+
+// Each case says what it tries, and what may come of it.
+func TestOutcomesAreWritten(t *testing.T) {
+	var names []string
+	for _, c := range cancellation.Cases() {
+		if len(c.Races) == 0 {
+			t.Errorf("%s tries nothing", c.ID)
+		}
+		for _, r := range c.Races {
+			if r.Name == "" || len(r.Outcomes()) == 0 {
+				t.Errorf("%s: what may come of %q is not written", c.ID, r.Name)
+			}
+			if r.Cancelled == 0 && r.Others == suite.Any {
+				t.Errorf("%s: nothing is outside of what may come of %q", c.ID, r.Name)
+			}
+			names = append(names, c.ID+": "+r.Name)
+		}
+	}
+	slices.Sort(names)
+	if len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("one of them is written twice: %q", names)
+	}
+}
