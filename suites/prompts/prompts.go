@@ -71,6 +71,13 @@ func Cases() []suite.Case {
 			Run:      func(ctx context.Context, t *suite.T) { t.WalkAgain(ctx, spec.MethodPromptsList, "prompts", maxPages) },
 		},
 		{
+			ID:       "prompts.changed",
+			Title:    "Has the list of prompts changed",
+			Provokes: []string{"prompts.list-changed."},
+			Needs:    []string{"prompts", "tools"},
+			Run:      suite.Over(spec.Stdio, changed), // elsewhere streamable-http.list-changes does it, alone
+		},
+		{
 			ID:       "prompts.undeclared",
 			Title:    "Lists and gets prompts where none are declared",
 			Provokes: []string{"prompts.capability.declared", "prompts.get.not-supported-error"},
@@ -185,4 +192,17 @@ func undeclared(ctx context.Context, t *suite.T) {
 	}
 	c.Ask(ctx, spec.MethodPromptsList, nil)
 	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"name": unknownName})
+}
+
+// changed walks through the list before a call that is known to change it, and
+// after.
+func changed(ctx context.Context, t *suite.T) {
+	t.Needs(inventory.ChangesPrompts)
+	change, _ := t.Inventory.ChangingList(spec.MethodPromptsList)
+	c := t.Conversation(ctx)
+	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
+	c.TryFor(ctx, getTime, spec.MethodToolsCall, change.Params())
+	_ = c.Quiet(ctx) // the notification may come a little later
+	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
+	_ = c.Fence(ctx)
 }

@@ -69,6 +69,9 @@ func nothingDeclared(ctx context.Context, t *suite.T) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, together)
 	for _, tool := range suspectsFirst(t.Inventory) {
+		if t.Disturbs(tool) {
+			continue
+		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()

@@ -53,6 +53,45 @@ func oneChange() suite.Case {
 	}
 }
 
+// maxPages bounds a walk through a list.
+const maxPages = 20
+
+// changeable are the lists, and the members of their results.
+var changeable = []struct{ method, member string }{
+	{spec.MethodToolsList, "tools"}, {spec.MethodPromptsList, "prompts"}, {spec.MethodResourcesList, "resources"},
+}
+
+// listChanges changes all lists that can be, each walked through before and
+// after, for the rules to see whether that is told.
+func listChanges() suite.Case {
+	return suite.Case{
+		ID:        "streamable-http.list-changes",
+		Title:     "Changes the lists that are known to change, walked through before and after",
+		Provokes:  []string{"tools.list-changed.", "prompts.list-changed.", "resources.list-changed."},
+		Needs:     []string{"tools"},
+		Exclusive: true, // other sessions are told, too
+		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+			t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources)
+			c := t.Start(ctx, client.Options{})
+			walk := func() {
+				for _, l := range changeable {
+					if _, ok := t.Inventory.ChangingList(l.method); ok {
+						inventory.Walk(ctx, c, l.method, l.member, maxPages)
+					}
+				}
+			}
+			walk()
+			for _, l := range changeable {
+				if change, ok := t.Inventory.ChangingList(l.method); ok {
+					c.TryFor(ctx, callTime, spec.MethodToolsCall, change.Params())
+				}
+			}
+			t.Quiet(ctx, c) // what tells of it may come a little later
+			walk()
+		}),
+	}
+}
+
 // changing returns a call that makes one change, and the URI of what is to be
 // subscribed to before, if anything is.
 func changing(t *suite.T) (k inventory.Known, uri string, ok bool) {

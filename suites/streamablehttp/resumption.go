@@ -74,10 +74,11 @@ func begin(w *suite.Web, tool inventory.Known) *cutCall {
 	return k
 }
 
-// cut waits for the first event with an id, and closes the connection.
+// cut waits for the first event with an id, or with a message, and closes the
+// connection.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
-		return k.stream.LastID() != "" || answer(x, k.id) != nil
+		return k.stream.LastID() != "" || x.Succeeded() && x.Streams() && len(x.Messages()) > 0 || answer(x, k.id) != nil
 	})
 	k.early = x != nil && answer(x, k.id) != nil
 	k.stream.Drop()

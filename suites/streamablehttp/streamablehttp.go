@@ -10,7 +10,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		resumption(),
 		listening(),
-		oneChange(),
+		listChanges(), oneChange(),
 		sideBySide(),
 		sessions(),
 		bodies(),

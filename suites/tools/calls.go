@@ -27,6 +27,9 @@ func readyTools(t *suite.T) []ready {
 	callable := t.Inventory.Callable()
 	var out []ready
 	for _, tool := range callable {
+		if t.Disturbs(tool) {
+			continue
+		}
 		if arguments, err := tool.Arguments(); err == nil && len(out) < maxTools {
 			out = append(out, ready{tool, arguments})
 		}

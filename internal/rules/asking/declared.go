@@ -165,6 +165,9 @@ func samplingTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	choice := wire.At(h.Message.Params(), "/toolChoice") != nil
 	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(s.Initialize.Event, h.Event)}
 	switch declared := s.ClientDeclared("sampling.tools"); {
+	case !offered && !choice && !declared:
+		out.Subject(toolsDeclared)
+		out.Subject(toolChoiceDeclared)
 	case !offered && !choice:
 	case declared:
 		if offered {

@@ -143,6 +143,9 @@ func (t *shelves) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if _, listed := t.ledger.listed[asked]; on == nil || listed {
 		return // what is listed by itself may look like the template by chance
 	}
+	if t.good[asked] == nil && len(contents(h)) > 0 {
+		out.Subject(expansionReadable)
+	}
 	claim, hasType := wire.Text(wire.At(on.raw, "/mimeType"))
 	if !hasType {
 		return

@@ -93,9 +93,11 @@ func cancelledRequests() rules.Fold {
 				}
 			}
 		}),
-		End: func(_ *rules.Session, out *rules.Out) {
+		End: func(s *rules.Session, out *rules.Out) {
 			for _, c := range all {
-				c.judge(last, out)
+				if ordered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP what comes late may be old, and silence is silence
+					c.judge(last, out)
+				}
 			}
 		},
 	}
@@ -106,7 +108,7 @@ func cancelledRequests() rules.Fold {
 // for which there is another way.
 func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
 	all := s.Requests(wire.RawID(string(wire.At(h.Message.Params(), "/requestId"))))
-	if len(all) != 1 || !ordered(s) || !s.Began() {
+	if len(all) != 1 || !s.Began() {
 		return nil
 	}
 	a := all[0]

@@ -86,3 +86,11 @@ func (t *threshold) level() int {
 	}
 	return level
 }
+
+// before tells whether a message came on the stream of a request that was sent
+// when a round trip had been made since the level was set: over HTTP what comes
+// on other streams may be older.
+func (t *threshold) before(s *rules.Session, h *rules.Heard) bool {
+	x := s.Exchanges().Of(h.Event)
+	return t.settled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.behind
+}

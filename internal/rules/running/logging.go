@@ -182,11 +182,16 @@ func logThreshold() rules.Fold {
 		rules.Notification(spec.MethodMessage): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			least, got := t.level(), severity(wire.At(h.Message.Params(), "/level"))
 			switch {
-			case !s.Began() || !ordered(s) || least < 0 || got < 0 || !declaresLogging(s):
+			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !ordered(s) && !t.before(s, h):
 			case got >= least:
 				out.Subject(levelThreshold)
 			default:
+				var weight verdict.Weight
+				if !ordered(s) {
+					weight = verdict.AtMostWarning // what came before may have waited for a stream
+				}
 				out.Found(verdict.Deviation{
+					Weight:      weight,
 					Requirement: levelThreshold,
 					Summary:     "A log message is milder than the level that was set.",
 					Permitted:   "messages of level " + severities[least] + " and above",

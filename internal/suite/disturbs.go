@@ -1,0 +1,23 @@
+package suite
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Disturbs tells whether the tool is known to change what the server lists, and
+// other cases talk to the same server: of what they know by the lists nothing
+// would be certain any more. A case that wants that is exclusive.
+func (t *T) Disturbs(tool inventory.Tool) bool {
+	if t.Transport == spec.Stdio || t.Case.Exclusive {
+		return false
+	}
+	for _, role := range []inventory.Role{inventory.ChangesTools, inventory.ChangesResources, inventory.ChangesPrompts} {
+		if slices.ContainsFunc(t.Inventory.Known(role), func(k inventory.Known) bool { return k.Tool == tool.Name }) {
+			return true
+		}
+	}
+	return false
+}
