@@ -41,8 +41,9 @@ type Options struct {
 	Timeout, Start time.Duration
 	// Shrink bounds the shrinking of one finding.
 	Shrink Budget
-	// First ends the search with the first finding above a note.
-	First bool
+	// Enough ends the search with the first finding for which it is true; nil
+	// for none.
+	Enough func(f *Finding) bool
 	// Operations is how long scripts are at most; zero for what fits the server.
 	Operations int
 
@@ -266,7 +267,7 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 			s.Found(f)
 		}
 		s.mu.Unlock()
-		if s.First && f.Outcome > verdict.Flaky {
+		if s.Enough != nil && s.Enough(f) {
 			s.stop(errEnough)
 		}
 	}

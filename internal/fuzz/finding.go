@@ -82,7 +82,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	}
 	done()
 	defer s.doing("making sure of " + sight.Requirement)()
-	s.verify(ctx, f, c.script, func(script generate.Script) *Outcome { return shows(script, s.Timeout, &s.alone) })
+	s.verify(ctx, f, c.script, repeats, func(script generate.Script) *Outcome { return shows(script, s.Timeout, &s.alone) })
 	if ctx.Err() != nil && f.Again == 0 {
 		return nil
 	}
@@ -95,9 +95,9 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 
 // verify tries the small script, and the first one where that does not come
 // back.
-func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, shows func(generate.Script) *Outcome) {
+func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, repeats int, shows func(generate.Script) *Outcome) {
 	for _, script := range []generate.Script{f.Script, first} {
-		for range verifying {
+		for range verifying * min(repeats, 2) {
 			if ctx.Err() != nil {
 				return
 			}

@@ -5,8 +5,6 @@
 package fuzz
 
 import (
-	"slices"
-
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -15,7 +13,6 @@ import (
 
 const (
 	badParams       = "base.invalid-params-2024-11-05"
-	walkComplete    = "pagination.walk.complete"
 	requestAnswered = "base.request-answered"
 	parseError      = "base.parse-error"
 	invalidRequest  = "base.invalid-request"
@@ -29,12 +26,6 @@ func Laws() []fuzz.Law {
 			Title:        "params that provably are not what a method of the protocol takes do not succeed",
 			Requirements: []string{badParams},
 			Judge:        invalidParams,
-		},
-		{
-			ID:           "walks-agree",
-			Title:        "whoever walks through a list that does not change gets the same list",
-			Requirements: []string{walkComplete},
-			Judge:        walks,
 		},
 		{
 			ID:           "server-stays",
@@ -104,39 +95,6 @@ func positions(t *fuzz.Talk, id wire.ID, answer int) []int {
 	return []int{answer}
 }
 
-// walks compares each walk with the one before and the one behind, which have
-// to agree: then the list has not changed. Where a tool was called it may have.
-func walks(o *fuzz.Outcome) []fuzz.Breach {
-	if slices.ContainsFunc(o.Talks, called) {
-		return nil
-	}
-	var out []fuzz.Breach
-	for n, t := range o.Talks {
-		lists := map[string][]fuzz.Walked{}
-		for _, w := range t.Walks {
-			if w.Whole && w.Method != spec.MethodTasksList {
-				lists[w.Method] = append(lists[w.Method], w)
-			}
-		}
-		for method, all := range lists {
-			for i := 1; i+1 < len(all); i++ {
-				before, between, behind := entries(all[i-1]), entries(all[i]), entries(all[i+1])
-				if !slices.Equal(before, behind) || slices.Equal(before, between) || changed(t, all[i-1].From, all[i+1].To) {
-					continue
-				}
-				out = append(out, fuzz.Breach{Talk: n, Deviation: verdict.Deviation{
-					Requirement: walkComplete,
-					Summary:     "A walk through a list that does not change misses entries, or has others.",
-					Permitted:   "the same entries in each walk, as in those before and behind",
-					Seen:        method + " gave other entries than in the walks before and behind",
-					At:          []int{all[i].From},
-				}})
-			}
-		}
-	}
-	return out
-}
-
 // called tells whether a tool was called in a conversation.
 func called(t *fuzz.Talk) bool {
 	for _, e := range t.Events {
@@ -160,24 +118,4 @@ func changed(t *fuzz.Talk, from, to int) bool {
 		}
 	}
 	return false
-}
-
-// entries returns what identifies the entries of a list, sorted.
-func entries(w fuzz.Walked) []string {
-	var out []string
-	for _, page := range w.Pages {
-		_, members := wire.Members(page)
-		for _, list := range members {
-			for _, e := range wire.Elements(list) {
-				for _, name := range []string{"/uri", "/uriTemplate", "/name"} {
-					if text, ok := wire.Text(wire.At(e, name)); ok {
-						out = append(out, text)
-						break
-					}
-				}
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -1,0 +1,163 @@
+package fuzz_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+var (
+	measured   = flag.Int("buried.seeds", 0, "search for every buried fault with this many seeds, and print the table of docs/fuzzing.md")
+	onlyBuried = flag.String("buried.only", "", "search only for buried faults whose ids contain this")
+	hidden     = flag.Bool("buried.hidden", false, "run all cases against every buried fault: none may show it")
+	limit      = flag.Duration("buried.time", time.Minute, "how long one search may last")
+)
+
+// search looks for a buried fault, and returns the finding on what it breaks,
+// nil for none, and how many requests were made.
+func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, length time.Duration) (*fuzz.Finding, *fuzz.Report) {
+	t.Helper()
+	var found *fuzz.Finding
+	report, err := fuzz.Run(ctx, fuzz.Options{
+		Dialer: inProcess(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
+		Time: length, Seed: seed, Shrink: fuzz.Budget{Time: 10 * time.Second, Tries: 300},
+		Enough: func(one *fuzz.Finding) bool {
+			if one.Requirement == f.Requirement && one.Outcome > verdict.Flaky && found == nil {
+				found = one
+			}
+			return found != nil
+		},
+	})
+	if err != nil {
+		t.Errorf("%s: %v", f.ID, err)
+	}
+	return found, report
+}
+
+// TestBuriedFaultsAreFound samples a few that show soon.
+func TestBuriedFaultsAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	for _, id := range []string{
+		"base.response-id-echo/negative", "prompts.get.result-schema/empty-argument", "tools.list.result-schema/after-unsubscribing",
+		"tools.structured.conforms/large-sum", "base.response-once/late-level",
+	} {
+		t.Run(id, func(t *testing.T) {
+			f, ok := faults.LookupBuried(id)
+			if !ok {
+				t.Fatal("there is no such fault")
+			}
+			found, report := search(t.Context(), t, f, 1, *limit)
+			if found == nil {
+				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, told(report))
+			}
+			t.Logf("found after %v, %d requests; %d operations, %d bytes", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size())
+		})
+	}
+}
+
+func told(r *fuzz.Report) []string {
+	var out []string
+	for _, f := range r.Findings {
+		out = append(out, fmt.Sprintf("%s: %s (%s)", f.Requirement, f.Summary, f.Outcome))
+	}
+	return out
+}
+
+// TestBuriedFaultsHaveRequirements: they break what the catalogue has.
+func TestBuriedFaultsHaveRequirements(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range faults.Buried() {
+		if spec.Requirements().Lookup(f.Requirement) == nil || seen[f.ID] {
+			t.Errorf("%s breaks nothing, or is there twice", f.ID)
+		}
+		if _, open := faults.Lookup(f.ID); open {
+			t.Errorf("%s is not buried", f.ID)
+		}
+		seen[f.ID] = true
+	}
+	if len(seen) < 25 {
+		t.Errorf("only %d faults are buried", len(seen))
+	}
+}
+
+// TestBuriedFaultsStayHidden: no case of a run shows them.
+func TestBuriedFaultsStayHidden(t *testing.T) {
+	if !*hidden {
+		t.Skip("it takes minutes; -buried.hidden asks for it")
+	}
+	for _, f := range faults.Buried() {
+		if !strings.Contains(f.ID, *onlyBuried) {
+			continue
+		}
+		t.Run(f.ID, func(t *testing.T) {
+			report, err := engine.Run(t.Context(), engine.Options{
+				Dialer: inProcess(f.Seams), Cases: suites.Cases(), Rules: judges.All(), Revisions: f.Revisions,
+				Policy: inventory.Config{Policy: inventory.CallSafe}, Unconfirmed: true, StartTimeout: 20 * time.Second, Timeout: 5 * time.Second,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range report.Findings {
+				if x := &report.Findings[i]; x.Outcome > verdict.Note {
+					t.Errorf("%s by %s on %s: %s; %s", x.Outcome, x.Judge, x.Requirement, x.Summary, x.Seen)
+				}
+			}
+		})
+	}
+}
+
+// TestBuriedTable measures how soon each fault is found.
+func TestBuriedTable(t *testing.T) {
+	if *measured == 0 {
+		t.Skip("it takes long; -buried.seeds asks for it")
+	}
+	fmt.Fprintln(os.Stdout, "| fault | found | median time | median requests | operations | bytes |")
+	fmt.Fprintln(os.Stdout, "|---|--:|--:|--:|--:|--:|")
+	for _, f := range faults.Buried() {
+		if !strings.Contains(f.ID, *onlyBuried) {
+			continue
+		}
+		var times []time.Duration
+		var requests, operations, sizes []int
+		var others []string
+		for seed := range *measured {
+			found, report := search(t.Context(), t, f, uint64(seed)+1, *limit) //nolint:gosec // small
+			if found == nil {
+				others = append(others, told(report)...)
+				continue
+			}
+			times = append(times, found.After)
+			requests = append(requests, int(found.Requests))
+			operations = append(operations, len(found.Script.Operations))
+			sizes = append(sizes, found.Script.Size())
+		}
+		if len(times) == 0 {
+			fmt.Fprintf(os.Stdout, "| `%s` | 0/%d | | | | |\n", f.ID, *measured)
+			t.Logf("%s: %v", f.ID, others)
+			continue
+		}
+		fmt.Fprintf(os.Stdout, "| `%s` | %d/%d | %.1f s | %d | %d | %d |\n", f.ID, len(times), *measured,
+			median(times).Seconds(), median(requests), median(operations), median(sizes))
+	}
+}
+
+func median[T int | time.Duration](all []T) T {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
