@@ -6,7 +6,9 @@ package reporters
 import (
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -16,14 +18,29 @@ import (
 type Writer func(w io.Writer, r *verdict.Report) error
 
 var writers = map[string]Writer{
-	"json":  JSON,
-	"junit": JUnit,
+	"badge":    Badge,
+	"github":   GitHub,
+	"html":     HTML,
+	"json":     JSON,
+	"junit":    JUnit,
+	"markdown": Markdown,
+	"sarif":    SARIF,
+	"tap":      TAP,
 }
 
 // ByName returns the writer of the format called name.
 func ByName(name string) (Writer, bool) {
 	w, ok := writers[name]
 	return w, ok
+}
+
+// ForFile returns the writer of the format called name for a file: a badge
+// whose file ends in .json is the one that shields.io reads.
+func ForFile(name, file string) (Writer, bool) {
+	if name == "badge" && strings.EqualFold(filepath.Ext(file), ".json") {
+		return BadgeJSON, true
+	}
+	return ByName(name)
 }
 
 // Names returns the formats that ByName knows, in alphabetical order.

@@ -10,21 +10,25 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var samples = []struct {
+type sample struct {
 	name  string
 	build func() *verdict.Report
-}{{"every", every}, {"clean", clean}, {"hostile", hostile}}
+}
+
+var samples = []sample{{"every", every}, {"clean", clean}, {"hostile", hostile}}
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
@@ -59,11 +63,17 @@ func TestFilesAreAsAgreed(t *testing.T) {
 		}
 		golden(t, s.name+".json", write(t, JSON, s.build()))
 		golden(t, s.name+".xml", write(t, JUnit, s.build()))
+		golden(t, s.name+".sarif", write(t, SARIF, s.build()))
+		golden(t, s.name+".tap", write(t, TAP, s.build()))
+		golden(t, s.name+".md", write(t, Markdown, s.build()))
+		golden(t, s.name+".github", write(t, GitHub, s.build()))
+		golden(t, s.name+".svg", write(t, Badge, s.build()))
+		golden(t, s.name+"-badge.json", write(t, BadgeJSON, s.build()))
 	}
 }
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"json", "junit"}, Names()); diff != "" {
+	if diff := cmp.Diff([]string{"badge", "github", "html", "json", "junit", "markdown", "sarif", "tap"}, Names()); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range Names() {
@@ -93,10 +103,10 @@ func TestEqualReportsGiveEqualBytes(t *testing.T) {
 	}
 }
 
-func withoutStats(doc []byte) []byte {
-	before, _, _ := bytes.Cut(doc, []byte("\n  \"stats\":"))
-	return before
-}
+// statsOf are the parts of documents that tell when, and how long.
+var statsOf = regexp.MustCompile(`(?s)\n  "stats": \{.*?\n  \}|<p id="stats">.*?</p>|"(start|end)TimeUtc": "[^"]*",?|<sub>.*?</sub>`)
+
+func withoutStats(doc []byte) []byte { return statsOf.ReplaceAll(doc, nil) }
 
 func TestWritersLeaveTheReportAlone(t *testing.T) {
 	for _, name := range Names() {
@@ -106,6 +116,18 @@ func TestWritersLeaveTheReportAlone(t *testing.T) {
 		if diff := cmp.Diff(hostile(), r); diff != "" {
 			t.Errorf("%s altered the report:\n%s", name, diff)
 		}
+	}
+}
+
+func TestTheFileNameChoosesTheBadge(t *testing.T) {
+	for file, want := range map[string]string{"badge.svg": "<svg", "badge.json": "{\n", "BADGE.JSON": "{\n", "": "<svg"} {
+		w, ok := ForFile("badge", file)
+		if doc := write(t, w, every()); !ok || !strings.HasPrefix(string(doc), want) {
+			t.Errorf("%q begins with %q", file, head(string(doc), 10))
+		}
+	}
+	if _, ok := ForFile("nothing", "badge.json"); ok {
+		t.Error("a format that does not exist is found")
 	}
 }
 
@@ -201,10 +223,7 @@ func TestJUnitValidates(t *testing.T) {
 	if err != nil {
 		t.Skipf("xmllint is not installed: %v", err)
 	}
-	samples := append(samples[:len(samples):len(samples)], struct {
-		name  string
-		build func() *verdict.Report
-	}{"empty", func() *verdict.Report { return &verdict.Report{} }})
+	samples := append(samples[:len(samples):len(samples)], sample{"empty", func() *verdict.Report { return &verdict.Report{} }})
 	for _, s := range samples {
 		file := filepath.Join(t.TempDir(), "junit.xml")
 		if err := os.WriteFile(file, write(t, JUnit, s.build()), 0o600); err != nil {
@@ -214,6 +233,71 @@ func TestJUnitValidates(t *testing.T) {
 			t.Errorf("%s: %v\n%s", s.name, err, head(string(out), 2000))
 		}
 	}
+}
+
+func TestSARIFValidates(t *testing.T) {
+	file := os.Getenv("MCP_SARIF_SCHEMA")
+	if file == "" {
+		t.Skip("MCP_SARIF_SCHEMA names no schema")
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(samples[:len(samples):len(samples)], sample{"many", many}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(write(t, SARIF, s.build())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+	}
+	if schema.Validate(map[string]any{"version": "2.0.0"}) == nil {
+		t.Error("the schema permits anything")
+	}
+}
+
+// TestSARIFHasWhatCodeScanningDemands: GitHub refuses a document with a result
+// that has no file, and can't follow one whose rule or fingerprint changes.
+func TestSARIFHasWhatCodeScanningDemands(t *testing.T) {
+	results := func(r *verdict.Report) map[string]string {
+		var log sarifLog
+		if err := json.Unmarshal(write(t, SARIF, r), &log); err != nil {
+			t.Fatal(err)
+		}
+		run := log.Runs[0]
+		out := map[string]string{}
+		for _, x := range run.Results {
+			if run.Tool.Driver.Rules[x.RuleIndex].ID != x.RuleID {
+				t.Errorf("the rule of %s is %s", x.RuleID, run.Tool.Driver.Rules[x.RuleIndex].ID)
+			}
+			at := x.Locations[0].Physical
+			if at.Artifact.URI == "" || strings.HasPrefix(at.Artifact.URI, "/") || at.Region.StartLine != 1 {
+				t.Errorf("%s is at %+v", x.RuleID, at)
+			}
+			print := x.Fingerprints["primaryLocationLineHash"]
+			if _, twice := out[print]; twice || print == "" {
+				t.Errorf("%s has the fingerprint %q of another", x.RuleID, print)
+			}
+			out[print] = x.RuleID
+		}
+		return out
+	}
+	before := every()
+	after := every()
+	after.Stats.Started = after.Stats.Started.Add(time.Hour)
+	after.Seed++
+	for i := range after.Findings {
+		after.Findings[i].Seen, after.Findings[i].ID = "something else", "X"+after.Findings[i].ID
+		after.Findings[i].Evidence = nil
+	}
+	if diff := cmp.Diff(results(before), results(after)); diff != "" {
+		t.Errorf("the fingerprints of the same findings differ:\n%s", diff)
+	}
+	results(many())
 }
 
 func TestWritersReturnTheErrorOfTheStream(t *testing.T) {

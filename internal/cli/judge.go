@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ read, 4 nothing could be judged.`,
 	fs.StringVar(&f.revision, "revision", "", "revision of sessions that do not tell it, as 2025-06-18")
 	fs.StringVar(&f.transport, "transport", string(spec.Stdio), "transport of sessions that do not tell it: stdio, streamable-http, sse")
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
-	fs.StringArrayVar(&f.reports, "report", nil, "write a report: "+strings.Join(reporters.Names(), "=FILE, ")+"=FILE (repeatable); without =FILE into the folder --out")
+	fs.StringArrayVar(&f.reports, "report", nil, reportUsage())
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
@@ -70,7 +69,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	files, err := parseReports(f.reports, f.out)
+	files, err := a.parseReports(f.reports, f.out)
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// reportFile is one --report.
+// reportFile is one --report. Without a path it goes to out, and what it says
+// at length to the file summary.
 type reportFile struct {
-	path  string
-	write reporters.Writer
+	path    string
+	write   reporters.Writer
+	out     io.Writer
+	summary string
 }
 
+// annotations is the report that is for the log of a GitHub Action, not for a
+// file.
+const annotations = "github"
+
 // fileNames are those of reports for which no file is named.
-var fileNames = map[string]string{"json": "report.json", "junit": "junit.xml"}
+var fileNames = map[string]string{
+	"badge": "badge.svg", "html": "report.html", "json": "report.json", "junit": "junit.xml",
+	"markdown": "report.md", "sarif": "report.sarif", "tap": "report.tap",
+}
 
 // fileName returns the name of the file that a report gets unless it is told.
 func fileName(report string) string {
@@ -33,23 +43,42 @@ func fileName(report string) string {
 func reportFiles() string {
 	var names []string
 	for _, report := range reporters.Names() {
-		names = append(names, fileName(report))
+		if report != annotations {
+			names = append(names, fileName(report))
+		}
 	}
 	return strings.Join(names, ", ")
 }
 
+// reportUsage tells of the flag --report.
+func reportUsage() string {
+	var names []string
+	for _, report := range reporters.Names() {
+		if report != annotations {
+			names = append(names, report+"=FILE")
+		}
+	}
+	return "write a report: " + strings.Join(names, ", ") + " (repeatable), without =FILE into the folder --out; or " + annotations + ": annotations and a job summary, in a GitHub Action"
+}
+
 // parseReports reads the flags --report; what names no file goes into the
 // folder out. A file that can't be written is an error now, not after the run.
-func parseReports(flags []string, out string) ([]reportFile, error) {
+func (a *app) parseReports(flags []string, out string) ([]reportFile, error) {
 	var files []reportFile
 	for _, flag := range flags {
 		name, path, named := strings.Cut(flag, "=")
-		writer, known := reporters.ByName(name)
+		writer, known := reporters.ForFile(name, path)
 		if !known {
 			return nil, usagef("known reports: "+strings.Join(reporters.Names(), ", "), "--report %q: there is no report %q", flag, name)
 		}
 		if named && path == "" {
 			return nil, usagef("write --report "+name+"=FILE, or --report "+name+" for "+filepath.Join(out, fileName(name)), "--report %q names no file", flag)
+		}
+		if !named && name == annotations {
+			if a.variable("GITHUB_ACTIONS") == "true" {
+				files = append(files, reportFile{write: writer, out: a.Out, summary: a.variable("GITHUB_STEP_SUMMARY")})
+			}
+			continue
 		}
 		if !named {
 			path = filepath.Join(out, fileName(name))
@@ -57,7 +86,7 @@ func parseReports(flags []string, out string) ([]reportFile, error) {
 		if err := writable(path); err != nil {
 			return nil, usagef("name a file in a folder that can be written", "--report %q: %v", flag, err)
 		}
-		files = append(files, reportFile{path, writer})
+		files = append(files, reportFile{path: path, write: writer})
 	}
 	return files, nil
 }
@@ -85,9 +114,18 @@ func writable(path string) error {
 // writeReports writes all reports that can be written, and says of each that
 // can't why.
 func writeReports(files []reportFile, p *verdict.Report) error {
+	if len(files) > 0 && p.Artifact == "" {
+		p.Artifact = artifact()
+	}
 	var errs []error
 	for _, f := range files {
-		if err := writeFile(f.path, func(w io.Writer) error { return f.write(w, p) }); err != nil {
+		err := error(nil)
+		if f.path == "" {
+			err = errors.Join(f.write(f.out, p), appendSummary(f.summary, p))
+		} else {
+			err = writeFile(f.path, func(w io.Writer) error { return f.write(w, p) })
+		}
+		if err != nil {
 			errs = append(errs, harnessError{fmt.Errorf("the report can't be written: %w", err)})
 		}
 	}
@@ -100,4 +138,69 @@ func writeFile(path string, write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(write(f), f.Close())
+}
+
+// appendSummary writes the report to the end of a job summary, as far as there
+// is room in it.
+func appendSummary(path string, p *verdict.Report) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	room := reporters.SummaryLimit
+	if info, err := f.Stat(); err == nil {
+		room -= int(min(info.Size(), reporters.SummaryLimit))
+	}
+	_, err = f.Write(reporters.Summary(p, room))
+	return errors.Join(err, f.Close())
+}
+
+// variable returns a variable of our environment, or "".
+func (a *app) variable(name string) string {
+	for _, entry := range a.Environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// standIns are files that may stand for the server in a repository, the best
+// first.
+var standIns = []string{
+	"mcp-conform.yaml", ".mcp.json", "mcp.json", "package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pom.xml", "build.gradle", "README.md",
+}
+
+// artifact returns the file that stands for the server where a report needs a
+// place in the code: its path from the root of the repository, or "".
+func artifact() string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	root := repository(folder)
+	for _, name := range standIns {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
+			if path, err := filepath.Rel(root, filepath.Join(folder, name)); err == nil {
+				return filepath.ToSlash(path)
+			}
+		}
+	}
+	return ""
+}
+
+// repository returns the root of the repository that the folder is in, or the
+// folder.
+func repository(folder string) string {
+	for at := folder; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return folder
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
-	fs.StringArrayVar(&f.reports, "report", nil, "write a report: "+strings.Join(reporters.Names(), "=FILE, ")+"=FILE (repeatable); without =FILE into the folder --out")
+	fs.StringArrayVar(&f.reports, "report", nil, reportUsage())
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
@@ -104,7 +103,7 @@ const widest = 120
 
 // run judges a server and writes the reports.
 func (a *app) run(f *runFlags) error {
-	files, err := parseReports(f.reports, f.out)
+	files, err := a.parseReports(f.reports, f.out)
 	if err != nil {
 		return err
 	}

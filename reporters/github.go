@@ -1,0 +1,102 @@
+package reporters
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// shownByGitHub is how many errors, and how many warnings, GitHub shows of a
+// step; it drops the others without a word.
+const shownByGitHub = 10
+
+// What an annotation takes of a text, in columns.
+const (
+	annotationTitle = 120
+	annotationText  = 1500
+)
+
+// GitHub writes the report as workflow commands, which GitHub Actions makes
+// annotations of when they stand in the log of a step: an error for what fails
+// the run, a warning for what does not, and a notice with the conclusion, which
+// says how many findings have no annotation.
+func GitHub(w io.Writer, r *verdict.Report) error {
+	var b bytes.Buffer
+	counts := map[string]int{}
+	for _, e := range entries(r, false) {
+		kind := "warning"
+		switch {
+		case e.Outcome == verdict.Broken, e.Outcome == verdict.HarnessError, r.FailOn == FailOnShould && e.Outcome == verdict.Warning:
+			kind = "error"
+		}
+		if counts[kind]++; counts[kind] <= shownByGitHub {
+			annotate(&b, kind, r.Artifact, strings.ToUpper(e.Outcome.String())+" "+e.Requirement, annotation(&e)...)
+		}
+	}
+	for i := range r.Stale {
+		if counts["error"]++; counts["error"] <= shownByGitHub {
+			annotate(&b, "error", r.Artifact, "STALE "+r.Stale[i].Requirement, staleEntry(r, &r.Stale[i]))
+		}
+	}
+	text, _ := conclusion(r)
+	lines := []string{text}
+	for _, kind := range []string{"error", "warning"} {
+		if left := counts[kind] - shownByGitHub; left > 0 {
+			lines = append(lines, fmt.Sprintf("GitHub shows %d annotations of a kind: %s not shown; the job summary and the reports have all.", shownByGitHub, more(left, kind)))
+		}
+	}
+	annotate(&b, "notice", "", badgeLabel, lines...)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func more(n int, what string) string {
+	if n == 1 {
+		return "1 more " + what + " is"
+	}
+	return fmt.Sprintf("%d more %ss are", n, what)
+}
+
+// annotation is what an annotation says of a finding, line by line.
+func annotation(e *entry) []string {
+	lines := []string{e.Summary, fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)}
+	add := func(label, text string) {
+		if text != "" {
+			lines = append(lines, label+text)
+		}
+	}
+	add("", e.consequence())
+	add("permitted: ", e.Permitted)
+	add("seen: ", e.Seen)
+	add("page: ", e.Page)
+	add("", again(&e.Finding))
+	return lines
+}
+
+// annotate writes one workflow command. The lines of its text are joined by
+// the only newline that a command may have, an escaped one.
+func annotate(b *bytes.Buffer, kind, file, title string, lines ...string) {
+	b.WriteString("::" + kind + " title=" + commandProperty(clip(title, annotationTitle)))
+	if file != "" {
+		b.WriteString(",file=" + commandProperty(clip(file, annotationTitle)) + ",line=1")
+	}
+	b.WriteString("::")
+	for i, line := range lines {
+		if i > 0 {
+			b.WriteString("%0A")
+		}
+		b.WriteString(commandData(clip(line, annotationText)))
+	}
+	b.WriteByte('\n')
+}
+
+// commandData and commandProperty escape what ends a command or a part of it;
+// text is visible, so it has no line ends.
+func commandData(text string) string { return strings.ReplaceAll(defuser.Replace(text), "%", "%25") }
+
+func commandProperty(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(text))
+}

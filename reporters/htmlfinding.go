@@ -1,0 +1,165 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+type pageFinding struct {
+	Anchor, Class, Mark, Outcome, Requirement, Summary string
+	Area, Level, RevisionList, First                   string
+	Revisions                                          []string
+	Known, Statement, Consequence                      string
+	Blocked                                            []string
+	Permitted, Seen                                    string
+	Events                                             []pageEvent
+	Left                                               string
+	Replay, Page, Basis, Transport, Judge, Tries, IDs  string
+
+	ids []string
+}
+
+type pageEvent struct {
+	Way, Speaker, Label         string
+	Text                        bool
+	Preview                     string
+	Before, Offends, After, Cut string
+	Offending, Context, Gap     bool
+}
+
+const (
+	pageFindings = 2000 // of a report
+	pageEvents   = 20   // of a finding
+	pageMessage  = 2 << 10
+	// pageBudget bounds, in bytes, all conversations of the page together, so
+	// that a browser opens it at once.
+	pageBudget = 6 << 20
+)
+
+// findings fills in the findings and what they can be filtered by.
+func (p *page) findings(r *verdict.Report) {
+	areas := areaOf(r)
+	budget := pageBudget
+	es := allEntries(r)
+	for i := range es[:min(len(es), pageFindings)] {
+		f := newPageFinding(r, &es[i], areas, i)
+		if budget > 0 {
+			budget -= f.tell(&es[i].Finding)
+		} else if len(es[i].Evidence) > 0 {
+			f.Left = "The JSON report has the conversation; this page has no room for more of them."
+		}
+		p.Findings = append(p.Findings, f)
+	}
+	if more := len(es) - pageFindings; more > 0 {
+		p.MoreFindings = count(more, "more finding") + " in the JSON report."
+	}
+	for _, o := range verdict.Outcomes() {
+		if slices.ContainsFunc(p.Findings, func(f pageFinding) bool { return f.Outcome == o.String() }) {
+			p.Options.Outcomes = append(p.Options.Outcomes, o.String())
+		}
+	}
+	p.Options.Areas = distinct(p.Findings, func(f *pageFinding) []string { return []string{f.Area} })
+	p.Options.Levels = distinct(p.Findings, func(f *pageFinding) []string { return []string{f.Level} })
+	p.Options.Revisions = distinct(p.Findings, func(f *pageFinding) []string { return f.Revisions })
+}
+
+func distinct(fs []pageFinding, of func(*pageFinding) []string) []string {
+	var out []string
+	for i := range fs {
+		out = append(out, of(&fs[i])...)
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return s == "" })
+}
+
+func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number int) pageFinding {
+	f := pageFinding{
+		Anchor: fmt.Sprintf("finding-%d", number+1), Class: classOf(e.Outcome), Mark: signs[e.Outcome], Outcome: e.Outcome.String(),
+		Requirement: clip(e.Requirement, pageText1), Summary: clip(e.Summary, pageTextMany), Area: clip(areas[e.Requirement], pageText1), Level: Visible(string(e.Level)),
+		Revisions: visibleAll(e.revisions), Known: clip(e.Known, pageTextMany), Statement: clip(statement(e.Requirement), pageTextMany),
+		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
+		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
+		Tries: tries(&e.Finding), ids: e.ids,
+	}
+	if n := len(e.others); n > 0 {
+		f.Consequence = "The same on " + count(n, "other requirement")
+	}
+	if len(e.Replay) > 0 {
+		f.Replay = strings.TrimPrefix(again(&e.Finding), "again: ")
+	}
+	if f.Judge == "" {
+		f.Judge = "the harness"
+	}
+	f.RevisionList = strings.Join(f.Revisions, " ")
+	f.First = f.RevisionList
+	if len(f.Revisions) > 0 {
+		f.First = f.Revisions[0]
+	}
+	f.IDs = clip(strings.Join(e.ids, ", "), pageText1)
+	f.Blocked = blockedIDs(r, e.ids)
+	return f
+}
+
+// blockedIDs lists the requirements that could not be judged because of the
+// findings.
+func blockedIDs(r *verdict.Report, findings []string) []string {
+	var out []string
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.BlockedBy != "" && slices.Contains(findings, v.BlockedBy) && !slices.Contains(out, v.Requirement) && len(out) < pageList {
+			out = append(out, clip(v.Requirement, pageText1))
+		}
+	}
+	return out
+}
+
+// tell fills in the conversation, and returns about how many bytes it takes.
+func (f *pageFinding) tell(of *verdict.Finding) int {
+	events, left := around(of, pageEvents)
+	size, last := 0, -1
+	for i := range events {
+		e := &events[i]
+		context := !slices.ContainsFunc(of.Evidence, func(v verdict.Evidence) bool { return v.Position == e.Position && v.Text == e.Text })
+		v := newPageEvent(e, context)
+		v.Gap = i > 0 && e.Position > last+1
+		last = e.Position
+		size += len(v.Before) + len(v.Offends) + len(v.After) + len(v.Label) + len(v.Preview)
+		f.Events = append(f.Events, v)
+	}
+	if left > 0 {
+		f.Left = count(left, "more event") + " in the JSON report."
+	}
+	return size
+}
+
+func newPageEvent(e *verdict.Evidence, context bool) pageEvent {
+	v := pageEvent{Way: "aside", Speaker: "Beside the conversation: ", Offending: e.Offending, Context: context, Text: e.Text != ""}
+	switch e.Direction {
+	case ">":
+		v.Way, v.Speaker = "out", "Client to server: "
+	case "<":
+		v.Way, v.Speaker = "in", "Server to client: "
+	}
+	before, offends, after := marked(e, pageMessage)
+	shown := len(before) + len(offends) + len(after)
+	v.Before, v.Offends, v.After = clip(before, pageMessage), clip(offends, pageMessage), clip(after, pageMessage)
+	if e.Skipped > 0 {
+		v.Before = "… " + v.Before
+	}
+	v.Cut = cutFrom(e, shown)
+	v.Label = clip(cmp.Or(e.Label, e.Text), 80)
+	if e.Label == "" && e.Direction == "!" {
+		v.Label = "the process"
+	}
+	if context {
+		v.Preview = clip(before+offends+after, 120)
+	}
+	if context && v.Way == "aside" { // its label says it all
+		v.Text = false
+	}
+	return v
+}

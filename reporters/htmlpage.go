@@ -1,0 +1,242 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// page is what the template of the page reads. All texts in it are visible and
+// bounded; the template escapes them for HTML.
+type page struct {
+	Policy                        string
+	Style                         template.CSS
+	Script                        template.JS
+	Gist, Mark, Word              string
+	Subject, Conclusion           string
+	Target, Transport, Tool, Seed string
+	Remarks                       []string
+	Columns                       []pageColumn
+	Revisions                     []pageRevision
+	Picture                       picture
+	Areas                         []pageArea
+	Options                       pageOptions
+	Findings                      []pageFinding
+	MoreFindings                  string
+	Tables                        []pageTable
+	Stats                         string
+}
+
+type pageColumn struct{ Class, Label, Sign string }
+
+type pageRevision struct {
+	Name, Class, Word string
+	Counts            []int
+}
+
+type pageArea struct {
+	Name  string
+	Cells []string
+}
+
+type pageOptions struct{ Outcomes, Areas, Levels, Revisions []string }
+
+type pageTable struct {
+	Name, Sum string
+	Revisions []string
+	Rows      []pageRow
+}
+
+type pageRow struct {
+	ID, Level string
+	Cells     []pageCell
+	Reason    string
+}
+
+type pageCell struct{ Class, Sign, Outcome, Link string }
+
+// What the page takes of texts, in columns, and of lists.
+const (
+	pageText1    = 200 // where one line is expected
+	pageTextMany = 1200
+	pageList     = 100
+)
+
+var gistWords = map[gist][3]string{
+	gistKept:    {"kept", "✓", "Nothing broken"},
+	gistDoubt:   {"doubt", "~", "In doubt"},
+	gistBroken:  {"broken", "✗", "Fails"},
+	gistNothing: {"nothing", "?", "Not judged"},
+}
+
+// signs stand where a word has no room.
+var signs = map[verdict.Outcome]string{
+	verdict.HarnessError: "✗!", verdict.Broken: "✗", verdict.Flaky: "~", verdict.Warning: "!", verdict.Note: "i",
+	verdict.Blocked: "■", verdict.Kept: "✓", verdict.NotObserved: "·", verdict.NotApplicable: "–",
+}
+
+func classOf(o verdict.Outcome) string { return strings.ReplaceAll(o.String(), " ", "-") }
+
+func newPage(r *verdict.Report) *page {
+	text, _ := conclusion(r)
+	words := gistWords[gistOf(r)]
+	p := &page{
+		Policy: pagePolicy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
+		Gist: words[0], Mark: words[1], Word: words[2], Subject: cmp.Or(judged(r), "the server"), Conclusion: clip(text, pageTextMany),
+		Target: clip(r.Target, pageTextMany), Transport: Visible(string(r.Transport)), Tool: clip(strings.TrimSpace(r.Tool+" "+r.Version), pageText1), Seed: strconv.FormatUint(r.Seed, 10),
+		Stats: clip(pageStats(r), pageTextMany),
+	}
+	p.remark(r)
+	for _, o := range columnsOf(r) {
+		p.Columns = append(p.Columns, pageColumn{classOf(o), labelOf(o), signs[o]})
+	}
+	for _, rev := range r.Revisions {
+		p.Revisions = append(p.Revisions, pageRevisionOf(r, rev))
+	}
+	areas := areasOf(r)
+	p.Picture = drawn(r, areas)
+	for _, area := range areas {
+		p.Areas = append(p.Areas, pageAreaOf(r, area))
+	}
+	p.findings(r)
+	for _, area := range areas {
+		p.Tables = append(p.Tables, p.table(r, area))
+	}
+	return p
+}
+
+// remark collects what a reader should know beside the findings.
+func (p *page) remark(r *verdict.Report) {
+	add := func(text string) {
+		if len(p.Remarks) < pageList {
+			p.Remarks = append(p.Remarks, clip(text, pageTextMany))
+		}
+	}
+	for _, n := range r.NotSpoken {
+		add(string(n.Revision) + " was not judged: " + n.Reason)
+	}
+	for i := range r.Stale {
+		add("stale: " + staleEntry(r, &r.Stale[i]))
+	}
+	for _, n := range r.Notices {
+		add(n)
+	}
+	if r.NotJudged > 0 {
+		add(count(r.NotJudged, "testable requirement") + " that no check covers yet")
+	}
+}
+
+func pageRevisionOf(r *verdict.Report, rev spec.Revision) pageRevision {
+	out := pageRevision{Name: Visible(string(rev)), Class: "kept", Word: "nothing broken"}
+	judgedAny := false
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		judgedAny = judgedAny || v.Revision == rev && v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked
+	}
+	switch broken := r.Count(rev, verdict.Broken); {
+	case broken > 0:
+		out.Class, out.Word = "broken", fmt.Sprintf("%d broken", broken)
+	case r.Count(rev, verdict.HarnessError) > 0:
+		out.Class, out.Word = "harness-error", "no verdict"
+	case !judgedAny:
+		out.Class, out.Word = "nothing", "not judged"
+	}
+	for _, o := range columnsOf(r) {
+		out.Counts = append(out.Counts, r.Count(rev, o))
+	}
+	return out
+}
+
+// areasOf returns the areas in the order of the report.
+func areasOf(r *verdict.Report) []string {
+	var out []string
+	for i := range r.Verdicts {
+		if !slices.Contains(out, r.Verdicts[i].Area) {
+			out = append(out, r.Verdicts[i].Area)
+		}
+	}
+	return out
+}
+
+// counted counts the verdicts of an area in a revision.
+func counted(r *verdict.Report, area string, rev spec.Revision) (counts map[verdict.Outcome]int, total int) {
+	counts = map[verdict.Outcome]int{}
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; v.Area == area && v.Revision == rev {
+			counts[v.Outcome]++
+			total++
+		}
+	}
+	return counts, total
+}
+
+func pageAreaOf(r *verdict.Report, area string) pageArea {
+	out := pageArea{Name: Visible(area)}
+	for _, rev := range r.Revisions {
+		counts, total := counted(r, area, rev)
+		var parts []string
+		for _, o := range verdict.Outcomes() {
+			if counts[o] > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
+			}
+		}
+		if total == 0 {
+			parts = []string{"none"}
+		}
+		out.Cells = append(out.Cells, strings.Join(parts, ", "))
+	}
+	return out
+}
+
+// table lists the requirements of an area with their verdicts.
+func (p *page) table(r *verdict.Report, area string) pageTable {
+	anchors := map[string]string{} // of findings, by the ids that they stand for
+	for i := range p.Findings {
+		for _, id := range p.Findings[i].ids {
+			anchors[id] = p.Findings[i].Anchor
+		}
+	}
+	out := pageTable{Name: Visible(area)}
+	for _, rev := range r.Revisions {
+		out.Revisions = append(out.Revisions, Visible(string(rev)))
+	}
+	at := map[string]int{}
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		column := slices.Index(r.Revisions, v.Revision)
+		if v.Area != area || column < 0 {
+			continue
+		}
+		row, known := at[v.Requirement]
+		if !known {
+			row = len(out.Rows)
+			at[v.Requirement] = row
+			out.Rows = append(out.Rows, pageRow{ID: clip(v.Requirement, pageText1), Level: Visible(string(v.Level)), Cells: make([]pageCell, len(r.Revisions))})
+		}
+		cell := pageCell{Class: classOf(v.Outcome), Sign: signs[v.Outcome], Outcome: v.Outcome.String()}
+		if len(v.Findings) > 0 {
+			cell.Link = anchors[v.Findings[0]]
+		}
+		out.Rows[row].Cells[column] = cell
+		if v.Reason != "" {
+			out.Rows[row].Reason = clip(v.Reason, pageText1)
+		}
+	}
+	out.Sum = count(len(out.Rows), "requirement")
+	return out
+}
+
+func pageStats(r *verdict.Report) string {
+	text := effort(r)
+	if !r.Stats.Started.IsZero() {
+		text = r.Stats.Started.UTC().Format(time.RFC1123) + " · " + text
+	}
+	return text
+}

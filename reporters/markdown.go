@@ -1,0 +1,176 @@
+package reporters
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// How long the documents may become. GitHub refuses a comment of more than
+// 65,536 characters, and drops a job summary of more than 1 MiB a step.
+const (
+	CommentLimit = 65_000
+	SummaryLimit = 1_000_000
+)
+
+// What a Markdown document takes of a text, in columns.
+const (
+	markdownText   = 600
+	markdownEvents = 8
+)
+
+// Markdown writes the report for a comment on a pull request: the verdict of
+// each revision, and the findings folded. It never exceeds CommentLimit; what
+// does not fit is counted.
+func Markdown(w io.Writer, r *verdict.Report) error {
+	_, err := w.Write(markdown(r, CommentLimit))
+	return err
+}
+
+// Summary returns the same for a job summary of at most limit bytes; it is
+// empty where not even the verdicts fit.
+func Summary(r *verdict.Report, limit int) []byte { return markdown(r, min(limit, SummaryLimit)) }
+
+func markdown(r *verdict.Report, limit int) []byte {
+	top, last := markdownTop(r), markdownLast(r)
+	if len(top)+len(last) > limit {
+		return nil
+	}
+	out := []byte(top)
+	room := limit - len(last) - 200 // the line that counts the rest
+	es := allEntries(r)
+	if len(es) > 0 {
+		out = append(out, "### Findings\n\n"...)
+	}
+	for i := range es {
+		text := markdownEntry(&es[i])
+		if len(out)+len(text) > room {
+			out = fmt.Appendf(out, "_… and %s: too many for this place, the other reports have them._\n\n", count(len(es)-i, "more finding"))
+			break
+		}
+		out = append(out, text...)
+	}
+	return append(out, last...)
+}
+
+var markdownMarks = map[gist]string{gistKept: "✅", gistDoubt: "⚠️", gistBroken: "❌", gistNothing: "❔"}
+
+func markdownTop(r *verdict.Report) string {
+	var b bytes.Buffer
+	text, _ := conclusion(r)
+	fmt.Fprintf(&b, "## %s %s\n\n%s over %s\n\n", markdownMarks[gistOf(r)], badgeLabel, prose(text, 2*markdownText), prose(string(r.Transport), 40))
+	columns := columnsOf(r)
+	if len(r.Revisions) > 0 {
+		b.WriteString("| revision |")
+		for _, o := range columns {
+			fmt.Fprintf(&b, " %s |", labelOf(o))
+		}
+		b.WriteString("\n| :-- |" + strings.Repeat(" --: |", len(columns)) + "\n")
+		for _, rev := range r.Revisions {
+			fmt.Fprintf(&b, "| %s |", prose(string(rev), 40))
+			for _, o := range columns {
+				fmt.Fprintf(&b, " %d |", r.Count(rev, o))
+			}
+			b.WriteByte('\n')
+		}
+		b.WriteByte('\n')
+	}
+	for i := range r.NotSpoken[:min(len(r.NotSpoken), listed)] {
+		fmt.Fprintf(&b, "* %s was not judged: %s\n", prose(string(r.NotSpoken[i].Revision), 40), prose(r.NotSpoken[i].Reason, markdownText))
+	}
+	for i := range r.Notices[:min(len(r.Notices), junitFindings)] {
+		fmt.Fprintf(&b, "* %s\n", prose(r.Notices[i], markdownText))
+	}
+	for i := range r.Stale[:min(len(r.Stale), listed)] {
+		fmt.Fprintf(&b, "* ❌ stale: %s\n", prose(staleEntry(r, &r.Stale[i]), markdownText))
+	}
+	if len(r.NotSpoken)+len(r.Notices)+len(r.Stale) > 0 {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+var outcomeMarks = map[verdict.Outcome]string{
+	verdict.HarnessError: "❌", verdict.Broken: "❌", verdict.Flaky: "〰️", verdict.Warning: "⚠️", verdict.Note: "ℹ️",
+}
+
+// markdownEntry is a finding, folded. All that a server chose stands in blocks
+// of <pre>, where neither Markdown nor GitHub's mentions and references hold.
+func markdownEntry(e *entry) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<details><summary>%s <b>%s</b> %s · %s", outcomeMarks[e.Outcome], prose(strings.ToUpper(e.Outcome.String()), 40), prose(e.Requirement, 120), prose(e.Summary, markdownText))
+	if e.Known != "" {
+		fmt.Fprintf(&b, " (known: %s)", prose(e.Known, markdownText))
+	}
+	b.WriteString("</summary>\n\n")
+	fmt.Fprintf(&b, "%s · %s · %s · %s\n\n", prose(level(&e.Finding), 120), prose(joinRevisions(e.revisions), 200), prose(string(e.Transport), 40), prose(tries(&e.Finding), 120))
+	for _, text := range []string{statement(e.Requirement), e.consequence()} {
+		if text != "" {
+			fmt.Fprintf(&b, "%s\n\n", prose(text, markdownText))
+		}
+	}
+	var block []string
+	add := func(label, text string) {
+		if text != "" {
+			block = append(block, label+clip(text, markdownText))
+		}
+	}
+	add("permitted  ", e.Permitted)
+	add("seen       ", e.Seen)
+	if len(e.Evidence) > 0 {
+		block = append(block, "")
+		block = append(block, NewConsole(io.Discard, ConsoleOptions{Width: markdownText}).excerptLines(e.Evidence, markdownEvents)...)
+	}
+	if text := again(&e.Finding); text != "" {
+		block = append(block, "", text)
+	}
+	if len(block) > 0 {
+		fmt.Fprintf(&b, "<pre>%s</pre>\n\n", html.EscapeString(preformatted(block)))
+	}
+	if strings.HasPrefix(e.Page, "https://") && !strings.ContainsAny(e.Page, " \t\r\n<>()\"'`\\") {
+		fmt.Fprintf(&b, "[the specification](%s)\n\n", e.Page)
+	}
+	b.WriteString("</details>\n\n")
+	return b.String()
+}
+
+// preformatted joins the lines of a block. An empty one would end an HTML
+// block for some readers.
+func preformatted(lines []string) string {
+	for i := range lines {
+		if strings.TrimSpace(lines[i]) == "" {
+			lines[i] = " "
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func markdownLast(r *verdict.Report) string {
+	return fmt.Sprintf("<sub>%s · %s</sub>\n", prose(strings.TrimSpace(r.Tool+" "+r.Version), 80), prose(effort(r), 120))
+}
+
+// prose returns a text as one that Markdown reads as itself: what is not a
+// letter, a digit or a space is written as a character reference, so that
+// there are no links, HTML, emphasis, mentions or references to issues.
+func prose(text string, columns int) string {
+	var b strings.Builder
+	text = clip(text, columns)
+	for i, c := range text {
+		switch {
+		case c == '@' || c == '#':
+			fmt.Fprintf(&b, "&#%d;<!-- -->", c) // mentions are looked for after references are read
+		case c < utf8.RuneSelf && strings.ContainsRune("!\"$%&'*+<=>?[\\]^_`{|}~:/", c), c == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www"):
+			fmt.Fprintf(&b, "&#%d;", c)
+		case c == '-' && i == 0, (c == '.' || c == ')') && strings.Trim(text[:i], "0123456789") == "": // a list begins with it
+			fmt.Fprintf(&b, "&#%d;", c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,107 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// statement is what a requirement says, in the catalogue's words, or "".
+func statement(id string) string {
+	if q := spec.Requirements().Lookup(id); q != nil {
+		return strings.TrimSpace(q.Statement)
+	}
+	return ""
+}
+
+// gist is one word on the report, for a title or a mark.
+type gist int
+
+const (
+	gistKept gist = iota
+	gistDoubt
+	gistBroken
+	gistNothing // no verdict
+)
+
+func gistOf(r *verdict.Report) gist {
+	worst, any := r.Worst()
+	switch {
+	case !any:
+		return gistNothing
+	case requirements(r, verdict.Broken, verdict.HarnessError) > 0, len(r.Stale) > 0:
+		return gistBroken
+	case r.FailOn == FailOnShould && requirements(r, verdict.Warning) > 0:
+		return gistBroken
+	case r.Incomplete != "", worst == verdict.Flaky:
+		return gistDoubt
+	}
+	return gistKept
+}
+
+// columnsOf returns those columns of the verdict lines that are always shown,
+// or that a revision has a verdict for.
+func columnsOf(r *verdict.Report) []verdict.Outcome {
+	var out []verdict.Outcome
+	for _, col := range tallied {
+		if col.always || slices.ContainsFunc(r.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == col.outcome }) {
+			out = append(out, col.outcome)
+		}
+	}
+	return out
+}
+
+func labelOf(o verdict.Outcome) string {
+	for _, col := range tallied {
+		if col.outcome == o {
+			return col.label
+		}
+	}
+	return o.String()
+}
+
+// areaOf says in which area a requirement stands.
+func areaOf(r *verdict.Report) map[string]string {
+	out := map[string]string{}
+	for i := range r.Verdicts {
+		out[r.Verdicts[i].Requirement] = r.Verdicts[i].Area
+	}
+	return out
+}
+
+// around returns the evidence of a finding and the context in the order of
+// their conversation, at most most events, and how many are left out. Evidence
+// is left out last.
+func around(f *verdict.Finding, most int) (events []verdict.Evidence, left int) {
+	events = slices.Clone(f.Evidence[:min(len(f.Evidence), most)])
+	if first := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return e.Offending }); first >= most {
+		events[most-1] = f.Evidence[first]
+	}
+	events = append(events, f.Context[:min(len(f.Context), most-len(events))]...)
+	slices.SortStableFunc(events, func(a, b verdict.Evidence) int { return cmp.Compare(a.Position, b.Position) })
+	return events, len(f.Evidence) + len(f.Context) - len(events)
+}
+
+// marked splits the text of an event at what offends in it; before and after
+// are bounded, in bytes, and what was cut is named in words by the caller.
+func marked(e *verdict.Evidence, limit int) (before, offends, after string) {
+	text := head(e.Text, limit)
+	if m := e.Mark; m != nil && m.From >= 0 && m.From < m.To && m.From < len(text) {
+		to := min(m.To, len(text))
+		return text[:m.From], text[m.From:to], text[to:]
+	}
+	return text, "", ""
+}
+
+// cutFrom says what of an event is not shown when of its text shown bytes are.
+func cutFrom(e *verdict.Evidence, shown int) string {
+	size := max(e.Size, int64(len(e.Text))+e.Skipped)
+	if size <= int64(shown) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d bytes", shown, size)
+}

@@ -1,0 +1,182 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// What a TAP document takes of a text, in columns.
+const (
+	tapTitle = 200
+	tapText  = 1000
+)
+
+// TAP writes the report as TAP version 14: a subtest for each revision, in it a
+// test point for each requirement. What was not judged is skipped; what is
+// flaky or known is to do, and fails nothing.
+func TAP(w io.Writer, r *verdict.Report) error {
+	var b bytes.Buffer
+	t := &tap{out: &b}
+	findings := map[string]*verdict.Finding{}
+	for i := range r.Findings {
+		findings[r.Findings[i].ID] = &r.Findings[i]
+	}
+	b.WriteString("TAP version 14\n")
+	t.comment(strings.TrimSpace("judged: " + judged(r)))
+	for i := range r.Notices {
+		t.comment("note: " + r.Notices[i])
+	}
+	points := len(r.Revisions)
+	if r.Incomplete != "" {
+		points++
+	}
+	if len(r.Stale) > 0 {
+		points++
+	}
+	fmt.Fprintf(&b, "1..%d\n", points)
+	number := 0
+	for _, rev := range r.Revisions {
+		number++
+		t.revision(r, rev, findings, number)
+	}
+	if r.Incomplete != "" {
+		number++
+		t.point(false, number, "run.complete", "", []tapField{{"message", "the run ended early: " + r.Incomplete}})
+	}
+	if len(r.Stale) > 0 {
+		number++
+		fields := []tapField{{"message", staleCount(len(r.Stale))}}
+		for i := range r.Stale[:min(len(r.Stale), junitFindings)] {
+			fields = append(fields, tapField{fmt.Sprintf("stale%d", i+1), staleEntry(r, &r.Stale[i])})
+		}
+		t.point(false, number, "baseline", "", fields)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+type tap struct {
+	out    *bytes.Buffer
+	indent string
+}
+
+type tapField struct{ name, value string }
+
+// revision writes the subtest of a revision, and the point that it amounts to.
+func (t *tap) revision(r *verdict.Report, rev spec.Revision, findings map[string]*verdict.Finding, number int) {
+	var vs []*verdict.Verdict
+	for i := range r.Verdicts {
+		if r.Verdicts[i].Revision == rev {
+			vs = append(vs, &r.Verdicts[i])
+		}
+	}
+	title := Visible(string(rev))
+	if len(vs) == 0 {
+		t.point(true, number, title, "SKIP nothing was judged", nil)
+		return
+	}
+	t.comment("Subtest: " + title)
+	inner := &tap{t.out, t.indent + "    "}
+	fmt.Fprintf(t.out, "%s1..%d\n", inner.indent, len(vs))
+	ok := true
+	for i, v := range vs {
+		ok = inner.verdict(r, v, findings, i+1) && ok
+	}
+	t.point(ok, number, title, "", nil)
+}
+
+// verdict writes a test point, and tells whether it passes.
+func (t *tap) verdict(r *verdict.Report, v *verdict.Verdict, findings map[string]*verdict.Finding, number int) bool {
+	var fs []*verdict.Finding
+	for _, id := range v.Findings {
+		if f := findings[id]; f != nil {
+			fs = append(fs, f)
+		}
+	}
+	fails := v.Outcome == verdict.Broken || v.Outcome == verdict.HarnessError || r.FailOn == FailOnShould && v.Outcome == verdict.Warning
+	directive := ""
+	switch v.Outcome {
+	case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
+		directive = "SKIP " + v.Outcome.String() + ": " + v.Reason
+	case verdict.Flaky:
+		directive = "TODO flaky"
+		if len(fs) > 0 {
+			directive += ": " + tries(fs[0])
+		}
+	}
+	if v.Known != "" {
+		directive = "TODO known: " + v.Known
+	}
+	bad := fails || v.Outcome == verdict.Flaky || v.Known != ""
+	var fields []tapField
+	if v.Outcome >= verdict.Note {
+		fields = tapFields(v, fs)
+	}
+	t.point(!bad, number, v.Requirement, directive, fields)
+	return !bad || directive != ""
+}
+
+func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
+	out := []tapField{{"outcome", v.Outcome.String()}, {"level", string(v.Level)}, {"message", v.Reason}}
+	if len(fs) > 0 {
+		f := fs[0]
+		out[2].value = f.Summary
+		out = append(out, tapField{"permitted", f.Permitted}, tapField{"seen", f.Seen}, tapField{"page", f.Page})
+		if line := again(f); line != "" {
+			out = append(out, tapField{"again", strings.TrimPrefix(line, "again: ")})
+		}
+		if n := len(fs) - 1; n > 0 {
+			out = append(out, tapField{"more", count(n, "more finding")})
+		}
+	}
+	return out
+}
+
+// point writes a test point. A directive is set apart from the title by a
+// number sign, which is escaped everywhere else.
+func (t *tap) point(ok bool, number int, title, directive string, fields []tapField) {
+	status := "ok"
+	if !ok {
+		status = "not ok"
+	}
+	fmt.Fprintf(t.out, "%s%s %d - %s", t.indent, status, number, tapEscaped(title))
+	if directive != "" {
+		fmt.Fprintf(t.out, " # %s", tapEscaped(directive))
+	}
+	t.out.WriteByte('\n')
+	if len(fields) == 0 {
+		return
+	}
+	fmt.Fprintf(t.out, "%s  ---\n", t.indent)
+	for _, f := range fields {
+		if f.value != "" {
+			fmt.Fprintf(t.out, "%s  %s: %s\n", t.indent, f.name, quotedScalar(clip(f.value, tapText)))
+		}
+	}
+	fmt.Fprintf(t.out, "%s  ...\n", t.indent)
+}
+
+func (t *tap) comment(text string) {
+	fmt.Fprintf(t.out, "%s# %s\n", t.indent, clip(text, tapTitle))
+}
+
+var tapEscaper = strings.NewReplacer(`\`, `\\`, "#", `\#`)
+
+func tapEscaped(text string) string { return tapEscaper.Replace(clip(text, tapTitle)) }
+
+// quotedScalar is a text as a JSON string, which YAML reads as the same.
+func quotedScalar(text string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(text) != nil { // a string can be encoded
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
