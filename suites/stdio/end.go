@@ -38,6 +38,7 @@ func closedStdin() suite.Case {
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails where the server is gone, as it should be
 			if judgeExit(ctx, t, idle, "The server does not exit when its stdin is closed.") {
+				exitCode(t, idle, exitHandshake, "The server exits with another code than 0 when its stdin is closed.")
 				busy(ctx, t)
 				return
 			}
@@ -153,6 +154,7 @@ func signals() suite.Case {
 				t.Skip("there is no SIGTERM here")
 			}
 			judgeTerm(ctx, t, c, "The server does not exit on SIGTERM.")
+			exitCode(t, c, exitOnTerm, "The server exits with another code than 0 on SIGTERM.", afterTerm)
 			interrupt(ctx, t)
 		},
 	}

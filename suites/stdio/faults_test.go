@@ -67,6 +67,18 @@ func TestMisbehaviour(t *testing.T) {
 			Name: "leaves without answers", Case: "stdio.closed-stdin", Seams: input(func(r io.Reader) io.Reader { return &hurried{r: r} }),
 			Want: []string{flight + ": Requests sent right before stdin was closed are not all answered. (note)"},
 		},
+		{
+			Name: "fails when stdin is closed", Case: "stdio.closed-stdin", Seams: code(map[refserver.Ending]int{refserver.InputClosed: 3}),
+			Want: []string{exit + ": The server exits with another code than 0 when its stdin is closed. (note)"},
+		},
+		{
+			Name: "fails on SIGTERM", Case: "stdio.signals", Seams: code(map[refserver.Ending]int{refserver.Terminated: 1}),
+			Want: []string{term + ": The server exits with another code than 0 on SIGTERM. (note)"},
+		},
+		{
+			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: code(map[refserver.Ending]int{refserver.Terminated: 143, refserver.Interrupted: 130}),
+			Kept: []string{term},
+		},
 		{Name: "exit on signals", Case: "stdio.signals", Kept: []string{term}},
 		{
 			Name: "SIGTERM ignored", Case: "stdio.signals", Seams: ending(refserver.Terminated),
@@ -102,6 +114,13 @@ func ending(stays ...refserver.Ending) func() refserver.Seams {
 			}
 			return 0, true
 		}}
+	}
+}
+
+// code returns a server that ends with these exit codes.
+func code(codes map[refserver.Ending]int) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{End: func(_ *refserver.Process, why refserver.Ending) (int, bool) { return codes[why], true }}
 	}
 }
 

@@ -28,8 +28,9 @@ const unknownName = "mcp-conform-no-such-tool"
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:    "tools.lists",
-			Title: "tools/list with empty params, and without any",
+			ID:           "tools.lists",
+			Title:        "tools/list with empty params, and without any",
+			Requirements: []string{description},
 			Provokes: []string{
 				"tools.list.", "tools.list-changed.", "tools.name.", "tools.description.", "tools.input-schema.",
 				"tools.output-schema.", "tools.annotations.", "content.icons.", "content.title.",
@@ -97,7 +98,7 @@ func Cases() []suite.Case {
 func lists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Ask(ctx, spec.MethodToolsList, map[string]any{})
-	c.Ask(ctx, spec.MethodToolsList, nil)
+	described(t, c, c.Ask(ctx, spec.MethodToolsList, nil))
 }
 
 // undeclared calls a tool that can't exist: what an undeclared tool does

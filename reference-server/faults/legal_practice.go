@@ -1,0 +1,49 @@
+package faults
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// legalPractice are the legal variations that servers in use, and texts that
+// explain the protocol, are known for.
+func legalPractice() []Fault {
+	return []Fault{
+		legal("values-not-by-prefix", "what is completed does not begin with what was typed, and says more than it", EditResult(spec.MethodComplete, func(r map[string]any) {
+			c := r["completion"].(map[string]any)
+			values, _ := c["values"].([]any)
+			for i := range values {
+				values[i] = "One of: " + values[i].(string) + " (and more)"
+			}
+		})),
+		legal("empty-capabilities", "every capability is declared as an empty object, and nothing but answers is sent", together(
+			EditResult(spec.MethodInitialize, func(r map[string]any) {
+				declared := r["capabilities"].(map[string]any)
+				for name := range declared {
+					if name != "tasks" {
+						declared[name] = map[string]any{}
+					}
+				}
+			}),
+			mute(notifications(spec.MethodToolsChanged)), mute(notifications(spec.MethodPromptsChanged)), mute(notifications(spec.MethodResourcesChanged)),
+			mute(notifications(spec.MethodResourcesUpdated)),
+			refuse(spec.MethodResourcesSubscribe, session, spec.CodeMethodNotFound, "Method not found"),
+			refuse(spec.MethodResourcesUnsubscribe, session, spec.CodeMethodNotFound, "Method not found"))),
+		legal("failures-as-JSON", "tools that fail tell the error as JSON in a text", EditResult("", func(r map[string]any) {
+			if _, tool := r["content"]; !tool || r["isError"] != true {
+				return
+			}
+			for _, block := range items(r, "content") {
+				if text, isText := block["text"].(string); isText {
+					block["text"] = string(wire.JSON(map[string]any{"error": text}))
+				}
+			}
+		})),
+		legal("ends-by-signal-code", "the process tells by its code that a signal ended it", refserver.Seams{
+			End: func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+				return map[refserver.Ending]int{refserver.Terminated: 143, refserver.Interrupted: 130}[why], true
+			},
+		}),
+	}
+}

@@ -1,0 +1,35 @@
+package tools
+
+import (
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const description = "tools.description.optional"
+
+// described notes tools of which a model learns nothing but the name, which
+// they may have.
+func described(t *suite.T, c *client.Conversation, r *client.Reply) {
+	if !r.Succeeded() {
+		return
+	}
+	for _, tool := range wire.Elements(wire.At(r.Message.Result(), "/tools")) {
+		raw := wire.At(tool, "/description")
+		if text, isText := wire.Text(raw); raw != nil && (!isText || strings.TrimSpace(text) != "") {
+			continue
+		}
+		t.Deviates(c, verdict.Deviation{
+			Requirement: description,
+			Summary:     "A tool has no description.",
+			Permitted:   "tools without one; a model chooses by what it is told",
+			Seen:        suite.Excerpt(string(tool), 200),
+			At:          r.Positions(), Weight: verdict.OnlyNote,
+		})
+		return
+	}
+	t.Kept(description)
+}
