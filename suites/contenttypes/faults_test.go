@@ -32,10 +32,7 @@ func TestFaults(t *testing.T) {
 			Seams: refuses(func(r *http.Request) bool { return r.Header.Get("Content-Type") != "application/json" }),
 			Want: []string{
 				"streamable-http.request-content-type: A content type in capitals is not understood. (warning)",
-				"streamable-http.request-content-type: A content type with a charset in quotes, without a blank, is not understood. (warning)",
 				"streamable-http.request-content-type: A content type with a charset is not understood. (warning)",
-				"streamable-http.request-content-type: A content type with blanks around its semicolon is not understood. (warning)",
-				"streamable-http.request-content-type: A content type with the name of its parameter in capitals is not understood. (warning)",
 			},
 		},
 		{Name: "the session ends in between", Case: "content-types.accept", Seams: expires(3)},
