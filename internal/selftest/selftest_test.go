@@ -73,3 +73,16 @@ func TestOverEveryTransport(t *testing.T) {
 		t.Errorf("rows over each transport (-want +got):\n%s", diff)
 	}
 }
+
+// TestDeafOverSSE: where clients are kept apart before anything is judged, a
+// server that answers no ping is found out all the same.
+func TestDeafOverSSE(t *testing.T) {
+	rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{
+		fault(t, "ping.responds/silent", func(f *faults.Fault) {
+			f.Transports, f.Revisions = []spec.Transport{spec.SSE}, nil
+		}),
+	}}).Rows
+	if len(rows) != 1 || rows[0].Outcome != selftest.Killed {
+		t.Errorf("%+v", rows)
+	}
+}

@@ -108,19 +108,41 @@ func Cases() []suite.Case {
 
 // listing returns the shared conversation, in which both lists were asked for:
 // rules judge the rest of the traffic by them. As a rule that was done when
-// stock was taken, in the same conversation.
+// stock was taken, in the same conversation; what may have changed the lists
+// since then makes them unknown.
 func listing(ctx context.Context, t *suite.T) *client.Conversation {
 	c := shared(ctx, t)
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
-		if !slices.ContainsFunc(c.Record.From(0), func(e *transcript.Event) bool { return asksFor(e, method) }) {
+		if !known(c.Record.From(0), method) {
 			walk(ctx, c, method)
 		}
 	}
 	return c
 }
 
-func asksFor(e *transcript.Event, method string) bool {
-	return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == method })
+// known tells whether a list was walked to its end, and nothing has come up
+// since that walk began that may have changed it.
+func known(events []*transcript.Event, method string) bool {
+	asked, whole := map[string]bool{}, false
+	for _, e := range events {
+		switch {
+		case speaks(e, spec.MethodToolsCall), speaks(e, spec.MethodRootsChanged), speaks(e, spec.MethodResourcesChanged):
+			clear(asked)
+			whole = false
+		case e.Kind == transcript.Sent && speaks(e, method):
+			asked[e.Messages()[0].ID.Key()] = true
+		case e.Kind == transcript.Received:
+			whole = whole || slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+				return asked[m.ID.Key()] && m.Kind == wire.Response && (m.IsError() || wire.At(m.Result(), "/nextCursor") == nil)
+			})
+		}
+	}
+	return whole
+}
+
+// speaks tells whether the event holds a request or a notification of a method.
+func speaks(e *transcript.Event, method string) bool {
+	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == method })
 }
 
 // shared returns the shared conversation; the case ends where it is over.
