@@ -24,13 +24,16 @@ func Identified(c *client.Conversation) string {
 	return ""
 }
 
+// Started tells whether the server was started by the run, and ends with it.
+func Started(c *client.Conversation) bool {
+	_, local := c.Web().(transport.Local)
+	return local || c.Web() == nil
+}
+
 // SameMachine tells whether the server is known to run on this machine, so that
 // it can be shown files here.
 func SameMachine(c *client.Conversation) bool {
-	if c.Web() == nil {
-		return true
-	}
-	if _, local := c.Web().(transport.Local); local {
+	if Started(c) {
 		return true
 	}
 	for _, f := range c.Web().Headers("POST") {

@@ -11,7 +11,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -46,7 +45,7 @@ func lives(ctx context.Context, t *suite.T) {
 // forGenerations wants a task for a hundred years, of a server that ends with
 // the run: another one might keep it.
 func (r *runner) forGenerations(ctx context.Context, call inventory.Known) {
-	if _, local := r.c.Web().(transport.Local); r.c.Web() != nil && !local {
+	if !suite.Started(r.c) {
 		return
 	}
 	for _, id := range r.create(ctx, asTask(call, "for-generations", object{"ttl": int64(generations)})) {
