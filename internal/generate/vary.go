@@ -112,12 +112,18 @@ func (m *maker) adopt(on int, seed []Operation) {
 	renamed := map[string]wire.ID{}
 	for _, o := range seed {
 		o.On = on
-		if o.Do == Send && o.Violates == "" {
-			if !m.rename(h, &o, renamed) {
+		switch {
+		case o.Do == Raw || o.Do == HTTP || o.Do == Send && o.Violates != "" && o.Method == "":
+			if m.mood == Wild {
+				m.damaged(on) // an id in it can't be made new for certain
+			}
+			continue
+		case o.Do == Send && o.Violates != "":
+			if !m.renameWrong(h, &o) {
 				continue
 			}
-		} else if o.Do == Send && len(o.Message) > 0 {
-			m.renameWrong(h, &o)
+		case o.Do == Send && !m.rename(h, &o, renamed):
+			continue
 		}
 		m.add(o)
 	}
@@ -165,14 +171,15 @@ func (m *maker) rename(h *held, o *Operation, renamed map[string]wire.ID) bool {
 	return true
 }
 
-// renameWrong gives a message that is wrong in some way a new id where it has
-// one.
-func (m *maker) renameWrong(h *held, o *Operation) {
+// renameWrong gives a request whose params are wrong a new id.
+func (m *maker) renameWrong(h *held, o *Operation) bool {
 	read := wire.Parse(o.Message)
-	if len(read.Messages) == 1 && read.Messages[0].ID.Present() && read.Messages[0].Kind == wire.Request {
-		one := &read.Messages[0]
-		o.Message = bytes.Replace(o.Message, []byte(`"id":`+one.ID.Raw()), []byte(`"id":`+h.ids.Next(m.t).Raw()), 1)
+	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
+		return false
 	}
+	one := &read.Messages[0]
+	o.Message = Message{ID: h.ids.Next(m.t), Method: one.Method, Params: one.Params()}.Bytes()
+	return true
 }
 
 // withMember puts a value in the place of a member.
