@@ -1,0 +1,309 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+	lawbook "github.com/mcp-conform/mcp-conform/suites/fuzz"
+)
+
+// fuzzFlags are the flags of mcp-conform fuzz.
+type fuzzFlags struct {
+	runFlags
+	time       time.Duration
+	cases      int
+	properties []string
+	rate       float64
+	corpus     string
+	folder     string
+	shrink     time.Duration
+}
+
+// lawsBy returns the laws of those names; without names all that the
+// specification states.
+func lawsBy(names []string) ([]fuzz.Law, error) {
+	all := append([]fuzz.Law{fuzz.Passive(judges.All())}, lawbook.Laws()...)
+	var out []fuzz.Law
+	var known []string
+	for _, l := range all {
+		known = append(known, l.ID)
+		if slices.Contains(names, l.ID) || len(names) == 0 && !l.Opinion {
+			out = append(out, l)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, usagef("known are "+strings.Join(known, ", "), "there is no property %q", name)
+		}
+	}
+	return out, nil
+}
+
+func (a *app) fuzzCommand() *cobra.Command {
+	f := &fuzzFlags{}
+	c := &cobra.Command{
+		Use:   "fuzz [flags] COMMAND | fuzz [flags] -- COMMAND ARGUMENT...",
+		Short: "Search for what breaks a server",
+		Long: `Search for what breaks a server: send sequences that are drawn at random, judge
+all that comes back, vary what brought about something new, and make what is
+found as small as it can be. Each finding was seen again on a fresh server.
+
+  mcp-conform fuzz ./my-server
+  mcp-conform fuzz --time 10m --corpus .mcp-corpus http://localhost:3000/mcp
+  mcp-conform fuzz --reference
+
+With --out each finding is written to a file that mcp-conform replay reads.
+
+Exit codes: 0 nothing broken was found, 1 something was, 2 usage, 3 the server
+could not be started or reached, 4 the search is incomplete.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.takeTarget(c, args)
+			if err := a.configure(c.Flags(), &f.runFlags); err != nil {
+				return err
+			}
+			if f.cases > 0 && !c.Flags().Changed("time") {
+				f.time = 0
+			}
+			return a.fuzz(f)
+		},
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.BoolVar(&f.reference, "reference", false, "search the reference server that is built into this program")
+	f.registerTarget(fs)
+	f.registerConfig(fs)
+	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun")
+	fs.IntVar(&f.cases, "cases", 0, "how many sequences are held at most (default: as many as the time allows)")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
+	fs.StringSliceVar(&f.properties, "property", nil, "hold only these laws: "+strings.Join(lawNames(), ", "))
+	fs.StringSliceVar(&f.revisions, "revision", nil, "speak only these revisions, as 2025-06-18 (default: all that the server speaks)")
+	fs.IntVar(&f.jobs, "jobs", 0, "sequences that are held at once (default: four for each core)")
+	fs.Float64Var(&f.rate, "rate", 0, "requests a second at most (default: no bound)")
+	fs.StringVar(&f.corpus, "corpus", "", "folder in which what brought about something new is kept from run to run")
+	fs.StringVar(&f.folder, "out", "", "folder for replay files, one for each finding")
+	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
+	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
+	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	fs.DurationVar(&f.shrink, "shrink-time", 20*time.Second, "how long one finding is made smaller at most")
+	return c
+}
+
+func lawNames() []string {
+	names := []string{"rules"}
+	for _, l := range lawbook.Laws() {
+		names = append(names, l.ID)
+	}
+	return names
+}
+
+// complete fills in what the flags of run would say.
+func (f *runFlags) complete() { f.failOn, f.max = "must", time.Hour }
+
+func (a *app) fuzz(f *fuzzFlags) error {
+	f.complete()
+	laws, err := lawsBy(f.properties)
+	if err != nil {
+		return err
+	}
+	if f.cases < 0 || f.time < 0 || f.rate < 0 || f.shrink <= 0 {
+		return usagef("give positive values", "--time, --cases, --rate or --shrink-time is not positive")
+	}
+	defer a.watch()()
+	o, notices, err := a.options(&f.runFlags)
+	if f.stop != nil {
+		defer f.stop()
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range notices {
+		fmt.Fprintln(a.Out, reporters.Visible(n))
+	}
+	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
+	report, err := fuzz.Run(a.ctx, fuzz.Options{
+		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
+		Rate: f.rate, Corpus: f.corpus, Timeout: f.timeout, Start: f.start, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
+		Stock: screen.stock, Found: screen.found, Progress: screen.progress,
+	})
+	if err != nil {
+		return fuzzError(a.ctx, err)
+	}
+	screen.end(report)
+	a.code = ExitKept
+	if report.Incomplete != "" {
+		a.code = ExitNotJudged
+	}
+	for _, found := range report.Findings {
+		if found.Outcome == verdict.Broken {
+			a.code = ExitBroken
+		}
+	}
+	return screen.err
+}
+
+// fuzzError says by its type what the exit code is.
+func fuzzError(ctx context.Context, err error) error {
+	var unreachable *fuzz.UnreachableError
+	switch {
+	case ctx.Err() != nil:
+		return &engine.NothingJudgedError{Reason: context.Cause(ctx).Error()}
+	case errors.As(err, &unreachable):
+		return &engine.UnreachableError{Reason: err.Error(), Err: err}
+	default:
+		return &engine.UnreachableError{Reason: err.Error(), Err: err}
+	}
+}
+
+// fuzzScreen tells people of the search.
+type fuzzScreen struct {
+	a        *app
+	redactor *transcript.Redactor
+	folder   string
+	target   func(rev spec.Revision, focus ...string) []string
+	live     bool // a line stands there that is to be overwritten
+	last     time.Time
+	count    int
+	err      error
+}
+
+func (s *fuzzScreen) printf(format string, args ...any) {
+	if s.live {
+		fmt.Fprint(s.a.Out, "\r\x1b[K")
+		s.live = false
+	}
+	fmt.Fprintf(s.a.Out, format, args...)
+}
+
+// text makes what the server said fit for a screen.
+func (s *fuzzScreen) text(server string) string { return reporters.Visible(s.redactor.Known(server)) }
+
+func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
+	s.printf("%s: %s; tools that are called: %s\n", rev, p.Offer, s.text(named(p.Callable)))
+}
+
+// named lists names, not too many.
+func named(names []string) string {
+	const most = 20
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > most:
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	default:
+		return strings.Join(names, ", ")
+	}
+}
+
+// quietFor is how often the progress is told where lines stay.
+const quietFor = 10 * time.Second
+
+func (s *fuzzScreen) progress(st fuzz.Status) {
+	line := fmt.Sprintf("%v: %d sequences, %.1f a second; %d requests; %d novel answers; %d findings",
+		st.Took.Round(time.Second), st.Cases, float64(st.Cases)/st.Took.Seconds(), st.Requests, st.Novel, st.Findings)
+	if st.Busy != "" {
+		line += "; " + st.Busy
+	}
+	if s.a.Live {
+		if s.a.Columns > 0 {
+			line = line[:min(len(line), s.a.Columns-1)]
+		}
+		fmt.Fprint(s.a.Out, "\r\x1b[K"+line)
+		s.live = true
+		return
+	}
+	if time.Since(s.last) >= quietFor {
+		s.last = time.Now()
+		s.printf("%s\n", line)
+	}
+}
+
+// mostShown bounds what is shown of a script and its answers.
+const mostShown = 12
+
+func (s *fuzzScreen) found(f *fuzz.Finding) {
+	s.count++
+	s.printf("\n%s %s: %s\n", strings.ToUpper(f.Outcome.String()), f.Requirement, f.Summary)
+	s.printf("  permitted: %s\n  seen:      %s\n", s.text(f.Permitted), s.text(f.Seen))
+	s.printf("  in %s over %s, by the law %s; came back %d times of %d; %d operations, %d bytes\n",
+		f.Revision, f.Transport, f.Law, f.Again, f.Tries, len(f.Script.Operations), f.Script.Size())
+	for i := range f.Script.Operations {
+		if i == mostShown {
+			s.printf("    … %d more\n", len(f.Script.Operations)-i)
+			break
+		}
+		s.printf("    → %s\n", s.text(shown(&f.Script.Operations[i])))
+	}
+	if s.folder == "" {
+		return
+	}
+	name := filepath.Join(s.folder, fmt.Sprintf("%02d-%s.json", s.count, f.Requirement))
+	r := f.Replay()
+	r.Expect.Seen, r.Expect.Permitted = s.redactor.Known(r.Expect.Seen), s.redactor.Known(r.Expect.Permitted)
+	err := os.MkdirAll(s.folder, 0o755)
+	if err == nil {
+		err = os.WriteFile(name, r.Encode(), 0o600)
+	}
+	if err != nil {
+		s.err = errors.Join(s.err, harnessError{fmt.Errorf("writing a replay file: %w", err)})
+		return
+	}
+	argv := s.target(f.Revision)
+	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(argv[2:])...)
+	s.printf("  again: %s\n", s.text(strings.Join(again, " ")))
+}
+
+// withoutRevision drops --revision, which a replay file says itself.
+func withoutRevision(argv []string) []string {
+	if len(argv) > 1 && argv[0] == "--revision" {
+		return argv[2:]
+	}
+	return argv
+}
+
+// shown is one operation in a line.
+func shown(o *generate.Operation) string {
+	const most = 200
+	text := string(o.Do)
+	switch {
+	case len(o.Message) > most:
+		text += " " + string(o.Message[:most]) + "…"
+	case len(o.Message) > 0:
+		text += " " + string(o.Message)
+	case o.Exchange != nil:
+		text += " " + o.Exchange.Method + ": " + o.Exchange.Why
+	default:
+		text += " " + o.Method
+	}
+	if o.On > 0 {
+		text = fmt.Sprintf("(conversation %d) ", o.On+1) + text
+	}
+	if o.Await {
+		text += "   (waits for the answer)"
+	}
+	return text
+}
+
+func (s *fuzzScreen) end(r *fuzz.Report) {
+	s.printf("\n%d sequences with %d requests in %v (%.0f requests a second), %d novel answers, %d findings\n",
+		r.Cases, r.Requests, r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), r.Novel, len(r.Findings))
+	if r.Incomplete != "" {
+		s.printf("incomplete: %s\n", s.text(r.Incomplete))
+	}
+}

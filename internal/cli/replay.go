@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+func (a *app) replayCommand() *cobra.Command {
+	f := &runFlags{}
+	c := &cobra.Command{
+		Use:   "replay [flags] FILE COMMAND | replay [flags] FILE -- COMMAND ARGUMENT...",
+		Short: "Try a finding of fuzz again",
+		Long: `Try a finding that mcp-conform fuzz wrote to a file again, and say whether the
+server still shows it.
+
+  mcp-conform replay out/01-base.response-once.json ./my-server
+  mcp-conform replay out/01-base.response-once.json -- npx -y some-server
+
+Exit codes: 0 FIXED, 1 STILL BROKEN, 4 CANNOT TELL, 2 usage, 3 the server could
+not be started or reached.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("mcp-conform fuzz --out FOLDER writes them", "no replay file is named")
+			}
+			file := args[0]
+			f.takeTarget(c, args[1:])
+			if f.target.Dash > 0 {
+				f.target.Dash-- // the file stands before the dashes
+			}
+			if err := a.configure(c.Flags(), f); err != nil {
+				return err
+			}
+			return a.replay(f, file)
+		},
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.BoolVar(&f.reference, "reference", false, "try it on the reference server that is built into this program")
+	f.registerTarget(fs)
+	f.registerConfig(fs)
+	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
+	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
+	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	return c
+}
+
+func (a *app) replay(f *runFlags, file string) error {
+	f.complete()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return usagef("name a file that mcp-conform fuzz --out wrote", "%v", err)
+	}
+	r, err := fuzz.ReadReplay(data)
+	if err != nil {
+		return usagef("name a file that mcp-conform fuzz --out wrote", "%s can't be replayed: %v", file, err)
+	}
+	laws, err := lawsBy(lawNames())
+	if err != nil {
+		return err
+	}
+	defer a.watch()()
+	o, notices, err := a.options(f)
+	if f.stop != nil {
+		defer f.stop()
+	}
+	if err != nil {
+		return err
+	}
+	for _, n := range notices {
+		fmt.Fprintln(a.Out, reporters.Visible(n))
+	}
+	out, err := fuzz.Play(a.ctx, fuzz.Options{
+		Dialer: o.Dialer, Laws: laws, Policy: o.Policy, Timeout: f.timeout, Start: f.start,
+	}, r)
+	if err != nil {
+		return fuzzError(a.ctx, err)
+	}
+	text := func(s string) string { return reporters.Visible(o.Redactor.Known(s)) }
+	fmt.Fprintf(a.Out, "%s: %s\n  %s\n  %s\n", out.Verdict, text(r.Expect.Requirement), text(r.Expect.Summary), text(out.Why))
+	if out.Sighting != nil {
+		fmt.Fprintf(a.Out, "  permitted: %s\n  seen:      %s\n", text(out.Sighting.Permitted), text(out.Sighting.Seen))
+	}
+	a.code = map[fuzz.Verdict]int{fuzz.Fixed: ExitKept, fuzz.StillBroken: ExitBroken, fuzz.CannotTell: ExitNotJudged}[out.Verdict]
+	return nil
+}
