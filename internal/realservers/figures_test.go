@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,9 +16,9 @@ import (
 )
 
 // figures makes the tests write what every run cost into a page, one server
-// after the other:
+// after the other; the lines of servers that did not run stay:
 //
-//	go test ./internal/realservers -count=1 -figures ../../docs/field-notes.md
+//	go test ./internal/realservers -count=1 -timeout 30m -figures ../../docs/field-notes.md
 var figures = flag.String("figures", "", "write what the runs cost into this page, between its two marks")
 
 const (
@@ -82,11 +83,28 @@ func writeFigures(page string) error {
 		return err
 	}
 	before, rest, begun := strings.Cut(string(text), beginFigures)
-	_, after, ended := strings.Cut(rest, endFigures)
+	between, after, ended := strings.Cut(rest, endFigures)
 	if !begun || !ended {
 		return fmt.Errorf("%s lacks the marks between which figures stand", page)
 	}
+	for line := range strings.Lines(between) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| server |") {
+			rows = add(rows, line)
+		}
+	}
+	slices.Sort(rows)
 	table := "\n| server | transport | revisions | judged | broken | warnings | starts | messages | wall | CPU | longest wait |\n" +
 		"|---|---|---|---|---|---|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
 	return os.WriteFile(page, []byte(before+beginFigures+table+endFigures+after), 0o666)
+}
+
+// add adds a line to those of other servers.
+func add(rows []string, line string) []string {
+	server, _, _ := strings.Cut(line[2:], " ")
+	for _, row := range rows {
+		if strings.HasPrefix(row, "| "+server+" |") {
+			return rows
+		}
+	}
+	return append(rows, line)
 }
