@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/selftest"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
@@ -26,6 +27,12 @@ func TestGeneratedPagesAreFresh(t *testing.T) {
 		{"coverage.md", "mcp-conform list --coverage --markdown > docs/coverage.md", func(b *strings.Builder) error { return newCoverage().writePage(b) }},
 		{"selftest.md", "mcp-conform selftest --markdown docs/selftest.md", func(b *strings.Builder) error {
 			return selftest.Expected(selftest.Options{Faults: faults.All(), Faultless: true}).WritePage(b)
+		}},
+		{"configuration.md", "go test ./internal/cli -run Generated -update", func(b *strings.Builder) error { b.WriteString(config.Page()); return nil }},
+		{config.SchemaFile, "go test ./internal/cli -run Generated -update", func(b *strings.Builder) error {
+			text, err := config.Schema()
+			b.Write(text)
+			return err
 		}},
 	} {
 		path := filepath.Join("..", "..", "docs", page.file)

@@ -12,7 +12,7 @@ func (f *runFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.target.Env, "env", nil, "environment of the server: K=V, or K to pass it on (repeatable)")
 	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "pass on nothing of our own environment but the essentials")
 	fs.StringVar(&f.target.Cwd, "cwd", "", "folder in which the server is started")
-	fs.StringVar(&f.target.ConfigFile, "config", "", "a client's configuration file: .mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code")
+	fs.StringVar(&f.target.ConfigFile, "config", "", "a configuration file: a client's (.mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code), or an mcp-conform.yaml")
 	fs.StringVar(&f.target.ServerName, "server", "", "name of the server in the configuration file")
 	fs.StringArrayVar(&f.target.Inputs, "input", nil, "value of an input of the configuration file: ID=VALUE (repeatable)")
 	fs.StringVar(&f.target.Transport, "transport", "", "transport of a URL: auto (default), http or sse")

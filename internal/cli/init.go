@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/config"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// workflowFile is where GitHub looks for workflows.
+var workflowFile = filepath.Join(".github", "workflows", "mcp-conform.yml")
+
+// initTime bounds the visit to the server.
+const initTime = time.Minute
+
+// initFlags are the flags of mcp-conform init.
+type initFlags struct {
+	run             runFlags
+	force, workflow bool
+}
+
+func (a *app) initCommand() *cobra.Command {
+	f := &initFlags{run: runFlags{timeout: client.DefaultTimeout, max: initTime, failOn: "must", callTools: string(inventory.CallSafe)}}
+	c := &cobra.Command{
+		Use:   "init [flags] COMMAND | init [flags] -- COMMAND ARGUMENT...",
+		Short: "Write an " + config.Name + " from what a server offers",
+		Long: `Start a server, look at what it offers, and write an ` + config.Name + ` that
+says how it is reached, which of its tools are called and which are not, and
+what is known of them; with --workflow a workflow for GitHub Actions, too. No
+tool is called.
+
+  mcp-conform init ./my-server
+  mcp-conform init --workflow -- npx -y some-server
+  mcp-conform init --start 'npm start' http://localhost:3000/mcp`,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.run.takeTarget(c, args)
+			return a.init(c, f)
+		},
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.BoolVar(&f.force, "force", false, "write over files that are there")
+	fs.BoolVar(&f.workflow, "workflow", false, "write "+filepath.ToSlash(workflowFile)+", too")
+	f.run.registerTarget(fs)
+	fs.DurationVar(&f.run.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	return c
+}
+
+// init writes the files. Where the configuration is there and only the workflow
+// is wanted, the server is the one that it names, and it stays.
+func (a *app) init(c *cobra.Command, f *initFlags) error {
+	files := []string{config.Name}
+	if f.workflow {
+		files = append(files, workflowFile)
+		if there(config.Name) && !f.force && len(f.run.target.Args) == 0 && f.run.target.ConfigFile == "" && f.run.target.ServerName == "" {
+			files = files[1:]
+		}
+	}
+	for _, name := range files {
+		if there(name) && !f.force {
+			return usagef("--force writes over it; --workflow without a server adds a workflow to a configuration", "%s is there already", filepath.ToSlash(name))
+		}
+	}
+	if files[0] != config.Name || f.force {
+		if err := a.configure(c.Flags(), &f.run); err != nil && (len(f.run.target.Args) == 0 || files[0] != config.Name) {
+			return err
+		}
+	}
+	t, err := a.resolve(&f.run)
+	if err != nil {
+		return err
+	}
+	texts := map[string]string{workflowFile: workflow(t)}
+	if files[0] == config.Name {
+		if texts[config.Name], err = a.draft(f, t); err != nil {
+			return err
+		}
+	}
+	for _, name := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return harnessError{err}
+		}
+		if err := os.WriteFile(name, []byte(texts[name]), 0o666); err != nil {
+			return harnessError{err}
+		}
+		fmt.Fprintf(a.Out, "%s is written.\n", filepath.ToSlash(name))
+	}
+	fmt.Fprintln(a.Out, "Look through it, then: mcp-conform run")
+	return nil
+}
+
+func there(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// draft visits the server and writes what it offers.
+func (a *app) draft(f *initFlags, t target.Target) (string, error) {
+	defer a.watch()()
+	o, _, err := a.options(&f.run)
+	if f.run.stop != nil {
+		defer f.run.stop()
+	}
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(a.ctx, initTime, errors.New("the server did not tell what it offers within a minute"))
+	defer cancel()
+	revisions := slices.Clone(spec.HandshakeRevisions())
+	slices.Reverse(revisions)
+	for _, rev := range revisions {
+		c, err := client.Open(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: f.run.start})
+		if err != nil {
+			return "", &engine.UnreachableError{Reason: err.Error(), Err: err}
+		}
+		if c.Handshake(ctx) != nil || c.Server().ProtocolVersion != string(rev) {
+			c.Close()
+			continue
+		}
+		v := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
+		c.Close()
+		if ctx.Err() != nil {
+			return "", &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Err: ctx.Err()}
+		}
+		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", reporters.Visible(v.Server.Name), counted(len(v.Tools), "tool"),
+			counted(len(v.Resources), "resource"), counted(len(v.Templates), "template"), counted(len(v.Prompts), "prompt"), rev)
+		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
+		return d.Write(), nil
+	}
+	return "", &engine.UnreachableError{Reason: "the server shakes hands in no revision that is known", Advice: "mcp-conform doctor tells step by step how far it gets"}
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// workflow returns the text of a workflow that judges the server.
+func workflow(t target.Target) string {
+	var with []string
+	words := t.Args()
+	say := func(input, text string) { with = append(with, fmt.Sprintf("          %s: %s", input, config.Quote(text))) }
+	for i := 0; i+1 < len(words); i++ {
+		if words[i] == "--start" {
+			say("start", words[i+1])
+		}
+	}
+	if t.URL != "" {
+		say("url", words[len(words)-1])
+	} else {
+		say("command", t.Display())
+	}
+	return strings.Join([]string{
+		"name: mcp-conform", "on: [push, pull_request]", "permissions:", "  contents: read", "jobs:", "  mcp-conform:",
+		"    runs-on: ubuntu-latest", "    steps:", "      - uses: actions/checkout@v7",
+		"      # What builds the server stands here.",
+		"      # A token that it needs: env: {TOKEN: ${{ secrets.TOKEN }}} below the next step.",
+		"      - uses: mcp-conform/mcp-conform@v1", "        with:",
+	}, "\n") + "\n" + strings.Join(with, "\n") + "\n"
+}

@@ -1,0 +1,252 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+)
+
+// Draft is what a first file is written from.
+type Draft struct {
+	Server   string   // its name and version
+	Revision string   // in which it was asked what it offers
+	Target   []string // the flags and words that name the server, as a command line has them
+	Offer    *inventory.Inventory
+}
+
+// Bounds on what is listed.
+const (
+	maxListed = 100
+	maxText   = 120
+)
+
+// Repository is where the documentation stands.
+const Repository = "https://github.com/mcp-conform/mcp-conform"
+
+// Write returns the text of a file. What the server says stands in it quoted.
+func (d *Draft) Write() string {
+	w := &writer{}
+	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
+	w.line("# What mcp-conform has to know of this server; all keys: %s/blob/main/docs/configuration.md", Repository)
+	w.line("# Written by mcp-conform init from what %s offers in %s.", word(d.Server), word(d.Revision))
+	w.target(d.Target)
+	w.line("")
+	w.line("# revisions: [%s] # all that the server speaks, unless given", d.Revision)
+	w.line("# fail-on: should # warnings fail a run, too")
+	w.tools(d.Offer)
+	w.prompts(d.Offer)
+	w.templates(d.Offer)
+	w.fixtures(d.Offer)
+	return w.b.String()
+}
+
+type writer struct{ b strings.Builder }
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
+
+var (
+	plainWord = regexp.MustCompile(`^[A-Za-z_/.][A-Za-z0-9_./@+-]*$`)
+	reserved  = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|y|n|null|\.nan|[+-]?\.inf|[.0-9+-]*)$`)
+)
+
+// word writes a text as YAML has it in a flow: bare, or in quotes and in ASCII
+// alone.
+func word(s string) string {
+	if plainWord.MatchString(s) && !reserved.MatchString(s) {
+		return s
+	}
+	return strconv.QuoteToASCII(strings.ToValidUTF8(s, "\ufffd"))
+}
+
+func wordList(all []string) string {
+	words := make([]string, len(all))
+	for i, s := range all {
+		words[i] = word(s)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// short tells whether a name is fit to be listed.
+func short(s string) bool { return s != "" && len(s) <= maxText }
+
+// Target reads the flags and words that name a server.
+func (d *Draft) words() (flags map[string][]string, command []string, url string) {
+	flags = map[string][]string{}
+	for i := 0; i < len(d.Target); i++ {
+		name, isFlag := strings.CutPrefix(d.Target[i], "--")
+		switch {
+		case name == "" && isFlag:
+			return flags, d.Target[i+1:], ""
+		case !isFlag:
+			return flags, nil, d.Target[i]
+		case name == "clean-env" || name == "reference" || name == "insecure":
+			flags[name] = append(flags[name], "true")
+		case i+1 < len(d.Target):
+			i++
+			flags[name] = append(flags[name], d.Target[i])
+		}
+	}
+	return flags, nil, ""
+}
+
+// target writes how the server is reached. What a client's configuration names
+// can't be named here.
+func (w *writer) target(words []string) {
+	d := &Draft{Target: words}
+	flags, command, url := d.words()
+	w.line("")
+	if command == nil && url == "" {
+		w.line("# The server is named on the command line: mcp-conform run %s", strings.Join(words, " "))
+		w.line("# target:")
+		w.line("#   command: [node, server.js]")
+		return
+	}
+	w.line("target:")
+	if command != nil {
+		w.line("  command: %s", wordList(command))
+	} else {
+		w.line("  url: %s", word(url))
+	}
+	for _, k := range targetKey().Keys {
+		values := flags[k.Flag]
+		switch {
+		case k.Flag == "" || len(values) == 0:
+		case k.Kind == Scalars:
+			w.line("  %s:", k.Name)
+			for _, v := range values {
+				w.pair(k.Flag, v)
+			}
+		case k.Kind == Switch:
+			w.line("  %s: true", k.Name)
+		default:
+			w.line("  %s: %s", k.Name, word(values[len(values)-1]))
+		}
+	}
+}
+
+// pair writes a variable or a header. A variable without a value is passed on.
+func (w *writer) pair(flag, text string) {
+	separator := "="
+	if flag == "header" {
+		separator = ":"
+	}
+	name, value, ok := strings.Cut(text, separator)
+	if !ok {
+		w.line("    %s: # passed on from our own environment", word(name))
+		return
+	}
+	w.line("    %s: %s", word(name), word(strings.TrimSpace(value)))
+}
+
+// tools lists what is called and what is not.
+func (w *writer) tools(v *inventory.Inventory) {
+	called, not := []string{}, []string{}
+	for _, t := range v.Tools {
+		if !short(t.Name) {
+			continue
+		}
+		if _, ok := v.Tool(t.Name); ok {
+			called = append(called, t.Name)
+		} else {
+			not = append(not, t.Name)
+		}
+	}
+	w.line("")
+	w.line("tools:")
+	w.line("  # safe: tools that say that they only read (readOnlyHint). To have others called, too,")
+	w.line("  # add their names: call: [safe, NAME]. all is for servers that can do no harm.")
+	w.line("  call: [safe]")
+	w.names("called", called)
+	w.names("not called", not)
+	w.line("  # never: [NAME]")
+	for _, t := range v.Callable() {
+		if _, err := t.Arguments(); err != nil && short(t.Name) {
+			w.line("  # No arguments can be made for this one: %s.", err)
+			w.line("  # arguments: {%s: [{NAME: VALUE}]}", word(t.Name))
+			return
+		}
+	}
+	if len(called) > 0 {
+		w.line("  # arguments: {%s: [{NAME: VALUE}]} # in place of made ones", word(called[0]))
+	}
+}
+
+func (w *writer) names(what string, all []string) {
+	more := ""
+	if len(all) > maxListed {
+		all, more = all[:maxListed], " and more"
+	}
+	if len(all) > 0 {
+		w.line("  # %s: %s%s", what, strings.Trim(wordList(all), "[]"), more)
+	}
+}
+
+func (w *writer) prompts(v *inventory.Inventory) {
+	var lines []string
+	for _, p := range v.PromptEntries {
+		var values []string
+		for _, name := range p.Required() {
+			if short(name) {
+				values = append(values, word(name)+": VALUE")
+			}
+		}
+		if short(p.Name) && len(values) > 0 && len(lines) < maxListed {
+			lines = append(lines, "#     "+word(p.Name)+": {"+strings.Join(values, ", ")+"}")
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	w.line("")
+	w.line("# Prompts that need arguments get the text \"text\", unless a better value stands here.")
+	w.line("# prompts:")
+	w.line("#   arguments:")
+	w.line("%s", strings.Join(lines, "\n"))
+}
+
+var variables = regexp.MustCompile(`\{[+#./;?&]?([A-Za-z0-9_]+)`)
+
+func (w *writer) templates(v *inventory.Inventory) {
+	var lines []string
+	for _, t := range v.Templates {
+		var values []string
+		for _, m := range variables.FindAllStringSubmatch(t, -1) {
+			if value := word(m[1]) + ": VALUE"; !slices.Contains(values, value) {
+				values = append(values, value)
+			}
+		}
+		if short(t) && len(values) > 0 && len(lines) < maxListed {
+			lines = append(lines, "#   "+word(t)+": {"+strings.Join(values, ", ")+"}")
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	w.line("")
+	w.line("# Values by which resources of these templates can be read.")
+	w.line("# templates:")
+	w.line("%s", strings.Join(lines, "\n"))
+}
+
+// fixtures says of each role which tool is known to play it, or how to tell of one.
+func (w *writer) fixtures(v *inventory.Inventory) {
+	w.line("")
+	w.line("# Calls that are known to do something. Name what the server has: the tools that are named")
+	w.line("# here may be called, and what the calls are about can be judged then.")
+	w.line("# fixtures:")
+	for _, role := range inventory.Roles() {
+		if known := v.Known(role); len(known) > 0 {
+			w.line("#   # %s: known by its name: %s", role, word(known[0].Tool))
+		} else {
+			w.line("#   # %s", roles[role])
+			w.line("#   %s", inventory.FixtureLine(role))
+		}
+	}
+}
+
+// Quote returns a text as YAML has it, bare or in quotes, in ASCII alone.
+func Quote(s string) string { return word(s) }
