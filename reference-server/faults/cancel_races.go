@@ -177,6 +177,10 @@ func swallowing(t *calls) refserver.Seams {
 // names.
 func retyping(f func(id wire.ID) []wire.ID) refserver.Seams {
 	return cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		if !cancelledIn(n).Present() {
+			next(n)
+			return
+		}
 		for _, id := range f(cancelledIn(n)) {
 			n.Params = wire.JSON(map[string]any{"requestId": jsontext.Value(id.Raw())})
 			next(n)
