@@ -79,7 +79,7 @@ func distinct(fs []pageFinding, of func(*pageFinding) []string) []string {
 func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number int) pageFinding {
 	f := pageFinding{
 		Anchor: fmt.Sprintf("finding-%d", number+1), Class: classOf(e.Outcome), Mark: signs[e.Outcome], Outcome: e.Outcome.String(),
-		Requirement: clip(e.Requirement, pageText1), Summary: clip(e.Summary, pageTextMany), Area: clip(areas[e.Requirement], pageText1), Level: Visible(string(e.Level)),
+		Requirement: clip(e.Requirement, pageText1), Summary: clip(e.Summary, 300), Area: clip(areas[e.Requirement], pageText1), Level: Visible(string(e.Level)),
 		Revisions: visibleAll(e.revisions), Known: clip(e.Known, pageTextMany), Statement: clip(statement(e.Requirement), pageTextMany),
 		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
 		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
