@@ -28,7 +28,7 @@ type Session struct {
 	// cancelled are the keys of the ids that the client has cancelled.
 	cancelled map[string]bool
 	strays    []*stray
-	settled  bool // the strays were attributed
+	settled   bool // the strays were attributed
 
 	notifications []*told
 	// illegal are the frames sent, by position, that a receiver may refuse

@@ -38,7 +38,7 @@ func TestMisbehaviour(t *testing.T) {
 		{Name: "races borne over SSE", Case: "cancellation.races", Transport: spec.SSE, Revision: spec.V20241105, Kept: []string{race, idType}},
 		{Name: "a moment for each", Case: "cancellation.races", Seams: of("legal/cancelled-unanswered"), Kept: []string{race, unknown, idType, exit}},
 		{Name: "errors for what is cancelled", Case: "cancellation.races", Seams: of("legal/cancelled-refused"), Kept: []string{race, unknown, idType, exit}},
-		{Name: "one by one", Case: "cancellation.races", Seams: of("legal/one-by-one"), Kept: []string{race, unknown, idType, exit}},
+		{Name: "one by one", Case: "cancellation.races", Seams: of("legal/reads-one-by-one"), Kept: []string{race, unknown, idType, exit}},
 		{Name: "a neighbour swallowed", Case: "cancellation.races", Seams: of(race + "/swallows-neighbour"), Want: []string{neighbour}},
 		{Name: "both types heeded", Case: "cancellation.races", Seams: of(idType + "/both"), Want: []string{another}},
 		{
@@ -54,7 +54,7 @@ func TestMisbehaviour(t *testing.T) {
 		{Name: "slow calls", Case: "cancellation.running", Kept: []string{race, idType}},
 		{Name: "slow calls over HTTP", Case: "cancellation.running", Transport: spec.StreamableHTTP, Kept: []string{race, idType}},
 		{Name: "slow calls that go on", Case: "cancellation.running", Seams: of("legal/cancellations-ignored"), Kept: []string{race, idType}},
-		{Name: "slow calls, one after the other", Case: "cancellation.running", Seams: of("legal/one-by-one")},
+		{Name: "slow calls, one after the other", Case: "cancellation.running", Seams: of("legal/reads-one-by-one")},
 		{Name: "a slow call swallowed", Case: "cancellation.running", Seams: of(race + "/swallows-calls"), Want: []string{neighbour, another}},
 		{Name: "slow calls and a string for a number", Case: "cancellation.running", Seams: of(idType + "/text-for-number"), Want: []string{another}},
 

@@ -40,7 +40,7 @@ func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.Kept(exit)
 		return
 	}
-	idle := t.Start(ctx, client.Options{})
+	idle := t.Start(ctx, client.Options{Capabilities: nothing})
 	_ = idle.CloseInput()
 	switch {
 	case !suite.Exits(ctx, idle, suite.ExitTime(idle, leastExit)):
