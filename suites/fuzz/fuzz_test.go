@@ -2,6 +2,7 @@ package fuzz_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -69,7 +70,7 @@ func TestFaultless(t *testing.T) {
 			}
 			for _, f := range report.Findings {
 				if f.Outcome > verdict.Note {
-					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Again, f.Tries, f.Revision, f.Seen, script(f))
+					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Again, f.Tries, f.Revision, f.Seen, script(f)+evidence(f))
 				}
 			}
 		})
@@ -84,6 +85,22 @@ func script(f *fuzz.Finding) string {
 		}
 		o := &f.Script.Operations[i]
 		text += string(o.Do) + " " + string(o.Message[:min(len(o.Message), 300)]) + "\n"
+	}
+	return text
+}
+
+// evidence is what was said around that which shows the finding.
+func evidence(f *fuzz.Finding) string {
+	if f.Evidence == nil || f.Talk >= len(f.Evidence.Talks) || len(f.At) == 0 {
+		return ""
+	}
+	events := f.Evidence.Talks[f.Talk].Events
+	text := ""
+	for _, at := range f.At {
+		for _, e := range events[max(0, at-6):min(len(events), at+3)] {
+			text += fmt.Sprintf("%d %s %s %s\n", e.Seq, e.Kind, e.Detail, e.Raw[:min(len(e.Raw), 250)])
+		}
+		text += "--\n"
 	}
 	return text
 }

@@ -157,6 +157,8 @@ func judgeRequired(c *call, fits bool, out *rules.Out) {
 	case spec.Code(code) == spec.CodeMethodNotFound:
 		out.Subject(toolRequired)
 		return
+	case !fits && isCode && spec.Code(code) == spec.CodeInternal:
+		return // something else kept it from being looked at, such as too many calls at once
 	case isCode && spec.Code(code) == spec.CodeInvalidRequest:
 		d.Weight = verdict.OnlyNote
 	case c.succeeded() && string(wire.At(c.reply.Result(), "/isError")) != "true":
