@@ -31,6 +31,29 @@ func (t Tool) Arguments() (map[string]any, error) {
 	return Arguments(wire.At(t.Raw, "/inputSchema"))
 }
 
+// More returns arguments for further calls of the tool: those that are known to
+// be good, but for the first; where none are, all arguments at once that can be
+// made. They are bounded, and differ from what Arguments returns.
+func (t Tool) More() []map[string]any {
+	if len(t.given) > 0 {
+		return t.given[1:min(len(t.given), maxGiven)]
+	}
+	schema := wire.At(t.Raw, "/inputSchema")
+	least, err := Arguments(schema)
+	if err != nil {
+		return nil
+	}
+	m := &maker{root: schema, every: true}
+	v, err := m.value(schema, 0)
+	if most, ok := v.(map[string]any); ok && err == nil && len(most) > len(least) {
+		return []map[string]any{most}
+	}
+	return nil
+}
+
+// maxGiven is how many calls of a tool are made that the user told of.
+const maxGiven = 20
+
 // Required returns the names of the arguments that the tool's schema requires.
 func (t Tool) Required() []string {
 	return texts(wire.At(t.Raw, "/inputSchema/required"))
@@ -65,6 +88,7 @@ func Arguments(schema jsontext.Value) (map[string]any, error) {
 type maker struct {
 	root  jsontext.Value
 	steps int
+	every bool // members that are not required are made, too, as far as they can be
 }
 
 // beyond are the keywords that nothing is made for: a value that is made
@@ -296,7 +320,31 @@ func (m *maker) object(words map[string]jsontext.Value, depth int) (any, error) 
 		}
 		out[name] = v
 	}
+	if m.every {
+		m.optional(words, out, depth)
+	}
 	return out, nil
+}
+
+// optionalDepth is how deep what is not required is nested.
+const optionalDepth = 3
+
+// optional adds the members that are not required, as far as they can be made
+// and there may be so many. Where patterns of names have a say, it adds none.
+func (m *maker) optional(words map[string]jsontext.Value, out map[string]any, depth int) {
+	most, bounded := wire.Integer(words["maxProperties"])
+	if words["patternProperties"] != nil || depth > optionalDepth {
+		return
+	}
+	order, properties := wire.Members(words["properties"])
+	for _, name := range order {
+		if _, have := out[name]; have || bounded && int64(len(out)) >= most {
+			continue
+		}
+		if v, err := m.value(properties[name], depth+1); err == nil {
+			out[name] = v
+		}
+	}
 }
 
 func (m *maker) array(words map[string]jsontext.Value, depth int) (any, error) {

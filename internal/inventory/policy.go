@@ -114,6 +114,13 @@ func (c Config) given(name string, tool jsontext.Value) []map[string]any {
 	return []map[string]any{known}
 }
 
+// Expansion returns values of the variables of a URI template by which it makes
+// the URI of a resource, if the user told of them.
+func (v *Inventory) Expansion(template string) (map[string]string, bool) {
+	values, ok := v.config.Templates[template]
+	return values, ok
+}
+
 // values returns the values of a prompt's arguments that are known to be good.
 func (c Config) values(prompt string) map[string]any {
 	if own, ok := c.Prompts[prompt]; ok {

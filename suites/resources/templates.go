@@ -14,14 +14,21 @@ import (
 // held against nobody that there is no such resource.
 const anyValue = "1"
 
-// expansions reads what templates of one variable make of the values that the
-// server completes: of those it can be held to know that they are good.
+// expansions reads what templates make of the values that the user told of, and
+// those of one variable of the values that the server completes: of those it
+// can be held to know that they are good.
 func expansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.AtLeast(spec.V20250326)
 	c := listing(ctx, t)
 	tried := 0
 	for _, text := range t.Inventory.Templates {
 		template := uri.Parse(text)
+		if values, told := t.Inventory.Expansion(text); told {
+			if expanded, ok := template.Expand(values); ok && !read(ctx, c, expanded).Answered() {
+				return
+			}
+			continue
+		}
 		if !template.Simple || len(template.Variables) != 1 {
 			continue
 		}

@@ -40,7 +40,8 @@ func readyTools(t *suite.T) []ready {
 	return out
 }
 
-// calls calls each tool; the first that needs no arguments without them, too.
+// calls calls each tool; the first that needs no arguments without them, too,
+// and some with more arguments than they require.
 func calls(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
@@ -58,6 +59,14 @@ func calls(ctx context.Context, t *suite.T) {
 			return
 		}
 		links = append(links, resourceLinks(reply)...)
+		if i >= maxMore {
+			continue
+		}
+		for _, arguments := range r.More() {
+			if !k.call(ctx, map[string]any{"name": r.Name, "arguments": arguments}) {
+				return
+			}
+		}
 	}
 	if !k.c.Server().Declares("resources") {
 		return

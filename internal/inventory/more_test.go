@@ -1,0 +1,46 @@
+package inventory
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMoreArguments(t *testing.T) {
+	for _, c := range []struct {
+		name, schema string
+		want         []map[string]any
+	}{
+		{"no schema", `null`, nil},
+		{"all are required", `{"type":"object","required":["a"],"properties":{"a":{"type":"boolean"}}}`, nil},
+		{
+			"some are not", `{"type":"object","required":["a"],"properties":{"a":{"type":"boolean"},"b":{"type":"object","properties":{"c":{"type":"boolean"}}},"d":{"pattern":"x"}}}`,
+			[]map[string]any{{"a": false, "b": map[string]any{"c": false}}},
+		},
+		{
+			"there may be no more", `{"type":"object","maxProperties":1,"properties":{"a":{"type":"boolean"},"b":{"type":"boolean"}}}`,
+			[]map[string]any{{"a": false}},
+		},
+		{"patterns have a say", `{"type":"object","patternProperties":{"^a":{"type":"string"}},"properties":{"a":{"type":"boolean"}}}`, nil},
+		{"nothing can be made", `{"type":"object","not":{}}`, nil},
+		{"without end", `{"type":"object","properties":{"a":{"$ref":"#"}}}`, []map[string]any{{"a": deep(2)}}}, // a reference counts as a step, too
+	} {
+		got := Tool{Name: "t", Raw: jsontext.Value(`{"inputSchema":` + c.schema + `}`)}.More()
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+	given := Tool{given: []map[string]any{{"a": 1}, {"a": 2}, {}}}
+	if diff := cmp.Diff([]map[string]any{{"a": 2}, {}}, given.More()); diff != "" {
+		t.Errorf("of those that are known to be good (-want +got):\n%s", diff)
+	}
+}
+
+// deep returns objects in each other.
+func deep(n int) map[string]any {
+	if n == 0 {
+		return map[string]any{}
+	}
+	return map[string]any{"a": deep(n - 1)}
+}
