@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -86,8 +87,19 @@ func (k *shrinker) guess(hint []int) {
 	}
 	all := k.best.Operations
 	last := hint[len(hint)-1]
+	if len(hint) < len(all) {
+		var kept []generate.Operation
+		for _, i := range hint {
+			kept = append(kept, all[i])
+		}
+		if k.try(kept) || k.try(atOnce(kept)) || k.try(slices.Concat(walksBefore(kept), kept)) {
+			return
+		}
+	}
 	for _, keep := range []func(i int, o *generate.Operation) bool{
-		func(i int, _ *generate.Operation) bool { return slices.Contains(hint, i) },
+		func(i int, o *generate.Operation) bool {
+			return slices.Contains(hint, i) || i < last && o.On == all[last].On && o.Violates == "" && lasts(o)
+		},
 		func(i int, _ *generate.Operation) bool { return slices.Contains(hint, i) || i >= hint[0]-1 && i <= last },
 		func(i int, _ *generate.Operation) bool { return i <= last && i >= last-8 || slices.Contains(hint, i) },
 		func(i int, _ *generate.Operation) bool { return i <= last },
@@ -102,6 +114,31 @@ func (k *shrinker) guess(hint []int) {
 			return
 		}
 	}
+}
+
+// walksBefore are walks through the lists of what the operations use: a rule
+// may have to know what is listed.
+func walksBefore(operations []generate.Operation) []generate.Operation {
+	lists := map[string]string{
+		spec.MethodToolsCall: spec.MethodToolsList, spec.MethodPromptsGet: spec.MethodPromptsList, spec.MethodResourcesRead: spec.MethodResourcesList,
+		spec.MethodComplete: spec.MethodResourcesTemplates,
+	}
+	var out []generate.Operation
+	for i := range operations {
+		list := lists[operations[i].Method]
+		if list != "" && !slices.ContainsFunc(out, func(o generate.Operation) bool { return o.Method == list }) {
+			out = append(out, generate.Operation{Do: generate.Walk, On: operations[i].On, Method: list})
+		}
+	}
+	return out
+}
+
+// lasts tells whether an operation changes the state of a conversation, or what
+// is known in it.
+func lasts(o *generate.Operation) bool {
+	return o.Do == generate.Walk || o.Do == generate.Answer || generate.ListMember(o.Method) != "" || slices.Contains([]string{
+		spec.MethodSetLevel, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe,
+	}, o.Method)
 }
 
 // atOnce sends all messages in one write: what only shows where requests cross
