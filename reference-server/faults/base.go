@@ -85,7 +85,7 @@ func idFaults() []Fault {
 				return strconv.Itoa(int(int32(n))) //nolint:gosec // cutting it off is the fault
 			}
 			return id
-		})),
+		})).over(ordered()...),
 		breaks("base.response-id-echo/empty-string-as-null", "the empty string comes back as null", echo(func(id string) string { return replaced(id, `""`, "null") })),
 		breaks("base.response-id-echo/zero-as-null", "the id 0 comes back as null", echo(func(id string) string { return replaced(id, "0", "null") })),
 		breaks("base.response-id-echo/errors-as-string", "errors carry integer ids as strings", EditMessage(replies(), func(m Members) {
@@ -144,10 +144,10 @@ func answerFaults() []Fault {
 	return []Fault{
 		breaks("base.request-answered/unknown-method", "requests with an unknown method are not answered", mute(Errors(spec.CodeMethodNotFound))),
 		breaks("base.request-answered/bad-params", "requests with wrong params are not answered", mute(replies(spec.CodeInvalidParams))),
-		breaks("base.request-answered/string-ids", "requests with a string id are not answered", unansweredID(wire.ID.IsString)),
-		breaks("base.request-answered/id-zero", "requests with id 0 are taken for notifications", unansweredID(func(id wire.ID) bool { return id.Raw() == "0" })),
+		breaks("base.request-answered/string-ids", "requests with a string id are not answered", unansweredID(wire.ID.IsString)).over(ordered()...),
+		breaks("base.request-answered/id-zero", "requests with id 0 are taken for notifications", unansweredID(func(id wire.ID) bool { return id.Raw() == "0" })).over(ordered()...),
 		breaks("base.request-answered/empty-id", "requests with an empty string as id are taken for notifications",
-			unansweredID(func(id wire.ID) bool { return id.Raw() == `""` })),
+			unansweredID(func(id wire.ID) bool { return id.Raw() == `""` })).over(ordered()...),
 		breaks("base.request-answered/with-meta", "requests with _meta are not answered", unanswered("", func(c *refserver.Call) bool {
 			return c.Method != spec.MethodInitialize && wire.At(c.Params, "/_meta") != nil
 		})),

@@ -157,10 +157,10 @@ func legalOwn() []Fault {
 			}))),
 		legal("pings-before-initialized", "the client is pinged right behind the answer to initialize", Outgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 			o.Frames = append(o.Frames, wire.NewRequest(wire.StringID("early"), spec.MethodPing, nil))
-		})),
+		})).over(ordered()...),
 		legal("logs-at-once", "log messages come right behind the answer to initialize", after(Results(spec.MethodInitialize),
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":null}}`,
-			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)),
+			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)).over(ordered()...),
 		legal("lists-change-often", "the lists are said to have changed before every answer", before(opened,
 			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{}}`)),
 	}

@@ -144,8 +144,8 @@ func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, sp
 			t.Kept(requirement)
 			continue
 		}
-		if told[s.kin] {
-			continue
+		if told[s.kin] || !served(w.Harmless(ctx)) || served(w.Harmless(ctx, s.headers...)) {
+			continue // told, or refused for what has nothing to do with it
 		}
 		told[s.kin] = s.kin != ""
 		t.Deviates(w.C, verdict.Deviation{
