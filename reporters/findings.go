@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -174,7 +175,7 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	var out []string
 	for i := range shown {
 		e := &shown[i]
-		text := arrow(e) + " " + excerpt(e.Text, e.Size, c.o.Width-4)
+		text := arrow(e) + " " + glimpse(e, c.o.Width-4)
 		if e.Offending {
 			text = c.paint(red, mark(e)+" "+text)
 		} else {
@@ -186,6 +187,25 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 		out = append(out, c.paint(dim, fmt.Sprintf("  … %s in the JSON report", count(left, "more event"))))
 	}
 	return out
+}
+
+// glimpse is an excerpt of an event that shows what offends in it: where that
+// stands too far behind, it begins a little before.
+func glimpse(e *verdict.Evidence, columns int) string {
+	text, before := e.Text, ""
+	if m := e.Mark; m != nil && m.From >= 0 && m.From < len(text) && m.To > columns*2/3 {
+		from := max(0, m.From-columns/4)
+		for from > 0 && !utf8.RuneStart(text[from]) {
+			from--
+		}
+		if from > 0 {
+			text, before = text[from:], "… "
+		}
+	}
+	if e.Skipped > 0 {
+		before = "… "
+	}
+	return before + excerpt(text, max(e.Size, int64(len(e.Text))), columns-width(before))
 }
 
 // arrow shows which way an event went.
