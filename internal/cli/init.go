@@ -155,7 +155,9 @@ func counted(n int, what string) string {
 func workflow(t target.Target) string {
 	var with []string
 	words := t.Args()
-	say := func(input, text string) { with = append(with, fmt.Sprintf("          %s: %s", input, config.Quote(text))) }
+	say := func(input, text string) {
+		with = append(with, fmt.Sprintf("          %s: %s", input, config.Quote(text)))
+	}
 	for i := 0; i+1 < len(words); i++ {
 		if words[i] == "--start" {
 			say("start", words[i+1])
