@@ -39,7 +39,13 @@ func (e *Exception) at(r *Result, full bool) bool {
 
 // exceptions are the rows that may come out otherwise than they should.
 func exceptions() []Exception {
+	const crowded = "the sessions that the whole suite holds take the places of those that are to be refused; with its own judges alone it is killed"
 	return []Exception{{
+		Fault: "sse.multiple-clients/refused", Outcome: MisAttributed, FullOnly: true, Reason: crowded,
+	}, {
+		Fault: "streamable-http.multiple-clients/refused", Transport: spec.StreamableHTTP, Revision: spec.V20251125,
+		Outcome: Survived, FullOnly: true, Reason: crowded,
+	}, {
 		Fault: "pagination.walk.complete/gap", Outcome: Survived,
 		Reason: "what no page ever holds is, seen from outside, not in the list: only where walks differ it shows that one was not complete",
 	}}

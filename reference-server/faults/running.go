@@ -60,12 +60,13 @@ func (t *calls) token(s *refserver.Session, id wire.ID) jsontext.Value {
 	return nil
 }
 
-// cancel marks the call that a cancellation names, and tells whether it runs.
+// cancel marks the call that a cancellation names, and tells whether it runs
+// and was not cancelled before.
 func (t *calls) cancel(n *refserver.Note) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.of[callKey{n.Session, wire.RawID(string(wire.At(n.Params, "/requestId"))).Key()}]
-	if c == nil || !c.running {
+	if c == nil || !c.running || c.cancelled {
 		return false
 	}
 	c.cancelled = true
