@@ -19,6 +19,9 @@ import (
 // cancellation of what is answered at once elsewhere.
 const moment = 3 * time.Millisecond
 
+// while is the same in faults, which have to show on a busy machine, too.
+const while = 40 * time.Millisecond
+
 // cancelRaceFaults are those that show where a cancellation and other messages
 // cross.
 func cancelRaceFaults() []Fault {
@@ -27,7 +30,7 @@ func cancelRaceFaults() []Fault {
 		// Two answers, and answers to the notification.
 		breaksAfresh("base.response-once/cancelled-in-between", "a request that is cancelled between its arrival and its answer gets an error and its result", func() refserver.Seams {
 			t := newCalls()
-			return together(lingering(), t.seams(), cancelling(func(n *refserver.Note, _ func(*refserver.Note)) {
+			return together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, _ func(*refserver.Note)) {
 				if t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(cancelledIn(n), -32800, "Request cancelled", nil))
 				}
@@ -75,7 +78,7 @@ func cancelRaceFaults() []Fault {
 		})).in(callable()...),
 		breaksAfresh(idType+"both", "where an integer and the same as a string are at work, the cancellation of one ends both", func() refserver.Seams {
 			t := newCalls()
-			return together(lingering(), t.seams(), retyping(func(id wire.ID) []wire.ID {
+			return together(lingering(while), t.seams(), retyping(func(id wire.ID) []wire.ID {
 				if id.IsInteger() {
 					return []wire.ID{id, wire.StringID(id.Raw())}
 				}
@@ -109,7 +112,7 @@ func cancelRaceFaults() []Fault {
 					return
 				}
 				n.Session.Go(func(ctx context.Context) {
-					pause(ctx, moment)
+					pause(ctx, while)
 					at.Add(-1)
 				})
 			})
@@ -118,7 +121,7 @@ func cancelRaceFaults() []Fault {
 		breaksAfresh("stdio.exit-on-stdin-close-2024-11-05/cancelled", "once a request was cancelled that was at work, the server stays when its input ends", func() refserver.Seams {
 			var stays atomic.Bool
 			t := newCalls()
-			seams := together(lingering(), t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+			seams := together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
 				if t.cancel(n) {
 					stays.Store(true)
 				}
@@ -153,10 +156,10 @@ func die(s *refserver.Session) {
 
 // lingering has what is answered at once elsewhere take a moment, unless it is
 // cancelled before.
-func lingering() refserver.Seams {
+func lingering(d time.Duration) refserver.Seams {
 	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method != spec.MethodInitialize && c.Method != spec.MethodToolsCall {
-			pause(c.Context(), moment)
+			pause(c.Context(), d)
 		}
 		return next(c)
 	})
@@ -165,7 +168,7 @@ func lingering() refserver.Seams {
 // swallowing leaves a request unanswered that is at work while another is
 // cancelled.
 func swallowing(t *calls) refserver.Seams {
-	return together(lingering(), t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
 		if t.cancel(n) {
 			t.cancelAnother(n.Session)
 		}

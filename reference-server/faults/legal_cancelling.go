@@ -16,7 +16,7 @@ import (
 func legalCancelling() []Fault {
 	return []Fault{
 		legal("cancellations-ignored", "cancellations are ignored, and every request is answered", heedless()),
-		legal("cancelled-unanswered", "every request takes a moment, and is never answered when it is cancelled meanwhile", lingering()),
+		legal("cancelled-unanswered", "every request takes a moment, and is never answered when it is cancelled meanwhile", lingering(moment)),
 		legalAfresh("cancelled-refused", "every request takes a moment, and is answered by an error when it is cancelled meanwhile", refusingCancelled),
 		legalAfresh("reads-one-by-one", "one request is handled after the other, so that a cancellation is read when its request was answered", oneByOne).over(spec.Stdio),
 		legalAfresh("initialize-cancelled", "initialize takes a moment, and is not answered when it is cancelled meanwhile", heedingInitialize).over(spec.Stdio),
