@@ -42,6 +42,7 @@ type runFlags struct {
 	transcript          string
 	recorder            *recorder // nil without --transcript
 	callTools           string
+	fuzz                string
 	configured          configured
 	known               knownFlags
 	verbose, quiet      bool
@@ -80,6 +81,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.DurationVar(&f.max, "max-time", 10*time.Minute, "end the run after this time")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
+	fs.StringVar(&f.fuzz, "fuzz", "off", "search beside the cases, too: off, quick (some seconds), thorough (minutes)")
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage())
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
@@ -110,6 +112,9 @@ func (a *app) run(f *runFlags) error {
 	if err := f.known.read(); err != nil {
 		return err
 	}
+	if err := f.checkFuzz(); err != nil {
+		return err
+	}
 	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
 	defer a.watch()() // from here on there may be a server to end
 	o, notices, err := a.options(f)
@@ -134,11 +139,12 @@ func (a *app) run(f *runFlags) error {
 		return err
 	}
 	report.Notices = append(notices, report.Notices...)
+	failed := a.fuzzed(ctx, f, &o, report)
 	report.FailOn = f.failOn
 	f.known.apply(report, whole)
 	console.End(report)
 	a.code = exitCode(report)
-	return errors.Join(writeReports(files, report), f.recorder.failed())
+	return errors.Join(failed, writeReports(files, report), f.recorder.failed())
 }
 
 // exitCode says by the exit code how the run ended.

@@ -243,6 +243,9 @@ func (s *search) work(ctx, bounded context.Context) {
 		} else {
 			s.served()
 		}
+		if bounded.Err() != nil {
+			return // it was cut off
+		}
 		s.look(ctx, c, o)
 	}
 }

@@ -111,6 +111,7 @@ type talk struct {
 	asks     []asked
 	over     bool // the server ended, or does not listen
 	missed   bool // an answer did not come in time
+	torn     bool // a write was given up, perhaps in the middle of a line
 }
 
 // asked is a request that was sent.
@@ -287,6 +288,7 @@ func (r *holder) flush(t *talk) {
 	defer cancel()
 	if err := t.c.Send(ctx, frames...); err != nil {
 		t.over = true
+		t.torn = t.torn || t.c.Alive()
 	}
 	t.spans = append(t.spans, span{first, from, t.c.Record.Len()})
 }
@@ -316,6 +318,7 @@ func (r *holder) raw(t *talk, i int, o *generate.Operation) {
 	defer cancel()
 	if err := t.c.SendBytes(ctx, chunks...); err != nil && t.c.Web() == nil {
 		t.over = true
+		t.torn = t.torn || t.c.Alive()
 	}
 }
 
@@ -461,7 +464,9 @@ func (r *holder) end(on int) {
 		r.settle(t)
 	}
 	t.c.Close()
-	t.Events = t.c.Record.From(0)
+	if !t.torn { // what follows from half a line is nobody's fault
+		t.Events = t.c.Record.From(0)
+	}
 	r.out.Talks = append(r.out.Talks, t.Talk)
 }
 

@@ -112,7 +112,7 @@ func (n *novelty) sort(o *Outcome, t *Talk, m *wire.Message, e *transcript.Event
 		shape(&h, m.Params(), 4)
 	}
 	if s := sent[m.ID.Key()]; s != nil && m.Kind == wire.Response {
-		_ = h.WriteByte(byte(bits.Len64(uint64((e.At-s.At).Milliseconds())) / 3))
+		_ = h.WriteByte(byte(bits.Len64(uint64((e.At - s.At).Milliseconds())) / 3))
 	}
 	return h.Sum64()
 }

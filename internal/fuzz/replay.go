@@ -258,4 +258,3 @@ func (p *Surroundings) note(s generate.Script) generate.Script {
 	}
 	return s
 }
-

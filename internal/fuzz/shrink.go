@@ -100,7 +100,9 @@ func (k *shrinker) guess(hint []int) {
 		func(i int, o *generate.Operation) bool {
 			return slices.Contains(hint, i) || i < last && o.On == all[last].On && o.Violates == "" && lasts(o)
 		},
-		func(i int, _ *generate.Operation) bool { return slices.Contains(hint, i) || i >= hint[0]-1 && i <= last },
+		func(i int, _ *generate.Operation) bool {
+			return slices.Contains(hint, i) || i >= hint[0]-1 && i <= last
+		},
 		func(i int, _ *generate.Operation) bool { return i <= last && i >= last-8 || slices.Contains(hint, i) },
 		func(i int, _ *generate.Operation) bool { return i <= last },
 	} {
@@ -236,6 +238,8 @@ func (k *shrinker) values() {
 	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
 		o := &k.best.Operations[i]
 		switch {
+		case o.Violates != "" && o.Method != "":
+			// What is said of the params was proven of these alone.
 		case o.Do == generate.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
 			k.message(i)
 		case o.Exchange != nil:

@@ -6,6 +6,7 @@ package fuzz
 
 import (
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -44,8 +45,9 @@ func Laws() []fuzz.Law {
 }
 
 // invalidParams holds what was provably invalid against what was answered. What
-// rules judge by themselves (cursors and levels) is left to them; _meta that is
-// no object, and a tool's own result, are gentle matters.
+// rules judge by themselves (cursors and levels) is left to them. Lists need no
+// params, so a server may well look at none; _meta that is no object, and a
+// tool's own result, are gentle matters, too.
 func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Talks {
@@ -56,7 +58,7 @@ func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 				if m.Kind != wire.Response || op == nil || op.Violates == "" || op.Method == "" || !m.Has("result") || m.IsError() {
 					continue
 				}
-				if op.At == "/cursor" || op.At == "/level" || string(wire.At(m.Result(), "/isError")) == "true" {
+				if generate.ListMember(op.Method) != "" || op.At == "/level" || string(wire.At(m.Result(), "/isError")) == "true" {
 					continue
 				}
 				d := verdict.Deviation{

@@ -2,6 +2,7 @@ package fuzz_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	lawbook "github.com/mcp-conform/mcp-conform/suites/fuzz"
 )
 
@@ -103,4 +105,45 @@ func evidence(f *fuzz.Finding) string {
 		text += "--\n"
 	}
 	return text
+}
+
+var legalTime = flag.Duration("fuzz.legal", 0, "search every legal variation for this long: none may show anything")
+
+// TestLegalVariations: what is odd and permitted breaks no law either.
+func TestLegalVariations(t *testing.T) {
+	if *legalTime == 0 {
+		t.Skip("it takes minutes; -fuzz.legal asks for it")
+	}
+	for _, f := range faults.All() {
+		over := spec.Stdio
+		if len(f.Transports) > 0 {
+			over = f.Transports[0]
+		}
+		if !f.Legal || f.NeedsProcess || f.Alone || f.Everywhere {
+			continue
+		}
+		t.Run(f.ID, func(t *testing.T) {
+			d, stop := inProcess(f.Seams), func() {}
+			if over != spec.Stdio {
+				o := refserver.Options{JSONOnly: f.JSONOnly}
+				if f.Seams != nil {
+					o.Seams = f.Seams()
+				}
+				d, stop = suitetest.ReferenceOver(over, o)
+			}
+			defer stop()
+			report, err := fuzz.Run(t.Context(), fuzz.Options{
+				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Time: *legalTime, Seed: 1, Revisions: f.Revisions,
+				Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 100},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range report.Findings {
+				if one.Outcome > verdict.Note {
+					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Again, one.Tries, one.Revision, one.Seen, script(one), evidence(one))
+				}
+			}
+		})
+	}
 }

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// slices of a search that take part in a run.
+var fuzzSlices = map[string]fuzz.Options{
+	"off":      {},
+	"quick":    {Time: 5 * time.Second, Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 150}},
+	"thorough": {Time: time.Minute, Shrink: fuzz.Budget{Time: 20 * time.Second, Tries: 400}},
+}
+
+// checkFuzz says whether --fuzz has a value that it may have.
+func (f *runFlags) checkFuzz() error {
+	if _, ok := fuzzSlices[f.fuzz]; !ok {
+		return usagef("give off, quick or thorough", "--fuzz is %q", f.fuzz)
+	}
+	return nil
+}
+
+// fuzzed searches for more once the cases are done, and adds what it found to
+// the report.
+func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report) error {
+	slice := fuzzSlices[f.fuzz]
+	if slice.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
+		return nil
+	}
+	revisions := slices.DeleteFunc(slices.Clone(report.Revisions), func(r spec.Revision) bool { return r.Era() != spec.Handshake })
+	if len(revisions) == 0 {
+		return nil
+	}
+	laws, err := lawsBy(nil)
+	if err != nil {
+		return err
+	}
+	slice.Dialer, slice.Laws, slice.Revisions, slice.Policy, slice.Seed, slice.Jobs = o.Dialer, laws, revisions, o.Policy, f.seed, f.jobs
+	slice.Timeout, slice.Start = f.timeout, f.start
+	found, err := fuzz.Run(ctx, slice)
+	if err != nil {
+		report.Incomplete = "the search that --fuzz asks for failed: " + err.Error()
+		return nil
+	}
+	report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %d sequences with %d requests were sent; mcp-conform fuzz searches longer.", f.fuzz, found.Cases, found.Requests))
+	if found.Incomplete != "" {
+		report.Incomplete = "the search that --fuzz asks for: " + found.Incomplete
+	}
+	var failed error
+	for _, one := range found.Findings {
+		if one.Outcome > verdict.Note && !reported(report, one) {
+			replay, err := a.writeReplay(f, o, one)
+			failed = errors.Join(failed, err)
+			addFinding(report, one, o.Redactor, replay)
+		}
+	}
+	renumber(report)
+	return failed
+}
+
+// reported tells whether a case or a rule of the run says the same.
+func reported(p *verdict.Report, f *fuzz.Finding) bool {
+	return slices.ContainsFunc(p.Findings, func(have verdict.Finding) bool {
+		return have.Requirement == f.Requirement && have.Revision == f.Revision
+	})
+}
+
+// writeReplay writes the replay file of a finding, and returns the command that
+// plays it.
+func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding) ([]string, error) {
+	name := filepath.Join(f.out, fmt.Sprintf("replay-%s-%s.json", one.Requirement, one.Revision))
+	r := one.Replay()
+	r.Expect.Seen, r.Expect.Permitted = o.Redactor.Known(r.Expect.Seen), o.Redactor.Known(r.Expect.Permitted)
+	argv := slices.Concat([]string{"mcp-conform", "replay", name}, withoutRevision(o.Replay(one.Revision)[2:]))
+	err := os.MkdirAll(f.out, 0o755)
+	if err == nil {
+		err = os.WriteFile(name, r.Encode(), 0o600)
+	}
+	if err != nil {
+		return argv, harnessError{fmt.Errorf("writing a replay file: %w", err)}
+	}
+	return argv, nil
+}
+
+// addFinding adds a finding and raises the verdict that it is about.
+func addFinding(p *verdict.Report, f *fuzz.Finding, redactor *transcript.Redactor, replay []string) {
+	q := spec.Requirements().Lookup(f.Requirement)
+	v := verdict.Finding{
+		ID: fmt.Sprintf("F%d", len(p.Findings)+1), Requirement: q.ID, Level: q.Level, Basis: q.Basis(f.Revision), Revision: f.Revision,
+		Transport: f.Transport, Judge: "fuzz." + f.Law, Outcome: f.Outcome, Summary: f.Summary, Permitted: redactor.Known(f.Permitted),
+		Seen: redactor.Known(f.Seen), Evidence: fuzzEvidence(f, redactor), Page: q.Page(f.Revision), Replay: replay, Tries: f.Tries, Reproduced: f.Again,
+	}
+	p.Findings = append(p.Findings, v)
+	for i := range p.Verdicts {
+		have := &p.Verdicts[i]
+		if have.Requirement != q.ID || have.Revision != f.Revision {
+			continue
+		}
+		have.Findings = append(have.Findings, v.ID)
+		have.Judges = append(have.Judges, v.Judge)
+		if f.Outcome > have.Outcome {
+			have.Outcome, have.Reason, have.BlockedBy = f.Outcome, "", ""
+		}
+		return
+	}
+	p.Verdicts = append(p.Verdicts, verdict.Verdict{
+		Requirement: q.ID, Area: q.Area, Level: q.Level, Revision: f.Revision, Transport: f.Transport, Outcome: f.Outcome,
+		Findings: []string{v.ID}, Judges: []string{v.Judge},
+	})
+}
+
+// mostQuoted bounds what is quoted of a frame.
+const mostQuoted = 4096
+
+// fuzzEvidence quotes the frames that show a finding.
+func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) []verdict.Evidence {
+	if f.Evidence == nil || f.Talk >= len(f.Evidence.Talks) {
+		return nil
+	}
+	var out []verdict.Evidence
+	events := redactor.Events(f.Evidence.Talks[f.Talk].Events)
+	for _, at := range f.At {
+		if at >= len(events) {
+			continue
+		}
+		e := events[at]
+		direction := map[transcript.Kind]string{transcript.Sent: ">", transcript.Received: "<"}[e.Kind]
+		text := string(e.Raw)
+		if direction == "" {
+			direction, text = "!", e.Detail
+		}
+		out = append(out, verdict.Evidence{
+			Direction: direction, Position: at, Text: text[:min(len(text), mostQuoted)], Size: max(e.Size, int64(len(text))), Offending: true,
+		})
+	}
+	return out
+}
+
+// renumber puts the findings in the order of their weight, and gives them ids
+// in that order.
+func renumber(p *verdict.Report) {
+	sort.SliceStable(p.Findings, func(i, j int) bool { return p.Findings[i].Outcome > p.Findings[j].Outcome })
+	ids := map[string]string{}
+	for i := range p.Findings {
+		id := fmt.Sprintf("F%d", i+1)
+		ids[p.Findings[i].ID], p.Findings[i].ID = id, id
+	}
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		for n := range v.Findings {
+			v.Findings[n] = ids[v.Findings[n]]
+		}
+		if v.BlockedBy != "" {
+			v.BlockedBy = ids[v.BlockedBy]
+		}
+	}
+}
