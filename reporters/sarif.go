@@ -187,11 +187,11 @@ var sarifLevels = map[verdict.Outcome]string{
 func sarifRuleOf(e *entry) sarifRule {
 	text := cmp.Or(statement(e.Requirement), e.Summary)
 	rule := sarifRule{
-		ID: Visible(e.Requirement), Short: sarifText{Text: plainText(text, sarifMessage)}, Full: sarifText{Text: plainText(text, sarifMessage)},
+		ID: Visible(e.Requirement), Short: sarifText{Text: plainText(text)}, Full: sarifText{Text: plainText(text)},
 		Configuration: sarifConfig{"warning"}, HelpURI: pageAddress(e.Page),
 		Properties: map[string]any{"tags": []string{"mcp"}, "precision": "very-high", "problem.severity": "warning"},
 	}
-	help := plainText(text, sarifMessage)
+	help := plainText(text)
 	if q := spec.Requirements().Lookup(e.Requirement); q != nil {
 		newest := spec.Revision(slices.Max(q.Revisions))
 		rule.HelpURI = q.Page(newest)
@@ -199,7 +199,7 @@ func sarifRuleOf(e *entry) sarifRule {
 		rule.Configuration.Level = severity
 		rule.Properties["problem.severity"] = strings.Replace(severity, "note", "recommendation", 1)
 		rule.Properties["tags"] = []string{"mcp", q.Area, string(q.Level)}
-		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest), strings.Join(q.Revisions, ", "), plainText(q.Observe, sarifMessage))
+		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest), strings.Join(q.Revisions, ", "), plainText(q.Observe))
 	}
 	help += "\n\nmcp-conform explain " + Visible(e.Requirement)
 	rule.Help = sarifText{Text: help, Markdown: html.EscapeString(help)}
@@ -211,10 +211,10 @@ func sarifRuleOf(e *entry) sarifRule {
 }
 
 func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
-	lines := []string{plainText(e.Summary, sarifMessage), "Revisions: " + joinRevisions(e.revisions) + " over " + Visible(string(e.Transport)) + "."}
+	lines := []string{plainText(e.Summary), "Revisions: " + joinRevisions(e.revisions) + " over " + Visible(string(e.Transport)) + "."}
 	add := func(label, text string) {
 		if text != "" {
-			lines = append(lines, label+plainText(text, sarifMessage))
+			lines = append(lines, label+plainText(text))
 		}
 	}
 	add("", e.consequence())
@@ -244,7 +244,7 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 	out.Fingerprints["primaryLocationLineHash"] = print + ":1"
 	out.Fingerprints["mcpFinding/v1"] = print
 	if e.Known != "" {
-		out.Suppressions = []sarifSuppression{{"external", plainText(e.Known, sarifMessage)}}
+		out.Suppressions = []sarifSuppression{{"external", plainText(e.Known)}}
 	}
 	return out
 }
@@ -259,7 +259,7 @@ func fingerprint(e *entry) string {
 func sarifInvocationOf(r *verdict.Report) sarifInvocation {
 	in := sarifInvocation{Successful: r.Incomplete == "" && requirements(r, verdict.HarnessError) == 0}
 	note := func(level, text string) {
-		in.Notifications = append(in.Notifications, sarifNotification{level, sarifText{Text: plainText(text, sarifMessage)}})
+		in.Notifications = append(in.Notifications, sarifNotification{level, sarifText{Text: plainText(text)}})
 	}
 	if r.Incomplete != "" {
 		note("error", "The run ended early: "+r.Incomplete)
@@ -278,8 +278,8 @@ func sarifInvocationOf(r *verdict.Report) sarifInvocation {
 }
 
 // plainText is a text in a SARIF message, where "[text](target)" would be a link.
-func plainText(text string, columns int) string {
-	return strings.ReplaceAll(clip(text, columns), "](", `]\u0028`)
+func plainText(text string) string {
+	return strings.ReplaceAll(clip(text, sarifMessage), "](", `]\u0028`)
 }
 
 // pageAddress returns an address that may be a link, or "".
