@@ -38,6 +38,9 @@ func (a *app) configure(fs *pflag.FlagSet, f *runFlags) error {
 	named := f.reference || len(f.target.Args) > 0 || f.target.Dash >= 0 || f.target.ConfigFile != "" || f.target.ServerName != ""
 	k.plain = !slices.ContainsFunc(targetFlags(), fs.Changed)
 	k.forced = fs.Changed("call-tools")
+	if f.reference && !k.forced {
+		f.callTools = string(inventory.CallAll) // its tools do no harm, and 2024-11-05 has no way to say so
+	}
 	if err := a.fromEnvironment(fs, k); err != nil {
 		return err
 	}

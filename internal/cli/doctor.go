@@ -34,6 +34,10 @@ judges nothing and calls no tool.
 Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
+			if err := a.configure(c.Flags(), f); err != nil {
+				return err
+			}
+			f.callTools = string(inventory.CallNone)
 			return a.doctor(f)
 		},
 	}
@@ -41,6 +45,7 @@ Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
 	fs.SortFlags = false
 	fs.BoolVar(&f.reference, "reference", false, "look at the reference server that is built into this program")
 	f.registerTarget(fs)
+	f.registerConfig(fs)
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
 	return c
 }
