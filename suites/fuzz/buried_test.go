@@ -66,7 +66,7 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 			if found == nil {
 				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, told(report))
 			}
-			t.Logf("found after %v, %d requests; %d operations, %d bytes", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size())
+			t.Logf("found after %v, %d requests; %d operations, %d bytes; %d tries to make it small, back %d of %d", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size(), found.Shrinking, found.Again, found.Tries)
 		})
 	}
 }
@@ -74,7 +74,7 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 func told(r *fuzz.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
-		out = append(out, fmt.Sprintf("%s: %s (%s)", f.Requirement, f.Summary, f.Outcome))
+		out = append(out, fmt.Sprintf("%s: %s (%s, %d of %d, %d operations): %s", f.Requirement, f.Summary, f.Outcome, f.Again, f.Tries, len(f.Script.Operations), f.Seen))
 	}
 	return out
 }

@@ -144,6 +144,9 @@ func judgeRequired(c *call, fits bool, out *rules.Out) {
 	if wire.At(c.asked.Message.Params(), "/task") != nil {
 		return
 	}
+	if given := wire.At(c.asked.Message.Params(), "/arguments"); given != nil && given.Kind() != '{' {
+		return // that may be refused first, whatever the tool
+	}
 	code, isCode := c.reply.ErrorCode()
 	d := verdict.Deviation{
 		Requirement: toolRequired,

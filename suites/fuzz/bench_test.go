@@ -1,0 +1,75 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// BenchmarkSearch is how many requests a second are made and judged, every rule
+// on; an operation is one sequence. No tool is called, for some take their time.
+func BenchmarkSearch(b *testing.B) {
+	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
+		b.Run(string(over), func(b *testing.B) {
+			d, stop := suitetest.ReferenceOver(over, refserver.Options{})
+			defer stop()
+			b.ResetTimer()
+			report, err := fuzz.Run(b.Context(), fuzz.Options{
+				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallNone}, Revisions: []spec.Revision{spec.V20251125}, Cases: b.N, Seed: 1,
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(report.Requests)/report.Took.Seconds(), "requests/s")
+		})
+	}
+}
+
+// BenchmarkPump is what a client could reach that judges nothing: the same
+// server is asked as fast as it answers, and the lines are counted.
+func BenchmarkPump(b *testing.B) {
+	const together = 64
+	d, stop := suitetest.ReferenceOver(spec.Stdio, refserver.Options{})
+	defer stop()
+	c, err := client.Open(b.Context(), d, client.Options{Revision: spec.V20251125})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Handshake(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	began, requests := time.Now(), 0
+	var lines atomic.Int64
+	for b.Loop() {
+		var frames [][]byte
+		for range together {
+			requests++
+			frames = append(frames, wire.NewRequest(wire.IntID(int64(1000+requests)), spec.MethodResourcesTemplates, nil))
+		}
+		last := wire.IntID(int64(1000 + requests)).Raw()
+		from := c.Record.Len()
+		if err := c.Send(b.Context(), frames...); err != nil {
+			b.Skip("the server ended: the record is full") // a transcript is bounded
+		}
+		if _, err := c.Await(b.Context(), from, func(e *transcript.Event) bool {
+			if e.Kind == transcript.Received {
+				lines.Add(1)
+			}
+			return e.Kind == transcript.Received && bytes.Contains(e.Raw, []byte(`"id":`+last))
+		}); err != nil {
+			b.Skip("the server ended: the record is full")
+		}
+	}
+	b.ReportMetric(float64(requests)/time.Since(began).Seconds(), "requests/s")
+}
