@@ -159,7 +159,7 @@ func promptArguments() rules.Fold {
 			}
 		}
 	})
-	return rules.Fold{Hear: hears, End: func(_ *rules.Session, out *rules.Out) { bare.judge(out) }}
+	return rules.Fold{Hear: hears, End: func(s *rules.Session, out *rules.Out) { bare.judge(s, out) }}
 }
 
 func requiresNone(prompt jsontext.Value) bool {

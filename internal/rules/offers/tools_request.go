@@ -1,13 +1,15 @@
 package offers
 
 import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -35,7 +37,7 @@ func toolRequests() rules.Fold {
 	}
 	return rules.Fold{
 		Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}),
-		End:  func(_ *rules.Session, out *rules.Out) { bare.judge(out) },
+		End:  func(s *rules.Session, out *rules.Out) { bare.judge(s, out) },
 	}
 }
 
@@ -94,7 +96,7 @@ func (w *without) heard(name string, arguments jsontext.Value, h *rules.Heard) {
 
 // judge finds what was refused without arguments, and served with an empty
 // object or never tried so. What is refused either way has other reasons.
-func (w *without) judge(out *rules.Out) {
+func (w *without) judge(s *rules.Session, out *rules.Out) {
 	for _, name := range w.order {
 		bare, empty := w.bare[name], w.empty[name]
 		code, _ := bare.Message.ErrorCode()
@@ -104,6 +106,8 @@ func (w *without) judge(out *rules.Out) {
 			continue
 		case empty != nil && !succeeded(empty.Message):
 			continue
+		case askedMeanwhile(s, bare), w.thing == "tool" && spec.Code(code) == spec.CodeInternal:
+			continue // it may hang on what the client said, or on how much there was to do
 		case empty == nil && spec.Code(code) != spec.CodeInvalidParams && spec.Code(code) != spec.CodeInvalidRequest:
 			continue
 		}
@@ -117,6 +121,14 @@ func (w *without) judge(out *rules.Out) {
 		}
 		out.Found(d)
 	}
+}
+
+// askedMeanwhile tells whether the server had a question while it worked on the
+// request.
+func askedMeanwhile(s *rules.Session, h *rules.Heard) bool {
+	return slices.ContainsFunc(s.Posed(), func(p *rules.Posed) bool {
+		return p.Event.Seq > h.Asked.Event.Seq && p.Event.Seq < h.Event.Seq
+	})
 }
 
 func succeeded(m *wire.Message) bool { return !m.IsError() && !failed(m) }
