@@ -100,7 +100,7 @@ func (s *Session) request(m *wire.Message, a *answers) {
 		// function returns: so here nothing waits for a free place.
 		if slots = s.calls; len(slots) == cap(slots) {
 			s.finish(c)
-			a.end(place, s.failure(c.Method, c.ID, &Error{Code: spec.CodeInternal, Message: "Too many tool calls at once"}))
+			a.end(place, s.failure(c.Method, c.ID, &Error{Code: spec.CodeInternal, Message: "Too many requests: no more tools can be called at once"}))
 			return
 		}
 	}

@@ -46,7 +46,10 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules
 	if !s.Revision().AtLeast(spec.V20251125) {
 		d.Permitted += ", or an error"
 	}
+	code, _ := h.Message.ErrorCode()
 	switch {
+	case h.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
+		// It is refused for another reason, such as that it has to be a task.
 	case h.Message.IsError():
 		out.Subject(toolValidates)
 		out.Subject(toolRejects)
