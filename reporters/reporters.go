@@ -24,6 +24,7 @@ var writers = map[string]Writer{
 	"json":     JSON,
 	"junit":    JUnit,
 	"markdown": Markdown,
+	"outputs":  Outputs,
 	"sarif":    SARIF,
 	"tap":      TAP,
 }

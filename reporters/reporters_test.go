@@ -73,7 +73,7 @@ func TestFilesAreAsAgreed(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"badge", "github", "html", "json", "junit", "markdown", "sarif", "tap"}, Names()); diff != "" {
+	if diff := cmp.Diff([]string{"badge", "github", "html", "json", "junit", "markdown", "outputs", "sarif", "tap"}, Names()); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range Names() {

@@ -28,7 +28,7 @@ const annotations = "github"
 // fileNames are those of reports for which no file is named.
 var fileNames = map[string]string{
 	"badge": "badge.svg", "html": "report.html", "json": "report.json", "junit": "junit.xml",
-	"markdown": "report.md", "sarif": "report.sarif", "tap": "report.tap",
+	"markdown": "report.md", "outputs": "outputs.env", "sarif": "report.sarif", "tap": "report.tap",
 }
 
 // fileName returns the name of the file that a report gets unless it is told.

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Judges the server that the action's inputs name, and says by outputs what came
+# of it. It ends with 0 whatever was found: end.sh fails the job, once the
+# reports are kept.
+set -euo pipefail
+
+out=${INPUT_OUT:-.mcp-conform}
+mkdir -p "$out"
+flags=(--out "$out")
+
+if [[ -n ${INPUT_COMMAND:-} && -n ${INPUT_URL:-} ]]; then
+  echo "::error title=mcp-conform::give either the input command or the input url"
+  exit 2
+fi
+if [[ -z ${INPUT_COMMAND:-}${INPUT_URL:-} && ! -f mcp-conform.yaml ]]; then
+  echo "::error title=mcp-conform::give the input command or url, or have mcp-conform.yaml name the server"
+  exit 2
+fi
+case ${INPUT_FAIL_ON:-must} in
+  must | should) flags+=(--fail-on "${INPUT_FAIL_ON:-must}") ;;
+  never) ;;
+  *)
+    echo "::error title=mcp-conform::the input fail-on is must, should or never"
+    exit 2
+    ;;
+esac
+[[ -z ${INPUT_REVISION:-} ]] || flags+=(--revision "${INPUT_REVISION// /}")
+[[ -z ${INPUT_BASELINE:-} ]] || flags+=(--baseline "$INPUT_BASELINE")
+[[ ${INPUT_FUZZ:-off} == off ]] || flags+=(--fuzz "$INPUT_FUZZ")
+[[ -z ${INPUT_START:-} ]] || flags+=(--start "$INPUT_START")
+while IFS= read -r line; do
+  line=${line%$'\r'}
+  [[ -z $line ]] || flags+=("$line")
+done <<<"${INPUT_ARGS:-}"
+
+reports=",${INPUT_REPORT:-json},"
+[[ ${INPUT_SARIF:-false} != true ]] || reports+="sarif,"
+reports+="json,github,"
+IFS=, read -ra names <<<"$reports"
+seen=,
+for name in "${names[@]}"; do
+  name=${name// /}
+  if [[ -n $name && $seen != *",$name,"* ]]; then
+    seen+="$name,"
+    flags+=(--report "$name")
+  fi
+done
+
+target=(--)
+if [[ -n ${INPUT_URL:-} ]]; then
+  target=("$INPUT_URL")
+elif [[ -z ${INPUT_COMMAND:-} ]]; then
+  target=()
+else
+  if [[ ${RUNNER_OS:-} == Windows ]]; then
+    target+=(bash -c "$INPUT_COMMAND")
+  else
+    target+=(sh -c "exec $INPUT_COMMAND")
+  fi
+fi
+
+outputs=$(mktemp)
+flags+=(--report "outputs=$outputs")
+rm -f "$out/report.json" "$out/report.sarif"
+status=0
+mcp-conform run "${flags[@]}" ${target[@]+"${target[@]}"} || status=$?
+
+folder=$(cd "$out" && pwd)
+[[ ${RUNNER_OS:-} != Windows ]] || folder=$(cygpath -m "$folder")
+{
+  echo "exit-code=$status"
+  echo "reports=$folder"
+  [[ ! -f $out/report.sarif ]] || echo "sarif=$folder/report.sarif"
+  if [[ -f $out/report.json ]]; then
+    echo "json=$folder/report.json"
+    cat "$outputs"
+  else
+    case $status in
+      3) echo "verdict=unreachable" ;;
+      *) echo "verdict=not-judged" ;;
+    esac
+  fi
+} >>"${GITHUB_OUTPUT:?}"

@@ -1,0 +1,42 @@
+package reporters
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Outputs writes what a run came to as lines of KEY=VALUE, which shells and CI
+// systems take as variables: the verdict of the whole, and how many requirements
+// have each outcome in any revision. No value is taken from the server.
+func Outputs(w io.Writer, r *verdict.Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "verdict=%s\n", whole(r))
+	for _, of := range []struct {
+		key     string
+		outcome verdict.Outcome
+	}{{"broken", verdict.Broken}, {"warnings", verdict.Warning}, {"flaky", verdict.Flaky}, {"kept", verdict.Kept}} {
+		fmt.Fprintf(&b, "%s=%d\n", of.key, requirements(r, of.outcome))
+	}
+	fmt.Fprintf(&b, "known=%d\nstale=%d\n", len(known(r)), len(r.Stale))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// whole says in a word what the run came to, the gravest first.
+func whole(r *verdict.Report) string {
+	switch _, any := r.Worst(); {
+	case requirements(r, verdict.Broken) > 0:
+		return "broken"
+	case len(r.Stale) > 0:
+		return "stale"
+	case !any, r.Incomplete != "", requirements(r, verdict.HarnessError) > 0:
+		return "not-judged"
+	case requirements(r, verdict.Warning) > 0:
+		return "warnings"
+	default:
+		return "kept"
+	}
+}
