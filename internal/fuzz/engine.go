@@ -104,6 +104,7 @@ type search struct {
 	novel    atomic.Int64
 	pace     func(context.Context)
 	stop     context.CancelCauseFunc
+	quit     context.CancelFunc // ends what is done with findings, too
 
 	// alone is held for reading by who searches, and for writing by who makes
 	// sure of a finding, so that no other server works then.
@@ -140,9 +141,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		timer := time.AfterFunc(o.Time, func() { stop(errEnough) })
 		defer timer.Stop()
 	}
+	working, quit := context.WithCancel(ctx)
+	defer quit()
+	s.quit = quit
 	var wg sync.WaitGroup
 	for range o.Jobs {
-		wg.Go(func() { s.work(ctx, bounded) })
+		wg.Go(func() { s.work(working, bounded) })
 	}
 	over, ticking := make(chan struct{}), make(chan struct{})
 	go s.tick(over, ticking)
@@ -272,6 +276,7 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 		s.mu.Unlock()
 		if s.Enough != nil && s.Enough(f) {
 			s.stop(errEnough)
+			s.quit()
 		}
 	}
 }

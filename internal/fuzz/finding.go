@@ -39,6 +39,9 @@ func (f *Finding) Flaky() bool { return f.Again == 0 }
 // verifying is how often a finding is tried at the end.
 const verifying = 3
 
+// verifyingTime bounds all tries of a finding at the end.
+const verifyingTime = time.Minute
+
 // follow makes a sighting small and tries it again; nil where the end of the
 // run kept it from that.
 func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
@@ -46,6 +49,8 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 		Sighting: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
 		Case: c.seed, After: time.Since(s.started), Requests: s.requests.Load(),
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.Shrink.Time+verifyingTime)
+	defer cancel()
 	laws := s.lawsOf(sight.Law)
 	key := sight.Key()
 	shows := func(script generate.Script, most time.Duration, place sync.Locker) *Outcome {
@@ -83,7 +88,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	done()
 	defer s.doing("making sure of " + sight.Requirement)()
 	s.verify(ctx, f, c.script, repeats, func(script generate.Script) *Outcome { return shows(script, s.Timeout, &s.alone) })
-	if ctx.Err() != nil && f.Again == 0 {
+	if f.Tries == 0 {
 		return nil
 	}
 	if f.Flaky() {
@@ -101,8 +106,12 @@ func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, 
 			if ctx.Err() != nil {
 				return
 			}
+			o := shows(script)
+			if o == nil && ctx.Err() != nil {
+				return // it was cut off
+			}
 			f.Tries++
-			if o := shows(script); o != nil {
+			if o != nil {
 				f.Again++
 				f.Script, f.Evidence = script, o
 			}

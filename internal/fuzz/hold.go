@@ -333,7 +333,7 @@ func (r *holder) fence(t *talk) {
 
 // await waits for one answer, and tells whether it came.
 func (r *holder) await(t *talk, a asked) bool {
-	limit := r.Timeout
+	limit := min(r.Timeout, exploring) // the whole time is given at the end, once
 	switch {
 	case !generate.Owed(a.method), a.params, t.missed:
 		limit = min(limit, authorTime)
