@@ -32,7 +32,7 @@ var outlets = []struct {
 	{"junit", JUnit, 1 << 20, liveInXML},
 	{"markdown", Markdown, CommentLimit, liveInMarkdown},
 	{"job summary", jobSummary, SummaryLimit, liveInMarkdown},
-	{"outputs", Outputs, 1 << 10, liveInXML},
+
 	{"sarif", SARIF, 1 << 20, liveInSARIF},
 	{"tap", TAP, 128 << 10, liveInTAP},
 }
