@@ -54,8 +54,8 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 		t.Skip("it takes half a minute")
 	}
 	for _, id := range []string{
-		"base.response-id-echo/negative", "prompts.get.result-schema/empty-argument", "tools.list.result-schema/after-unsubscribing",
-		"tools.structured.conforms/large-sum", "base.response-once/late-level",
+		"base.request-answered/deep-meta", "prompts.get.result-schema/empty-argument", "tools.list.result-schema/after-unsubscribing",
+		"tools.structured.conforms/large-sum", "tools.list.result-schema/empty-meta",
 	} {
 		t.Run(id, func(t *testing.T) {
 			f, ok := faults.LookupBuried(id)
