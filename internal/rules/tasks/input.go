@@ -1,11 +1,11 @@
 package tasks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -80,7 +80,7 @@ func asked(v *sight, p *rules.Posed) bool {
 // one: a task needs input while nothing else is going on, and needs it no more
 // than this.
 func (l *ledger) judgeUnnamed(p *rules.Posed, out *rules.Out) {
-	if p.Message.Method == spec.MethodRootsList || l.busy(p.Event) {
+	if p.Message.Method == spec.MethodRootsList || l.busy(p) {
 		return
 	}
 	for _, other := range l.s.Posed() {
@@ -104,19 +104,29 @@ func (l *ledger) judgeUnnamed(p *rules.Posed, out *rules.Out) {
 	}
 }
 
-// busy tells whether a request of the client was pending at the event from
-// which the server may have had a reason to ask.
-func (l *ledger) busy(e *transcript.Event) bool {
+// busy tells whether a request of the client was pending when p came, from which
+// the server may have had a reason to ask.
+func (l *ledger) busy(p *rules.Posed) bool {
 	for _, a := range l.s.All() {
 		switch a.Message.Method {
 		case spec.MethodTasksGet, spec.MethodTasksList, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodPing:
 			continue
 		}
-		if a.Event.Seq < e.Seq && (len(a.Answers) == 0 || a.Answers[0].Seq > e.Seq) {
+		pending := a.Event.Seq < p.Event.Seq && (len(a.Answers) == 0 || a.Answers[0].Seq > p.Event.Seq)
+		if pending && !l.became(a, p) {
 			return true
 		}
 	}
 	return false
+}
+
+// became tells whether the request was answered with a task while p was open:
+// what it had the server ask is what that task asks. Over HTTP a task may ask
+// on one stream before another one tells that it was created.
+func (l *ledger) became(a *rules.Asked, p *rules.Posed) bool {
+	return slices.ContainsFunc(l.calls, func(c *call) bool {
+		return c.asked == a && c.asTask && c.task != nil && (p.Replied == nil || c.event.Seq < p.Replied.Seq)
+	})
 }
 
 // leaveTime is how long a task may take to go on when it has its input.
