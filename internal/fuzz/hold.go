@@ -172,7 +172,7 @@ func (r *holder) talk(on int) *talk {
 		Talk: &Talk{On: on, asked: map[string]int{}}, c: c, answers: answers, answered: map[string]*wire.Message{}, heldFrom: -1,
 	}
 	r.talks[on] = t
-	r.count(1)
+	r.count()
 	if err := c.Handshake(r.ctx); err != nil {
 		t.over = true
 		if !c.Alive() || errors.Is(err, client.ErrUnanswered) {
@@ -183,12 +183,10 @@ func (r *holder) talk(on int) *talk {
 	return t
 }
 
-func (r *holder) count(n int) {
-	r.out.Requests += n
+func (r *holder) count() {
+	r.out.Requests++
 	if r.Pace != nil {
-		for range n {
-			r.Pace(r.ctx)
-		}
+		r.Pace(r.ctx)
 	}
 }
 
@@ -203,7 +201,7 @@ func (r *holder) send(t *talk, i int, o *generate.Operation) {
 	for _, m := range wire.Parse(frame).Messages {
 		switch {
 		case m.Kind == wire.Request && m.ID.Present():
-			r.count(1)
+			r.count()
 			t.asked[m.ID.Key()] = i
 			t.asks = append(t.asks, asked{
 				id: m.ID, method: m.Method, params: o.Violates != "", task: wire.At(m.Params(), "/task") != nil,
@@ -311,7 +309,7 @@ func (r *holder) raw(t *talk, i int, o *generate.Operation) {
 			}
 		}
 	}
-	r.count(1)
+	r.count()
 	release := t.c.HoldReplies()
 	defer release()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
@@ -324,25 +322,23 @@ func (r *holder) raw(t *talk, i int, o *generate.Operation) {
 
 // fence waits until the server has read everything.
 func (r *holder) fence(t *talk) {
-	r.count(1)
+	r.count()
 	if err := t.c.Fence(r.ctx); err != nil {
 		t.over = true
 		t.Deaf = t.Deaf || errors.Is(err, client.ErrUnanswered)
 	}
 }
 
-// await waits for one answer, and tells whether it came.
-func (r *holder) await(t *talk, a asked) bool {
+// await waits for one answer.
+func (r *holder) await(t *talk, a asked) {
 	limit := min(r.Timeout, exploring) // the whole time is given at the end, once
 	switch {
 	case !generate.Owed(a.method), a.params, t.missed:
 		limit = min(limit, authorTime)
 	}
-	if t.until(r.ctx, limit, func() bool { return t.answered[a.id.Key()] != nil }) {
-		return true
+	if !t.until(r.ctx, limit, func() bool { return t.answered[a.id.Key()] != nil }) {
+		t.missed = t.missed || generate.Owed(a.method) && !a.cancelled && !a.params
 	}
-	t.missed = t.missed || generate.Owed(a.method) && !a.cancelled && !a.params
-	return false
 }
 
 // until reads the record until something is so.
@@ -390,7 +386,7 @@ func (r *holder) walk(t *talk, i int, o *generate.Operation) {
 	seen := map[string]bool{}
 	var params map[string]any
 	for range mostPages {
-		r.count(1)
+		r.count()
 		reply := t.c.Ask(r.ctx, o.Method, params)
 		if !reply.Succeeded() {
 			t.missed = t.missed || errors.Is(reply.Err, client.ErrUnanswered)
@@ -436,7 +432,7 @@ func (r *holder) exchange(t *talk, o *generate.Operation) {
 	if web == nil || o.Exchange == nil {
 		return
 	}
-	r.count(1)
+	r.count()
 	x, err := web.Begin(transport.Request{Method: o.Exchange.Method, Fields: headers(web, o.Exchange), Body: o.Exchange.Body}, "")
 	if err != nil {
 		return
@@ -478,7 +474,7 @@ func (r *holder) settle(t *talk) {
 			_ = t.c.Cancel(r.ctx, a.id, "the client leaves")
 		}
 	}
-	r.count(1)
+	r.count()
 	if reply := t.c.Ask(r.ctx, t.c.Harmless(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
 		t.Deaf = true
 	}

@@ -121,13 +121,3 @@ func Owed(method string) bool {
 		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,
 	}, method)
 }
-
-// findMethod returns the method of that name, or nil.
-func findMethod(name string) *Method {
-	for i := range methods {
-		if methods[i].name == name {
-			return &methods[i]
-		}
-	}
-	return nil
-}

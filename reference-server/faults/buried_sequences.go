@@ -179,7 +179,7 @@ func buriedRaces() []Fault {
 					crowded[callKey{c.Session, c.ID.Key()}] = true
 				}
 				mu.Unlock()
-				time.Sleep(time.Millisecond) // as a store would take
+				pause(c.Context(), time.Millisecond) // as a store would take
 				defer func() {
 					mu.Lock()
 					running--

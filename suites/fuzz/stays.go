@@ -37,8 +37,8 @@ func gone(t *fuzz.Talk) (verdict.Deviation, bool) {
 	var last *transcript.Event
 	illegal := 0 // the worst of what was sent that nobody has to read
 	for _, e := range of {
-		switch {
-		case e.Kind == transcript.Sent:
+		switch e.Kind {
+		case transcript.Sent:
 			last = e
 			illegal = max(illegal, illegality(e))
 			for i := range e.Messages() {
@@ -46,7 +46,7 @@ func gone(t *fuzz.Talk) (verdict.Deviation, bool) {
 					open[m.ID.Key()] = true
 				}
 			}
-		case e.Kind == transcript.Received:
+		case transcript.Received:
 			for i := range e.Messages() {
 				delete(open, e.Frame.Messages[i].ID.Key())
 			}
