@@ -209,11 +209,11 @@ func buriedRaces() []Fault {
 // buriedTasks show in what tasks do.
 func buriedTasks() []Fault {
 	return []Fault{
-		breaksAfresh("tasks.transitions/asked-again", "a task that is asked for before and after its result has a status that is none", func() refserver.Seams {
+		breaksAfresh("tasks.transitions/asked-again", "a task that is asked for right after a result and a list has a status that is none", func() refserver.Seams {
 			h := &history{}
 			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
-				if !h.after(c.Method, spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksGet) || err != nil {
+				if !h.after(c.Method, spec.MethodTasksResult, spec.MethodTasksList, spec.MethodTasksGet) || err != nil {
 					return result, err
 				}
 				r := plain(result)
