@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -60,6 +61,16 @@ func (n *Nested) first(method string) (*wire.Message, *transcript.Event) {
 // says that it failed.
 func (n *Nested) Failed() bool {
 	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
+}
+
+// Last tells whether over HTTP the server ended in the midst of the call: the
+// connection broke on which the answer was to come, and nobody listens any more.
+func (n *Nested) Last(ctx context.Context, c *client.Conversation) bool {
+	if n.Sent == nil || n.Answered() {
+		return false
+	}
+	x := transcript.ExchangesOf(n.events).Of(n.Sent)
+	return x != nil && x.Ended() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
 }
 
 // Call calls a tool with the least arguments that its schema permits, and

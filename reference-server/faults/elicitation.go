@@ -83,12 +83,12 @@ func userFaults() []Fault {
 		}
 	}
 	return []Fault{
-		breaksAfresh(actions+"decline-dies", "that the user declines ends the process", on(saying("/action", "decline"), diesOf(1))).over(spec.Stdio),
+		breaksAfresh(actions+"decline-dies", "that the user declines ends the process", on(saying("/action", "decline"), diesOf(1))),
 		breaksAfresh(actions+"decline-hangs", "that the user declines is not noticed", on(saying("/action", "decline"), swallows)),
-		breaksAfresh(actions+"cancel-dies", "that the user dismisses a form ends the process", on(saying("/action", "cancel"), diesOf(1))).over(spec.Stdio),
+		breaksAfresh(actions+"cancel-dies", "that the user dismisses a form ends the process", on(saying("/action", "cancel"), diesOf(1))),
 		breaksAfresh(actions+"cancel-hangs", "that the user dismisses a form is not noticed", on(saying("/action", "cancel"), swallows)),
-		breaksAfresh(actions+"accept-dies", "that the user accepts ends the process", on(saying("/action", "accept"), diesOf(1))).over(spec.Stdio),
-		breaksAfresh(failure+"dies", "an error of the client ends the process", on(code(-32603), diesOf(1))).over(spec.Stdio),
+		breaksAfresh(actions+"accept-dies", "that the user accepts ends the process", on(saying("/action", "accept"), diesOf(1))),
+		breaksAfresh(failure+"dies", "an error of the client ends the process", on(code(-32603), diesOf(1))),
 		breaksAfresh(failure+"hangs", "an error of the client is not noticed", on(code(-32602), swallows)),
 		breaks(visit+"refused", "agreeing to visit a page is an error", calling("ask-elicitation-url", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)

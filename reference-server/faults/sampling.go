@@ -172,16 +172,16 @@ func modelFaults() []Fault {
 	isArray := func(m *wire.Message) bool { return wire.At(m.Result(), "/content").Kind() == '[' && !uses(m) }
 	return []Fault{
 		breaksAfresh(model+"refused", "no answer of a model is taken but of the one that was hinted at", on(saying("/model", "some-other-model-of-our-own"), fails)).in(toTool...),
-		breaksAfresh(model+"dies", "an answer of another model than the one that was hinted at ends the process", on(saying("/model", "some-other-model-of-our-own"), diesOf(1))).in(toTool...).over(spec.Stdio),
+		breaksAfresh(model+"dies", "an answer of another model than the one that was hinted at ends the process", on(saying("/model", "some-other-model-of-our-own"), diesOf(1))).in(toTool...),
 		breaksAfresh(reason+"unknown-refused", "an answer with an unknown stop reason is not taken", on(saying("/stopReason", "somethingElse"), fails)).in(toTool...),
 		breaksAfresh(reason+"missing-refused", "an answer without a stop reason is not taken", on(missing("/stopReason"), fails)).in(toTool...),
 		breaksAfresh(reason+"missing-hangs", "an answer without a stop reason is waited for, for ever", on(missing("/stopReason"), swallows)).in(toTool...),
 		breaksAfresh(array+"refused", "an answer whose content is an array is not taken", on(isArray, fails)),
-		breaksAfresh(rejected+"dies", "that the user rejects sampling ends the process", on(isFailure, diesOf(1))).in(toTool...).over(spec.Stdio),
+		breaksAfresh(rejected+"dies", "that the user rejects sampling ends the process", on(isFailure, diesOf(1))).in(toTool...),
 		breaksAfresh(rejected+"hangs", "that the user rejects sampling is not noticed", on(isFailure, swallows)).in(toTool...),
-		breaksAfresh(validated+"no-content-dies", "an answer without content ends the process", on(missing("/content"), diesOf(1))).in(toTool...).over(spec.Stdio),
+		breaksAfresh(validated+"no-content-dies", "an answer without content ends the process", on(missing("/content"), diesOf(1))).in(toTool...),
 		breaksAfresh(validated+"no-content-hangs", "an answer without content is not noticed", on(missing("/content"), swallows)).in(toTool...),
-		breaksAfresh(validated+"base64-dies", "an image that is no base64 ends the process", on(saying("/content/data", "%%%"), diesOf(1))).in(toTool...).over(spec.Stdio),
+		breaksAfresh(validated+"base64-dies", "an image that is no base64 ends the process", on(saying("/content/data", "%%%"), diesOf(1))).in(toTool...),
 	}
 }
 

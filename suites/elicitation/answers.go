@@ -103,7 +103,7 @@ func answers(ctx context.Context, t *suite.T) {
 			again(ctx, c, tool, declined)
 			continue
 		}
-		if errors.Is(declined.Err, client.ErrUnanswered) && !try(tool, accepting, leastTime).Answered() {
+		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.Last(ctx, c) && !try(tool, accepting, leastTime).Answered() {
 			continue // slow whatever is answered
 		}
 		if !declining.judge(ctx, t, c, declined) || missed >= maxMissed {
@@ -152,7 +152,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 			return false
 		}
 		t.Kept(v.requirement)
-	case errors.Is(n.Err, client.ErrEnded):
+	case errors.Is(n.Err, client.ErrEnded), n.Last(ctx, c):
 		t.Deviates(c, d)
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):

@@ -144,7 +144,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 			return false
 		}
 		t.Kept(v.requirement)
-	case errors.Is(n.Err, client.ErrEnded):
+	case errors.Is(n.Err, client.ErrEnded), n.Last(ctx, c):
 		t.Deviates(c, d)
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):
