@@ -82,8 +82,10 @@ func cancelRaceFaults() []Fault {
 				if id.IsInteger() {
 					return []wire.ID{id, wire.StringID(id.Raw())}
 				}
-				bare, _ := wire.Text(jsontext.Value(id.Raw()))
-				return []wire.ID{id, wire.RawID(bare)}
+				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {
+					return []wire.ID{id, wire.RawID(bare)}
+				}
+				return []wire.ID{id}
 			}))
 		}).in(spec.V20241105),
 

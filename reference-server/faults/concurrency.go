@@ -48,11 +48,11 @@ func legalCrowds() []Fault {
 	return []Fault{
 		legalAfresh("reads-differ", "what a resource holds is counted on with each read", readsDiffer),
 		legalAfresh("one-by-one", "lists and resources are served one after the other, each in some milliseconds", func() refserver.Seams {
-			var mu sync.Mutex
+			turn := make(chan struct{}, 1)
 			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isList(c) || c.Method == spec.MethodResourcesRead {
-					mu.Lock()
-					defer mu.Unlock()
+					turn <- struct{}{}
+					defer func() { <-turn }()
 					pause(c.Context(), 2*time.Millisecond)
 				}
 				return next(c)
@@ -167,7 +167,7 @@ func torn() refserver.Seams {
 		o.Frames = nil
 		half := len(frame) / 2
 		_, _ = out.Out.Write(frame[:half])
-		time.Sleep(tearTime)
+		pause(o.Session.Context(), tearTime)
 		_, _ = out.Out.Write(append(bytes.Clone(frame[half:]), '\n'))
 	}))
 }
