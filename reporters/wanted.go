@@ -39,7 +39,7 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 		}
 		return wrap(fmt.Sprintf("not observed for want of a known call: %s; -v shows which lines in mcp-conform.yaml tell of one", count(total, "requirement")), c.o.Width, 4)
 	}
-	out := wrap("not observed for want of a call that is known to do it; a line in mcp-conform.yaml tells of one:", c.o.Width, 4)
+	out := wrap("not observed for want of a call that is known to do it; mcp-conform.yaml can name one, NAME being its tool:", c.o.Width, 4)
 	for _, line := range lines {
 		out = append(out, fmt.Sprintf("  %s  (%s)", clip(line, 200), count(counts[line], "requirement")))
 	}

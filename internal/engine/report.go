@@ -181,7 +181,7 @@ func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
 			if v.Outcome == worst.outcome && v.Outcome != verdict.Kept {
 				v.Reason = worst.reason
 			}
-			if v.Outcome == verdict.Blocked {
+			if v.Outcome == verdict.Blocked && r.handshakeFails != "" {
 				if v.BlockedBy = blockedBy(findings, rev); v.BlockedBy != "" {
 					v.Reason = "by " + v.BlockedBy + ": " + v.Reason
 				}

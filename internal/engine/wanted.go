@@ -42,7 +42,7 @@ func (r *run) lack(v *verdict.Verdict) {
 		return
 	}
 	if w, ok := r.wanted(v.Requirement, v.Revision); ok {
-		v.Lacks = w.Under + ": " + w.Line
+		v.Lacks = w.Under + ": {" + w.Line + "}"
 		if v.Reason == unseen {
 			v.Reason = unseen + ": " + w.Text()
 		}

@@ -114,6 +114,13 @@ var officialTools = []string{
 // that is made to be called by the suite.
 const officialEnough = 3
 
+// ordinaryWords are names by which a tool alone can't be told: a tool called log
+// may well show the log of a repository.
+var ordinaryWords = []string{"log", "fail", "content", "add", "distance"}
+
+// ordinaryEnough is how many of them a server has to offer for them to be known.
+const ordinaryEnough = 3
+
 // knownArguments are good arguments of tools from whose schemas none, or worse
 // ones, would be made.
 var knownArguments = map[string]map[string]any{

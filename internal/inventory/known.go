@@ -117,7 +117,7 @@ func (v *Inventory) usable(role Role) []usableFixture {
 			if f.Role != role {
 				continue
 			}
-			if _, ok := v.Tool(f.Tool); ok {
+			if t, ok := v.Tool(f.Tool); ok && (own || v.meant(f, t)) {
 				out = append(out, usableFixture{f, own})
 			}
 		}
@@ -125,6 +125,30 @@ func (v *Inventory) usable(role Role) []usableFixture {
 	add(v.config.Fixtures, true)
 	add(fixtures, false)
 	return out
+}
+
+// meant tells whether a tool is the one that is known by its name, and not
+// another that is called so: it takes the arguments, and where the name is an
+// ordinary word the server has others of the reference server's tools.
+func (v *Inventory) meant(f Fixture, t Tool) bool {
+	if schema := wire.At(t.Raw, "/inputSchema"); schema != nil {
+		_, properties := wire.Members(wire.At(schema, "/properties"))
+		for name := range f.Arguments {
+			if properties[name] == nil {
+				return false
+			}
+		}
+	}
+	if !slices.Contains(ordinaryWords, f.Tool) {
+		return true
+	}
+	n := 0
+	for _, other := range v.Tools {
+		if slices.Contains(ordinaryWords, other.Name) {
+			n++
+		}
+	}
+	return n >= ordinaryEnough
 }
 
 func (f Fixture) known(with filling) Known {

@@ -37,7 +37,7 @@ func TestKnownTools(t *testing.T) {
 			}
 		})
 	}
-	v := offering(CallSafe, Tool{Name: "log", ReadOnly: true, Raw: nil}, Tool{Name: "ask-roots", ReadOnly: true, Raw: nil}, Tool{Name: "sampleLLM", ReadOnly: true, Raw: nil})
+	v := offering(CallSafe, tool("log"), tool("fail"), tool("content"), tool("ask-roots"), tool("sampleLLM"))
 	log, _ := v.Logging()
 	ask, _ := v.Asking()
 	if log.Tool != "log" || ask.Tool != "ask-roots" {
@@ -80,6 +80,27 @@ func TestFixturesByRole(t *testing.T) {
 	}
 	if _, ok := all.ChangingList(spec.MethodResourcesTemplates); ok {
 		t.Error("a tool is known to change the templates")
+	}
+}
+
+func TestOtherToolsOfTheName(t *testing.T) {
+	schema := func(name, properties string) Tool {
+		return Tool{Name: name, ReadOnly: true, Raw: []byte(`{"inputSchema":{"type":"object","properties":{` + properties + `}}}`)}
+	}
+	for _, c := range []struct {
+		name  string
+		tools []Tool
+		role  Role
+		want  bool
+	}{
+		{"a log by itself may be any", []Tool{tool("log")}, Logging, false},
+		{"one beside others of the reference server", []Tool{tool("log"), tool("fail"), tool("add")}, Logging, true},
+		{"slow with the arguments", []Tool{schema("slow", `"durationMs":{},"steps":{}`)}, Slow, true},
+		{"slow with others", []Tool{schema("slow", `"query":{}`)}, Slow, false},
+	} {
+		if got := offering(CallSafe, c.tools...).Has(c.role); got != c.want {
+			t.Errorf("%s: known: %v", c.name, got)
+		}
 	}
 }
 
