@@ -235,13 +235,14 @@ type sizes struct {
 	reads  []*sized
 }
 
-// sized is what was read of a URI first, and whether it was of that size again,
-// or of another one later.
+// sized is what was read of a URI first, whether that was the same each time it
+// was read again, and whether it had another size later.
 type sized struct {
-	listed         listedItem
-	read           *rules.Heard
-	claim, bytes   int64
-	again, changes bool
+	listed       listedItem
+	read         *rules.Heard
+	claim, bytes int64
+	again, same  bool
+	resized      bool
 }
 
 func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
@@ -255,7 +256,8 @@ func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 		return
 	}
 	if before := z.byURI[asked]; before != nil {
-		before.again, before.changes = true, before.changes || before.bytes != n
+		before.same = (before.same || !before.again) && held(contents(before.read)[0]) == held(items[0])
+		before.again, before.resized = true, before.resized || before.bytes != n
 		return
 	}
 	listed, isListed := z.ledger.resource(asked)
@@ -266,6 +268,11 @@ func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 		z.byURI[asked] = r
 		z.reads = append(z.reads, r)
 	}
+}
+
+// held returns what an item holds, as JSON.
+func held(item []byte) string {
+	return string(wire.At(item, "/text")) + string(wire.At(item, "/blob"))
 }
 
 // rawBytes returns the length of an item before base64.
@@ -285,10 +292,10 @@ func rawBytes(item []byte) (int64, bool) {
 func (z *sizes) end(_ *rules.Session, out *rules.Out) {
 	for _, r := range z.reads {
 		switch {
-		case r.changes:
+		case r.resized:
 		case r.claim == r.bytes:
 			out.Subject(sizeRaw)
-		case r.again: // else it may be one that changes with every read
+		case r.same: // else it may be one that changes with every read, if not its length
 			out.Found(verdict.Deviation{
 				Requirement: sizeRaw,
 				Summary:     "The size of a listed resource is not that of its raw content.",
