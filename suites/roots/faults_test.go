@@ -17,7 +17,7 @@ import (
 func TestFaults(t *testing.T) {
 	const (
 		dies   = "roots.change.handled: The server does not survive that the roots change. (warning)"
-		never  = "roots.change.asks-again: The server asked for the roots, and does not when they change. (warning)"
+		never  = "roots.change.asks-again: The server asked for the roots, and does not when they change. (note)"
 		gone   = "roots.unavailable.handled: The server does not survive that the client has no roots to tell. (warning)"
 		nobody = "roots.unavailable.handled: The server does not survive that there are no roots. (warning)"
 	)

@@ -149,7 +149,7 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.at(), p.at()...)
 		out.Found(d)
 	case again && !samePage(last, p):
-		d.Requirement, d.Summary, d.Permitted = cursorStable, "The same cursor gets another page when it is sent again.", "the same items, and a next page both times or neither time"
+		d.Requirement, d.Summary, d.Permitted = cursorStable, "The same cursor gets another page when it is sent again.", "the same items, as far as the shorter page goes, and a next page where more follow"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
 		out.Found(d)
 	default:
@@ -160,9 +160,20 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
 	}
 }
 
-// samePage tells whether two pages hold the same items and stand at the same
-// place; how the next cursor is written does not matter.
-func samePage(p, q *page) bool { return sameItems(p, q) && p.hasNext == q.hasNext }
+// samePage tells whether two pages stand at the same place and hold the same
+// items; how the next cursor is written does not matter. Pages may be of any
+// size each time, so that of two the shorter may be how the longer begins, as
+// long as more follows it.
+func samePage(p, q *page) bool {
+	if len(p.items) == len(q.items) {
+		return sameItems(p, q) && p.hasNext == q.hasNext
+	}
+	short, long := p, q
+	if len(q.items) < len(p.items) {
+		short, long = q, p
+	}
+	return short.hasNext && sameItems(short, &page{items: long.items[:len(short.items)]})
+}
 
 func sameItems(p, q *page) bool {
 	return slices.EqualFunc(p.items, q.items, func(i, j item) bool { return i.key == j.key && i.key != "" })

@@ -52,6 +52,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 			lacking := all.ends[before+1]
 			out.Found(verdict.Deviation{
 				Requirement: walkComplete,
+				Weight:      unannounced(s, p.method),
 				Summary:     "An item is missing from a walk through a list, and those before and after it bring it.",
 				Permitted:   "in each walk all that the list holds, as long as it does not change",
 				Seen:        "no page of the walk holds " + rules.Excerpt(i.raw),
@@ -62,4 +63,14 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 	if n >= 2 && !missed {
 		out.Subject(walkComplete)
 	}
+}
+
+// unannounced softens what is said of a list that may change without anybody
+// being told: where the capability listChanged is not declared, and always where
+// it is of templates, for which there is no notification of their own.
+func unannounced(s *rules.Session, method string) verdict.Weight {
+	if method == spec.MethodResourcesTemplates || !s.ServerDeclared(listings[method].capability+".listChanged") {
+		return verdict.OnlyNote
+	}
+	return verdict.Full
 }
