@@ -151,6 +151,7 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
 	case again && !samePage(last, p):
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The same cursor gets another page when it is sent again.", "the same items, as far as the shorter page goes, and a next page where more follow"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
+		d.Weight = max(d.Weight, unannounced(s, p.method))
 		out.Found(d)
 	default:
 		out.Subject(cursorAccepted)
