@@ -17,28 +17,11 @@ func walkFaults() []Fault {
 		return together(harmless("trigger-list-changed"), seams)
 	}
 	return []Fault{
+		breaks("pagination.walk.complete/gap", "between two pages of a list an item is left out", pages(func(all []any) [][]any {
+			return [][]any{all[:1], all[min(2, len(all)):]}
+		}, plainCursor)),
 		breaksAfresh("pagination.walk.complete/one-place", "there is one place for all walks through a list, whatever their cursors", onePlace),
-		breaksAfresh("pagination.walk.complete/now-and-then", "every other time a list lacks its last item", func() refserver.Seams {
-			var mu sync.Mutex
-			times := map[string]int{}
-			return together(unpaged(), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				result, err := next(c)
-				if err != nil || !isList(c) || c.Revision == "" {
-					return result, err
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				r := plain(result)
-				for name, v := range r {
-					if all, isArray := v.([]any); isArray && len(all) > 0 {
-						if times[c.Method]++; times[c.Method]%2 == 0 {
-							r[name] = all[:len(all)-1]
-						}
-					}
-				}
-				return r, nil
-			}))
-		}),
+		breaksAfresh("pagination.walk.complete/now-and-then", "every other time a list lacks its last item", nowAndThen),
 		breaksAfresh("pagination.cursor.stable/forward-only", "a cursor of an earlier page than the last one is refused", forwardOnly),
 		breaksAfresh("pagination.cursor.invalid-handled/stale", "a cursor from before a change of the list spoils it for all that follow", func() refserver.Seams {
 			return changing(staleCursors(true))
@@ -53,8 +36,92 @@ func legalWalks() []Fault {
 		legalAfresh("stale-cursors-refused", "a cursor from before a change of its list is refused", func() refserver.Seams {
 			return together(harmless("trigger-list-changed"), staleCursors(false))
 		}),
+		legalAfresh("pages-of-any-size", "the same cursor gets one item more or less each time", anySize),
+		legalAfresh("lists-change-unannounced", "every third time a list lacks its last item, and that changes are told is not declared", func() refserver.Seams {
+			quiet := mute(func(o *refserver.Out) bool {
+				return o.Method == spec.MethodToolsChanged || o.Method == spec.MethodPromptsChanged || o.Method == spec.MethodResourcesChanged
+			})
+			return together(quiet, pages(thinning(), plainCursor), EditResult(spec.MethodInitialize, func(r map[string]any) {
+				for _, declared := range r["capabilities"].(map[string]any) {
+					if of, isObject := declared.(map[string]any); isObject {
+						delete(of, "listChanged")
+					}
+				}
+			}))
+		}),
 		legal("empty-cursor-for-none", "the empty cursor gets the first page", onCursor(func(cursor string) bool { return cursor == "" }, firstPage)),
 	}
+}
+
+// nowAndThen leaves the last item out of every other answer to a list request.
+func nowAndThen() refserver.Seams {
+	var mu sync.Mutex
+	times := map[string]int{}
+	return together(unpaged(), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if err != nil || !isList(c) || c.Revision == "" {
+			return result, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		r := plain(result)
+		for name, v := range r {
+			if all, isArray := v.([]any); isArray && len(all) > 0 {
+				if times[c.Method]++; times[c.Method]%2 == 0 {
+					r[name] = all[:len(all)-1]
+				}
+			}
+		}
+		return r, nil
+	}))
+}
+
+// thinning cuts lists into two pages, and leaves out the last item every third
+// time.
+func thinning() func(all []any) [][]any {
+	times := 0
+	return func(all []any) [][]any {
+		if times++; times%3 == 0 && len(all) > 0 {
+			all = all[:len(all)-1]
+		}
+		first := min(1, len(all))
+		return [][]any{all[:first], all[first:]}
+	}
+}
+
+// anySize has a cursor name the position from which a page begins, and pages
+// of another size each time.
+func anySize() refserver.Seams {
+	var mu sync.Mutex
+	times := 0
+	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !isList(c) || c.Revision == "" {
+			return next(c)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		wanted := wire.At(c.Params, "/cursor")
+		member, all, err := wholeList(c, next)
+		if err != nil {
+			return nil, err
+		}
+		from := 0
+		for wanted != nil {
+			if text, _ := wire.Text(wanted); text == fmt.Sprint(c.Method, "#", from) {
+				break
+			}
+			if from++; from > len(all) {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid cursor"}
+			}
+		}
+		times++
+		to := min(from+2+times%2, len(all))
+		result := map[string]any{member: all[from:to]}
+		if to < len(all) {
+			result["nextCursor"] = fmt.Sprint(c.Method, "#", to)
+		}
+		return result, nil
+	})
 }
 
 // onePlace keeps the place of a walk in the session: what a cursor says is not
