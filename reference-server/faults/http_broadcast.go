@@ -2,6 +2,7 @@ package faults
 
 import (
 	"net/http"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -19,21 +20,51 @@ func welcome(v *visit) bool {
 	return listens(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.Published())
 }
 
-// broadcast keeps all streams open that a session listens on; the changes come
-// on each of them, or, with one alone, on the newest.
-func broadcast(alone bool) refserver.Seams {
+// spokenOn puts an event that tells of a change on streams of a session that
+// listens on several, and returns what remains for that of the call.
+type spokenOn func(e *ears, session string, event []byte) []byte
+
+// onNewest tells of a change on the newest stream.
+func onNewest(e *ears, session string, event []byte) []byte {
+	if e.count(session) < 2 {
+		return event
+	}
+	e.say(session, withoutID(event))
+	return nil
+}
+
+// onEach tells of a change on each stream.
+func onEach(e *ears, session string, event []byte) []byte {
+	if e.count(session) < 2 {
+		return event
+	}
+	e.repeat(session, withoutID(event))
+	return nil
+}
+
+// onEachInTurn makes three changes of one, and tells of each on another stream.
+func onEachInTurn() spokenOn {
+	var turn atomic.Int64
+	return func(e *ears, session string, event []byte) []byte {
+		var rest []byte
+		for range 3 {
+			if !e.sayInTurn(session, int(turn.Add(1)), withoutID(event)) {
+				rest = append(rest, withoutID(event)...)
+			}
+		}
+		return rest
+	}
+}
+
+// broadcast keeps all streams open that a session listens on.
+func broadcast(tell spokenOn) refserver.Seams {
 	e := newEars()
 	diverts := func(session string) func([]byte) []byte {
 		return func(b []byte) []byte {
-			switch {
-			case !tellsOfChange(b) || e.count(session) < 2:
+			if !tellsOfChange(b) {
 				return b
-			case alone:
-				e.say(session, withoutID(b))
-			default:
-				e.repeat(session, withoutID(b))
 			}
-			return nil
+			return tell(e, session, b)
 		}
 	}
 	return together(harmless("update-resource"), alters(anyVisit, func(v *visit, r *reply) {
@@ -79,4 +110,16 @@ func (e *ears) repeat(session string, b []byte) {
 	for _, r := range e.open[session] {
 		r.put(b)
 	}
+}
+
+// sayInTurn writes on one of several streams that the session listens on.
+func (e *ears) sayInTurn(session string, turn int, b []byte) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	open := e.open[session]
+	if len(open) < 2 {
+		return false
+	}
+	open[turn%len(open)].put(b)
+	return true
 }

@@ -109,7 +109,7 @@ func listenFaults() []Fault {
 		breaksAfresh(once+"responses", "responses come on the stream of the GET, too", func() refserver.Seams { return diverted(bringsResponse, true) }),
 		breaksAfresh(once+"progress", "progress comes on the stream of the GET, too", func() refserver.Seams { return diverted(bringsProgress, true) }),
 		breaksAfresh(once+"requests", "requests of the server come on the stream of the GET, too", func() refserver.Seams { return diverted(is(wire.Request), true) }),
-		breaksAfresh(once+"changes", "notifications of changes come on all streams that a session listens on", func() refserver.Seams { return broadcast(false) }),
+		breaksAfresh(once+"changes", "notifications of changes come on all streams that a session listens on", func() refserver.Seams { return broadcast(onEach) }),
 		breaksAfresh("streamable-http.concurrent-streams/409", "a second stream is refused", func() refserver.Seams {
 			var mu sync.Mutex
 			open := map[string]bool{}

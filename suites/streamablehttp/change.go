@@ -15,16 +15,18 @@ import (
 
 const noBroadcast = "streamable-http.no-broadcast"
 
-// oneChange makes a single change, of which a notification tells once: two that
-// are alike may tell of two changes otherwise.
+// oneChange makes the same call again and again, with several streams open and
+// with one less. How many changes a call makes only the server knows, and it may
+// tell of each on another stream; so certain is only that with fewer streams open
+// as many notifications come on each, and fewer in all.
 func oneChange() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.one-change",
-		Title:        "Changes something once, while two streams are open on which the server may tell of it",
+		Title:        "Changes something, while two streams more are open on which the server may tell of it; and where both tell of it, once more, and without them",
 		Requirements: []string{noBroadcast},
 		Exclusive:    true, // a change that another session makes may be told, too
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
-			change, uri, ok := changing(t)
+			call, uri, ok := changing(t)
 			if !ok {
 				t.Needs(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
 				t.GiveUp("the resource that changes can't be subscribed to")
@@ -42,15 +44,22 @@ func oneChange() suite.Case {
 					t.GiveUp("the server opens no two streams at once")
 				}
 			}
-			t.Quiet(ctx, c)
-			from := c.Record.Len()
-			if !c.TryFor(ctx, callTime, spec.MethodToolsCall, change.Params()).Succeeded() {
-				t.GiveUp("the call that changes something does not succeed")
-			}
-			t.Quiet(ctx, c) // what tells of it may come a little later
-			told(t, c, streams, from)
+			change := func() int { return changed(ctx, t, c, call) }
+			told(t, c, streams, change)
 		}),
 	}
+}
+
+// changed makes the call that changes something, and returns the position from
+// which on that may be told.
+func changed(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.Known) int {
+	t.Quiet(ctx, c)
+	from := c.Record.Len()
+	if !c.TryFor(ctx, callTime, spec.MethodToolsCall, call.Params()).Succeeded() {
+		t.GiveUp("the call that changes something does not succeed")
+	}
+	t.Quiet(ctx, c) // what tells of it may come a little later
+	return from
 }
 
 // maxPages bounds a walk through a list.
@@ -106,39 +115,80 @@ func changing(t *suite.T) (k inventory.Known, uri string, ok bool) {
 	return k, "", false
 }
 
-// told judges what came on the two streams from a position on. Where one was
-// closed, as by a server that lets a new one take over, nothing is said.
-func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, from int) {
-	first, second := streams[0].Exchange(), streams[1].Exchange()
-	if first.End != nil || second.End != nil {
-		t.GiveUp("the server does not keep two streams open")
+// told judges what comes on the two streams with a change, and then with another
+// one. Where one was closed, as by a server that lets a new one take over, nothing
+// is said. Where both tell the same both times, two calls without these streams
+// show how much a call has to tell: two, as every other call may have less.
+func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change func() int) {
+	var same []string
+	var at []int
+	for range 2 {
+		from := change()
+		first, second := streams[0].Exchange(), streams[1].Exchange()
+		if first.End != nil || second.End != nil {
+			t.GiveUp("the server does not keep two streams open")
+		}
+		one, other := changesOn(first, from), changesOn(second, from)
+		switch {
+		case len(one)+len(other) == 0:
+			t.NotObserved(noBroadcast, "neither stream told of the change")
+			return
+		case len(one) == 0 || len(other) == 0:
+			t.Kept(noBroadcast)
+			return
+		case !slices.Equal(texts(one), texts(other)), same != nil && len(same) != len(one):
+			t.NotObserved(noBroadcast, "both streams told of changes, and not of the same ones")
+			return
+		}
+		same = texts(one)
+		at = transcript.Positions(first.Request, second.Request, one[0], other[0])
 	}
-	one, other := changesOn(first, from), changesOn(second, from)
-	switch {
-	case len(one)+len(other) == 0:
-		t.NotObserved(noBroadcast, "neither stream told of the change")
-	case len(one) == 1 && len(other) == 1 && string(one[0].Raw) == string(other[0].Raw):
-		at := transcript.Positions(first.Request, second.Request, one[0], other[0])
-		slices.Sort(at)
-		t.Deviates(c, verdict.Deviation{
-			Requirement: noBroadcast,
-			Summary:     "A notification of one change comes on two streams.",
-			Permitted:   "each message on one stream alone",
-			Seen:        suite.Excerpt(string(one[0].Raw), 200), At: at,
-		})
-	case len(one) > 0 && len(other) > 0:
-		t.NotObserved(noBroadcast, "both streams told of changes, and not of the one alone")
-	default:
-		t.Kept(noBroadcast)
+	for _, s := range streams {
+		s.Drop()
 	}
+	for range 2 {
+		if n := len(changesIn(c.Record.From(change()))); n != len(same) {
+			t.NotObserved(noBroadcast, "both streams told of changes, and one call may make several")
+			return
+		}
+	}
+	slices.Sort(at)
+	t.Deviates(c, verdict.Deviation{
+		Requirement: noBroadcast,
+		Summary:     "A notification of one change comes on two streams.",
+		Permitted:   "each message on one stream alone",
+		Seen:        suite.Excerpt(same[0], 200), At: at,
+	})
+}
+
+// texts are those of the messages, in an order that does not depend on theirs:
+// the events around them may have ids.
+func texts(events []*transcript.Event) []string {
+	var out []string
+	for _, e := range events {
+		for _, m := range e.Messages() {
+			out = append(out, string(m.Raw))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // changesOn returns the notifications of changes that came on a stream from a
 // position on.
 func changesOn(x *transcript.Exchange, from int) []*transcript.Event {
+	i := slices.IndexFunc(x.Body, func(e *transcript.Event) bool { return e.Seq >= from })
+	if i < 0 {
+		return nil
+	}
+	return changesIn(x.Body[i:])
+}
+
+// changesIn returns those events that are notifications of changes.
+func changesIn(events []*transcript.Event) []*transcript.Event {
 	var out []*transcript.Event
-	for _, e := range x.Body {
-		if e.Seq >= from && e.Kind == transcript.Received && !e.Cut() && suite.Carries(e, func(m *wire.Message) bool {
+	for _, e := range events {
+		if e.Kind == transcript.Received && !e.Cut() && suite.Carries(e, func(m *wire.Message) bool {
 			return m.Kind == wire.Notification && slices.Contains([]string{
 				spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged,
 			}, m.Method)
