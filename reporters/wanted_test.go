@@ -20,7 +20,8 @@ func TestWhatIsLacking(t *testing.T) {
 	}}
 	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
 	want := []string{
-		"not observed for want of a call that is known to do it; a line in mcp-conform.yaml tells of one:",
+		"not observed for want of a call that is known to do it; mcp-conform.yaml can name one, NAME being",
+		"its tool:",
 		"  " + slow + "  (2 requirements)",
 		`  tools: call: [\u001b[2J]  (1 requirement)`,
 	}
