@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/baseline"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -85,7 +84,7 @@ func gather(all []baseline.Difference) []difference {
 			at = len(out)
 			out = append(out, difference{Difference: bare})
 		}
-		out[at].revisions = append(out[at].revisions, string(spec.Revision(d.Revision)))
+		out[at].revisions = append(out[at].revisions, string(d.Revision))
 	}
 	return out
 }

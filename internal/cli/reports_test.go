@@ -60,9 +60,7 @@ func TestEveryReportHasAFile(t *testing.T) {
 	folder := t.TempDir()
 	a := &app{}
 	flags := []string{"badge=" + filepath.Join(folder, "shields.json"), "github=" + filepath.Join(folder, "commands.txt")}
-	for _, name := range reporters.Names() {
-		flags = append(flags, name)
-	}
+	flags = append(flags, reporters.Names()...)
 	files, err := a.parseReports(flags, folder)
 	if err != nil {
 		t.Fatal(err)
