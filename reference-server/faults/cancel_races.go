@@ -119,6 +119,7 @@ func cancelRaceFaults() []Fault {
 				})
 			})
 		}).over(spec.Stdio),
+		breaksAfresh(race+"keeps-lock", "calls of a tool run one after the other, and none begins any more when one was cancelled", keepsLock).in(callable()...),
 		breaksAfresh(race+"waits-for-ever", "once a call was cancelled that waits for the client, no call is answered any more", waitsForEver).in(callable()...),
 		breaksAfresh("stdio.exit-on-stdin-close-2024-11-05/cancelled", "once a request was cancelled that was at work, the server stays when its input ends", func() refserver.Seams {
 			var stays atomic.Bool

@@ -65,6 +65,7 @@ func legalRunning() []Fault {
 		// Cancellation.
 		legal("cancelled-in-the-end", "a cancelled call is answered when the cancellation is read", answersCancelled()).over(ordered()...),
 		legal("progress-crosses-cancellation", "progress and its answer come when a cancellation is read", crossing()).over(ordered()...),
+		legalAfresh("ends-cancelled", "calls of the slow tool run one after the other, and one that was cancelled keeps the server busy for a while before the next", endsCancelled),
 		legal("cancels-late", "each request of the server is cancelled when its answer arrives", incoming(
 			single(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
 			func(s *refserver.Session, raw []byte) refserver.Verdict {

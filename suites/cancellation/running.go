@@ -16,14 +16,19 @@ func running(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	slow, _ := t.Inventory.Slow(duration, steps)
 	c := t.Conversation(ctx)
+	after := before(ctx, t, c)
 	cancelled(ctx, t, c, slow)
 	atOnce(ctx, t, c, slow)
+	if after.hangs(ctx, t, c) {
+		return // in the races it would, too
+	}
 	short, _ := t.Inventory.Slow(duration/5, steps/2)
 	for _, r := range slowRaces() {
 		c = r.try(ctx, t, c, func(id wire.ID, _ int) []byte {
 			return c.Request(id, spec.MethodToolsCall, short.WithToken("mcp-conform/race/"+id.Raw()))
 		}, true)
 	}
+	after.hangs(ctx, t, c)
 }
 
 // The races that listen long enough for rules to judge what comes.

@@ -3,11 +3,13 @@ package concurrency
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // pipelined makes in one write what was answered one by one: forth and back,
@@ -39,7 +41,8 @@ func pipelined(ctx context.Context, t *suite.T) {
 // each asked for, nil for what does not matter. What differs from the answer
 // that came by itself may have changed. It is the answer to another request
 // when that one's came, and the own one comes again as soon as it is asked for
-// by itself.
+// by itself. Of two reads, what came must bear the URI of the other, for
+// what resources hold may be alike at times.
 func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []ask, of []*ask, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {
@@ -69,11 +72,33 @@ func others(asks []ask, own *ask, r *client.Reply) *ask {
 		return nil
 	}
 	for i := range asks {
-		if alike(r, asks[i].alone) {
+		if alike(r, asks[i].alone) && own.toldFrom(&asks[i]) {
 			return &asks[i]
 		}
 	}
 	return nil
+}
+
+// toldFrom tells whether the answers to two requests can't be the same.
+func (a *ask) toldFrom(other *ask) bool {
+	if a.method != other.method {
+		return true
+	}
+	uri, _ := other.params["uri"].(string)
+	own, _ := a.params["uri"].(string)
+	return a.method == spec.MethodResourcesRead && slices.Equal(other.uris(), []string{uri}) && slices.Equal(a.uris(), []string{own}) && uri != own
+}
+
+// uris are those in the contents that a resource was given by itself.
+func (a *ask) uris() []string {
+	var all []string
+	for _, contents := range wire.Elements(wire.At(a.alone.Message.Result(), "/contents")) {
+		uri, _ := wire.Text(wire.At(contents, "/uri"))
+		if !slices.Contains(all, uri) {
+			all = append(all, uri)
+		}
+	}
+	return all
 }
 
 func alike(a, b *client.Reply) bool {

@@ -1,0 +1,60 @@
+package faults
+
+import (
+	"context"
+	"time"
+
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// keepsLock runs one call of the slow tool at a time, and never lets the next
+// one begin when one was cancelled.
+func keepsLock() refserver.Seams {
+	return slowInTurn(func(c *refserver.Call) bool { return c.Context().Err() == nil })
+}
+
+// clearUp is how long a server is busy with a call that was cancelled.
+const clearUp = 100 * time.Millisecond
+
+// endsCancelled runs one call of the slow tool at a time, and is busy with one
+// that was cancelled for a while before it begins the next.
+func endsCancelled() refserver.Seams {
+	return slowInTurn(func(c *refserver.Call) bool {
+		if c.Context().Err() != nil {
+			pause(c.Session.Context(), clearUp)
+		}
+		return true
+	})
+}
+
+// slowInTurn runs calls of the slow tool one after the other; leaves tells, when a
+// call has ended, whether the next may begin.
+func slowInTurn(leaves func(c *refserver.Call) bool) refserver.Seams {
+	turn := make(chan struct{}, 1)
+	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if name, _ := wire.Text(wire.At(c.Params, "/name")); name != "slow" {
+			return next(c)
+		}
+		if !takes(c.Context(), turn) {
+			return nil, refserver.Unanswered
+		}
+		result, err := next(c)
+		if leaves(c) {
+			<-turn
+		}
+		return result, err
+	})
+}
+
+// takes waits for the turn, and tells whether it came before ctx ended.
+func takes(ctx context.Context, turn chan<- struct{}) bool {
+	select {
+	case turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

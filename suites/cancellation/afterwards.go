@@ -1,0 +1,107 @@
+package cancellation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// afterwards is what is known of a slow tool before any of its calls is
+// cancelled, to see whether it still works when some were: a server may keep
+// for ever what a cancelled call had taken.
+type afterwards struct {
+	c     *client.Conversation
+	from  int
+	brief inventory.Known
+	takes time.Duration // a call by itself
+	works bool          // two calls at once, and then one, were answered
+}
+
+// How long a call takes that is not to be cancelled, and the longest that
+// anybody waits for one when others were.
+const (
+	briefly = 20 * time.Millisecond
+	longest = 30 * time.Second
+)
+
+// before calls the tool twice at once, and by itself.
+func before(ctx context.Context, t *suite.T, c *client.Conversation) *afterwards {
+	brief, _ := t.Inventory.Slow(briefly, 2)
+	a := &afterwards{c: c, from: c.Record.Len(), brief: brief}
+	defer c.Idle()()
+	for _, r := range c.TryTogether(ctx, a.request(), a.request()) {
+		if !r.Succeeded() {
+			return a
+		}
+	}
+	if r := c.Try(ctx, spec.MethodToolsCall, brief.Params()); r.Succeeded() {
+		a.works, a.takes = true, r.Event.At-r.Sent.At
+	}
+	return a
+}
+
+func (a *afterwards) request() []byte {
+	return a.c.Request(a.c.NewID(), spec.MethodToolsCall, a.brief.Params())
+}
+
+// limit is how long a call may take now: all that were made before may go on
+// to their ends before it is its turn.
+func (a *afterwards) limit() time.Duration {
+	calls := 0
+	for _, e := range a.c.Record.From(a.from) {
+		for _, m := range e.Messages() {
+			if e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
+				calls++
+			}
+		}
+	}
+	return max(3*a.takes, a.c.Options().Timeout) + time.Duration(calls)*(a.takes+duration)
+}
+
+// hangs calls the tool once more, by itself, and judges it where that has no
+// answer.
+func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+	if !a.works || c != a.c || ctx.Err() != nil || !c.Alive() {
+		return false
+	}
+	limit := a.limit()
+	if limit > longest {
+		t.NotObserved(raceHandled, "the tool takes too long to wait for all of its calls that were cancelled")
+		return false
+	}
+	id, from := start(ctx, t, c, a.brief)
+	r := awaitFor(ctx, c, from, id, limit)
+	switch {
+	case r.Answered():
+		t.Kept(raceHandled)
+	case errors.Is(r.Err, client.ErrUnanswered) && ctx.Err() == nil && c.Fence(ctx) == nil:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: raceHandled,
+			Summary:     "A tool answers no call any more when some of its calls were cancelled.",
+			Permitted:   "an answer to a call that comes after those that were cancelled, as before",
+			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.takes.Round(time.Millisecond)),
+			At:          (&play{c: c, from: from}).sent(id),
+		})
+		_ = c.Cancel(ctx, id, "no answer in time")
+		return true
+	}
+	return false
+}
+
+// awaitFor waits for the answer to a call, no longer than said, which may be
+// longer than other requests are waited for.
+func awaitFor(ctx context.Context, c *client.Conversation, from int, id wire.ID, limit time.Duration) *client.Reply {
+	defer c.Idle()()
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, client.ErrUnanswered)
+	defer cancel()
+	return c.AwaitReply(ctx, from, id)
+}
