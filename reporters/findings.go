@@ -193,6 +193,10 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 // stands too far behind, it begins a little before.
 func glimpse(e *verdict.Evidence, columns int) string {
 	text, before := e.Text, ""
+	whole := excerpt(text, max(e.Size, int64(len(text))), columns)
+	if e.Skipped == 0 && whole == Visible(text) {
+		return whole
+	}
 	if m := e.Mark; m != nil && m.From >= 0 && m.From < len(text) && m.To > columns*2/3 {
 		from := max(0, m.From-columns/4)
 		for from > 0 && !utf8.RuneStart(text[from]) {

@@ -243,7 +243,7 @@ func offense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 			return at
 		}
 	}
-	if d.Seen == string(e.Raw) {
+	if len(e.Raw) > 0 && bytes.Contains([]byte(d.Seen), e.Raw) {
 		return nil
 	}
 	for _, text := range quotedIn(d.Seen) {
