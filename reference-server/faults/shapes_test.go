@@ -40,12 +40,12 @@ func TestShapesShow(t *testing.T) {
 	var golden strings.Builder
 	right := map[spec.Revision]string{}
 	for _, r := range spec.HandshakeRevisions() {
-		_, right[r] = objections(t, refserver.Seams{}, r)
+		_, right[r] = objections(t, faultless, r)
 	}
 	for _, f := range faults.Shapes() {
 		found := map[spec.Revision]string{}
 		for _, r := range revisions(f, spec.Stdio) {
-			all, said := objections(t, f.Seams(), r)
+			all, said := objections(t, f.Seams, r)
 			if found[r] = strings.Join(all, "\n\t"); said == right[r] {
 				t.Errorf("%s in %s: the server behaves as without the fault", f.ID, r)
 			}
@@ -76,11 +76,11 @@ func TestShapesShow(t *testing.T) {
 // TestTheRightServerHasShape shows that an objection means something.
 func TestTheRightServerHasShape(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
-		got, first := objections(t, refserver.Seams{}, r)
+		got, first := objections(t, faultless, r)
 		if len(got) > 0 {
 			t.Errorf("%s: %q", r, got)
 		}
-		if _, second := objections(t, refserver.Seams{}, r); first != second {
+		if _, second := objections(t, faultless, r); first != second {
 			t.Errorf("%s: two runs differ:\n%s", r, cmp.Diff(first, second))
 		}
 	}
@@ -93,7 +93,7 @@ var (
 
 // objections returns what the schemas say of a server, each place once, and
 // what the server said, in some order.
-func objections(t *testing.T, seams refserver.Seams, r spec.Revision) (found []string, text string) {
+func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (found []string, text string) {
 	t.Helper()
 	v := schema.For(r)
 	var out []string

@@ -24,7 +24,7 @@ import (
 
 // onlyInTime are the variations that leave every byte as it is: a conversation
 // takes longer.
-var onlyInTime = map[string]bool{"legal/slow-start": true, "legal/slow-exit": true, "legal/out-of-order": true, "legal/one-by-one": true}
+var onlyInTime = map[string]bool{"legal/slow-start": true, "legal/slow-exit": true, "legal/out-of-order": true, "legal/ends-cancelled": true, "legal/one-by-one": true}
 
 // onlyFiles are the faults that need a file to show: see TestFilesOutsideOfTheRoots.
 var onlyFiles = map[string]bool{
@@ -81,11 +81,11 @@ func shownOnTours(t *testing.T) map[showing]bool {
 	for _, v := range visitors() {
 		right := map[spec.Revision]string{}
 		for _, r := range spec.HandshakeRevisions() {
-			right[r] = said(tour(t, v, refserver.Seams{}, r))
+			right[r] = said(tour(t, v, faultless, r))
 		}
 		for _, f := range faults.All() {
 			for _, r := range revisions(f, spec.Stdio) {
-				if at := (showing{f.ID, r}); !shown[at] && said(tour(t, v, f.Seams(), r)) != right[r] {
+				if at := (showing{f.ID, r}); !shown[at] && said(tour(t, v, f.Seams, r)) != right[r] {
 					shown[at] = true
 				}
 			}
@@ -98,7 +98,7 @@ func shownOnTours(t *testing.T) map[showing]bool {
 func TestTheRightServerIsSteady(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		for i, v := range visitors() {
-			first, second := said(tour(t, v, refserver.Seams{}, r)), said(tour(t, v, refserver.Seams{}, r))
+			first, second := said(tour(t, v, faultless, r)), said(tour(t, v, faultless, r))
 			if diff := cmp.Diff(first, second); diff != "" {
 				t.Errorf("%s, visitor %d: two tours differ:\n%s", r, i, diff)
 			}

@@ -74,8 +74,9 @@ func able() func(m *wire.Message) []byte {
 }
 
 // tour uses everything that the server offers, in a bubble whose time passes
-// at once, and returns what it said.
-func tour(t *testing.T, v visitor, seams refserver.Seams, r spec.Revision) []heard {
+// at once, and returns what it said. The seams are made within the bubble, as a
+// channel of theirs has to be.
+func tour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revision) []heard {
 	t.Helper()
 	var all []heard
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +92,7 @@ func tour(t *testing.T, v visitor, seams refserver.Seams, r spec.Revision) []hea
 			}
 			return reply
 		}
-		s := refserver.NewSession(ctx, refserver.Options{Seams: seams, PageSizes: []int{v.pages}, AskTimeout: time.Second}, func(o *refserver.Out) {
+		s := refserver.NewSession(ctx, refserver.Options{Seams: seams(), PageSizes: []int{v.pages}, AskTimeout: time.Second}, func(o *refserver.Out) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, raw := range o.Frames {
@@ -197,3 +198,6 @@ func pageWalk() []string {
 		request("208", "tools/list", `{"cursor":"mcp-conform-made-up"}`), request("209", "ping", ""),
 	}
 }
+
+// faultless are the seams of the right server.
+func faultless() refserver.Seams { return refserver.Seams{} }
