@@ -86,6 +86,8 @@ var layers = []struct {
 	{"internal/suitetest", []string{anything}},
 	// What tests do that need what others made.
 	{"internal/outside", nil},
+	// What measures.
+	{"internal/cputime", nil},
 	{"reporters", []string{"internal/spec", "internal/transcript", "internal/verdict"}},
 
 	// The judge and the judged share no opinions.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcp-conform/mcp-conform/internal/cputime"
 	"github.com/mcp-conform/mcp-conform/internal/selftest"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -160,7 +161,7 @@ func (a *app) selftest(f *selftestFlags) error {
 	if a.ctx.Err() != nil {
 		return harnessError{fmt.Errorf("the self-test was interrupted after %d rows", len(m.Rows))}
 	}
-	took := &selftestTimes{Wall: time.Since(started).Round(100 * time.Millisecond).Seconds(), CPU: cpuTime().Round(100 * time.Millisecond).Seconds()}
+	took := &selftestTimes{Wall: time.Since(started).Round(100 * time.Millisecond).Seconds(), CPU: cputime.Used().Round(100 * time.Millisecond).Seconds()}
 	fmt.Fprintf(a.Out, "%d rows, %d servers started, %s\n", len(m.Rows), m.Servers, took)
 	if !m.Good() {
 		a.code = ExitBroken

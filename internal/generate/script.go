@@ -1,6 +1,9 @@
 package generate
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
@@ -43,7 +46,7 @@ func (s Scripts) Script() *rapid.Generator[Script] {
 }
 
 func (s Scripts) maker(t *rapid.T) *maker {
-	m := &maker{t: t, offer: s.Offer, mood: s.Mood, requests: s.Offer.Requests(), lists: sortedKeys(s.Offer.Lists()), seeds: s.Seeds}
+	m := &maker{t: t, offer: s.Offer, mood: s.Mood, requests: s.Offer.Requests(), lists: slices.Sorted(maps.Keys(s.Offer.Lists())), seeds: s.Seeds}
 	for range max(1, s.Conversations) {
 		m.held = append(m.held, &held{lists: map[string][]wire.ID{}})
 	}

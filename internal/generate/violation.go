@@ -2,6 +2,7 @@ package generate
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -218,7 +219,7 @@ func (b *breaker) object(o, v map[string]any, at string, depth int) {
 	}
 	properties, _ := o["properties"].(map[string]any)
 	extra, _ := o["additionalProperties"].(map[string]any)
-	for _, name := range sortedNames(v) {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		sub := properties[name]
 		if sub == nil && extra != nil {
 			sub = extra

@@ -139,16 +139,7 @@ func (v *Inventory) meant(f Fixture, t Tool) bool {
 			}
 		}
 	}
-	if !slices.Contains(ordinaryWords, f.Tool) {
-		return true
-	}
-	n := 0
-	for _, other := range v.Tools {
-		if slices.Contains(ordinaryWords, other.Name) {
-			n++
-		}
-	}
-	return n >= ordinaryEnough
+	return !slices.Contains(ordinaryWords, f.Tool) || v.offers(ordinaryWords) >= ordinaryEnough
 }
 
 func (f Fixture) known(with filling) Known {

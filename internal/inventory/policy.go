@@ -86,14 +86,17 @@ func (v *Inventory) may(t Tool, official bool) bool {
 
 // official tells whether the server is made for the official suite: it offers
 // several tools by the names that this calls.
-func (v *Inventory) official() bool {
+func (v *Inventory) official() bool { return v.offers(officialTools) >= officialEnough }
+
+// offers returns how many of the server's tools have one of the names.
+func (v *Inventory) offers(names []string) int {
 	n := 0
 	for _, t := range v.Tools {
-		if slices.Contains(officialTools, t.Name) {
+		if slices.Contains(names, t.Name) {
 			n++
 		}
 	}
-	return n >= officialEnough
+	return n
 }
 
 // given returns the arguments of a tool that are known to be good.

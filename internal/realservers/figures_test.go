@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/cputime"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -38,7 +39,7 @@ type cost struct {
 	worst suitetest.Wait // of all conversations, the one that exceeds most what it may last
 }
 
-func measure() *cost { return &cost{cpu: cpuTime()} }
+func measure() *cost { return &cost{cpu: cputime.Used()} }
 
 // record notes how long a conversation waited to show that nothing comes.
 func (c *cost) record(r engine.Recorded) {
@@ -61,7 +62,7 @@ func (c *cost) note(name string, p *verdict.Report) {
 		broken, warned = broken+b, warned+w
 	}
 	rows = append(rows, fmt.Sprintf("| %s | %s | %d | %d | %d | %d | %d | %d | %.1f s | %.1f s | %d of %d ms |\n",
-		name, p.Transport, len(p.Revisions), judged, broken, warned, p.Stats.Servers, p.Stats.Messages, p.Stats.Took.Seconds(), (cpuTime()-c.cpu).Seconds(),
+		name, p.Transport, len(p.Revisions), judged, broken, warned, p.Stats.Servers, p.Stats.Messages, p.Stats.Took.Seconds(), (cputime.Used()-c.cpu).Seconds(),
 		c.worst.Longest.Milliseconds(), c.worst.Allowed().Milliseconds()))
 }
 

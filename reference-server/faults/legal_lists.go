@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -93,18 +95,7 @@ func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
 // pages cuts the lists into other pages, the nth of which, from 1, is asked
 // for by the cursor n.
 func pages(cut func(all []any) [][]any, cursor func(page int) string) refserver.Seams {
-	var mu sync.Mutex // one request at a time changes nothing but the pace
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if !isList(c) || c.Revision == "" {
-			return next(c)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		wanted := wire.At(c.Params, "/cursor")
-		member, all, err := wholeList(c, next)
-		if err != nil {
-			return nil, err
-		}
+	return paging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		sheets := cut(all)
 		for i, sheet := range sheets {
 			if text, isText := wire.Text(wanted); i == 0 && wanted != nil || i > 0 && (!isText || text != cursor(i)) {
@@ -117,6 +108,25 @@ func pages(cut func(all []any) [][]any, cursor func(page int) string) refserver.
 			return result, nil
 		}
 		return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid cursor"}
+	})
+}
+
+// paging has f make each page of a list, from the cursor that is wanted, nil for
+// none, the member that holds the list, and all of its items.
+func paging(f func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error)) refserver.Seams {
+	var mu sync.Mutex // one request at a time changes nothing but the pace
+	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !isList(c) || c.Revision == "" {
+			return next(c)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		wanted := wire.At(c.Params, "/cursor")
+		member, all, err := wholeList(c, next)
+		if err != nil {
+			return nil, err
+		}
+		return f(c, wanted, member, all)
 	})
 }
 

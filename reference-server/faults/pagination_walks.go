@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -92,19 +94,8 @@ func thinning() func(all []any) [][]any {
 // anySize has a cursor name the position from which a page begins, and pages
 // of another size each time.
 func anySize() refserver.Seams {
-	var mu sync.Mutex
 	times := 0
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if !isList(c) || c.Revision == "" {
-			return next(c)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		wanted := wire.At(c.Params, "/cursor")
-		member, all, err := wholeList(c, next)
-		if err != nil {
-			return nil, err
-		}
+	return paging(func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		from := 0
 		for wanted != nil {
 			if text, _ := wire.Text(wanted); text == fmt.Sprint(c.Method, "#", from) {

@@ -1,14 +1,15 @@
 //go:build unix
 
-package realservers
+// Package cputime tells how much work was done for a measurement.
+package cputime
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime returns what this process and its ended children have worked.
-func cpuTime() time.Duration {
+// Used returns what this process and its ended children have worked.
+func Used() time.Duration {
 	var sum time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var u syscall.Rusage

@@ -1,0 +1,21 @@
+//go:build unix
+
+package cputime_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/cputime"
+)
+
+// Work shows, however long it takes to be counted.
+func TestWorkIsCounted(t *testing.T) {
+	before := cputime.Used()
+	deadline := time.Now().Add(time.Minute)
+	for cputime.Used() == before {
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute of work %v are counted, as before it", before)
+		}
+	}
+}

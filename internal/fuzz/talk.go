@@ -1,0 +1,108 @@
+package fuzz
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// talk is a conversation under way.
+type talk struct {
+	*Talk
+	c        *client.Conversation
+	answers  *client.Answers
+	held     [][]byte // frames that go out with the next one
+	heldFrom int      // the first operation among them
+	at       int      // how far the record was read
+	answered map[string]*wire.Message
+	asks     []asked
+	over     bool // the server ended, or does not listen
+	missed   bool // an answer did not come in time
+	torn     bool // a write was given up, perhaps in the middle of a line
+}
+
+// asked is a request that was sent.
+type asked struct {
+	id        wire.ID
+	method    string
+	params    bool // it holds what provably is wrong
+	cancelled bool
+	task      bool
+}
+
+func (t *talk) cancelled(id wire.ID) {
+	for i := range t.asks {
+		if t.asks[i].id.Same(id) {
+			t.asks[i].cancelled = true
+		}
+	}
+}
+
+// until reads the record until something is so.
+func (t *talk) until(ctx context.Context, limit time.Duration, so func() bool) bool {
+	t.read(t.c.Record.From(t.at))
+	if so() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		events, err := t.c.Record.Wait(ctx, t.at)
+		if err != nil {
+			return false
+		}
+		t.read(events)
+		switch {
+		case so():
+			return true
+		case !t.c.Alive():
+			t.read(t.c.Record.From(t.at))
+			return so()
+		}
+	}
+}
+
+// read takes note of the answers among the events.
+func (t *talk) read(events []*transcript.Event) {
+	for _, e := range events {
+		t.at = e.Seq + 1
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && t.answered[m.ID.Key()] == nil {
+				t.answered[m.ID.Key()] = m
+			}
+		}
+	}
+}
+
+// open returns the requests that are owed an answer and have none.
+func (t *talk) open() []asked {
+	var out []asked
+	for _, a := range t.asks {
+		if t.answered[a.id.Key()] == nil && generate.Owed(a.method) && !a.cancelled && !a.params {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// sent returns where the request with the id stands in the record.
+func (t *talk) sent(id wire.ID) (int, bool) {
+	for _, e := range t.c.Record.From(0) {
+		if e.Kind != transcript.Sent {
+			continue
+		}
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
+				return e.Seq, true
+			}
+		}
+	}
+	return 0, false
+}
