@@ -243,8 +243,8 @@ func offense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 			return at
 		}
 	}
-	if len(e.Raw) > 0 && bytes.Contains([]byte(d.Seen), e.Raw) {
-		return nil
+	if quotesBeginning(d.Seen, e.Raw) {
+		return nil // all of the frame is meant
 	}
 	for _, text := range quotedIn(d.Seen) {
 		if from := bytes.Index(e.Raw, []byte(text)); from >= 0 && bytes.LastIndex(e.Raw, []byte(text)) == from {
@@ -258,6 +258,13 @@ func offense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 		}
 	}
 	return nil
+}
+
+// quotesBeginning tells whether what was seen quotes the frame from its
+// beginning: all of it, or as much as there is room for.
+func quotesBeginning(seen string, raw []byte) bool {
+	const enough = 24 // bytes by which one frame is told from a part of another
+	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
 }
 
 // quotedIn returns the JSON texts that what was seen quotes, longest first: all
