@@ -246,7 +246,8 @@ func (v *view) othersOpen(x *exchange, at int) bool {
 
 // firstElsewhere returns the piece of another stream of the session, which
 // brought the same message before. Notifications may be alike, but for those of
-// progress, which must grow while the token stands for one request.
+// progress, which must grow while the token stands for one request; of a token
+// that no request gave nobody knows which it stands for.
 func (v *view) firstElsewhere(p piece) (piece, bool) {
 	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 || !v.tellsApart(&p.Frame.Messages[0]) {
 		return piece{}, false
@@ -271,7 +272,7 @@ func (v *view) tellsApart(m *wire.Message) bool {
 		return m.ID.Present() && !m.ID.IsNull()
 	case wire.Notification:
 		token := wire.RawID(string(wire.At(m.Params(), "/progressToken")))
-		return m.Method == spec.MethodProgress && len(v.tokens[token.Key()]) < 2
+		return m.Method == spec.MethodProgress && len(v.tokens[token.Key()]) == 1
 	default:
 		return false
 	}
