@@ -81,14 +81,17 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 }
 
 // patience is how long an answer may take to be sent as JSON: tools may say
-// more than their answer.
+// more than their answer, and a client that polls wants no stream.
 func (s *httpSession) patience(f *wire.Frame) time.Duration {
 	if s.h.o.JSONOnly {
 		return time.Hour
 	}
 	for i := range f.Messages {
-		if f.Messages[i].Method == spec.MethodToolsCall {
+		switch f.Messages[i].Method {
+		case spec.MethodToolsCall:
 			return 0
+		case spec.MethodTasksGet:
+			return time.Hour
 		}
 	}
 	return time.Second
@@ -138,12 +141,7 @@ func (s *httpSession) open(asks []wire.ID) *eventStream {
 // belongs to a request on the same, all else where the client listens.
 func (s *httpSession) emit(o *Out) {
 	stream, answers := s.route(o)
-	for _, frame := range o.Frames {
-		stream.add(frame)
-	}
-	if answers > 0 {
-		stream.answered(answers, !o.ID.Present() && o.Kind == OutError)
-	}
+	stream.add(o.Frames, answers, !o.ID.Present() && o.Kind == OutError)
 }
 
 // route returns the stream of a message and how many requests it answers.
@@ -188,7 +186,7 @@ func (s *httpSession) unanswered(id wire.ID) {
 	delete(s.byID, id.Key())
 	s.mu.Unlock()
 	if stream != nil {
-		stream.answered(1, false)
+		stream.add(nil, 1, false)
 	}
 }
 

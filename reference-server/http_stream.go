@@ -36,30 +36,24 @@ func newEventStream(s *httpSession, number int) *eventStream {
 	return &eventStream{s: s, number: number, grown: make(chan struct{})}
 }
 
-// add puts a message on the stream.
-func (e *eventStream) add(frame []byte) {
+// add puts a message on the stream: as the events that make it up, and with
+// how many requests it answers. The last answer ends the stream, in the same
+// moment: who waits for a stream of one answer must not see it half done.
+func (e *eventStream) add(frames [][]byte, answers int, refusal bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.frames = append(e.frames, frame)
-	if len(e.frames) > maxKept {
-		e.frames, e.dropped = e.frames[1:], e.dropped+1
+	for _, frame := range frames {
+		e.frames = append(e.frames, frame)
+		if len(e.frames) > maxKept {
+			e.frames, e.dropped = e.frames[1:], e.dropped+1
+		}
+	}
+	if answers > 0 && e.number > 0 {
+		e.owed -= answers
+		e.refusal = e.refusal || refusal
+		e.over = e.over || e.owed <= 0
 	}
 	e.wake()
-}
-
-// answered says that answers came, and ends the stream with the last of them.
-func (e *eventStream) answered(n int, refusal bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.number == 0 {
-		return
-	}
-	e.owed -= n
-	e.refusal = e.refusal || refusal
-	if e.owed <= 0 {
-		e.over = true
-		e.wake()
-	}
 }
 
 func (e *eventStream) wake() {

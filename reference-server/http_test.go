@@ -3,10 +3,12 @@ package refserver_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,6 +156,29 @@ func TestHTTPStream(t *testing.T) {
 	if diff := cmp.Diff(rest, again); diff != "" {
 		t.Errorf("the rest of the stream (-first +again):\n%s", diff)
 	}
+}
+
+// An answer that comes alone comes as JSON, however busy the server is.
+func TestHTTPOneAnswerIsPlain(t *testing.T) {
+	s := newSite(t, refserver.Options{})
+	var side sync.WaitGroup
+	for client := range 16 {
+		side.Go(func() {
+			for i := range 50 {
+				body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/list"}`, client*1000+i)
+				w, err := http.DefaultClient.Do(s.request("POST", body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got := w.Header.Get("Content-Type"); got != "application/json" {
+					t.Errorf("an answer alone is %s", got)
+				}
+				_ = w.Body.Close()
+			}
+		})
+	}
+	side.Wait()
 }
 
 // With JSON alone, a call reports no progress and can't ask; what belongs to

@@ -40,31 +40,37 @@ func limitRules() []rules.Rule {
 }
 
 // judgePolling compares how tasks/get is answered with how other requests are:
-// a server that streams all answers may not be able to do otherwise. A stream
-// that brought something beside the answer was needed.
+// a server that streams all answers may not be able to do otherwise, and one
+// that streams what takes it long polls plainly as soon as it is quick. A
+// stream that brought something beside the answer was needed.
 func judgePolling(l *ledger, out *rules.Out) {
 	if l.s.Transport != spec.StreamableHTTP {
 		return
 	}
-	plain := l.answeredPlainly()
+	var streamed *query
 	for _, q := range l.answered {
 		x := l.s.Exchanges().Of(q.event)
-		if q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.asked.Event.Exchange {
-			continue
-		}
 		switch {
+		case q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.asked.Event.Exchange:
 		case !x.Streams():
 			out.Subject(noStreamForGet)
-		case plain != nil && slices.IndexFunc(x.Messages(), func(m wire.Message) bool { return m.Kind != wire.Response }) < 0:
-			out.Found(verdict.Deviation{
-				Requirement: noStreamForGet,
-				Summary:     "tasks/get is answered by a stream that brings the answer alone, where other requests are answered without one.",
-				Permitted:   "the answer as application/json",
-				Seen:        rules.Excerpt(x.Response.Raw),
-				At:          rules.At(plain, q.asked.Event, x.Response, q.event),
-			})
+			return
+		case slices.IndexFunc(x.Messages(), func(m wire.Message) bool { return m.Kind != wire.Response }) < 0:
+			streamed = q
 		}
 	}
+	plain := l.answeredPlainly()
+	if streamed == nil || plain == nil {
+		return
+	}
+	x := l.s.Exchanges().Of(streamed.event)
+	out.Found(verdict.Deviation{
+		Requirement: noStreamForGet,
+		Summary:     "tasks/get is answered by a stream that brings the answer alone, where other requests are answered without one.",
+		Permitted:   "the answer as application/json",
+		Seen:        rules.Excerpt(x.Response.Raw),
+		At:          rules.At(plain, streamed.asked.Event, x.Response, streamed.event),
+	})
 }
 
 // answeredPlainly returns an answer of the server to something else than
