@@ -74,7 +74,7 @@ func (c *Conversation) TryFor(ctx context.Context, limit time.Duration, method s
 	id := c.NewID()
 	r := c.exchange(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), id, c.Request(id, method, params))
 	if errors.Is(r.Err, ErrUnanswered) {
-		_ = c.Cancel(ctx, id, "no answer in time")
+		_ = c.Cancel(ctx, id, Overdue)
 	}
 	return r
 }
@@ -346,13 +346,3 @@ func (c *Conversation) measure(r *Reply) {
 		c.took(r.Event.At - r.Sent.At)
 	}
 }
-
-// Burst returns how many requests at once this server can be expected to
-// answer in a few seconds, at most the given number and at least four.
-func (c *Conversation) Burst(most int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return min(most, max(4, int(burstTime/max(c.slowest, time.Millisecond))))
-}
-
-const burstTime = 4 * time.Second

@@ -10,6 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
+// Overdue is the reason for which a request is cancelled that had no answer in
+// time.
+const Overdue = "no answer in time"
+
 // TryTogether is Try for several requests in one write, with one timeout for
 // all of them. The replies are in the order of the requests. A frame that is
 // no request is a defect of the caller, so it panics.
@@ -36,7 +40,7 @@ func (c *Conversation) TryTogetherFor(ctx context.Context, limit time.Duration, 
 		r := c.awaitAnswer(bounded, from, id, frame)
 		r.Sent = c.sentWith(from, id)
 		if errors.Is(r.Err, ErrUnanswered) {
-			_ = c.Cancel(ctx, id, "no answer in time")
+			_ = c.Cancel(ctx, id, Overdue)
 		}
 		replies = append(replies, r)
 	}

@@ -57,6 +57,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if n := r.cutoffs.notice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
+	if n := r.overdue.notice(); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	if n := r.endsNotice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
@@ -186,6 +189,7 @@ func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
 					v.Reason = "by " + v.BlockedBy + ": " + v.Reason
 				}
 			}
+			r.overdue.unanswered(&v)
 			r.lack(&v)
 			out = append(out, v)
 		}

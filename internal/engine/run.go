@@ -43,6 +43,7 @@ type run struct {
 
 	detours detours
 	cutoffs cutoffs
+	overdue overdues
 	ends    ends
 	stop    context.CancelCauseFunc // ends the run; nil before it began
 	watch   *watch                  // looks after a server at a URL; nil where there is nothing to look after
@@ -125,9 +126,11 @@ func (r *run) count(c *client.Conversation) bool {
 	r.spent[c] = true
 	if r.cutoffs == nil {
 		r.cutoffs = cutoffs{}
+		r.overdue = overdues{}
 	}
 	events := c.Record.From(0)
 	r.cutoffs.note(events)
+	r.overdue.note(c.Revision(), events)
 	closed := false
 	for _, e := range events {
 		switch e.Kind {

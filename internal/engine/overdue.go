@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// What a tool does with its time is held against nobody: a call without an
+// answer in time is cancelled, and then nothing is owed any more. Nobody but
+// the user knows whether such a call is slow or hangs, so it is told. Calls
+// that were answered in time in another conversation are only slow.
+
+// named are the members by which requests are told apart that run code of the
+// server's author.
+var named = map[string]string{
+	spec.MethodToolsCall:          "/name",
+	spec.MethodPromptsGet:         "/name",
+	spec.MethodResourcesRead:      "/uri",
+	spec.MethodResourcesSubscribe: "/uri",
+	spec.MethodComplete:           "/ref",
+}
+
+// overdues are what became of such requests, a revision each.
+type overdues map[spec.Revision]map[request]*fate
+
+// request is one that may be made again, in any conversation.
+type request struct{ method, name, arguments string }
+
+// fate is what became of all that are the same.
+type fate struct {
+	inTime, late bool          // an answer came
+	waited       time.Duration // the longest that one was waited for that was cancelled
+}
+
+// note takes what became of the requests of one conversation.
+func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
+	type pending struct {
+		fate      *fate
+		sent      time.Duration
+		cancelled bool
+	}
+	open := map[string]*pending{}
+	for _, e := range events {
+		for i := range e.Messages() {
+			m := &e.Messages()[i]
+			switch {
+			case e.Kind == transcript.Sent && m.Kind == wire.Request && named[m.Method] != "":
+				open[m.ID.Key()] = &pending{fate: o.of(rev, m), sent: e.At}
+			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
+				reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
+				p := open[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()]
+				if p != nil && reason == client.Overdue {
+					p.cancelled = true
+					p.fate.waited = max(p.fate.waited, e.At-p.sent)
+				}
+			case e.Kind == transcript.Received && m.Kind == wire.Response:
+				if p := open[m.ID.Key()]; p != nil {
+					p.fate.inTime = p.fate.inTime || !p.cancelled
+					p.fate.late = p.fate.late || p.cancelled
+				}
+			}
+		}
+	}
+}
+
+func (o overdues) of(rev spec.Revision, m *wire.Message) *fate {
+	name, ok := wire.Text(wire.At(m.Params(), named[m.Method]))
+	if !ok {
+		name = string(wire.At(m.Params(), named[m.Method]))
+	}
+	key := request{m.Method, name, string(wire.At(m.Params(), "/arguments")) + string(wire.At(m.Params(), "/argument"))}
+	if o[rev] == nil {
+		o[rev] = map[request]*fate{}
+	}
+	if o[rev][key] == nil {
+		o[rev][key] = &fate{}
+	}
+	return o[rev][key]
+}
+
+// overdue are all requests of one method and name that had no answer in time.
+type overdue struct {
+	method, name string
+	waited       time.Duration
+	some         bool // others of that name had one
+	never        bool // one of them had none later, either
+}
+
+// in returns what had no answer in time in the revisions, in order.
+func (o overdues) in(revisions ...spec.Revision) []overdue {
+	type place struct{ method, name string }
+	all, answered := map[place]*overdue{}, map[place]bool{}
+	for _, rev := range revisions {
+		for key, f := range o[rev] {
+			at := place{key.method, key.name}
+			answered[at] = answered[at] || f.inTime
+			if f.inTime || f.waited == 0 {
+				continue
+			}
+			if all[at] == nil {
+				all[at] = &overdue{method: key.method, name: key.name}
+			}
+			all[at].waited = max(all[at].waited, f.waited)
+			all[at].never = all[at].never || !f.late
+		}
+	}
+	var out []overdue
+	for at, one := range all {
+		one.some = answered[at]
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(a, b overdue) int { return cmp.Or(cmp.Compare(a.method, b.method), cmp.Compare(a.name, b.name)) })
+	return out
+}
+
+// text says what was not answered, and within which time.
+func (o overdue) text() string {
+	some, was := "", "was"
+	if o.some {
+		some, was = "some ", "were"
+	}
+	return fmt.Sprintf("%s%s of %q %s not answered within %v", some, o.method, suite.Excerpt(o.name, 60), was, o.waited.Truncate(100*time.Millisecond))
+}
+
+// mostOverdue is how many of them are named.
+const mostOverdue = 5
+
+// notice tells what had no answer in time, "" where there is nothing.
+func (o overdues) notice() string {
+	all := o.in(slices.Collect(maps.Keys(o))...)
+	if len(all) == 0 {
+		return ""
+	}
+	var said []string
+	for _, one := range all[:min(len(all), mostOverdue)] {
+		said = append(said, one.text())
+	}
+	if more := len(all) - len(said); more > 0 {
+		said = append(said, fmt.Sprintf("and so it was with %d more", more))
+	}
+	text := strings.Join(said, "; ") + ": nothing is held against the server for it, as only you know whether it hangs or is slow"
+	if slices.ContainsFunc(all, func(one overdue) bool { return one.never }) {
+		text += "; but " + requestAnswered + " is not called kept"
+	}
+	return text
+}
+
+// requestAnswered is the requirement that each request is answered.
+const requestAnswered = "base.request-answered"
+
+// unanswered takes it back that each request was answered, where one had no
+// answer before it was cancelled.
+func (o overdues) unanswered(v *verdict.Verdict) {
+	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
+		return
+	}
+	for _, one := range o.in(v.Revision) {
+		if one.never {
+			v.Outcome = verdict.NotObserved
+			v.Reason = one.text() + ", and cancelled then, so that no answer is owed any more; all else was answered"
+			return
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// eventsOf reads a script, one for each conversation.
+func eventsOf(t *testing.T, script string) []*transcript.Event {
+	t.Helper()
+	r, err := transcript.ParseScript(strings.ReplaceAll(script, "\t", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Events
+}
+
+func TestOverdue(t *testing.T) {
+	const (
+		call    = `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","arguments":{"a":1}}}`
+		other   = `> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"work","arguments":{"a":2}}}`
+		answer  = `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+		answer2 = `< {"jsonrpc":"2.0","id":2,"result":{"content":[]}}`
+		cancel  = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no answer in time"}}`
+		meant   = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"the case wants to see it stop"}}`
+		read    = `> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`
+		later   = "! at 3s"
+		held    = ": nothing is held against the server for it, as only you know whether it hangs or is slow"
+		notKept = held + "; but base.request-answered is not called kept"
+	)
+	for _, x := range []struct {
+		name          string
+		conversations [][]string
+		want          string
+		outcome       verdict.Outcome
+	}{
+		{"answered", [][]string{{call, later, answer}}, "", verdict.Kept},
+		{"never answered", [][]string{{call, later, cancel}}, `tools/call of "work" was not answered within 3s` + notKept, verdict.NotObserved},
+		{"a resource", [][]string{{read, later, cancel}}, `resources/read of "a:b" was not answered within 3s` + notKept, verdict.NotObserved},
+		{"answered late", [][]string{{call, later, cancel, answer}}, `tools/call of "work" was not answered within 3s` + held, verdict.Kept},
+		{"answered in another conversation", [][]string{{call, later, cancel}, {call, answer}}, "", verdict.Kept},
+		{"with some arguments", [][]string{{call, other, answer2, later, cancel}}, `some tools/call of "work" were not answered within 3s` + notKept, verdict.NotObserved},
+		{"cancelled by a case", [][]string{{call, later, meant}}, "", verdict.Kept},
+		{"the server ended", [][]string{{call, later, "! exit 1"}}, "", verdict.Kept},
+		{"two", [][]string{{read, later, cancel}, {call, later, cancel}}, `resources/read of "a:b" was not answered within 3s; tools/call of "work" was not answered within 3s` + notKept, verdict.NotObserved},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			o := overdues{}
+			for _, lines := range x.conversations {
+				o.note(spec.V20251125, eventsOf(t, strings.Join(lines, "\n")))
+			}
+			if got := o.notice(); got != x.want {
+				t.Errorf("said %q, want %q", got, x.want)
+			}
+			v := &verdict.Verdict{Requirement: requestAnswered, Revision: spec.V20251125, Outcome: verdict.Kept}
+			o.unanswered(v)
+			if v.Outcome != x.outcome || (v.Reason != "") != (x.outcome == verdict.NotObserved) {
+				t.Errorf("%v: %q", v.Outcome, v.Reason)
+			}
+			before := &verdict.Verdict{Requirement: requestAnswered, Revision: spec.V20241105, Outcome: verdict.Kept}
+			if o.unanswered(before); before.Outcome != verdict.Kept {
+				t.Error("what happened in one revision counts in another")
+			}
+		})
+	}
+}
