@@ -52,8 +52,8 @@ func TestDraft(t *testing.T) {
 	if f.Calls.Policy != inventory.CallSafe {
 		t.Errorf("the policy is %q", f.Calls.Policy)
 	}
-	// What is commented out can be taken in by taking the marks away.
-	f, err = Parse("f.yaml", []byte(uncommented(text)))
+	// What is commented out can be taken in by taking the marks away, and filling it in.
+	f, err = Parse("f.yaml", []byte(filled.Replace(uncommented(text))))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, uncommented(text))
 	}

@@ -71,6 +71,9 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 	if err := r.revisions(get(root, "revisions")); err != nil {
 		return nil, err
 	}
+	if err := r.placeholders(root); err != nil {
+		return nil, err
+	}
 	return f, r.calls(root, &f.Calls)
 }
 
@@ -188,7 +191,7 @@ func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 		for _, e := range elements(value) {
 			tool := get(e, "tool")
 			f := inventory.Fixture{
-				Role: inventory.Role(role.Value), Tool: tool.Value, Arguments: object(get(e, "arguments")), Levels: texts(get(e, "levels")),
+				Role: inventory.Role(role.Value), Tool: tool.Value, Arguments: object(get(e, "arguments")), Levels: texts(get(e, "levels")), Where: r.at(tool),
 			}
 			if uri := get(e, "resource"); uri != nil {
 				f.Resource = uri.Value

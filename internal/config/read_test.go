@@ -76,10 +76,10 @@ func TestWholeFile(t *testing.T) {
 			Prompts:   map[string]map[string]any{"greeting": {"name": "Ada", "times": "3"}},
 			Templates: map[string]map[string]string{"demo://items/{number}": {"number": "007"}},
 			Fixtures: []inventory.Fixture{
-				{Role: inventory.Slow, Tool: "work", Arguments: map[string]any{"for": "{seconds}"}},
-				{Role: inventory.Logging, Tool: "log", Arguments: map[string]any{}, Levels: []string{"info", "error"}},
-				{Role: inventory.Logging, Tool: "log2", Arguments: map[string]any{}},
-				{Role: inventory.ChangesResource, Tool: "write", Arguments: map[string]any{}, Resource: "demo://note"},
+				{Role: inventory.Slow, Tool: "work", Arguments: map[string]any{"for": "{seconds}"}, Where: "f.yaml:24:16"},
+				{Role: inventory.Logging, Tool: "log", Arguments: map[string]any{}, Levels: []string{"info", "error"}, Where: "f.yaml:26:14"},
+				{Role: inventory.Logging, Tool: "log2", Arguments: map[string]any{}, Where: "f.yaml:27:13"},
+				{Role: inventory.ChangesResource, Tool: "write", Arguments: map[string]any{}, Resource: "demo://note", Where: "f.yaml:28:28"},
 			},
 		},
 	}
@@ -187,6 +187,12 @@ func TestErrors(t *testing.T) {
 		{"a fixture and never", "tools: {never: [a]}\nfixtures: {slow: {tool: a}}", `f.yaml:2:25: the tool "a" is a fixture, and among those that are never called`, "remove"},
 		{"a fixture without a tool", "fixtures: {slow: {arguments: {}}}", `f.yaml:1:18: "fixtures.slow" has no "tool"`, "add tool: …"},
 		{"a change without a resource", "fixtures: {changes-resource: {tool: a}}", `f.yaml:1:30: "fixtures.changes-resource" has no "resource"`, ""},
+		{"a placeholder for a tool", "fixtures: {slow: {tool: NAME, arguments: {}}}", `f.yaml:1:25: "fixtures.slow.tool" still has the placeholder NAME in it`, "write the name of a tool of the server in its place"},
+		{"a placeholder for arguments", "fixtures:\n  progress:\n    - {tool: a, arguments: {…}}", `f.yaml:3:29: "fixtures.progress.arguments" still has the placeholder … in it`, "or {} for none"},
+		{"a placeholder for a URI", "fixtures: {changes-resource: {tool: a, resource: URI}}", `f.yaml:1:50: "fixtures.changes-resource.resource" still has the placeholder URI in it`, "the URI of the resource"},
+		{"a placeholder among tools", "tools: {call: [safe, NAME]}", `f.yaml:1:22: "tools.call" still has the placeholder NAME in it`, "or remove the line"},
+		{"a placeholder for a value", "prompts: {arguments: {a: {b: VALUE}}}", `f.yaml:1:30: "prompts.arguments" still has the placeholder VALUE in it`, "what the server takes"},
+		{"a placeholder deep in arguments", "tools: {arguments: {a: {b: [{c: …}]}}}", `f.yaml:1:33: "tools.arguments" still has the placeholder … in it`, ""},
 		{"no level", "fixtures: {logging: {tool: a, levels: [loud]}}", `f.yaml:1:40: "fixtures.logging.levels" is the text "loud", and should be one of emergency`, ""},
 		{"a long text", "fail-on: " + strings.Repeat("x", 500), `f.yaml:1:10: "fail-on" is the text "` + strings.Repeat("x", 80) + `…", and should be`, ""},
 	} {
@@ -256,6 +262,9 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// filled puts words of a user in the place of those that stand for them.
+var filled = strings.NewReplacer("NAME", "work", "VALUE", "one", "{…}", "{}", "URI", "a:b")
+
 // Each example of the table is one.
 func TestExamples(t *testing.T) {
 	var look func(k *Key, path []string)
@@ -265,7 +274,7 @@ func TestExamples(t *testing.T) {
 		}
 		if k.Example != "" {
 			text := strings.Join(path, ": {") + ": " + k.Example + strings.Repeat("}", len(path)-1)
-			if _, err := Parse("f.yaml", []byte(text)); err != nil {
+			if _, err := Parse("f.yaml", []byte(filled.Replace(text))); err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
 		}

@@ -18,6 +18,8 @@ type Fixture struct {
 	Levels []string
 	// Exact: the result depends on the arguments alone.
 	Exact bool
+	// Where is the place, file:line:column, at which the user tells of it.
+	Where string
 }
 
 type arguments = map[string]any

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+)
+
+// What is written where the user's own words are to stand. A line that was
+// copied with them says nothing of the server.
+const (
+	anyName  = "NAME"
+	anyValue = "VALUE"
+	anyURI   = "URI"
+	anything = "…"
+)
+
+// placeholders refuses what was left in the file of the lines that the
+// documentation, a report or mcp-conform init suggest.
+func (r *reader) placeholders(root *yaml.Node) error {
+	tools := get(root, "tools")
+	for _, name := range []string{"call", "never"} {
+		for _, e := range elements(get(tools, name)) {
+			if e.Value == anyName {
+				return r.left(e, "tools."+name, "the name of a tool of the server")
+			}
+		}
+	}
+	for _, at := range []struct {
+		path   string
+		values *yaml.Node
+	}{
+		{"tools.arguments", get(tools, "arguments")},
+		{"prompts.arguments", get(get(root, "prompts"), "arguments")},
+		{"templates", get(root, "templates")},
+	} {
+		if e := leftIn(at.values); e != nil {
+			return r.left(e, at.path, "what the server takes")
+		}
+	}
+	for _, role := range inventory.Roles() {
+		path := "fixtures." + string(role)
+		for _, e := range elements(get(get(root, "fixtures"), string(role))) {
+			if n := get(e, "tool"); n.Value == anyName || strings.Contains(n.Value, anything) {
+				return r.left(n, path+".tool", "the name of a tool of the server")
+			}
+			if n := get(e, "resource"); n != nil && n.Value == anyURI {
+				return r.left(n, path+".resource", "the URI of the resource that the call changes")
+			}
+			if n := leftIn(get(e, "arguments")); n != nil {
+				return r.left(n, path+".arguments", "the arguments of the call, or {} for none")
+			}
+		}
+	}
+	return nil
+}
+
+// leftIn returns a key or a value below n that is a placeholder, or nil.
+func leftIn(n *yaml.Node) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode {
+		if n.Value == anyValue || n.Value == anything || n.Value == "{"+anything+"}" {
+			return n
+		}
+		return nil
+	}
+	for _, below := range n.Content {
+		if left := leftIn(below); left != nil {
+			return left
+		}
+	}
+	return nil
+}
+
+func (r *reader) left(n *yaml.Node, path, meant string) error {
+	return usage(r.at(n), quote(path)+" still has the placeholder "+n.Value+" in it", "write "+meant+" in its place, or remove the line")
+}
