@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -285,12 +286,26 @@ func (c *Conversation) Quiet(ctx context.Context) error {
 	defer resume()
 	select {
 	case <-time.After(c.Grace()):
+		c.silent.Store(int64(c.Record.Len()))
 		return nil
 	case <-c.link.Ended():
 		return nil // more silence than this can't be had
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// Rest is Quiet for who is at the end of all that was asked in the
+// conversation: it waits for nothing where neither side has said anything
+// since the last proof of absence.
+func (c *Conversation) Rest(ctx context.Context) error {
+	if from := c.silent.Load(); from > 0 {
+		since := c.Record.From(int(from))
+		if !slices.ContainsFunc(since, func(e *transcript.Event) bool { return e.Kind != transcript.Remark }) {
+			return nil
+		}
+	}
+	return c.Quiet(ctx)
 }
 
 // sendError prefers to say that the server is gone over saying that the

@@ -52,6 +52,7 @@ type Conversation struct {
 	waiting atomic.Int32 // requests that are waited for at this moment
 	barren  atomic.Int32 // HTTP exchanges in a row that were over without the answer they owed
 	spoke   atomic.Bool  // the server has said something
+	silent  atomic.Int64 // the length of the record after the last proof of absence
 
 	replies sync.Mutex // held while an answer to the server is written
 

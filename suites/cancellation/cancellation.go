@@ -19,16 +19,28 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "cancellation.running",
-			Title:        "Cancels a slow tool that runs, several that run side by side, and one in the write that calls it",
-			Requirements: []string{idType, raceHandled},
+			Title:        "Cancels a slow tool that runs, and one in the write that calls it, and calls it again",
+			Requirements: []string{raceHandled},
 			Provokes: []string{
 				"cancellation.stop-processing", "cancellation.no-response-after-cancel", "cancellation.race-handled",
 				"progress.stops-after-cancel", "base.response-once", "base.notification-no-response",
 			},
 			Needs:     []string{"tools"},
 			Revisions: spec.HandshakeRevisions(),
-			Races:     append([]suite.Race{firstProgress, withCall}, named(slowRaces())...),
+			Waits:     true,
+			Races:     []suite.Race{firstProgress, withCall},
 			Run:       running,
+		},
+		{
+			ID:           "cancellation.several",
+			Title:        "Cancels some of several calls of a slow tool that run side by side, and ids that are like theirs but for the type",
+			Requirements: []string{idType, raceHandled},
+			Provokes:     []string{"cancellation.race-handled", "base.response-once", "base.notification-no-response"},
+			Needs:        []string{"tools"},
+			Revisions:    spec.HandshakeRevisions(),
+			Waits:        true,
+			Races:        named(slowRaces()),
+			Run:          several,
 		},
 		{
 			ID:           "cancellation.races",
@@ -76,6 +88,7 @@ func Cases() []suite.Case {
 			},
 			Needs:     []string{"tools"},
 			Revisions: spec.HandshakeRevisions(),
+			Waits:     true,
 			Races: []suite.Race{
 				{Name: "while the server waits for the client's answer to its request; the answer comes later", Cancelled: suite.Any, Others: suite.Answer},
 			},

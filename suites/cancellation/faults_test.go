@@ -51,12 +51,12 @@ func TestMisbehaviour(t *testing.T) {
 		},
 		{Name: "a process that never exits", Case: "cancellation.races", Seams: of(exit + "/stays"), Kept: []string{race, unknown, idType}},
 
-		{Name: "slow calls", Case: "cancellation.running", Kept: []string{race, idType}},
-		{Name: "slow calls over HTTP", Case: "cancellation.running", Transport: spec.StreamableHTTP, Kept: []string{race, idType}},
-		{Name: "slow calls that go on", Case: "cancellation.running", Seams: of("legal/cancellations-ignored"), Kept: []string{race, idType}},
-		{Name: "slow calls, one after the other", Case: "cancellation.running", Seams: of("legal/reads-one-by-one")},
-		{Name: "a slow call swallowed", Case: "cancellation.running", Seams: of(race + "/swallows-calls"), Want: []string{neighbour, another}},
-		{Name: "slow calls and a string for a number", Case: "cancellation.running", Seams: of(idType + "/text-for-number"), Want: []string{another}},
+		{Name: "slow calls", Case: "cancellation.several", Kept: []string{race, idType}},
+		{Name: "slow calls over HTTP", Case: "cancellation.several", Transport: spec.StreamableHTTP, Kept: []string{race, idType}},
+		{Name: "slow calls that go on", Case: "cancellation.several", Seams: of("legal/cancellations-ignored"), Kept: []string{race, idType}},
+		{Name: "slow calls, one after the other", Case: "cancellation.several", Seams: of("legal/reads-one-by-one")},
+		{Name: "a slow call swallowed", Case: "cancellation.several", Seams: of(race + "/swallows-calls"), Want: []string{neighbour, another}},
+		{Name: "slow calls and a string for a number", Case: "cancellation.several", Seams: of(idType + "/text-for-number"), Want: []string{another}},
 
 		{Name: "calls that ask", Case: "cancellation.nested", Kept: []string{race}},
 		{Name: "calls that ask, over HTTP", Case: "cancellation.nested", Transport: spec.StreamableHTTP, Kept: []string{race}},

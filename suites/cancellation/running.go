@@ -18,10 +18,14 @@ func running(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	after := before(ctx, t, c)
 	cancelled(ctx, t, c, slow)
-	atOnce(ctx, t, c, slow)
-	if after.hangs(ctx, t, c) {
-		return // in the races it would, too
-	}
+	after.hangs(ctx, t, c)
+}
+
+// several races calls of a slow tool that run side by side.
+func several(ctx context.Context, t *suite.T) {
+	t.Needs(inventory.Slow)
+	c := t.Conversation(ctx)
+	after := before(ctx, t, c)
 	short, _ := t.Inventory.Slow(duration/5, steps/2)
 	for _, r := range slowRaces() {
 		c = r.try(ctx, t, c, func(id wire.ID, _ int) []byte {
@@ -43,19 +47,28 @@ const severalSlow = 6
 // slowRaces are those in which calls of a slow tool run.
 func slowRaces() []race { return []race{otherTypes(), half(severalSlow)} }
 
-// cancelled cancels a call after its first progress, and listens for as long
-// as the call would have taken.
+// cancelled cancels a call after its first progress, another in the write that
+// makes it, for a cancellation that comes before its request is under way must
+// not get lost, and listens for as long as the calls would have taken.
 func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
 	id, from := start(ctx, t, c, slow)
-	if !suite.Running(ctx, c, from, id) || c.Cancel(ctx, id, "the case wants to see it stop") != nil {
+	runs := suite.Running(ctx, c, from, id)
+	if runs && c.Cancel(ctx, id, "the case wants to see it stop") != nil {
 		return // the rules have nothing to see
 	}
+	early := c.NewID()
+	_ = c.Send(ctx, c.Request(early, spec.MethodToolsCall, slow.WithToken("mcp-conform/at-once")), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
 	// The second fence is sent when the first was answered: what was on its
-	// way when the cancellation was read has come by then.
+	// way when the cancellations were read has come by then.
 	fence(ctx, t, c)
 	fence(ctx, t, c)
-	listen(ctx, c, from, id, duration)
-	t.Quiet(ctx, c)
+	until := time.Now().Add(duration)
+	for _, id := range []wire.ID{id, early} {
+		listen(ctx, c, from, id, time.Until(until))
+	}
+	if runs {
+		t.Quiet(ctx, c)
+	}
 }
 
 // start calls the tool with a progress token and returns the call's id, and
@@ -74,15 +87,4 @@ func listen(ctx context.Context, c *client.Conversation, from int, id wire.ID, a
 	ctx, cancel := context.WithTimeoutCause(ctx, atMost, client.ErrUnanswered)
 	defer cancel()
 	c.AwaitReply(ctx, from, id)
-}
-
-// atOnce cancels a call in the write that makes it, and listens for as long as
-// the call would have taken: a cancellation that comes before its request is
-// under way must not get lost.
-func atOnce(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
-	id, from := c.NewID(), c.Record.Len()
-	_ = c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/at-once")), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw())}))
-	fence(ctx, t, c)
-	fence(ctx, t, c)
-	listen(ctx, c, from, id, duration)
 }

@@ -21,12 +21,23 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "logging.levels",
-			Title:        "Sets each level, and levels that do not exist, and calls a tool that logs before, between and after them",
+			Title:        "Sets each level, and calls a tool that logs before and between them",
 			Requirements: []string{sendsAll},
 			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
+			Waits:        true,
 			Run:          levels,
+		},
+		{
+			ID:           "logging.levels-and-others",
+			Title:        "Sets a level, levels that do not exist, and a higher one, and calls a tool that logs after them",
+			Requirements: []string{sendsAll},
+			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
+			Needs:        []string{"logging"},
+			Revisions:    spec.HandshakeRevisions(),
+			Waits:        true,
+			Run:          others,
 		},
 		{
 			ID:        "logging.undeclared",
@@ -67,6 +78,14 @@ func levels(ctx context.Context, t *suite.T) {
 		case level == "emergency", level == "error", level == "debug":
 			logs(ctx, t, c, level)
 		}
+	}
+}
+
+// others sets what is no level between two that are.
+func others(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	if !set(ctx, c, "debug").Answered() {
+		t.GiveUp("a level could not be set")
 	}
 	for _, level := range unknown {
 		if !set(ctx, c, level).Answered() {
