@@ -44,6 +44,7 @@ type run struct {
 	detours detours
 	cutoffs cutoffs
 	overdue overdues
+	duties  duties
 	ends    ends
 	stop    context.CancelCauseFunc // ends the run; nil before it began
 	watch   *watch                  // looks after a server at a URL; nil where there is nothing to look after
@@ -127,10 +128,12 @@ func (r *run) count(c *client.Conversation) bool {
 	if r.cutoffs == nil {
 		r.cutoffs = cutoffs{}
 		r.overdue = overdues{}
+		r.duties = newDuties(r.o.Policy.Fixtures)
 	}
 	events := c.Record.From(0)
 	r.cutoffs.note(events)
 	r.overdue.note(c.Revision(), events)
+	r.duties.note(c.Revision(), events)
 	closed := false
 	for _, e := range events {
 		switch e.Kind {

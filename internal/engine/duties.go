@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A call of which the user says that it does something may do nothing of the
+// sort. Cases see nothing then, and say so of the requirement; the user should
+// know that it lies at the line of the configuration. Where it did its duty
+// once, all is well: a client that declares no capability is asked nothing.
+
+// leastSlow is how long a call has to take at its longest to be a slow one.
+const leastSlow = 40 * time.Millisecond
+
+// duty is what is known of one fixture of the user.
+type duty struct {
+	inventory.Fixture
+
+	calls   int // that were made, and tell something
+	done    bool
+	refused string        // the last failure, where all calls failed
+	worked  bool          // one had a result that says of no error
+	longest time.Duration // that a call was under way
+	asked   bool          // one gave a progress token
+	moved   bool          // one reported progress
+}
+
+// duties are those of all fixtures.
+type duties []*duty
+
+func newDuties(all []inventory.Fixture) duties {
+	var out duties
+	for _, f := range all {
+		out = append(out, &duty{Fixture: f})
+	}
+	return out
+}
+
+// failure says how a call failed.
+func failure(m *wire.Message) string {
+	if m.IsError() {
+		code, _ := m.ErrorCode()
+		text, _ := wire.Text(wire.At(m.Members["error"], "/message"))
+		return fmt.Sprintf("error %d %q", code, suite.Excerpt(text, 80))
+	}
+	text, _ := wire.Text(wire.At(m.Result(), "/content/0/text"))
+	return fmt.Sprintf("isError, and %q", suite.Excerpt(text, 80))
+}
+
+// gives tells whether the answer to a call is what the role promises.
+func gives(role inventory.Role, m *wire.Message) bool {
+	kinds := map[inventory.Role]string{
+		inventory.GivesText: "text", inventory.GivesImage: "image", inventory.GivesAudio: "audio",
+		inventory.GivesResource: "resource", inventory.GivesLink: "resource_link",
+	}
+	switch role {
+	case inventory.Fails:
+		return string(wire.At(m.Result(), "/isError")) == "true"
+	case inventory.Structured:
+		return wire.At(m.Result(), "/structuredContent") != nil
+	default:
+		return kinds[role] != "" && slices.ContainsFunc(wire.Elements(wire.At(m.Result(), "/content")), func(block jsontext.Value) bool {
+			kind, _ := wire.Text(wire.At(block, "/type"))
+			return kind == kinds[role]
+		})
+	}
+}
+
+// fits tells whether the arguments of a call are those of a fixture, whatever
+// stands in the places that are filled in.
+func fits(want any, got jsontext.Value) bool {
+	text, err := json.Marshal(want)
+	if err != nil {
+		return false
+	}
+	var a, b any
+	if json.Unmarshal(text, &a) != nil || json.Unmarshal(got, &b) != nil {
+		return false
+	}
+	return same(a, b)
+}
+
+func same(want, got any) bool {
+	switch x := want.(type) {
+	case string:
+		return want == got || strings.Contains(x, "{")
+	case map[string]any:
+		y, ok := got.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for name := range x {
+			if other, there := y[name]; !there || !same(x[name], other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		y, ok := got.([]any)
+		return ok && slices.EqualFunc(x, y, same)
+	default:
+		return reflect.DeepEqual(want, got)
+	}
+}
+
+// notices tells of the fixtures that did not do what they are configured for.
+func (d duties) notices() []string {
+	var out []string
+	for _, one := range d {
+		if but := one.but(); but != "" {
+			out = append(out, fmt.Sprintf("%s: the tool %q is configured as %s, but %s", one.Where, suite.Excerpt(one.Tool, 60), one.Role, but))
+		}
+	}
+	return out
+}
+
+// but says what a fixture did in place of its duty, "" where it did that, or
+// was not seen.
+func (o *duty) but() string {
+	switch {
+	case o.refused != "" && !o.worked && !o.done:
+		return "its calls fail: " + o.refused
+	case o.calls == 0:
+		return ""
+	case o.Role == inventory.Slow && o.longest < leastSlow:
+		took := o.longest.Round(time.Millisecond).String()
+		if o.longest < time.Millisecond {
+			took = "less than a millisecond"
+		}
+		if o.asked && !o.moved {
+			return "answered in " + took + ", and without progress"
+		}
+		return "answered in " + took
+	case o.Role == inventory.Slow && o.asked && !o.moved:
+		return "reported no progress, by which it would be seen to run"
+	case o.done, o.Role == inventory.Slow:
+		return ""
+	default:
+		return undone[o.Role]
+	}
+}
+
+// undone says what was missing of what the role promises.
+var undone = map[inventory.Role]string{
+	inventory.Progress:         "reported no progress",
+	inventory.Logging:          "sent no log message, though the level debug was set",
+	inventory.AsksSampling:     "sent no " + spec.MethodSampling,
+	inventory.AsksElicitation:  "sent no " + spec.MethodElicit,
+	inventory.AsksRoots:        "sent no " + spec.MethodRootsList,
+	inventory.ChangesResource:  "the resource was the same afterwards, and nothing told of a change",
+	inventory.ChangesTools:     "the list was the same afterwards, and nothing told of a change",
+	inventory.ChangesResources: "the list was the same afterwards, and nothing told of a change",
+	inventory.ChangesPrompts:   "the list was the same afterwards, and nothing told of a change",
+	inventory.Fails:            "its result does not say isError",
+	inventory.Structured:       "its result has no structuredContent",
+	inventory.GivesText:        "its result has no text",
+	inventory.GivesImage:       "its result has no image",
+	inventory.GivesAudio:       "its result has no sound",
+	inventory.GivesResource:    "its result has no embedded resource",
+	inventory.GivesLink:        "its result has no link to a resource",
+}
