@@ -10,8 +10,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/load"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
+
+// transports are those that are tried, each in its newest revision.
+var transports = map[spec.Transport]spec.Revision{
+	spec.Stdio: spec.V20251125, spec.StreamableHTTP: spec.V20251125, spec.SSE: spec.V20241105,
+}
 
 // number reads a number from the environment.
 func number(t *testing.T, name string, standard int) int {
@@ -35,12 +43,11 @@ func number(t *testing.T, name string, standard int) int {
 // not grow.
 func TestSideBySide(t *testing.T) {
 	sessions, rate, seconds := number(t, "MCP_CONFORM_LOAD_SESSIONS", 16), number(t, "MCP_CONFORM_LOAD_RATE", 0), number(t, "MCP_CONFORM_LOAD_SECONDS", 0)
-	for over, revision := range map[spec.Transport]spec.Revision{
-		spec.Stdio: spec.V20251125, spec.StreamableHTTP: spec.V20251125, spec.SSE: spec.V20241105,
-	} {
+	for over, revision := range transports {
 		t.Run(string(over), func(t *testing.T) {
 			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{AskTimeout: time.Minute}) // a client that waits for a core is no client that does not answer
 			defer stop()
+			keepConnections(dialer)
 			memory := watch(time.Duration(seconds) * time.Second)
 			report := load.Run(t.Context(), load.Plan{
 				Dialer: dialer, Revision: revision, Sessions: sessions, Requests: 36, Rate: float64(rate), Time: time.Duration(seconds) * time.Second,
@@ -52,6 +59,17 @@ func TestSideBySide(t *testing.T) {
 			}
 			memory.judge(t)
 		})
+	}
+}
+
+// keepConnections has the exchanges of a session follow each other on one
+// connection, as clients do.
+func keepConnections(d transport.Dialer) {
+	switch d := d.(type) {
+	case *streamablehttp.Dialer:
+		d.Reach.Keep = true
+	case *sse.Dialer:
+		d.Reach.Keep = true
 	}
 }
 

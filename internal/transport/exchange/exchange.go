@@ -2,7 +2,8 @@
 // the heads line by line, bodies as they came, event streams piece by piece.
 // It speaks HTTP itself, because what a client library makes of a response is
 // not what the server sent. Each exchange has a connection of its own, so that
-// one that the server closes between two requests is nobody's fault.
+// one that the server closes between two requests is nobody's fault, unless
+// Reach.Keep says otherwise.
 package exchange
 
 import (
@@ -29,6 +30,7 @@ type Client struct {
 	Reach  Reach
 	Limits Limits
 
+	idle          idle
 	bytes, events atomic.Int64 // recorded so far
 	flooded       sync.Once
 	running       sync.WaitGroup
@@ -110,8 +112,12 @@ func (c *Client) Begin(ctx context.Context, r Request) *Pending {
 	return p
 }
 
-// Wait returns when no exchange is under way any more.
-func (c *Client) Wait() { c.running.Wait() }
+// Wait returns when no exchange is under way any more, and no connection is
+// open.
+func (c *Client) Wait() {
+	c.running.Wait()
+	c.idle.close()
+}
 
 // Drop closes the connection of the exchange.
 func (p *Pending) Drop() { p.drop(errDropped) }
@@ -154,7 +160,7 @@ type ended struct {
 
 // hold holds one exchange from the first byte to the last.
 func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
-	conn, err := c.Reach.dial(ctx, r.URL)
+	conn, err := c.connect(ctx, r.URL)
 	line, fields := c.Reach.head(r)
 	raw := transcript.HeadBytes(line, fields)
 	p.mu.Lock()
@@ -164,8 +170,7 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 		end = c.converse(ctx, p, conn, raw, r)
-		stop()
-		_ = conn.Close()
+		c.release(conn, p, end, stop())
 	} else {
 		end.detail, end.stage = explain(err), stageOf(err)
 	}
@@ -214,18 +219,30 @@ func closeOnce(c chan struct{}) {
 }
 
 // converse writes the request and reads the response.
-func (c *Client) converse(ctx context.Context, p *Pending, conn net.Conn, head []byte, r Request) ended {
+func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	if r.Body != nil {
 		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body})
 	}
-	// A server may answer before it has read the body, so the answer is read
-	// in any case.
+	if whole := r.Chunks == nil && r.Pieces == nil; whole && len(head)+len(r.Body) <= shortRequest {
+		conn.sent = write(ctx, conn, head, r) == nil // what could not be written shows in what comes back
+		p.wrote()
+		return c.response(p, r, conn.in)
+	}
+	return c.converseLong(ctx, p, conn, head, r)
+}
+
+// shortRequest is how long a request may be that is written at once, for there
+// is room for it on the way to a server that does not read.
+const shortRequest = 4 << 10
+
+// converseLong is converse where the writing may take its time: a server may
+// answer before it has read the body, so the answer is read in any case.
+func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)
-		_ = write(ctx, conn, head, r) // what could not be written shows in what comes back
+		_ = write(ctx, conn, head, r)
 	}()
-	in := newReader(&sticky{r: conn})
 	defer func() {
 		_ = conn.Close()
 		<-wrote
@@ -233,7 +250,7 @@ func (c *Client) converse(ctx context.Context, p *Pending, conn net.Conn, head [
 	first := make(chan struct{})
 	go func() {
 		defer close(first)
-		_, _ = in.Peek(1)
+		_, _ = conn.in.Peek(1)
 	}()
 	select {
 	case <-wrote:
@@ -242,12 +259,16 @@ func (c *Client) converse(ctx context.Context, p *Pending, conn net.Conn, head [
 	case <-first:
 		p.wrote()
 	}
-	return c.response(p, r, in)
+	return c.response(p, r, conn.in)
 }
 
 // write sends the head with the line ends of HTTP, and the body.
 func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
-	wire := append(bytes.ReplaceAll(head, []byte("\n"), []byte("\r\n")), "\r\n\r\n"...)
+	wire := make([]byte, 0, len(head)+2*bytes.Count(head, []byte("\n"))+len("\r\n\r\n")+len(r.Body))
+	for line := range bytes.SplitSeq(head, []byte("\n")) {
+		wire = append(append(wire, line...), "\r\n"...)
+	}
+	wire = append(wire, "\r\n"...)
 	if r.Chunks == nil && r.Pieces == nil {
 		_, err := conn.Write(append(wire, r.Body...))
 		return err

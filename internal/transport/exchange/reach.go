@@ -30,6 +30,11 @@ type Reach struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// Connect bounds the opening of a connection; default 10 s.
 	Connect time.Duration
+	// Keep lets the exchanges of a client that follow each other go over one
+	// connection. It is for a server that is known to keep connections open:
+	// what another one closes between two requests would look like an exchange
+	// that broke, so that runs leave it off.
+	Keep bool
 }
 
 const defaultConnect = 10 * time.Second

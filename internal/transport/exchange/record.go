@@ -35,15 +35,19 @@ type whole struct {
 }
 
 const (
-	firstPart = 4 << 10
+	leastPart = 4 << 10
 	longPart  = 256 << 10
 )
 
 func (w *whole) Write(data []byte) (int, error) {
 	for left := data; len(left) > 0; {
 		last := len(w.parts) - 1
-		if last < 0 || len(w.parts[last]) == cap(w.parts[last]) {
-			w.parts = append(w.parts, make([]byte, 0, min(longPart, max(firstPart, w.size))))
+		if last < 0 { // most bodies come at once, and are kept for long
+			w.parts = append(w.parts, bytes.Clone(left))
+			break
+		}
+		if len(w.parts[last]) == cap(w.parts[last]) {
+			w.parts = append(w.parts, make([]byte, 0, min(longPart, max(leastPart, w.size))))
 			continue
 		}
 		n := min(len(left), cap(w.parts[last])-len(w.parts[last]))

@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -44,8 +45,6 @@ func (l Limits) orDefaults() Limits {
 		TotalBytes: cmp.Or(l.TotalBytes, DefaultTotalBytes),
 	}
 }
-
-func newReader(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, readSize) }
 
 // sticky says again how its reader ended: a connection tells of a reset once.
 type sticky struct {
@@ -148,7 +147,7 @@ func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended
 	decoded, err := decoding(head, body)
 	if err == nil {
 		sink := c.sink(p, head)
-		if _, err = io.CopyBuffer(sink, decoded, make([]byte, readSize)); !errors.Is(err, errFlood) {
+		if err = pass(sink, decoded); !errors.Is(err, errFlood) {
 			sink.end(err != nil)
 		}
 	}
@@ -163,6 +162,17 @@ func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended
 		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the body can't be read any more after %d bytes: %v", body.n, err)}
 	}
 	return ended{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", parted(err), body.n, promised(framed))}
+}
+
+// buffers are what bodies pass through.
+var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
+
+// pass hands the body on as it comes.
+func pass(to sink, body io.Reader) error {
+	buffer, _ := buffers.Get().(*[readSize]byte)
+	defer buffers.Put(buffer)
+	_, err := io.CopyBuffer(to, body, buffer[:])
+	return err
 }
 
 // promised says how long a body was to be, where that is known.
