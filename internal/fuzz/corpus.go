@@ -45,8 +45,8 @@ func (n *novelty) load(dir string) error {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return fmt.Errorf("reading the corpus: line %d of %s: %w", line, corpusFile, err)
 		}
-		if len(e.Operations) > 0 && len(n.corpus[e.Mood]) < mostKept {
-			n.corpus[e.Mood] = append(n.corpus[e.Mood], e.Operations)
+		if len(e.Operations) > 0 {
+			n.shelf(e.Mood).put(e.Operations, uint64(line)) //nolint:gosec // a count
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -62,8 +62,10 @@ func (n *novelty) save(dir string) error {
 	}
 	var out bytes.Buffer
 	for _, mood := range []generate.Mood{generate.Lawful, generate.Odd, generate.Wild} {
-		for _, ops := range n.corpus[mood] {
-			out.Write(encode(entry{mood, ops}))
+		for _, group := range n.shelf(mood).groups {
+			for _, ops := range group {
+				out.Write(encode(entry{mood, ops}))
+			}
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, corpusFile), out.Bytes(), 0o600); err != nil {

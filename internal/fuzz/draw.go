@@ -20,8 +20,11 @@ func mix(seed, n uint64) uint64 {
 
 // draw draws the nth script.
 func (s *search) draw(n uint64) drawn {
-	seed := mix(s.Seed, n)
-	c := drawn{place: s.places[n%uint64(len(s.places))], seed: seed}
+	seed, places := mix(s.Seed, n), uint64(len(s.places))
+	c := drawn{place: s.places[n%places], seed: seed}
+	if round := n / places; round%2 == 1 {
+		return s.sweep(c, round/2, n%places)
+	}
 	switch part := seed >> 8 % 100; {
 	case part < 65:
 		c.mood = generate.Lawful
@@ -35,6 +38,23 @@ func (s *search) draw(n uint64) drawn {
 		Seeds: s.novelty.seeds(c.mood),
 	}
 	c.script = g.Script().Example(int(seed)) //nolint:gosec // mix leaves the sign alone
+	return c
+}
+
+// sweep draws a script that goes on with the sweep through what one revision
+// permits. Every other script is one of a sweep: chance finds what nobody
+// thought of, but leaves out for long what is next to be tried.
+func (s *search) sweep(c drawn, turn, place uint64) drawn {
+	t := generate.Turn{Number: turn, Seed: mix(s.Seed, place^1<<32), More: 1}
+	if s.overhead > 100*time.Millisecond {
+		t.More = 4
+	}
+	c.mood = t.Mood()
+	g := generate.Scripts{Offer: c.place.Offer, Mood: c.mood, Conversations: s.conversations(c.seed >> 24), Turn: &t}
+	c.script = g.Script().Example(int(c.seed)) //nolint:gosec // mix leaves the sign alone
+	if s.Operations > 0 && len(c.script.Operations) > s.Operations {
+		c.script.Operations = c.script.Operations[:s.Operations]
+	}
 	return c
 }
 

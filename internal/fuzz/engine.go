@@ -103,6 +103,7 @@ type search struct {
 	requests atomic.Int64
 	novel    atomic.Int64
 	pace     func(context.Context)
+	crowd    *crowd
 	stop     context.CancelCauseFunc
 	quit     context.CancelFunc // ends what is done with findings, too
 
@@ -124,7 +125,7 @@ var errEnough = errors.New("enough was seen")
 // Run searches until its time is over, and returns what it found.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
-	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), claimed: map[string]bool{}, alike: map[string]int{}, busy: map[string]int{}}
+	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), claimed: map[string]bool{}, alike: map[string]int{}, busy: map[string]int{}}
 	if o.Corpus != "" {
 		if err := s.novelty.load(o.Corpus); err != nil {
 			return nil, err
@@ -228,15 +229,18 @@ func (s *search) work(ctx, bounded context.Context) {
 	d, end := s.dialer()
 	defer func() { end() }()
 	for bounded.Err() == nil {
+		leave := s.crowd.search(bounded)
 		n := s.cases.Add(1) - 1
 		if s.Cases > 0 && n >= int64(s.Cases) {
 			s.cases.Add(-1)
+			leave()
 			return
 		}
 		c := s.draw(uint64(n))
 		s.alone.RLock()
 		o := s.holding(d, c.place, exploring).Hold(bounded, c.script)
 		s.alone.RUnlock()
+		leave()
 		s.requests.Add(int64(o.Requests))
 		if o.Refused != nil && bounded.Err() == nil {
 			end()

@@ -25,12 +25,11 @@ type Finding struct {
 	Tries, Again int
 	// Shrinking is how many tries it took to make it small.
 	Shrinking int
-	// Case is the number of the script that first showed it, After when that
-	// was.
+	// Case is the seed of the script that first showed it, After when that was.
 	Case  uint64
 	After time.Duration
-	// Requests is how many had been made by then.
-	Requests int64
+	// Cases and Requests are how many there had been by then.
+	Cases, Requests int64
 }
 
 // Flaky tells whether it did not come back whenever it was tried.
@@ -47,8 +46,10 @@ const verifyingTime = time.Minute
 func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
 	f := &Finding{
 		Sighting: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
-		Case: c.seed, After: time.Since(s.started), Requests: s.requests.Load(),
+		Case: c.seed, After: time.Since(s.started), Cases: s.cases.Load(), Requests: s.requests.Load(),
 	}
+	s.crowd.follow(true)
+	defer s.crowd.follow(false)
 	ctx, cancel := context.WithTimeout(ctx, s.Shrink.Time+verifyingTime)
 	defer cancel()
 	laws := s.lawsOf(sight.Law)
@@ -78,7 +79,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	if back {
 		f.Script, f.Shrinking = Shrink(ctx, f.Script, o.evidence(sight.Breach), s.Shrink, func(script generate.Script) bool {
 			for range repeats {
-				if shows(script, exploring, beside) != nil {
+				if shows(script, s.shrinking(), beside) != nil {
 					return true
 				}
 			}
@@ -96,6 +97,15 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	}
 	f.Script = c.place.note(f.Script)
 	return f
+}
+
+// shrinking is what a request is waited for while a finding is made small: what
+// shows because something does not come would cost the whole time with each try.
+// A server that answered nothing for several times as long as a whole round of
+// asking it for all lists took at first has most likely nothing to say; that it
+// is so is made sure of at the end.
+func (s *search) shrinking() time.Duration {
+	return min(max(3*s.overhead, 500*time.Millisecond), exploring)
 }
 
 // verify tries the small script, and the first one where that does not come

@@ -17,19 +17,47 @@ type novelty struct {
 	mu     sync.Mutex
 	seed   maphash.Seed
 	seen   map[uint64]bool
-	corpus map[generate.Mood][][]generate.Operation
+	corpus map[generate.Mood]*shelf
+}
+
+// shelf holds what is kept for a mood, in groups by what the last operation
+// does: what has many sorts of answers must not crowd out what has few.
+type shelf struct {
+	at     map[string]int
+	groups [][][]generate.Operation
+}
+
+func (s *shelf) put(ops []generate.Operation, instead uint64) {
+	last := &ops[len(ops)-1]
+	name := string(last.Do) + " " + family(last.Method)
+	i, ok := s.at[name]
+	if !ok {
+		i = len(s.groups)
+		s.at[name] = i
+		s.groups = append(s.groups, nil)
+	}
+	// What scripts are being made of stays as it is.
+	group := slices.Clone(s.groups[i])
+	if len(group) >= mostKept {
+		group[instead%mostKept] = ops
+	} else {
+		group = append(group, ops)
+	}
+	groups := slices.Clone(s.groups)
+	groups[i] = group
+	s.groups = groups
 }
 
 const (
-	// mostSeen and mostKept bound what is remembered.
+	// mostSeen and mostKept bound what is remembered, of sorts and in each group.
 	mostSeen = 200_000
-	mostKept = 1000
+	mostKept = 200
 	// kept is how many operations before the new one are kept with it.
 	kept = 4
 )
 
 func newNovelty() *novelty {
-	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood][][]generate.Operation{}}
+	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood]*shelf{}}
 }
 
 // note looks at an outcome, and returns how much in it was new.
@@ -78,21 +106,23 @@ func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
 	slices.Reverse(ops)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	have := n.corpus[mood]
-	if len(have) >= mostKept {
-		have[len(n.seen)%mostKept] = ops
-	} else {
-		have = append(have, ops)
+	n.shelf(mood).put(ops, uint64(len(n.seen)))
+}
+
+// shelf returns that of a mood; the caller holds the lock.
+func (n *novelty) shelf(mood generate.Mood) *shelf {
+	if n.corpus[mood] == nil {
+		n.corpus[mood] = &shelf{at: map[string]int{}}
 	}
-	n.corpus[mood] = have
+	return n.corpus[mood]
 }
 
 // seeds returns what scripts of a mood may be made of; callers must not alter
 // it.
-func (n *novelty) seeds(mood generate.Mood) [][]generate.Operation {
+func (n *novelty) seeds(mood generate.Mood) [][][]generate.Operation {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clip(n.corpus[mood])
+	return n.shelf(mood).groups
 }
 
 // sort says of which sort a message of the server is: method, outcome, code,

@@ -87,6 +87,9 @@ func (k *shrinker) guess(hint []int) {
 	}
 	all := k.best.Operations
 	last := hint[len(hint)-1]
+	if crowd := together(all, last); len(crowd) < len(all) && len(crowd) > len(hint) && k.try(crowd) {
+		return
+	}
 	if len(hint) < len(all) {
 		var kept []generate.Operation
 		for _, i := range hint {
@@ -116,6 +119,18 @@ func (k *shrinker) guess(hint []int) {
 			return
 		}
 	}
+}
+
+// together returns the messages that are written at once with one of them.
+func together(all []generate.Operation, one int) []generate.Operation {
+	from, to := one, one
+	for from > 0 && all[from-1].Do == generate.Send && all[from-1].Together && !all[from-1].Await {
+		from--
+	}
+	for to < len(all)-1 && all[to].Do == generate.Send && all[to].Together && !all[to].Await {
+		to++
+	}
+	return all[from : to+1]
 }
 
 // walksBefore are walks through the lists of what the operations use: a rule

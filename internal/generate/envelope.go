@@ -70,17 +70,22 @@ const firstID = 1001
 // Next draws an id that is legal and new: an integer, or any text, also of
 // digits that another one has as an integer.
 func (ids *IDs) Next(t *rapid.T) wire.ID {
-	if ids.used == nil {
-		ids.used = map[string]bool{}
-	}
 	for {
 		ids.n++
-		id := ids.draw(t)
-		if !ids.used[id.Key()] {
-			ids.used[id.Key()] = true
+		if id := ids.draw(t); ids.take(id) {
 			return id
 		}
 	}
+}
+
+// take reports whether the id is new, and from now on it is not.
+func (ids *IDs) take(id wire.ID) bool {
+	if ids.used == nil {
+		ids.used = map[string]bool{}
+	}
+	was := ids.used[id.Key()]
+	ids.used[id.Key()] = true
+	return !was
 }
 
 func (ids *IDs) draw(t *rapid.T) wire.ID {

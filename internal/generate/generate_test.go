@@ -233,6 +233,7 @@ func known(rev spec.Revision, over spec.Transport) *generate.Offer {
 		},
 		Resources: []string{"demo://a", "demo://b"}, Templates: []string{"demo://x/{y}"},
 		Prompts: []generate.Prompt{{Name: "p", Arguments: []string{"a", "b"}, Required: []string{"a"}}},
+		Paged:   map[string]bool{spec.MethodToolsList: true},
 	}
 	o.Prepare()
 	return o
@@ -242,8 +243,15 @@ func scripts(t *rapid.T, mood generate.Mood) generate.Script {
 	rev := rapid.SampledFrom(spec.HandshakeRevisions()).Draw(t, "revision")
 	over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
 	s := generate.Scripts{Offer: known(rev, over), Mood: mood, Operations: 12, Conversations: rapid.IntRange(1, 3).Draw(t, "conversations")}
+	if rapid.Bool().Draw(t, "sweep") {
+		turn := generate.Turn{Number: rapid.Uint64Range(0, 2000).Draw(t, "turn"), Seed: rapid.Uint64().Draw(t, "seed")}
+		if turn.Mood() == mood {
+			s.Turn = &turn
+			return s.Script().Draw(t, "script")
+		}
+	}
 	first := s.Script().Draw(t, "first")
-	s.Seeds = [][]generate.Operation{first.Operations[:4], first.Operations[6:9]}
+	s.Seeds = [][][]generate.Operation{{first.Operations[:4]}, {first.Operations[6:9]}}
 	return s.Script().Draw(t, "script")
 }
 

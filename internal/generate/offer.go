@@ -20,7 +20,10 @@ type Offer struct {
 	Resources []string // URIs
 	Templates []string // URI templates
 	Prompts   []Prompt
+	// Paged are the methods of lists that have more than one page.
+	Paged map[string]bool
 
+	places  []spot // where values of the client's choice can stand
 	schemas map[string]*Schema
 }
 
@@ -53,6 +56,7 @@ func (o *Offer) Prepare() {
 			o.schemas[m.name] = NewSchema(o.paramsSchema(m), o.Revision)
 		}
 	}
+	o.places = o.placed()
 }
 
 // paramsSchema is the JSON Schema of the params of a method, as far as the

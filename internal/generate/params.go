@@ -25,6 +25,10 @@ func (m *members) add(name string, value jsontext.Value) { *m = append(*m, membe
 
 func (m *members) text(name, value string) { m.add(name, wire.Quote(value)) }
 
+func (m members) has(name string) bool {
+	return slices.ContainsFunc(m, func(one member) bool { return one.name == name })
+}
+
 // bytes writes the object; nil where it has no members.
 func (m members) bytes() jsontext.Value {
 	if len(m) == 0 {

@@ -30,14 +30,21 @@ type Scripts struct {
 	Mood  Mood
 	// Operations is how many there are, Conversations on how many.
 	Operations, Conversations int
-	// Seeds are sequences that are varied now and then.
-	Seeds [][]Operation
+	// Seeds are sequences that are varied now and then, in groups of which each
+	// has the same likelihood.
+	Seeds [][][]Operation
+	// Turn, where it is set, makes the script a part of a sweep.
+	Turn *Turn
 }
 
 // Script draws a sequence of operations.
 func (s Scripts) Script() *rapid.Generator[Script] {
 	return rapid.Custom(func(t *rapid.T) Script {
 		m := s.maker(t)
+		if s.Turn != nil {
+			m.sweep(s.Turn)
+			return Script{Revision: s.Offer.Revision, Operations: m.out}
+		}
 		for len(m.out) < s.Operations {
 			m.next()
 		}
@@ -48,7 +55,7 @@ func (s Scripts) Script() *rapid.Generator[Script] {
 func (s Scripts) maker(t *rapid.T) *maker {
 	m := &maker{t: t, offer: s.Offer, mood: s.Mood, requests: s.Offer.Requests(), lists: slices.Sorted(maps.Keys(s.Offer.Lists())), seeds: s.Seeds}
 	for range max(1, s.Conversations) {
-		m.held = append(m.held, &held{lists: map[string][]wire.ID{}})
+		m.held = append(m.held, newHeld())
 	}
 	return m
 }
@@ -60,7 +67,8 @@ type maker struct {
 	mood     Mood
 	requests []string
 	lists    []string
-	seeds    [][]Operation
+	seeds    [][][]Operation
+	turn     *Turn // nil where nothing is swept
 	held     []*held
 	out      []Operation
 	tokens   int64
@@ -71,8 +79,13 @@ type held struct {
 	ids        IDs
 	sent       []wire.ID            // requests that may be cancelled
 	lists      map[string][]wire.ID // requests for a list, by method
+	first      map[string][]wire.ID // those of them that asked for the first page of several
 	tasks      []wire.ID            // calls that make a task
 	subscribed []string
+}
+
+func newHeld() *held {
+	return &held{lists: map[string][]wire.ID{}, first: map[string][]wire.ID{}}
 }
 
 // deeds are how often what is done, in a hundred.
@@ -96,10 +109,7 @@ var deeds = []struct {
 
 // next adds an operation, or a few that belong together.
 func (m *maker) next() {
-	on := 0
-	if len(m.held) > 1 {
-		on = rapid.IntRange(0, len(m.held)-1).Draw(m.t, "conversation")
-	}
+	on := m.on()
 	switch {
 	case len(m.seeds) > 0 && chance(m.t, 35):
 		m.varied(on)
@@ -124,9 +134,15 @@ func (m *maker) add(o Operation) { m.out = append(m.out, o) }
 
 // ask adds a request and returns its id.
 func (m *maker) ask(on int, method string, params members) wire.ID {
+	id := m.held[on].ids.Next(m.t)
+	m.askAs(on, id, method, params)
+	return id
+}
+
+// askAs adds a request with an id.
+func (m *maker) askAs(on int, id wire.ID, method string, params members) {
 	h := m.held[on]
-	id := h.ids.Next(m.t)
-	if chance(m.t, 20) {
+	if !params.has("_meta") && chance(m.t, 20) {
 		m.tokens++
 		params.add("_meta", meta(m.t, m.tokens))
 	}
@@ -142,9 +158,11 @@ func (m *maker) ask(on int, method string, params members) wire.ID {
 	h.sent = append(h.sent, id)
 	if ListMember(method) != "" {
 		h.lists[method] = append(h.lists[method], id)
+		if m.offer.Paged[method] && !params.has("cursor") {
+			h.first[method] = append(h.first[method], id)
+		}
 	}
 	m.add(o)
-	return id
 }
 
 func (m *maker) request(on int) {
@@ -155,36 +173,44 @@ func (m *maker) request(on int) {
 // task calls a tool as a task, and then asks for the task in some order.
 func (m *maker) task(on int) {
 	h := m.held[on]
-	var able []Tool
-	for _, tool := range m.offer.Tools {
-		if tool.Tasks {
-			able = append(able, tool)
-		}
-	}
-	if len(able) == 0 || !m.offer.Has("tasks") {
+	if !m.offer.Has("tasks") || !slices.ContainsFunc(m.offer.Tools, func(tool Tool) bool { return tool.Tasks }) {
 		m.request(on)
 		return
 	}
 	if len(h.tasks) == 0 || chance(m.t, 40) {
-		tool := rapid.SampledFrom(able).Draw(m.t, "tool")
-		var p members
-		p.text("name", tool.Name)
-		if i := m.offer.schemas["tool "+tool.Name].Valid().Draw(m.t, "arguments"); i.OK {
-			p.add("arguments", i.Value)
-		}
-		p.add("task", rapid.SampledFrom(tasks).Draw(m.t, "task"))
-		id := m.ask(on, spec.MethodToolsCall, p)
-		m.out[len(m.out)-1].Await = true
-		m.out[len(m.out)-1].Together = false
-		h.sent = h.sent[:len(h.sent)-1] // a task is cancelled in another way
-		h.tasks = append(h.tasks, id)
+		m.newTask(on)
 		return
 	}
-	method := rapid.SampledFrom([]string{spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel}).Draw(m.t, "method")
+	method := rapid.SampledFrom(ofTasks).Draw(m.t, "method")
 	if method == spec.MethodTasksCancel && !m.offer.Has("tasks.cancel") {
 		method = spec.MethodTasksGet
 	}
-	from := rapid.SampledFrom(h.tasks).Draw(m.t, "task")
+	m.ofTask(on, method)
+}
+
+// newTask calls a tool as a task, where one can be.
+func (m *maker) newTask(on int) {
+	h := m.held[on]
+	able := slices.DeleteFunc(slices.Clone(m.offer.Tools), func(tool Tool) bool { return !tool.Tasks })
+	if len(able) == 0 {
+		return
+	}
+	tool := rapid.SampledFrom(able).Draw(m.t, "tool")
+	var p members
+	p.text("name", tool.Name)
+	if i := m.offer.schemas["tool "+tool.Name].Valid().Draw(m.t, "arguments"); i.OK {
+		p.add("arguments", i.Value)
+	}
+	p.add("task", rapid.SampledFrom(tasks).Draw(m.t, "task"))
+	id := m.ask(on, spec.MethodToolsCall, p)
+	m.awaited()
+	h.sent = h.sent[:len(h.sent)-1] // a task is cancelled in another way
+	h.tasks = append(h.tasks, id)
+}
+
+// ofTask asks for one of the tasks.
+func (m *maker) ofTask(on int, method string) {
+	from := rapid.SampledFrom(m.held[on].tasks).Draw(m.t, "task")
 	m.ask(on, method, members{{"taskId", jsontext.Value(`""`)}})
 	m.take(from, "/result/task/taskId", "taskId")
 }
@@ -273,10 +299,14 @@ func (m *maker) page(on int) {
 	before := m.held[on].lists[method]
 	if len(before) == 0 || chance(m.t, 40) {
 		m.ask(on, method, nil)
-		m.out[len(m.out)-1].Await = true
-		m.out[len(m.out)-1].Together = false
+		m.awaited()
 		return
 	}
+	m.nextPage(on, method, before)
+}
+
+// nextPage asks for the page that follows one of those that were asked for.
+func (m *maker) nextPage(on int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
 	m.ask(on, method, members{{"cursor", jsontext.Value(`""`)}})
 	m.take(from, "/result/nextCursor", "cursor")
@@ -327,12 +357,17 @@ func uriPath(t *rapid.T) string { return someNames.Draw(t, "path") }
 
 func (m *maker) close(on int) {
 	m.add(Operation{Do: Close, On: on})
-	m.held[on] = &held{lists: map[string][]wire.ID{}, ids: m.held[on].ids}
+	h := newHeld()
+	h.ids = m.held[on].ids
+	m.held[on] = h
 }
 
 // invalid makes a request whose params provably are not what the method takes.
 func (m *maker) invalid(on int) {
-	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
+	m.invalidOf(on, rapid.SampledFrom(m.requests).Draw(m.t, "method"))
+}
+
+func (m *maker) invalidOf(on int, method string) {
 	i := m.offer.schemas[method].Invalid().Draw(m.t, "params")
 	if !i.OK || method == spec.MethodPing {
 		m.request(on)

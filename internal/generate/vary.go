@@ -16,7 +16,8 @@ import (
 // varied adds operations that brought about something new before, altered in a
 // few places.
 func (m *maker) varied(on int) {
-	seed := slices.Clone(rapid.SampledFrom(m.seeds).Draw(m.t, "seed"))
+	group := rapid.SampledFrom(m.seeds).Draw(m.t, "group")
+	seed := slices.Clone(rapid.SampledFrom(group).Draw(m.t, "seed"))
 	for range rapid.IntRange(0, 3).Draw(m.t, "changes") {
 		if len(seed) > 0 {
 			seed = m.change(seed)

@@ -113,7 +113,7 @@ func buriedValues() []Fault {
 				return refserver.Pass(raw)
 			},
 		}),
-		breaks("stdio.newline-delimited/line-separator", "a text with U+2028 is sent back with a newline in its place",
+		breaks("stdio.no-embedded-newlines/line-separator", "a text with U+2028 is sent back with a newline in its place",
 			AlterBytes(Results(spec.MethodToolsCall), func(frame []byte) []byte {
 				frame = bytes.ReplaceAll(frame, []byte("\u2028"), []byte("\n"))
 				return bytes.ReplaceAll(frame, []byte(`\u2028`), []byte("\n"))

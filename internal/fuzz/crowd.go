@@ -1,0 +1,56 @@
+package fuzz
+
+import (
+	"context"
+	"sync"
+)
+
+// crowd bounds how many search while others make something small: what was
+// found is worth more than what might be, and the machine is one.
+type crowd struct {
+	mu                   sync.Mutex
+	changed              sync.Cond
+	following, searching int
+	most                 int // of those who search meanwhile
+}
+
+func newCrowd(jobs int) *crowd {
+	c := &crowd{most: max(1, jobs/4)}
+	c.changed.L = &c.mu
+	return c
+}
+
+// follow says that one more makes something small, or one less.
+func (c *crowd) follow(begins bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if begins {
+		c.following++
+		return
+	}
+	c.following--
+	c.changed.Broadcast()
+}
+
+// search waits for a place among those who search; the function it returns
+// gives it back.
+func (c *crowd) search(ctx context.Context) (leave func()) {
+	stop := context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.changed.Broadcast()
+	})
+	defer stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.following > 0 && c.searching >= c.most && ctx.Err() == nil {
+		c.changed.Wait()
+	}
+	c.searching++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.searching--
+		c.changed.Signal()
+	}
+}

@@ -1,0 +1,140 @@
+package generate
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// crowded are how many requests come at once: of one method, and of each of two.
+var (
+	crowded = []int{3, 6, 16, 31}
+	beside  = []int{1, 2}
+)
+
+func (o *Offer) crowdDrills() int {
+	n := len(o.Requests())
+	return n*len(crowded) + n*n*len(beside)
+}
+
+// crowdDrill asks for the same several times in one write, or for two things in
+// turn.
+func (m *maker) crowdDrill(on, number int) {
+	n := len(m.requests)
+	var methods []string
+	if number < n*len(crowded) {
+		for range crowded[number/n] {
+			methods = append(methods, m.requests[number%n])
+		}
+	} else {
+		number -= n * len(crowded)
+		for range beside[number/(n*n)] {
+			methods = append(methods, m.requests[number%n], m.requests[number/n%n])
+		}
+	}
+	m.fence(on)
+	for i, method := range methods {
+		m.ask(on, method, m.offer.typed(m.t, method))
+		last := &m.out[len(m.out)-1]
+		last.Await, last.Together = false, i < len(methods)-1
+	}
+	m.fence(on)
+}
+
+// repeats are how often the same comes one after the other: what is repeated
+// often was also repeated seldom.
+var repeats = []int{33, 33, 129}
+
+// kinds of what can be repeated: requests, walks, a method that nobody knows,
+// and a notification.
+func (o *Offer) repeatables() int { return len(o.Requests()) + len(o.Lists()) + 2 }
+
+func (o *Offer) repeatDrills() int { return o.repeatables() * len(repeats) }
+
+// repeatDrill does one thing many times.
+func (m *maker) repeatDrill(on, number int) {
+	kinds := m.offer.repeatables()
+	what, times := number%kinds, repeats[number/kinds]
+	alike := chance(m.t, 50)
+	params := members(nil)
+	if what < len(m.requests) {
+		params = m.offer.typed(m.t, m.requests[what])
+	}
+	for range times {
+		switch at := what - len(m.requests); {
+		case at < 0 && alike:
+			m.ask(on, m.requests[what], append(members(nil), params...))
+		case at < 0:
+			m.ask(on, m.requests[what], m.offer.typed(m.t, m.requests[what]))
+		case at < len(m.lists):
+			m.add(Operation{Do: Walk, On: on, Method: m.lists[at]})
+		case at == len(m.lists):
+			m.ask(on, "mcp-conform/unknown", nil)
+		default:
+			m.notify(on)
+		}
+	}
+}
+
+// switches are the states into which a client can put a session: each level,
+// and each subscription, with and without.
+func (m *maker) switches() []func(on int) {
+	var out []func(on int)
+	for _, method := range m.requests {
+		switch method {
+		case spec.MethodSetLevel:
+			for _, level := range levels {
+				out = append(out, func(on int) { m.ask(on, method, members{{"level", wire.JSON(level)}}) })
+			}
+		case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
+			for _, resource := range m.offer.Resources[:min(len(m.offer.Resources), 4)] {
+				out = append(out, func(on int) {
+					if method == spec.MethodResourcesSubscribe {
+						m.held[on].subscribed = append(m.held[on].subscribed, resource)
+					}
+					m.ask(on, method, members{{"uri", wire.Quote(resource)}})
+				})
+			}
+		}
+	}
+	return out
+}
+
+func (o *Offer) switchDrills() int {
+	n := 0
+	for _, method := range o.Requests() {
+		switch method {
+		case spec.MethodSetLevel:
+			n += len(levels)
+		case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
+			n += min(len(o.Resources), 4)
+		}
+	}
+	return n * n
+}
+
+// switchDrill goes from one state to another, and does what may show in which
+// one the server is.
+func (m *maker) switchDrill(on, number int) {
+	all := m.switches()
+	all[number%len(all)](on)
+	m.awaited()
+	all[number/len(all)](on)
+	m.awaited()
+	if len(m.offer.Tools) == 0 || !m.offer.Has("tools") {
+		m.request(on)
+		return
+	}
+	for range 3 {
+		tool := rapid.SampledFrom(m.offer.Tools).Draw(m.t, "tool")
+		p := members{{"name", wire.Quote(tool.Name)}}
+		if i := m.offer.schemas["tool "+tool.Name].Valid().Draw(m.t, "arguments"); i.OK {
+			p.add("arguments", i.Value)
+		} else {
+			p.add("arguments", jsontext.Value("{}"))
+		}
+		m.ask(on, spec.MethodToolsCall, p)
+	}
+}

@@ -1,0 +1,175 @@
+package generate
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// run is how many steps of an order stand in one drill.
+const run = 24
+
+// step is one letter of the alphabet that orders are made of.
+type step struct {
+	method  string // "" for a method that nobody knows
+	refused bool   // it names what is not there
+	wrong   bool   // its params are not what the method takes
+}
+
+// steps are the letters: all requests, and what needs no answer.
+func (o *Offer) steps() []step {
+	out := []step{{method: ""}, {method: spec.MethodRootsChanged}, {method: spec.MethodCancelled}}
+	for _, method := range o.Requests() {
+		out = append(out, step{method: method})
+	}
+	return out
+}
+
+// fates are the letters with the ways in which requests can end.
+func (o *Offer) fates(wrong bool) []step {
+	out := o.steps()
+	for _, method := range o.Requests() {
+		if o.schemas[method].takes() {
+			out = append(out, step{method: method, refused: true})
+			if wrong {
+				out = append(out, step{method: method, wrong: true})
+			}
+		}
+	}
+	return out
+}
+
+// takes tells whether the schema is one of params that name something.
+func (s *Schema) takes() bool {
+	o, _ := s.root.(map[string]any)
+	required, _ := o["required"].([]any)
+	return len(required) > 0
+}
+
+func runs(letters, length int) int {
+	n := 1
+	for range length {
+		n *= letters
+	}
+	return (n + run - 1) / run
+}
+
+func (o *Offer) triples() int    { return runs(len(o.steps()), 3) }
+func (o *Offer) pairs() int      { return runs(len(o.fates(false)), 2) }
+func (o *Offer) wrongPairs() int { return runs(len(o.fates(true)), 2) }
+
+func (m *maker) tripleDrill(on, number int)    { m.order(on, m.offer.steps(), 3, number) }
+func (m *maker) pairDrill(on, number int)      { m.order(on, m.offer.fates(false), 2, number) }
+func (m *maker) wrongPairDrill(on, number int) { m.order(on, m.offer.fates(true), 2, number) }
+
+// order adds one run of a sequence in which each word of so many letters comes
+// once. Each step waits for its answer, so that the order is the server's, too.
+func (m *maker) order(on int, letters []step, length, number int) {
+	sequence := deBruijn(len(letters), length)
+	names := make([]int, len(letters)) // which letter is which differs by the seed
+	for i := range names {
+		names[i] = permuted(uint64(i), len(letters), m.turn.Seed) //nolint:gosec // small
+	}
+	m.ground(on)
+	for i := range run + length - 1 {
+		s := letters[names[sequence[(number*run+i)%len(sequence)]]]
+		before := len(m.out)
+		m.step(on, s)
+		if before < len(m.out) {
+			last := &m.out[len(m.out)-1]
+			last.Together, last.Await = false, last.Do == Send && wire.Parse(last.Message).Messages[0].Kind == wire.Request
+		}
+	}
+}
+
+// ground adds what steps may refer to: a task, and the first pages of lists.
+func (m *maker) ground(on int) {
+	h := m.held[on]
+	if m.offer.Has("tasks") && len(h.tasks) == 0 {
+		m.newTask(on)
+	}
+	for _, method := range m.lists {
+		if m.offer.Paged[method] && len(h.first[method]) == 0 {
+			m.ask(on, method, nil)
+			m.awaited()
+		}
+	}
+}
+
+// awaited makes the last operation one that is waited for.
+func (m *maker) awaited() {
+	last := &m.out[len(m.out)-1]
+	last.Await, last.Together = true, false
+}
+
+func (m *maker) step(on int, s step) {
+	h := m.held[on]
+	switch {
+	case s.wrong:
+		m.invalidOf(on, s.method)
+	case s.refused:
+		m.ask(on, s.method, m.offer.strangers(m.t, s.method))
+	case s.method == "":
+		m.ask(on, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
+	case s.method == spec.MethodRootsChanged:
+		m.notify(on)
+	case s.method == spec.MethodCancelled:
+		m.cancel(on)
+	case len(h.tasks) > 0 && slices.Contains(ofTasks, s.method):
+		m.ofTask(on, s.method)
+	case s.method == spec.MethodResourcesUnsubscribe && len(h.subscribed) > 0 && chance(m.t, 70):
+		m.ask(on, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
+	case len(h.first[s.method]) > 0 && chance(m.t, 50):
+		m.nextPage(on, s.method, h.first[s.method])
+	default:
+		m.ask(on, s.method, m.offer.typed(m.t, s.method))
+	}
+}
+
+// ofTasks are the requests that name a task.
+var ofTasks = []string{spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel}
+
+// strangers draws params that fit the method and name what nobody has.
+func (o *Offer) strangers(t *rapid.T, method string) members {
+	var m members
+	switch method {
+	case spec.MethodToolsCall, spec.MethodPromptsGet:
+		m.text("name", strange(t))
+	case spec.MethodComplete:
+		m.add("ref", jsontext.Value(`{"type":"ref/prompt","name":`+string(wire.Quote(strange(t)))+`}`))
+		m.add("argument", jsontext.Value(`{"name":"a","value":""}`))
+	case spec.MethodResourcesRead, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
+		m.text("uri", URI().Draw(t, "URI"))
+	default:
+		return o.typed(t, method)
+	}
+	return m
+}
+
+// deBruijn returns the shortest cycle of letters in which each word of so many
+// letters comes once (Fredricksen, Kessler and Maiorana).
+func deBruijn(letters, length int) []int {
+	var out []int
+	word := make([]int, letters*length+1)
+	var extend func(t, p int)
+	extend = func(t, p int) {
+		if t > length {
+			if length%p == 0 {
+				out = append(out, word[1:p+1]...)
+			}
+			return
+		}
+		word[t] = word[t-p]
+		extend(t+1, p)
+		for j := word[t-p] + 1; j < letters; j++ {
+			word[t] = j
+			extend(t+1, t)
+		}
+	}
+	extend(1, 1)
+	return out
+}

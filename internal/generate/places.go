@@ -1,0 +1,334 @@
+package generate
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// spot is where a value of the client's choice can stand in what it asks.
+type spot struct {
+	// values are those that are tried there.
+	values []jsontext.Value
+	ask    func(m *maker, on int, v jsontext.Value)
+}
+
+// Texts, numbers, ids and whole values that are tried at each place that takes
+// such.
+var (
+	placedTexts   = quotedAll(oddTexts())
+	placedNumbers = spelled(numbers)
+	placedIDs     = slices.Concat(quotedAll(oddTexts()), spelled(idNumbers))
+	placedValues  = slices.Concat(placedTexts, placedNumbers, deepAndWide())
+)
+
+// idNumbers are integers at the boundaries of what programs keep them in.
+var idNumbers = []string{
+	"0", "-1", "-9", "-10", "-99", "-100", "-999", "-1000", "-32768", "-32769", "-65536", "-2147483648", "-2147483649", "-4294967296", "-9007199254740991",
+	"127", "128", "255", "256", "32767", "32768", "65535", "65536", "2147483647", "2147483648", "4294967295", "4294967296",
+	"9007199254740990", "9007199254740991",
+}
+
+// oddTexts are words, and texts that end where buffers do.
+func oddTexts() []string {
+	out := slices.Clone(words)
+	for _, n := range lengths {
+		out = append(out, strings.Repeat("a", n))
+	}
+	for _, n := range []int{16, 64, 128, 256} {
+		out = append(out, strings.Repeat("é", n), strings.Repeat("👍", n))
+	}
+	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
+}
+
+func quotedAll(texts []string) []jsontext.Value {
+	out := make([]jsontext.Value, 0, len(texts))
+	for _, s := range texts {
+		out = append(out, wire.Quote(s))
+	}
+	return out
+}
+
+func spelled(texts []string) []jsontext.Value {
+	out := make([]jsontext.Value, 0, len(texts))
+	for _, s := range texts {
+		out = append(out, jsontext.Value(s))
+	}
+	return out
+}
+
+// deepAndWide are values of many levels and of many members.
+func deepAndWide() []jsontext.Value {
+	out := spelled([]string{"null", "true", "false", "{}", "[]", "[[]]", `{"":{}}`})
+	for _, n := range depths {
+		out = append(out, jsontext.Value(strings.Repeat("[", n)+strings.Repeat("]", n)), jsontext.Value(strings.Repeat(`{"a":`, n)+"0"+strings.Repeat("}", n)))
+	}
+	for _, n := range []int{16, 100, 101, 128, 256, 257, 1000, 1024} {
+		out = append(out, jsontext.Value("["+strings.Repeat("0,", n-1)+"0]"))
+	}
+	return out
+}
+
+// depths are those of nesting at which readers give up.
+var depths = []int{16, 20, 32, 33, 64, 65, 100, 101, 127, 128, 129, 200, 255, 256, 257, 512}
+
+// placed finds all places once.
+func (o *Offer) placed() []spot {
+	out := []spot{
+		{placedIDs, (*maker).askByID},
+		{placedTexts, func(m *maker, on int, v jsontext.Value) { m.ask(on, "mcp-conform/"+unquoted(v), nil) }},
+		{placedValues, func(m *maker, on int, v jsontext.Value) {
+			m.askPlain(on, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
+		}},
+		{placedTexts, func(m *maker, on int, v jsontext.Value) {
+			m.askPlain(on, func(p *members) {
+				p.add("_meta", jsontext.Value(`{"example.com/`+someNames.Draw(m.t, "key")+`0":{`+string(v)+`:0}}`))
+			})
+		}},
+		{placedValues, func(m *maker, on int, v jsontext.Value) {
+			m.ask(on, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
+		}},
+	}
+	for i := range o.Tools {
+		out = append(out, o.toolPlaces(&o.Tools[i])...)
+	}
+	for _, p := range o.Prompts {
+		for _, argument := range p.Arguments {
+			out = append(out, spot{placedTexts, func(m *maker, on int, v jsontext.Value) { m.askPrompt(on, p, argument, v) }})
+			if slices.Contains(o.Requests(), spec.MethodComplete) {
+				ref := jsontext.Value(`{"type":"ref/prompt","name":` + string(wire.Quote(p.Name)) + `}`)
+				out = append(out, completionPlace(ref, argument))
+			}
+		}
+	}
+	for _, template := range o.Templates {
+		for _, variable := range uri.Parse(template).Variables {
+			out = append(out, spot{placedTexts, func(m *maker, on int, v jsontext.Value) { m.askTemplate(on, template, variable, unquoted(v)) }})
+			if slices.Contains(o.Requests(), spec.MethodComplete) {
+				ref := jsontext.Value(`{"type":"ref/resource","uri":` + string(wire.Quote(template)) + `}`)
+				out = append(out, completionPlace(ref, variable))
+			}
+		}
+	}
+	return out
+}
+
+func completionPlace(ref jsontext.Value, name string) spot {
+	return spot{placedTexts, func(m *maker, on int, v jsontext.Value) {
+		m.ask(on, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
+	}}
+}
+
+func unquoted(v jsontext.Value) string {
+	s, _ := wire.Text(v)
+	return s
+}
+
+// toolPlaces are the arguments of a tool.
+func (o *Offer) toolPlaces(tool *Tool) []spot {
+	s := o.schemas["tool "+tool.Name]
+	root, _ := s.resolve(s.root).(map[string]any)
+	properties, _ := root["properties"].(map[string]any)
+	var out []spot
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		sub, _ := s.resolve(properties[name]).(map[string]any)
+		values := placedValues
+		switch kinds := typesOf(sub); {
+		case sub["enum"] != nil || sub["const"] != nil:
+			continue
+		case slices.Equal(kinds, []string{"string"}):
+			values = placedTexts
+		case slices.Equal(kinds, []string{"number"}), slices.Equal(kinds, []string{"integer"}):
+			values = placedNumbers
+		case slices.Equal(kinds, []string{"boolean"}), slices.Equal(kinds, []string{"null"}):
+			continue
+		}
+		out = append(out, spot{values, func(m *maker, on int, v jsontext.Value) { m.askTool(on, tool, name, v) }})
+	}
+	return out
+}
+
+// askTool calls a tool with a value in the place of an argument, or inside it,
+// where that fits.
+func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
+	s := m.offer.schemas["tool "+tool.Name]
+	arguments, ok := s.valid(m.t)
+	whole, isObject := arguments.(map[string]any)
+	if ok && isObject {
+		had, there := whole[name]
+		whole[name] = decode(v)
+		if s.refuses(whole) {
+			if whole[name] = had; there {
+				within(m.t, had, decode(v), func(w any) { whole[name] = w })
+			} else {
+				delete(whole, name)
+			}
+		}
+		if s.refuses(whole) {
+			whole[name] = had
+		}
+	}
+	p := members{{"name", wire.Quote(tool.Name)}}
+	if isObject {
+		p.add("arguments", wire.JSON(whole))
+	}
+	m.ask(on, spec.MethodToolsCall, p)
+}
+
+// within puts a value in the place of one of the same type inside another one.
+func within(t *rapid.T, v, inside any, set func(any)) {
+	switch v := v.(type) {
+	case string:
+		if s, ok := inside.(string); ok {
+			set(s)
+		}
+	case json.Number:
+		if n, ok := inside.(json.Number); ok {
+			set(n)
+		}
+	case []any:
+		if len(v) > 0 {
+			i := rapid.IntRange(0, len(v)-1).Draw(t, "element")
+			within(t, v[i], inside, func(w any) { v[i] = w })
+		}
+	case map[string]any:
+		if len(v) > 0 {
+			name := rapid.SampledFrom(slices.Sorted(maps.Keys(v))).Draw(t, "member")
+			within(t, v[name], inside, func(w any) { v[name] = w })
+		}
+	}
+}
+
+func (m *maker) askPrompt(on int, p Prompt, argument string, v jsontext.Value) {
+	var arguments members
+	for _, name := range p.Arguments {
+		switch {
+		case name == argument:
+			arguments.add(name, v)
+		case slices.Contains(p.Required, name) || chance(m.t, 30):
+			arguments.text(name, someNames.Draw(m.t, name))
+		}
+	}
+	m.ask(on, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})
+}
+
+func (m *maker) askTemplate(on int, template, variable, value string) {
+	parsed := uri.Parse(template)
+	values := map[string]string{variable: value}
+	for _, name := range parsed.Variables {
+		if name != variable {
+			values[name] = rapid.SampledFrom([]string{"1", "a"}).Draw(m.t, name)
+		}
+	}
+	if out, ok := parsed.Expand(values); ok {
+		m.ask(on, spec.MethodResourcesRead, members{{"uri", wire.Quote(out)}})
+		return
+	}
+	m.request(on)
+}
+
+// askPlain asks for something that names nothing strange, with more params.
+func (m *maker) askPlain(on int, more func(p *members)) {
+	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
+	p := m.offer.typed(m.t, method)
+	more(&p)
+	m.ask(on, method, p)
+}
+
+// askByID asks under an id; one that was had already gets something added.
+func (m *maker) askByID(on int, v jsontext.Value) {
+	h := m.held[on]
+	id := wire.RawID(string(v))
+	for i := 0; !h.ids.take(id); i++ {
+		if s, ok := wire.Text(v); ok && i < 3 {
+			v = wire.Quote(s + someNames.Draw(m.t, "more"))
+			id = wire.RawID(string(v))
+			continue
+		}
+		id = h.ids.Next(m.t)
+		break
+	}
+	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
+	m.askAs(on, id, method, m.offer.typed(m.t, method))
+}
+
+func (o *Offer) valueDrills() int {
+	n := 0
+	for i := range o.places {
+		n += len(o.places[i].values)
+	}
+	return n
+}
+
+// valueDrill asks with a value at a place.
+func (m *maker) valueDrill(on, number int) {
+	for i := range m.offer.places {
+		p := &m.offer.places[i]
+		if number < len(p.values) {
+			p.ask(m, on, p.values[number])
+			return
+		}
+		number -= len(p.values)
+	}
+}
+
+// frames are the lengths of lines at which buffers end.
+var frames = []int{
+	127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 1460, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 16384, 32768, 65535, 65536, 65537,
+}
+
+// fillings are ways of making a message longer.
+const fillings = 3
+
+func (o *Offer) sizeDrills() int { return len(frames) * fillings * len(o.Requests()) }
+
+// sizeDrill makes a request whose line has so many bytes.
+func (m *maker) sizeDrill(on, number int) {
+	size, filling, method := frames[number%len(frames)], number/len(frames)%fillings, m.requests[number/len(frames)/fillings]
+	m.askPlainly(on, method)
+	last := &m.out[len(m.out)-1]
+	one := &wire.Parse(last.Message).Messages[0]
+	message := Message{ID: one.ID, Method: one.Method, Params: one.Params()}
+	fill := func(n int) Bytes {
+		text := strings.Repeat("x", n)
+		switch filling {
+		case 0:
+			return append(append(Bytes(strings.Repeat(" ", n)), message.Bytes()...), ' ')
+		case 1:
+			with := message
+			with.Params = withMeta(message.Params, jsontext.Value(`{"example.com/filling":"`+text+`"}`))
+			return with.Bytes()
+		default:
+			if n%2 == 0 {
+				text = strings.Repeat("é", n/2)
+			}
+			with := message
+			with.Params = withMeta(message.Params, jsontext.Value(`{"example.com/filling":"`+text+`"}`))
+			return with.Bytes()
+		}
+	}
+	if lack := size - len(fill(0)); lack >= 0 {
+		last.Message = fill(lack)
+	}
+}
+
+// askPlainly asks without _meta.
+func (m *maker) askPlainly(on int, method string) {
+	h := m.held[on]
+	m.askAs(on, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))
+}
+
+func withMeta(params, meta jsontext.Value) jsontext.Value {
+	if params == nil {
+		return jsontext.Value(`{"_meta":` + string(meta) + `}`)
+	}
+	return withMember(params, "_meta", meta)
+}
