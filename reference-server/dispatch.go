@@ -90,6 +90,9 @@ func (s *Session) request(m *wire.Message, a *answers) {
 		a.end(place, s.failure(c.Method, c.ID, invalidRequest("a request with this id is still in progress")))
 		return
 	}
+	if seam := s.o.Seams.Begins; seam != nil {
+		seam(c)
+	}
 	if inOrder[c.Method] {
 		s.conclude(a, place, c, s.answer(c))
 		return

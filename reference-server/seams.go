@@ -23,6 +23,9 @@ type Seams struct {
 	Input func(r io.Reader) io.Reader
 	// Incoming sees every frame before it is parsed.
 	Incoming func(s *Session, raw []byte) Verdict
+	// Begins sees every request that Handle will see, before the next message is
+	// looked at.
+	Begins func(c *Call)
 	// Handle wraps the handling of every request that is well formed, be its
 	// method known or not. Returning Unanswered leaves it without an answer.
 	Handle func(c *Call, next func(*Call) (any, *Error)) (any, *Error)

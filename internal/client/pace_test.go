@@ -99,15 +99,48 @@ func TestStrayEndsTheWait(t *testing.T) {
 	})
 }
 
+// TestBurst: a server that is slow each time is asked for less at once than one
+// whose answer was late once.
 func TestBurst(t *testing.T) {
-	c := &Conversation{opts: Options{}.withDefaults()}
-	for _, b := range []struct {
-		slowest time.Duration
-		want    int
-	}{{0, 64}, {time.Millisecond, 64}, {200 * time.Millisecond, 20}, {3 * time.Second, 4}} {
-		c.slowest = b.slowest
-		if got := c.Burst(64); got != b.want {
-			t.Errorf("at %v a request: %d requests, not %d", b.slowest, got, b.want)
-		}
+	took := map[string][]time.Duration{
+		"prompts/list": {3 * time.Second, time.Millisecond, 2 * time.Second},
+		"tools/list":   {500 * time.Millisecond, 400 * time.Millisecond, 600 * time.Millisecond},
 	}
+	slow := func(s *scripted, m *wire.Message) {
+		if left := took[m.Method]; len(left) > 0 {
+			took[m.Method] = left[1:]
+			time.Sleep(left[0])
+		}
+		s.say(wire.NewResult(m.ID, map[string]any{}))
+	}
+	inBubble(t, Options{}, slow, func(t *testing.T, c *Conversation, _ *scripted) {
+		of := func(methods ...string) int {
+			var requests [][]byte
+			for _, m := range methods {
+				requests = append(requests, c.Request(c.NewID(), m, nil))
+			}
+			return c.Burst(64, requests...)
+		}
+		if got := of("ping"); got != 64 {
+			t.Errorf("of a server that was asked for nothing: %d requests at once, not 64", got)
+		}
+		for range 3 {
+			c.Ask(t.Context(), "prompts/list", nil)
+			c.Ask(t.Context(), "tools/list", nil)
+		}
+		for _, b := range []struct {
+			name    string
+			methods []string
+			want    int
+		}{
+			{"what was late twice", []string{"prompts/list"}, 64},
+			{"what is slow each time", []string{"tools/list"}, 10},
+			{"one of both", []string{"prompts/list", "tools/list"}, 10},
+			{"what was not asked for", []string{"prompts/list", "resources/list"}, 4},
+		} {
+			if got := of(b.methods...); got != b.want {
+				t.Errorf("of %s: %d requests at once, not %d", b.name, got, b.want)
+			}
+		}
+	})
 }

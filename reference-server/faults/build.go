@@ -298,6 +298,12 @@ func together(several ...refserver.Seams) refserver.Seams {
 				return outer(c, func(c *refserver.Call) (any, *refserver.Error) { return inner(c, next) })
 			}
 		}
+		if first, then := t.Begins, s.Begins; first != nil && then != nil {
+			s.Begins = func(c *refserver.Call) {
+				first(c)
+				then(c)
+			}
+		}
 		if first, then := t.Outgoing, s.Outgoing; first != nil && then != nil {
 			s.Outgoing = func(o *refserver.Out) {
 				if first(o); len(o.Frames) > 0 {
@@ -323,6 +329,7 @@ func together(several ...refserver.Seams) refserver.Seams {
 			{s.End != nil, func() { t.End = s.End }},
 			{s.Input != nil, func() { t.Input = s.Input }},
 			{s.Incoming != nil, func() { t.Incoming = s.Incoming }},
+			{s.Begins != nil, func() { t.Begins = s.Begins }},
 			{s.Handle != nil, func() { t.Handle = s.Handle }},
 			{s.Notified != nil, func() { t.Notified = s.Notified }},
 			{s.Outgoing != nil, func() { t.Outgoing = s.Outgoing }},

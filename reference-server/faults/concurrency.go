@@ -23,17 +23,11 @@ func concurrencyFaults() []Fault {
 		breaksAfresh("base.response-id-echo/calls-crossed", "two calls that run at once get each other's results", func() refserver.Seams {
 			return together(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapping(spec.MethodToolsCall))
 		}).in(callable()...),
-		breaksAfresh("base.request-answered/crowds", "of the reads of a second those beyond the ninetieth are lost", func() refserver.Seams {
-			many := flood(90)
-			return unanswered(spec.MethodResourcesRead, func(*refserver.Call) bool { return many() })
+		breaksAfresh("base.request-answered/crowds", "of reads with nothing between them those beyond the ninetieth are lost", func() refserver.Seams {
+			return beyond(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
 		}),
-		breaksAfresh("base.response-once/crowds", "of the reads of a second those beyond the fiftieth are answered twice", func() refserver.Seams {
-			many := flood(50)
-			return Outgoing(Results(spec.MethodResourcesRead), func(o *refserver.Out) {
-				if many() {
-					o.Frames = append(o.Frames, o.Frames[0])
-				}
-			})
+		breaksAfresh("base.response-once/crowds", "of reads with nothing between them those beyond the fiftieth are answered twice", func() refserver.Seams {
+			return beyond(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
 		}),
 		breaksAfresh("progress.token-echo/newest", "progress has the token of the call that came last", newestToken).in(callable()...),
 		breaksAfresh("stdio.stdout-only-messages/torn", "long answers are written in two pieces, between which others come", torn),
@@ -63,6 +57,24 @@ func legalCrowds() []Fault {
 			return refuse(spec.MethodResourcesRead, func(*refserver.Call) bool { return many() }, -32000, "Too many requests")
 		}),
 	}
+}
+
+// beyond applies f to the answers to a method that come when as many as most
+// came before with no other answer between them.
+func beyond(most int, method string, f func(*refserver.Out)) refserver.Seams {
+	var mu sync.Mutex
+	inRow := 0
+	return Outgoing(Answers(), func(o *refserver.Out) {
+		mu.Lock()
+		defer mu.Unlock()
+		if o.Method != method {
+			inRow = 0
+			return
+		}
+		if inRow++; inRow > most {
+			f(o)
+		}
+	})
 }
 
 // flood returns a function that tells whether it was called more than most

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"sync"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -23,9 +22,7 @@ func raceFaults() []Fault {
 				}
 			}))
 		}).in(callable()...),
-		breaksAfresh("cancellation.stop-processing/lost-when-early", "a cancellation that comes right behind its request is lost", func() refserver.Seams {
-			return lostWithin(20 * time.Millisecond)
-		}).in(callable()...).over(spec.Stdio), // over HTTP it is not seen which came first
+		breaksAfresh("cancellation.stop-processing/lost-when-early", "a cancellation that comes right behind its request is lost", lostBeforeProgress).in(callable()...).over(spec.Stdio), // over HTTP it is not seen which came first
 		breaks("base.parse-error/dies-of-bytes", "a line that is no UTF-8 ends the process", incoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Has(wire.InvalidUTF8)
 		}, diesOf(1))),
@@ -37,20 +34,20 @@ func doubledInRaces() refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]bool{}
 	raced := map[callKey]bool{}
-	return together(Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		key := callKey{c.Session, c.ID.Key()}
+	return together(refserver.Seams{Begins: func(c *refserver.Call) {
 		mu.Lock()
-		running[key] = true
+		defer mu.Unlock()
+		running[callKey{c.Session, c.ID.Key()}] = true
 		for other := range running {
 			if len(running) > 1 {
 				raced[other] = true
 			}
 		}
-		mu.Unlock()
+	}}, Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		defer func() {
 			mu.Lock()
-			delete(running, key)
-			mu.Unlock()
+			defer mu.Unlock()
+			delete(running, callKey{c.Session, c.ID.Key()})
 		}()
 		return next(c)
 	}), Outgoing(Answers(), func(o *refserver.Out) {
@@ -63,29 +60,25 @@ func doubledInRaces() refserver.Seams {
 	}))
 }
 
-// lostWithin passes over the cancellation of what was asked for a moment ago:
-// the request is not registered yet.
-func lostWithin(moment time.Duration) refserver.Seams {
+// lostBeforeProgress passes over the cancellation of a call of which nothing was
+// reported so far: it is not registered yet.
+func lostBeforeProgress() refserver.Seams {
 	var mu sync.Mutex
-	asked := map[callKey]time.Time{}
-	seams := cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
-		id := wire.RawID(string(wire.At(n.Params, "/requestId")))
+	early := map[callKey]bool{}
+	return together(refserver.Seams{Begins: func(c *refserver.Call) {
 		mu.Lock()
-		at := asked[callKey{n.Session, id.Key()}]
+		defer mu.Unlock()
+		early[callKey{c.Session, c.ID.Key()}] = c.Method == spec.MethodToolsCall
+	}}, Outgoing(notifications(spec.MethodProgress), func(o *refserver.Out) {
+		mu.Lock()
+		defer mu.Unlock()
+		delete(early, callKey{o.Session, o.Related.Key()})
+	}), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		mu.Lock()
+		lost := early[callKey{n.Session, cancelledIn(n).Key()}]
 		mu.Unlock()
-		if time.Since(at) > moment {
+		if !lost {
 			next(n)
 		}
-	})
-	seams.Incoming = func(s *refserver.Session, raw []byte) refserver.Verdict {
-		for _, m := range wire.Parse(raw).Messages {
-			if m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
-				mu.Lock()
-				asked[callKey{s, m.ID.Key()}] = time.Now()
-				mu.Unlock()
-			}
-		}
-		return refserver.Pass(raw)
-	}
-	return seams
+	}))
 }

@@ -33,21 +33,25 @@ type call struct {
 
 func newCalls() *calls { return &calls{of: map[callKey]*call{}} }
 
-// seams are what must be part of the fault that asks.
+// seams are what must be part of the fault that asks. A call runs from the
+// moment on in which it was read, so that a cancellation which is read behind
+// it always meets it.
 func (t *calls) seams() refserver.Seams {
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return refserver.Seams{Begins: func(c *refserver.Call) {
 		tool, _ := wire.Text(wire.At(c.Params, "/name"))
-		now := &call{token: tokenOf(c), tool: tool, running: true}
 		t.mu.Lock()
-		t.of[callKey{c.Session, c.ID.Key()}] = now
-		t.mu.Unlock()
-		defer func() {
-			t.mu.Lock()
-			now.running = false
-			t.mu.Unlock()
-		}()
+		defer t.mu.Unlock()
+		t.of[callKey{c.Session, c.ID.Key()}] = &call{token: tokenOf(c), tool: tool, running: true}
+	}, Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		defer t.ended(c)
 		return next(c)
-	})
+	}}
+}
+
+func (t *calls) ended(c *refserver.Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of[callKey{c.Session, c.ID.Key()}].running = false
 }
 
 // token returns the token of the newest request with the id.

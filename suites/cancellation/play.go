@@ -60,7 +60,7 @@ func (p *play) crowd(n int) int {
 	if p.c.Web() != nil {
 		n = min(n, crowdWeb)
 	}
-	return p.c.Burst(n)
+	return p.c.Burst(n, p.make(p.c.NewID(), 0), p.make(p.c.NewID(), 1))
 }
 
 func (p *play) ask() wire.ID {

@@ -86,6 +86,10 @@ const (
 	quick     = 500 * time.Millisecond
 )
 
+// timesMore is how often what took long by itself is asked for once more: it is
+// known then whether it always does, or the machine was busy.
+const timesMore = 3
+
 // ask is a request whose answer is known, as it was made by itself before.
 type ask struct {
 	method string

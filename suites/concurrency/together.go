@@ -120,7 +120,13 @@ func same(ctx context.Context, t *suite.T) {
 	if t.Transport != spec.Stdio {
 		most = crowdOverHTTP
 	}
-	requests := make([][]byte, c.Burst(min(most, max(bigOnes, maxBytes/one[0].size()))))
+	most = min(most, max(bigOnes, maxBytes/one[0].size()))
+	for range timesMore {
+		if c.Burst(most, one[0].request(c)) == most || !c.TryFor(ctx, aloneTime, one[0].method, one[0].params).Answered() {
+			break
+		}
+	}
+	requests := make([][]byte, c.Burst(most, one[0].request(c)))
 	for i := range requests {
 		requests[i] = one[0].request(c)
 	}

@@ -14,7 +14,7 @@ const burstSize = 20
 
 func burst(ctx context.Context, t *suite.T) {
 	c := listening(ctx, t)
-	pings := make([][]byte, c.Burst(burstSize))
+	pings := make([][]byte, c.Burst(burstSize, c.Request(c.NewID(), spec.MethodPing, nil)))
 	for i := range pings {
 		pings[i] = c.Request(c.NewID(), spec.MethodPing, nil)
 	}

@@ -56,7 +56,7 @@ type step func(context.Context, *suite.T, *client.Conversation)
 // burst sends many messages in one write, and tells whether all were read.
 func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	var requests [][]byte
-	for range c.Burst(burstSize) {
+	for range c.Burst(burstSize, c.Request(c.NewID(), c.Harmless(), nil)) {
 		requests = append(requests, c.Request(c.NewID(), c.Harmless(), nil))
 	}
 	var missed *client.Reply
