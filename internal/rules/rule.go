@@ -94,11 +94,11 @@ func (o *Out) Elsewhere(requirement string) {
 
 // result returns nil where the requirement does not exist in the revision.
 func (o *Out) result(requirement string) *Result {
-	if !slices.Contains(o.rule.Requirements, requirement) {
-		panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
-	}
 	r, known := o.results[requirement]
 	if !known { // one conversation is judged by one revision
+		if !slices.Contains(o.rule.Requirements, requirement) {
+			panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
+		}
 		rev := o.session.Revision()
 		if spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
 			r = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
@@ -157,6 +157,9 @@ func agreed(events []*transcript.Event, like *Session) spec.Revision {
 	scout := NewSession(like.asked, like.Transport)
 	scout.lines = like.lines
 	for _, e := range events {
+		if scout.ServerCapabilities != nil { // the answer to initialize was read, which says it once for all
+			break
+		}
 		scout.note(e)
 	}
 	return scout.negotiated

@@ -13,15 +13,14 @@ const shown = 160
 
 // excerpt returns the beginning of b, cut at a whole character.
 func excerpt[T ~string | ~[]byte](b T) string {
-	s := string(b)
-	if len(s) <= shown {
-		return s
+	if len(b) <= shown {
+		return string(b)
 	}
 	cut := shown
-	for cut > shown-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+	for cut > shown-utf8.UTFMax && !utf8.RuneStart(b[cut]) {
 		cut--
 	}
-	return fmt.Sprintf("%s… (%d bytes)", s[:cut], len(s))
+	return fmt.Sprintf("%s… (%d bytes)", string(b[:cut]), len(b))
 }
 
 // at returns the positions of events, in the order given, without those that
