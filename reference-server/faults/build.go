@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"time"
 
@@ -286,64 +285,6 @@ func swallows(*refserver.Session, []byte) refserver.Verdict { return refserver.S
 
 func diesOf(code int) func(*refserver.Session, []byte) refserver.Verdict {
 	return func(*refserver.Session, []byte) refserver.Verdict { return refserver.Die(code) }
-}
-
-// together makes one fault of several: seams that wrap are nested, the last
-// outermost; of the others the last stands.
-func together(several ...refserver.Seams) refserver.Seams {
-	var t refserver.Seams
-	for _, s := range several {
-		if outer, inner := s.Handle, t.Handle; outer != nil && inner != nil {
-			s.Handle = func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
-				return outer(c, func(c *refserver.Call) (any, *refserver.Error) { return inner(c, next) })
-			}
-		}
-		if first, then := t.Begins, s.Begins; first != nil && then != nil {
-			s.Begins = func(c *refserver.Call) {
-				first(c)
-				then(c)
-			}
-		}
-		if first, then := t.Outgoing, s.Outgoing; first != nil && then != nil {
-			s.Outgoing = func(o *refserver.Out) {
-				if first(o); len(o.Frames) > 0 {
-					then(o)
-				}
-			}
-		}
-		if first, then := t.Notified, s.Notified; first != nil && then != nil {
-			s.Notified = func(n *refserver.Note, next func(*refserver.Note)) {
-				then(n, func(n *refserver.Note) { first(n, next) })
-			}
-		}
-		if outer, inner := s.HTTP, t.HTTP; outer != nil && inner != nil {
-			s.HTTP = func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				outer(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { inner(w, r, next) }))
-			}
-		}
-		for _, set := range []struct {
-			have bool
-			put  func()
-		}{
-			{s.Start != nil, func() { t.Start = s.Start }},
-			{s.End != nil, func() { t.End = s.End }},
-			{s.Input != nil, func() { t.Input = s.Input }},
-			{s.Incoming != nil, func() { t.Incoming = s.Incoming }},
-			{s.Begins != nil, func() { t.Begins = s.Begins }},
-			{s.Handle != nil, func() { t.Handle = s.Handle }},
-			{s.Notified != nil, func() { t.Notified = s.Notified }},
-			{s.Outgoing != nil, func() { t.Outgoing = s.Outgoing }},
-			{s.HTTP != nil, func() { t.HTTP = s.HTTP }},
-			{s.Event != nil, func() { t.Event = s.Event }},
-			{s.NextID != nil, func() { t.NextID = s.NextID }},
-			{s.Patience != nil, func() { t.Patience = s.Patience }},
-		} {
-			if set.have {
-				set.put()
-			}
-		}
-	}
-	return t
 }
 
 // pause waits for d or for the end of the context, and tells which.
