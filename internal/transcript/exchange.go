@@ -46,11 +46,15 @@ type Field struct{ Name, Value string }
 func ParseHead(raw []byte) *Head {
 	h := &Head{}
 	text := strings.TrimSuffix(string(raw), "\n")
-	for i, line := range strings.Split(text, "\n") {
+	if n := strings.Count(text, "\n"); n > 0 {
+		h.Fields = make([]Field, 0, n)
+	}
+	first := true
+	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		switch {
-		case i == 0:
-			h.Line = line
+		case first:
+			h.Line, first = line, false
 		case line == "":
 		case len(h.Fields) > 0 && (line[0] == ' ' || line[0] == '\t'): // the value goes on
 			f := &h.Fields[len(h.Fields)-1]
@@ -72,12 +76,15 @@ func trimBlank(value string) string { return strings.Trim(value, " \t") }
 // HeadBytes returns the lines of a head, as Raw of a Requested or Responded
 // event has them where nothing is known of the bytes themselves.
 func HeadBytes(line string, fields []Field) []byte {
-	var b strings.Builder
-	b.WriteString(line)
+	n := len(line)
 	for _, f := range fields {
-		b.WriteString("\n" + f.Name + ": " + f.Value)
+		n += len("\n: ") + len(f.Name) + len(f.Value)
 	}
-	return []byte(b.String())
+	out := append(make([]byte, 0, n), line...)
+	for _, f := range fields {
+		out = append(append(append(append(out, '\n'), f.Name...), ": "...), f.Value...)
+	}
+	return out
 }
 
 // words returns the three words of the first line.
@@ -118,11 +125,35 @@ func (h *Head) Values(name string) []string {
 }
 
 // Has tells whether there is a header with this name.
-func (h *Head) Has(name string) bool { return len(h.Values(name)) > 0 }
+func (h *Head) Has(name string) bool { return h.index(name, 0) >= 0 }
 
 // Get returns the value of a header, "" where it is missing; of several, one
 // value as HTTP joins them.
-func (h *Head) Get(name string) string { return strings.Join(h.Values(name), ", ") }
+func (h *Head) Get(name string) string {
+	at := h.index(name, 0)
+	switch {
+	case at < 0:
+		return ""
+	case h.index(name, at+1) < 0:
+		return h.Fields[at].Value
+	default:
+		return strings.Join(h.Values(name), ", ")
+	}
+}
+
+// index returns the place of the first header with this name from a place on,
+// -1 where there is none.
+func (h *Head) index(name string, from int) int {
+	if h == nil {
+		return -1
+	}
+	for i := from; i < len(h.Fields); i++ {
+		if strings.EqualFold(h.Fields[i].Name, name) {
+			return i
+		}
+	}
+	return -1
+}
 
 // MediaType returns the media type of the body, in small letters and without
 // parameters.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -34,7 +35,7 @@ func (v *view) flawsOf(x *exchange) flaw {
 	if !strings.EqualFold(hostname(x.RequestHead().Get("Host")), v.host) {
 		f |= otherHost
 	}
-	accepted := accepts(x.RequestHead().Values("Accept"))
+	accepted := v.accepts(x.RequestHead())
 	switch x.Method() {
 	case "POST":
 		if v.s.Transport == spec.StreamableHTTP && (!accepted[jsonType] || !accepted["text/event-stream"]) {
@@ -52,6 +53,18 @@ func (v *view) flawsOf(x *exchange) flaw {
 		}
 	}
 	return f
+}
+
+// accepts returns the media types that the client accepts; it says the same in
+// most requests.
+func (v *view) accepts(head *transcript.Head) map[string]bool {
+	values := head.Get("Accept")
+	known, ok := v.accepted[values]
+	if !ok {
+		known = accepts(head.Values("Accept"))
+		v.accepted[values] = known
+	}
+	return known
 }
 
 // accepts returns the media types that Accept headers list.

@@ -62,22 +62,23 @@ func tellings(v *view, out *rules.Out) {
 		if !slices.ContainsFunc(x.sent(), func(m wire.Message) bool { return m.Kind != wire.Response }) {
 			requirement = acceptedResponse
 		}
-		d := verdict.Deviation{Requirement: requirement, Permitted: "202 without a body, or a status of an error", Seen: x.seen(), At: x.at()}
+		found := func(requirement, summary string) {
+			out.Found(verdict.Deviation{
+				Requirement: requirement, Summary: summary, Permitted: "202 without a body, or a status of an error", Seen: x.seen(), At: x.at(),
+			})
+		}
 		switch {
 		case x.Refused():
 			out.Subject(rejectedStatus)
 			refusalBody(x, out)
 		case !x.Succeeded():
 		case x.errorIn() != nil:
-			d.Requirement, d.Summary = rejectedStatus, "A notification or response is refused with a status of success."
-			out.Found(d)
+			found(rejectedStatus, "A notification or response is refused with a status of success.")
 			out.Elsewhere(requirement)
 		case x.Status() != 202:
-			d.Summary = "A notification or response is accepted with another status than 202."
-			out.Found(d)
+			found(requirement, "A notification or response is accepted with another status than 202.")
 		case x.bodied():
-			d.Summary = "The 202 for a notification or response has a body."
-			out.Found(d)
+			found(requirement, "The 202 for a notification or response has a body.")
 		default:
 			out.Subject(requirement)
 		}
@@ -138,45 +139,48 @@ func (v *view) pointless(x *exchange) bool {
 
 // jsonBody judges a whole body.
 func (v *view) jsonBody(x *exchange, out *rules.Out) {
-	d := verdict.Deviation{Requirement: singleObject, Permitted: "one JSON object, the response to the request", Seen: x.seen(), At: x.at()}
+	found := func(summary string, at []int) {
+		out.Found(verdict.Deviation{
+			Requirement: singleObject, Summary: summary, Permitted: "one JSON object, the response to the request", Seen: x.seen(), At: at,
+		})
+	}
 	if len(x.Body) == 0 {
-		d.Summary = "The JSON body of an answer is empty."
-		out.Found(d)
+		found("The JSON body of an answer is empty.", x.at())
 		return
 	}
 	e := x.Body[0]
 	if e.Cut() || e.Frame == nil || e.Stream != nil {
 		return
 	}
-	d.At = shown(x.Request, x.Sent, x.Response, e)
+	var summary string
 	posted := x.Sent.Frame.Batch
 	switch f := e.Frame; {
 	case f.Has(wire.TooDeep) || f.Has(wire.TooMany):
 		return
 	case !f.Readable():
-		d.Summary = "The JSON body of an answer is no JSON."
+		summary = "The JSON body of an answer is no JSON."
 	case f.Has(wire.TrailingText):
-		d.Summary = "The JSON body of an answer holds more than one value."
+		summary = "The JSON body of an answer holds more than one value."
 	case f.Batch && !v.revision.Batches(): // base.batch-not-emitted
 		out.Elsewhere(singleObject)
 		return
 	case f.Batch && !posted:
-		d.Summary = "A single request is answered with an array."
+		summary = "A single request is answered with an array."
 	case f.Batch:
 		out.Subject(singleObject)
 		return
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
-		d.Summary = "The JSON body of an answer is a request or a notification."
+		summary = "The JSON body of an answer is a request or a notification."
 	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !answersHere(x, &f.Messages[0]):
 		out.Elsewhere(singleObject) // base rules speak of ids and shapes
 		return
 	case f.Messages[0].Kind == wire.Invalid:
-		d.Summary = "The JSON body of an answer is no JSON-RPC message."
+		summary = "The JSON body of an answer is no JSON-RPC message."
 	default:
 		out.Subject(singleObject)
 		return
 	}
-	out.Found(d)
+	found(summary, shown(x.Request, x.Sent, x.Response, e))
 }
 
 // wholeBatch judges whether the JSON body that answers a batch has all its

@@ -189,12 +189,15 @@ func streamEnds(v *view, out *rules.Out) {
 		if !all {
 			return
 		}
-		d := verdict.Deviation{Requirement: closeAfterResponse, Permitted: "the end of the stream behind the last response", At: shown(x.Request, x.Response, last)}
+		found := func(summary, seen string, more ...int) {
+			out.Found(verdict.Deviation{
+				Requirement: closeAfterResponse, Summary: summary, Permitted: "the end of the stream behind the last response",
+				Seen: seen, At: append(shown(x.Request, x.Response, last), more...),
+			})
+		}
 		for _, p := range x.pieces {
 			if p.Seq > last.Seq && p.Kind == transcript.Received && !judgedAlone(p) {
-				d.Summary, d.Seen = "Messages follow the response on its stream.", rules.Excerpt(p.Raw)
-				d.At = append(d.At, p.Seq)
-				out.Found(d)
+				found("Messages follow the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
 				return
 			}
 		}
@@ -210,8 +213,7 @@ func streamEnds(v *view, out *rules.Out) {
 			return
 		}
 		if until-last.At >= lingering {
-			d.Summary, d.Seen = "The stream stays open behind the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second))
-			out.Found(d)
+			found("The stream stays open behind the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second)))
 		}
 	})
 }
@@ -278,28 +280,27 @@ func streamMessages(v *view, out *rules.Out) {
 			if p.Kind != transcript.Received || p.Cut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
 				continue
 			}
-			d := verdict.Deviation{
-				Requirement: jsonrpc20, Permitted: "a JSON-RPC message as the data of a message event",
-				Seen: rules.Excerpt(p.Raw), At: shown(x.Request, x.Response, p.Event),
-			}
+			requirement, permitted := jsonrpc20, "a JSON-RPC message as the data of a message event"
 			if out.Judges(legacyUTF8) {
-				d.Requirement, d.Permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
+				requirement, permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
+			}
+			found := func(requirement, summary string) {
+				out.Found(verdict.Deviation{
+					Requirement: requirement, Summary: summary, Permitted: permitted,
+					Seen: rules.Excerpt(p.Raw), At: shown(x.Request, x.Response, p.Event),
+				})
 			}
 			switch {
 			case !p.Frame.Readable():
-				d.Summary = "The data of a message event are no JSON."
-				out.Found(d)
+				found(requirement, "The data of a message event are no JSON.")
 			case p.Frame.Has(wire.TrailingText):
-				d.Summary = "The data of a message event hold more than one JSON value."
-				out.Found(d)
-			case p.Frame.Has(wire.InvalidUTF8) && d.Requirement == legacyUTF8 && !p.isUTF8():
-				d.Summary = "The data of a message event are not UTF-8."
-				out.Found(d)
+				found(requirement, "The data of a message event hold more than one JSON value.")
+			case p.Frame.Has(wire.InvalidUTF8) && requirement == legacyUTF8 && !p.isUTF8():
+				found(requirement, "The data of a message event are not UTF-8.")
 			case !holdsMessage(p.Frame):
-				d.Requirement, d.Summary = jsonrpc20, "The data of a message event are no JSON-RPC message."
-				out.Found(d)
+				found(jsonrpc20, "The data of a message event are no JSON-RPC message.")
 			default:
-				out.Subject(d.Requirement)
+				out.Subject(requirement)
 			}
 		}
 	}

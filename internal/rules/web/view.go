@@ -30,9 +30,10 @@ type view struct {
 	sessions *sessions
 	ids      map[string]map[string]*exchange // by session and event id, the stream that brought it first
 	origins  map[*exchange]*exchange
-	tokens   map[string][]*rules.Asked // requests by their progress tokens
-	end      time.Duration             // of the transcript
-	host     string                    // of the server, by which the client knows it
+	tokens   map[string][]*rules.Asked  // requests by their progress tokens
+	accepted map[string]map[string]bool // media types by what Accept says
+	end      time.Duration              // of the transcript
+	host     string                     // of the server, by which the client knows it
 	// initialized is the position at which the client sent it, or -1.
 	initialized int
 }
@@ -63,6 +64,7 @@ func newView(s *rules.Session) *view {
 	v := &view{
 		s: s, revision: s.Revision(), byNumber: map[int]*exchange{}, ids: map[string]map[string]*exchange{}, initialized: -1,
 		origins: map[*exchange]*exchange{}, tokens: map[string][]*rules.Asked{},
+		accepted: map[string]map[string]bool{},
 	}
 	for _, known := range s.Exchanges().All() {
 		if known.Request == nil || known.Request.Head == nil || known.Sent != nil && known.Sent.Frame == nil {
