@@ -89,7 +89,7 @@ type Transcript struct {
 
 	mu     sync.Mutex
 	events []*Event
-	grown  chan struct{} // closed and replaced when an event is added
+	grown  chan struct{} // closed when an event is added; nil while nobody waits for that
 	begun  int           // the number of exchanges
 	kept   int64         // what is kept of the server's output, see weigh
 	limit  int64
@@ -117,7 +117,7 @@ const (
 
 // New returns an empty transcript that begins now.
 func New() *Transcript {
-	return &Transcript{start: time.Now(), grown: make(chan struct{}), limit: DefaultLimit}
+	return &Transcript{start: time.Now(), limit: DefaultLimit}
 }
 
 // Add records e as the newest event and returns it with Seq and At set.
@@ -144,8 +144,10 @@ func (t *Transcript) Add(e Event) *Event {
 	}
 	e.Seq, e.At = len(t.events), time.Since(t.start)
 	t.events = append(t.events, &e)
-	close(t.grown)
-	t.grown = make(chan struct{})
+	if t.grown != nil {
+		close(t.grown)
+		t.grown = nil
+	}
 	return &e
 }
 
@@ -300,6 +302,10 @@ func (t *Transcript) Len() int {
 func (t *Transcript) From(pos int) []*Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.from(pos)
+}
+
+func (t *Transcript) from(pos int) []*Event {
 	if pos >= len(t.events) {
 		return nil
 	}
@@ -310,12 +316,9 @@ func (t *Transcript) From(pos int) []*Event {
 // when there is none it ends with the context: the error is its cause.
 func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {
 	for {
-		t.mu.Lock()
-		grown := t.grown
-		have := len(t.events) > pos
-		t.mu.Unlock()
-		if have {
-			return t.From(pos), nil
+		events, grown := t.next(pos)
+		if len(events) > 0 {
+			return events, nil
 		}
 		select {
 		case <-grown:
@@ -326,4 +329,18 @@ func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// next returns the events from position pos on, or what is closed when there
+// are more.
+func (t *Transcript) next(pos int) ([]*Event, <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if events := t.from(pos); len(events) > 0 {
+		return events, nil
+	}
+	if t.grown == nil {
+		t.grown = make(chan struct{})
+	}
+	return nil, t.grown
 }
