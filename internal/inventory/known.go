@@ -18,6 +18,9 @@ type Known struct {
 	Levels []string
 	// Exact: the result depends on the arguments alone.
 	Exact bool
+	// Own: the user told of it; others are known by their names alone, and may
+	// be something else.
+	Own bool
 }
 
 // Params returns the params of tools/call for it.
@@ -142,12 +145,12 @@ func (v *Inventory) meant(f Fixture, t Tool) bool {
 	return !slices.Contains(ordinaryWords, f.Tool) || v.offers(ordinaryWords) >= ordinaryEnough
 }
 
-func (f Fixture) known(with filling) Known {
+func (f usableFixture) known(with filling) Known {
 	given := map[string]any{}
 	for name, value := range f.Arguments {
 		given[name] = with.in(value)
 	}
-	return Known{Tool: f.Tool, Arguments: given, Levels: f.Levels, Exact: f.Exact}
+	return Known{Tool: f.Tool, Arguments: given, Levels: f.Levels, Exact: f.Exact, Own: f.own}
 }
 
 // filling are the values that stand for names in the arguments of a fixture.

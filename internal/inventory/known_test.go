@@ -118,7 +118,7 @@ func TestChangingAResource(t *testing.T) {
 		"n": "{count}", "list": []any{"{count}th", true}, "{count}": "{other}",
 	}}}
 	k, uri, _ = v.Changing()
-	want := Known{Tool: "mine", Arguments: map[string]any{"n": 1, "list": []any{"1th", true}, "{count}": "{other}"}}
+	want := Known{Tool: "mine", Arguments: map[string]any{"n": 1, "list": []any{"1th", true}, "{count}": "{other}"}, Own: true}
 	if diff := cmp.Diff(want, k); diff != "" || uri != "mine://one" {
 		t.Errorf("%s is changed by (-want +got):\n%s", uri, diff)
 	}

@@ -5,6 +5,7 @@ package logging
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -123,6 +124,10 @@ func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string)
 	if missing(c, r.Sent.Seq, want) != "" {
 		t.Quiet(ctx, c) // they may come behind the answer
 	}
+	if want = proved(c, tool, want); len(want) == 0 {
+		t.NotObserved(sendsAll, doubtful(tool))
+		return
+	}
 	if lacks := missing(c, r.Sent.Seq, want); lacks != "" {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: sendsAll,
@@ -134,6 +139,29 @@ func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string)
 		return
 	}
 	t.Kept(sendsAll)
+}
+
+// proved returns those of the levels of which the tool is certain to send a
+// message. A tool that is known by its name alone has to show that it logs, at
+// that very level; whoever configured one knows its levels, if it logs at all.
+func proved(c *client.Conversation, tool inventory.Known, want []string) []string {
+	shown := func(levels ...string) bool { return missing(c, 0, levels) == "" }
+	if tool.Own {
+		if slices.ContainsFunc(known, func(level string) bool { return shown(level) }) {
+			return want
+		}
+		return nil
+	}
+	return slices.DeleteFunc(want, func(level string) bool { return !shown(level) })
+}
+
+// doubtful says why the silence of a tool shows nothing.
+func doubtful(tool inventory.Known) string {
+	name := strconv.Quote(suite.Excerpt(tool.Tool, 60))
+	if tool.Own {
+		return "the tool " + name + ", which is configured to log, was not seen to log anything"
+	}
+	return "the tool " + name + ", which is known by its name alone, was not seen to log at the levels at which such tools do"
 }
 
 // missing returns the first of the levels of which no message came since from,
