@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -159,14 +160,14 @@ func (c *Console) End(r *verdict.Report) {
 	for _, n := range r.Notices {
 		c.notice(n)
 	}
-	es := entries(r, c.o.Verbose)
-	for i, e := range es {
+	fs := families(entries(r, c.o.Verbose))
+	for i := range fs {
 		c.gap()
 		if i == listed {
-			c.line(fmt.Sprintf("and %s, see the reports", count(len(es)-i, "more finding")))
+			c.line(fmt.Sprintf("and %s, see the reports", count(size(fs[i:]), "more finding")))
 			break
 		}
-		for _, line := range c.entryLines(&e) {
+		for _, line := range slices.Concat(c.entryLines(&fs[i].entry), c.sameLines(&fs[i])) {
 			c.line(line)
 		}
 	}

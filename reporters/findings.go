@@ -18,6 +18,7 @@ type entry struct {
 	revisions []spec.Revision
 	others    map[string]bool // requirements that the harness failed on for the same reason
 	ids       []string        // of the findings that it stands for
+	causes    []string        // the group of each of them, "" for none
 	blocked   int             // requirements that could not be judged because of it
 }
 
@@ -55,7 +56,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			e.revisions = append(e.revisions, f.Revision)
 		}
 		if f.ID != "" {
-			e.ids = append(e.ids, f.ID)
+			e.ids, e.causes = append(e.ids, f.ID), append(e.causes, f.Group)
 		}
 		return e
 	}

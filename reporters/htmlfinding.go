@@ -15,6 +15,8 @@ type pageFinding struct {
 	Revisions                                          []string
 	Known, Statement, Consequence                      string
 	Blocked                                            []string
+	Root                                               *pageLink  // of the finding that has the same cause and stands above
+	Same                                               []pageLink // of those that stand below
 	Permitted, Seen                                    string
 	Events                                             []pageEvent
 	Left                                               string
@@ -22,6 +24,11 @@ type pageFinding struct {
 
 	ids []string
 }
+
+// pageLink leads to another finding.
+type pageLink struct{ Anchor, Requirement string }
+
+func (f *pageFinding) link() pageLink { return pageLink{f.Anchor, f.Requirement} }
 
 type pageEvent struct {
 	Way, Speaker, Label         string
@@ -44,17 +51,33 @@ const (
 func (p *page) findings(r *verdict.Report) {
 	areas := areaOf(r)
 	budget := pageBudget
-	es := allEntries(r)
-	for i := range es[:min(len(es), pageFindings)] {
-		f := newPageFinding(r, &es[i], areas, i)
+	fs := families(allEntries(r))
+	add := func(e *entry) *pageFinding {
+		f := newPageFinding(r, e, areas, len(p.Findings))
 		if budget > 0 {
-			budget -= f.tell(&es[i].Finding)
-		} else if len(es[i].Evidence) > 0 {
+			budget -= f.tell(&e.Finding)
+		} else if len(e.Evidence) > 0 {
 			f.Left = "The JSON report has the conversation; this page has no room for more of them."
 		}
 		p.Findings = append(p.Findings, f)
+		return &p.Findings[len(p.Findings)-1]
 	}
-	if more := len(es) - pageFindings; more > 0 {
+	for i := range fs {
+		if len(p.Findings) >= pageFindings {
+			break
+		}
+		at := len(p.Findings)
+		root := add(&fs[i].entry).link()
+		for j := range fs[i].same {
+			if len(p.Findings) >= pageFindings {
+				break
+			}
+			f := add(&fs[i].same[j])
+			f.Root = &root
+			p.Findings[at].Same = append(p.Findings[at].Same, f.link())
+		}
+	}
+	if more := size(fs) - pageFindings; more > 0 {
 		p.MoreFindings = count(more, "more finding") + " in the JSON report."
 	}
 	for _, o := range verdict.Outcomes() {

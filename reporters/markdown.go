@@ -43,14 +43,14 @@ func markdown(r *verdict.Report, limit int) []byte {
 	}
 	out := []byte(top)
 	room := limit - len(last) - 200 // the line that counts the rest
-	es := allEntries(r)
-	if len(es) > 0 {
+	fs := families(allEntries(r))
+	if len(fs) > 0 {
 		out = append(out, "### Findings\n\n"...)
 	}
-	for i := range es {
-		text := markdownEntry(&es[i])
+	for i := range fs {
+		text := markdownEntry(&fs[i])
 		if len(out)+len(text) > room {
-			out = fmt.Appendf(out, "_… and %s: too many for this place, the other reports have them._\n\n", count(len(es)-i, "more finding"))
+			out = fmt.Appendf(out, "_… and %s: too many for this place, the other reports have them._\n\n", count(size(fs[i:]), "more finding"))
 			break
 		}
 		out = append(out, text...)
@@ -101,7 +101,8 @@ var outcomeMarks = map[verdict.Outcome]string{
 
 // markdownEntry is a finding, folded. All that a server chose stands in blocks
 // of <pre>, where neither Markdown nor GitHub's mentions and references hold.
-func markdownEntry(e *entry) string {
+func markdownEntry(f *family) string {
+	e := &f.entry
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<details><summary>%s <b>%s</b> %s · %s", outcomeMarks[e.Outcome], prose(strings.ToUpper(e.Outcome.String()), 40), prose(e.Requirement, 120), prose(e.Summary, markdownText))
 	if e.Known != "" {
@@ -132,11 +133,28 @@ func markdownEntry(e *entry) string {
 	if len(block) > 0 {
 		fmt.Fprintf(&b, "<pre>%s</pre>\n\n", html.EscapeString(preformatted(block)))
 	}
+	markdownSame(&b, f.same)
 	if strings.HasPrefix(e.Page, "https://") && !strings.ContainsAny(e.Page, " \t\r\n<>()\"'`\\") {
 		fmt.Fprintf(&b, "[the specification](%s)\n\n", e.Page)
 	}
 	b.WriteString("</details>\n\n")
 	return b.String()
+}
+
+// markdownSame lists what has the cause of the finding above, a line each.
+func markdownSame(b *bytes.Buffer, same []entry) {
+	if len(same) == 0 {
+		return
+	}
+	b.WriteString("The same cause has:\n\n")
+	for i := range same[:min(len(same), listed)] {
+		e := &same[i]
+		fmt.Fprintf(b, "* %s **%s** %s · %s · %s\n", outcomeMarks[e.Outcome], prose(strings.ToUpper(e.Outcome.String()), 40), prose(e.Requirement, 120), prose(joinRevisions(e.revisions), 200), prose(e.Summary, markdownText))
+	}
+	if more := len(same) - listed; more > 0 {
+		fmt.Fprintf(b, "* … and %s\n", count(more, "more finding"))
+	}
+	b.WriteByte('\n')
 }
 
 // preformatted joins the lines of a block. An empty one would end an HTML

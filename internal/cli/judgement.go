@@ -92,7 +92,7 @@ type judgement struct {
 	rules    []rules.Rule
 	places   []where
 	kept     map[seen]bool
-	known    map[string]bool // findings, by what makes them the same
+	known    map[string][]engine.Sighting // of findings, by what makes them the same
 	findings []verdict.Finding
 	server   verdict.Server
 	notices  []string
@@ -100,7 +100,7 @@ type judgement struct {
 }
 
 func newJudgement(all []rules.Rule) *judgement {
-	return &judgement{rules: all, kept: map[seen]bool{}, known: map[string]bool{}}
+	return &judgement{rules: all, kept: map[seen]bool{}, known: map[string][]engine.Sighting{}}
 }
 
 // take judges one session.
@@ -131,13 +131,18 @@ func (j *judgement) take(r *recorded) {
 	}
 }
 
-// found takes note of a deviation, the first of its kind.
+// sameness is equal for deviations that are the same finding.
+func sameness(rule, requirement, summary string, at where) string {
+	return strings.Join([]string{rule, requirement, summary, string(at.revision), string(at.transport)}, "\x00")
+}
+
+// found takes note of a deviation; the first of its kind is a finding.
 func (j *judgement) found(r *recorded, at where, rule string, d verdict.Deviation) {
-	key := strings.Join([]string{rule, d.Requirement, d.Summary, string(at.revision), string(at.transport)}, "\x00")
-	if j.known[key] {
+	key := sameness(rule, d.Requirement, d.Summary, at)
+	j.known[key] = append(j.known[key], engine.Sighting{Events: r.Events, Deviation: &d})
+	if len(j.known[key]) > 1 {
 		return
 	}
-	j.known[key] = true
 	q := spec.Requirements().Lookup(d.Requirement)
 	evidence, around := engine.Quote(r.Events, &d, nil)
 	j.findings = append(j.findings, verdict.Finding{
@@ -167,6 +172,9 @@ func (j *judgement) report(names []string) *verdict.Report {
 	for i := range j.findings {
 		j.findings[i].ID = fmt.Sprintf("F%d", i+1)
 	}
+	engine.Group(j.findings, func(f *verdict.Finding) []engine.Sighting {
+		return j.known[sameness(f.Judge, f.Requirement, f.Summary, where{f.Revision, f.Transport})]
+	})
 	slices.SortFunc(j.places, func(a, b where) int {
 		return cmp.Or(cmp.Compare(a.revision, b.revision), cmp.Compare(a.transport, b.transport))
 	})

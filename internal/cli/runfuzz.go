@@ -157,6 +157,11 @@ func renumber(p *verdict.Report) {
 		id := fmt.Sprintf("F%d", i+1)
 		ids[p.Findings[i].ID], p.Findings[i].ID = id, id
 	}
+	for i := range p.Findings {
+		if f := &p.Findings[i]; f.Group != "" {
+			f.Group = ids[f.Group]
+		}
+	}
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		for n := range v.Findings {

@@ -139,6 +139,7 @@ func (r *run) findings() []verdict.Finding {
 	for i := range out {
 		out[i].ID = fmt.Sprintf("F%d", i+1)
 	}
+	r.group(out)
 	return out
 }
 

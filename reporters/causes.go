@@ -1,0 +1,84 @@
+package reporters
+
+import (
+	"fmt"
+	"strings"
+)
+
+// family is an entry, and those that have the same cause in all revisions in
+// which they were seen.
+type family struct {
+	entry
+	same []entry
+}
+
+// families groups entries by their cause. The first of a group names it, which
+// is the root wherever that is listed.
+func families(es []entry) []family {
+	var out []family
+	for i := range es {
+		e := &es[i]
+		at := -1
+		for j := range out {
+			if e.sharesAllWith(&out[j].entry) {
+				at = j
+				break
+			}
+		}
+		if at < 0 {
+			out = append(out, family{entry: *e})
+		} else {
+			out[at].same = append(out[at].same, *e)
+		}
+	}
+	return out
+}
+
+func (e *entry) sharesAllWith(root *entry) bool {
+	for _, cause := range e.causes {
+		if cause == "" || !root.causedBy(cause) {
+			return false
+		}
+	}
+	return len(e.causes) > 0
+}
+
+func (e *entry) causedBy(cause string) bool {
+	for _, have := range e.causes {
+		if have == cause {
+			return true
+		}
+	}
+	return false
+}
+
+// size is how many findings the families have together.
+func size(fs []family) int {
+	n := 0
+	for i := range fs {
+		n += 1 + len(fs[i].same)
+	}
+	return n
+}
+
+// sameShown is how many findings of a group are shown below the first.
+const sameShown = 8
+
+// sameLines tell of the findings that have the cause of the one above, a line
+// each.
+func (c *Console) sameLines(f *family) []string {
+	var out []string
+	for i := range f.same {
+		e := &f.same[i]
+		if i == sameShown {
+			out = append(out, "  "+c.paint(dim, fmt.Sprintf("same cause  … %s in the reports", count(len(f.same)-i, "more finding"))))
+			break
+		}
+		look := looks[e.Outcome]
+		name := look.mark + " " + strings.ToUpper(e.Outcome.String())
+		text := "  " + e.Requirement + "  " + e.Summary
+		room := c.o.Width - width("  same cause  "+name)
+		out = append(out, "  "+c.paint(dim, "same cause  ")+c.paint(look.color, name)+clip(text, room))
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// caused is every report, with one cause of what is broken and of what warns in
+// both revisions, and of the note in the older one alone.
+func caused() *verdict.Report {
+	r := every()
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		revision := f.ID[2:]
+		if strings.HasPrefix(f.ID, "F1") || strings.HasPrefix(f.ID, "F3") || f.ID == "F4a" {
+			f.Group = "F1" + revision
+		}
+	}
+	return r
+}
+
+func TestAGroupIsToldTogether(t *testing.T) {
+	var b bytes.Buffer
+	NewConsole(&b, ConsoleOptions{Verbose: true}).End(caused())
+	text := b.String()
+	if !strings.Contains(text, "\n  same cause  ! WARNING  stdio.exit-on-sigterm  The server did not exit on SIGTERM.\n") {
+		t.Errorf("the console does not say what has the same cause:\n%s", text)
+	}
+	if strings.Contains(text, "\n! WARNING  stdio.exit-on-sigterm") {
+		t.Errorf("the console tells of it twice:\n%s", text)
+	}
+	if !strings.Contains(text, "\n· NOTE  lifecycle.instructions-optional") {
+		t.Errorf("what has the cause in one revision alone does not stand by itself:\n%s", text)
+	}
+	page := string(write(t, HTML, caused()))
+	for _, want := range []string{
+		`<li class="finding member" id="finding-3" data-outcome="warning"`, `The same cause as <a href="#finding-2"><code>base.response-id-echo</code></a>`,
+		`The same cause has <a href="#finding-3"><code>stdio.exit-on-sigterm</code></a>.`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if text := string(write(t, Markdown, caused())); strings.Count(text, "stdio.exit-on-sigterm") != 1 ||
+		!strings.Contains(text, "\nThe same cause has:\n\n* ⚠️ **WARNING** stdio.exit-on-sigterm · 2025-06-18, 2025-11-25 · ") {
+		t.Errorf("Markdown does not say what has the same cause:\n%s", text)
+	}
+}
+
+// TestTheRestIsToldWhereTheRootIsNot: what a baseline knows is listed apart,
+// and may be the root of what it does not know.
+func TestTheRestIsToldWhereTheRootIsNot(t *testing.T) {
+	r := caused()
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Outcome == verdict.Broken {
+			f.Known = "ticket 7"
+		}
+	}
+	var b bytes.Buffer
+	NewConsole(&b, ConsoleOptions{}).End(r)
+	if !strings.Contains(b.String(), "\n! WARNING  stdio.exit-on-sigterm") {
+		t.Errorf("it is not told:\n%s", b.String())
+	}
+}
+
+// TestGroupsLoseNothing: programs are told of every finding, whatever its group.
+func TestGroupsLoseNothing(t *testing.T) {
+	for _, name := range []string{"junit", "sarif", "tap", "github", "outputs", "badge"} {
+		w, _ := ByName(name)
+		if diff := cmp.Diff(string(write(t, w, every())), string(write(t, w, caused()))); diff != "" {
+			t.Errorf("%s differs (-alone +grouped):\n%s", name, diff)
+		}
+	}
+	var got verdict.Report
+	if err := json.Unmarshal(write(t, JSON, caused()), &got); err != nil {
+		t.Fatal(err)
+	}
+	groups := map[string]string{}
+	for _, f := range got.Findings {
+		groups[f.ID] = f.Group
+	}
+	want := map[string]string{"F1a": "F1a", "F3a": "F1a", "F4a": "F1a", "F1b": "F1b", "F3b": "F1b", "F4b": "", "F2a": "", "F2b": ""}
+	if diff := cmp.Diff(want, groups); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+}
+
+func TestGroupsAreBounded(t *testing.T) {
+	f := family{same: make([]entry, 50)}
+	lines := NewConsole(&bytes.Buffer{}, ConsoleOptions{}).sameLines(&f)
+	if len(lines) != sameShown+1 || !strings.Contains(lines[sameShown], "… 42 more findings in the reports") {
+		t.Errorf("%d lines, last %q", len(lines), lines[len(lines)-1])
+	}
+}
