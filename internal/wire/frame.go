@@ -159,10 +159,10 @@ func Parse(raw []byte) *Frame {
 		return f
 	}
 	text := raw[start:]
-	v, strictErr := reader(text).ReadValue()
+	v, strictErr := readValue(text)
 	if strictErr != nil {
 		var err error
-		if v, err = decoder(text).ReadValue(); err != nil {
+		if v, err = readValue(text, lenient()...); err != nil {
 			f.note(problem(NotJSON, err, start))
 			if at := invalidAt(text); at >= 0 {
 				f.note(Problem{Fault: InvalidUTF8, Offset: int64(start + at), Detail: "bytes that are not UTF-8"})
@@ -187,10 +187,10 @@ func (f *Frame) note(p ...Problem) { f.Problems = append(f.Problems, p...) }
 // reading takes, and that begins at byte start.
 func strictProblems(v jsontext.Value, start int) []Problem {
 	var out []Problem
-	if _, err := reader(v, jsontext.AllowInvalidUTF8(true)).ReadValue(); err != nil {
+	if _, err := readValue(v, jsontext.AllowInvalidUTF8(true)); err != nil {
 		out = append(out, problem(DuplicateKey, err, start))
 	}
-	if _, err := reader(v, jsontext.AllowDuplicateNames(true)).ReadValue(); err != nil {
+	if _, err := readValue(v, jsontext.AllowDuplicateNames(true)); err != nil {
 		out = append(out, problem(InvalidUTF8, err, start))
 	}
 	return out
@@ -226,6 +226,9 @@ func invalidAt(b []byte) int {
 // tooDeep returns where the value that b begins with nests deeper than
 // MaxDepth, or -1.
 func tooDeep(b []byte) int {
+	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= MaxDepth {
+		return -1 // as of nearly every frame: no byte has to be looked at by itself
+	}
 	depth, inString := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {

@@ -3,6 +3,7 @@ package wire
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -56,6 +57,9 @@ func (id ID) Same(other ID) bool { return id.text == other.text || id.Key() == o
 // those; it is fit for maps. Of an integer it is the plain decimal digits.
 func (id ID) Key() string {
 	if id.IsString() {
+		if inside, ok := id.verbatim(); ok {
+			return inside
+		}
 		if b, err := jsontext.AppendUnquote(nil, id.text); err == nil {
 			return `"` + string(b)
 		}
@@ -68,6 +72,21 @@ func (id ID) Key() string {
 		return "?" + id.text
 	}
 	return id.text
+}
+
+// verbatim returns the id without the quote at its end, and whether nothing in
+// it is written otherwise than it reads: then that is its key.
+func (id ID) verbatim() (string, bool) {
+	end := len(id.text) - 1
+	if end < 1 || id.text[end] != '"' {
+		return "", false
+	}
+	for i := 1; i < end; i++ {
+		if c := id.text[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return "", false
+		}
+	}
+	return id.text[:end], true
 }
 
 // Quote returns s as a JSON string, with U+FFFD for what is not UTF-8.

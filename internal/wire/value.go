@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,15 +17,32 @@ import (
 // copies: none of them may be altered. They read leniently, and stop in
 // silence where a value is no JSON.
 
-// reader returns a decoder that reads v in place: the values that it returns
-// are parts of v, and no append to one reaches what stands behind it.
-func reader(v []byte, opts ...jsontext.Options) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(v), opts...)
+// reader is a decoder with what it reads from.
+type reader struct {
+	text    bytes.Buffer
+	decoder jsontext.Decoder
 }
 
-// decoder returns a lenient one.
-func decoder(v []byte) *jsontext.Decoder {
-	return reader(v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// readers lets decoders be used again: what one allocates for its stacks costs
+// more than reading a short message.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// readValue reads the value that v begins with, in place: what it returns is a
+// part of v, and no append to it reaches what stands behind it.
+func readValue(v []byte, opts ...jsontext.Options) (jsontext.Value, error) {
+	r := readers.Get().(*reader)
+	r.text = *bytes.NewBuffer(v)
+	r.decoder.Reset(&r.text, opts...)
+	value, err := r.decoder.ReadValue()
+	r.text = bytes.Buffer{}
+	r.decoder.Reset(&r.text) // lets go of v
+	readers.Put(r)
+	return value, err
+}
+
+// lenient are the options under which duplicate names and invalid UTF-8 pass.
+func lenient() []jsontext.Options {
+	return []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 }
 
 // members ranges over the members of object v in the order of the wire.
@@ -35,11 +53,51 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 			if !ok {
 				return
 			}
-			if name, ok := plain(quoted); !ok || !yield(name, value) {
+			name := known(quoted)
+			if name == "" {
+				if name, ok = plain(quoted); !ok {
+					return
+				}
+			}
+			if !yield(name, value) {
 				return
 			}
 		}
 	}
+}
+
+// known returns the name itself where it is one of those that nearly every
+// message has, without making a new text of it, else "".
+func known(name []byte) string {
+	switch string(name) {
+	case "jsonrpc":
+		return "jsonrpc"
+	case "id":
+		return "id"
+	case "method":
+		return "method"
+	case "params":
+		return "params"
+	case "result":
+		return "result"
+	case "error":
+		return "error"
+	case "code":
+		return "code"
+	case "message":
+		return "message"
+	case "_meta":
+		return "_meta"
+	case "name":
+		return "name"
+	case "uri":
+		return "uri"
+	case "title":
+		return "title"
+	case "description":
+		return "description"
+	}
+	return ""
 }
 
 // elements ranges over the elements of array v.
@@ -70,7 +128,8 @@ func plain(s []byte) (string, bool) {
 	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
 		return string(s), true
 	}
-	tok, err := decoder(slices.Concat([]byte{'"'}, s, []byte{'"'})).ReadToken()
+	d := jsontext.NewDecoder(bytes.NewBuffer(slices.Concat([]byte{'"'}, s, []byte{'"'})), lenient()...)
+	tok, err := d.ReadToken()
 	if err != nil {
 		return "", false
 	}

@@ -3,6 +3,7 @@ package offers
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -133,19 +134,52 @@ func saysUnknown(thing, name string, m *wire.Message) bool {
 }
 
 // deniesExistence is strict: that a tool did not find something is no word
-// about the tool.
+// about the tool. An expression is made for a name only where the text has that
+// name in it, for it costs more than all else that is judged of an answer.
 func deniesExistence(thing, name, text string) bool {
-	if !denial.MatchString(text) {
-		return false // most texts deny nothing, and to make an expression for a name costs much
+	switch {
+	case !denial.MatchString(text):
+		return false
+	case nameless[thing] != nil && nameless[thing].MatchString(text):
+		return true
+	case !containsFold(text, name):
+		return false
 	}
 	quoted := "[\"'`<]?" + regexp.QuoteMeta(name) + "[\"'`>]?"
-	return regexp.MustCompile("(?i)^" + `(mcp error -?\d+: |invalid params: |error: )*` + "(" +
-		"(there is )?(unknown|no such|unrecognized) " + thing + `\b` +
+	return regexp.MustCompile(preamble + "(" + unnamed(thing) +
 		"|(" + thing + ":? )?" + quoted + ":? (" + thing + " )?" + denied +
 		"|" + thing + " " + denied + `(: ?` + quoted + `)?\.?$` + ")").MatchString(text)
 }
 
-const denied = "(is |was )?(not found|unknown|unrecognized|does not exist|doesn't exist|not recognized)"
+const (
+	preamble = `(?i)^(mcp error -?\d+: |invalid params: |error: )*`
+	denied   = "(is |was )?(not found|unknown|unrecognized|does not exist|doesn't exist|not recognized)"
+)
+
+// unnamed is what denies that something exists without its name.
+func unnamed(thing string) string {
+	return "(there is )?(unknown|no such|unrecognized) " + thing + `\b|` + thing + " " + denied + `\.?$`
+}
+
+// nameless is the same for what servers are asked for by its name.
+var nameless = map[string]*regexp.Regexp{
+	"tool":   regexp.MustCompile(preamble + "(" + unnamed("tool") + ")"),
+	"prompt": regexp.MustCompile(preamble + "(" + unnamed("prompt") + ")"),
+}
 
 // denial is in each text that denies that something exists.
 var denial = regexp.MustCompile("(?i)unknown|no such|unrecognized|" + denied)
+
+// containsFold tells whether text contains part, in whatever case.
+func containsFold(text, part string) bool {
+	return strings.Contains(strings.Map(folded, text), strings.Map(folded, part))
+}
+
+// folded returns the least of the characters that differ from r in case alone.
+func folded(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
+}

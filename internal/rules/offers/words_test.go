@@ -38,6 +38,25 @@ func TestDenial(t *testing.T) {
 	}
 }
 
+// Names are told in whatever case, and mean nothing but themselves.
+func TestDenialOfOddNames(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"a.b*", "Prompt A.B* not found", true},
+		{"a.b*", "Prompt axbb not found", false},
+		{"\u017ftra\u00dfe", "STRA\u00dfE is unknown", true},
+		{"\u212aelvin", "prompt not found: kelvin", true},
+		{"", "'' not found", true},
+		{"", "There is nothing of the kind", false},
+	} {
+		if got := deniesExistence("prompt", c.name, c.text); got != c.want {
+			t.Errorf("%q denies that there is a prompt %q: %v", c.text, c.name, got)
+		}
+	}
+}
+
 func TestPlainlyWrong(t *testing.T) {
 	const input = `{"type":"object","required":["n"],"properties":{
 		"n":{"type":"integer"},"s":{"type":"string"},"e":{"type":"string","enum":["Left","right"]},"m":{"enum":["a",1]},
