@@ -20,18 +20,18 @@ func (c *Call) setLevel() (any, *Error) {
 	if level < 0 {
 		return nil, invalidParams("level must be one of %v", levels)
 	}
-	c.Session.mu.Lock()
+	c.Session.levels.Lock()
 	c.Session.level = level
-	c.Session.mu.Unlock()
+	c.Session.levels.Unlock()
 	return object{}, nil
 }
 
-// log sends a log message if its severity is wanted.
+// log sends a log message if its severity is wanted. No other level is set
+// until it is on its way: a milder one must not come behind the answer.
 func (c *Call) log(level, text string) {
-	c.Session.mu.Lock()
-	threshold := c.Session.level
-	c.Session.mu.Unlock()
-	if slices.Index(levels, level) >= threshold {
+	c.Session.levels.RLock()
+	defer c.Session.levels.RUnlock()
+	if slices.Index(levels, level) >= c.Session.level {
 		c.Notify(spec.MethodMessage, object{"level": level, "logger": "reference", "data": text})
 	}
 }

@@ -1,6 +1,7 @@
 package refserver
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,11 +40,16 @@ func (s *Session) learnRoots(ctx context.Context) {
 	for again := true; again; {
 		result, err := s.Ask(ctx, wire.ID{}, spec.MethodRootsList, nil)
 		s.mu.Lock()
+		tell := false
 		if err == nil {
+			tell = s.subs[rootsURI] && !bytes.Equal(s.roots.known, result)
 			s.roots.known = result
 		}
 		again = s.roots.stale && ctx.Err() == nil
 		s.roots.stale, s.roots.asking = false, again
 		s.mu.Unlock()
+		if tell {
+			s.notify(wire.ID{}, spec.MethodResourcesUpdated, object{"uri": rootsURI})
+		}
 	}
 }

@@ -38,6 +38,9 @@ type Session struct {
 	quick chan struct{}
 	calls chan struct{}
 
+	levels sync.RWMutex // guards the level, also while a message that it lets pass is sent
+	level  int
+
 	mu       sync.Mutex
 	revision spec.Revision // empty until initialize was answered
 	ready    bool          // the client has said initialized
@@ -45,7 +48,6 @@ type Session struct {
 	running  map[string]*Call
 	asked    map[string]chan *wire.Message
 	asks     int64
-	level    int
 	subs     map[string]bool
 	numbered []*resource // what makes the list of resources long
 	rate     rate

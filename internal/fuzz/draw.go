@@ -22,8 +22,8 @@ func mix(seed, n uint64) uint64 {
 func (s *search) draw(n uint64) drawn {
 	seed, places := mix(s.Seed, n), uint64(len(s.places))
 	c := drawn{place: s.places[n%places], seed: seed}
-	if round := n / places; round%2 == 1 {
-		return s.sweep(c, round/2, n%places)
+	if round := n / places; round%4 < 3 {
+		return s.sweep(c, round/4*3+round%4, n%places)
 	}
 	switch part := seed >> 8 % 100; {
 	case part < 65:
@@ -42,8 +42,8 @@ func (s *search) draw(n uint64) drawn {
 }
 
 // sweep draws a script that goes on with the sweep through what one revision
-// permits. Every other script is one of a sweep: chance finds what nobody
-// thought of, but leaves out for long what is next to be tried.
+// permits. Most scripts are of a sweep, and are short; chance makes long ones, and
+// finds what nobody thought of, but leaves out for long what is next to be tried.
 func (s *search) sweep(c drawn, turn, place uint64) drawn {
 	t := generate.Turn{Number: turn, Seed: mix(s.Seed, place^1<<32), More: 1}
 	if s.overhead > 100*time.Millisecond {

@@ -27,10 +27,10 @@ type drill struct {
 var drills = []drill{
 	{share: 4, each: 24, count: (*Offer).valueDrills, do: (*maker).valueDrill},
 	{share: 1, each: 12, count: (*Offer).sizeDrills, do: (*maker).sizeDrill},
-	{share: 3, each: 1, count: (*Offer).triples, do: (*maker).tripleDrill},
+	{share: 5, each: 1, count: (*Offer).triples, do: (*maker).tripleDrill},
 	{share: 1, each: 1, count: (*Offer).pairs, do: (*maker).pairDrill},
 	{share: 1, each: 1, mood: Odd, count: (*Offer).wrongPairs, do: (*maker).wrongPairDrill},
-	{share: 2, each: 4, count: (*Offer).crowdDrills, do: (*maker).crowdDrill},
+	{share: 1, each: 4, count: (*Offer).crowdDrills, do: (*maker).crowdDrill},
 	{share: 2, each: 1, count: (*Offer).repeatDrills, do: (*maker).repeatDrill},
 	{share: 2, each: 6, count: (*Offer).switchDrills, do: (*maker).switchDrill},
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // run is how many steps of an order stand in one drill.
-const run = 24
+const run = 48
 
 // step is one letter of the alphabet that orders are made of.
 type step struct {

@@ -1,0 +1,146 @@
+package fuzz_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+var (
+	measured  = flag.Int("buried.seeds", 0, "search for every buried fault with this many seeds, from 1 on, and print the table of docs/fuzzing.md")
+	firstSeed = flag.Uint64("buried.first", 1, "the first of the seeds")
+	written   = flag.Bool("buried.write", false, "put what was measured into docs/fuzzing.md; rows of other faults stay")
+)
+
+// The table of docs/fuzzing.md stands between these lines.
+const (
+	tableFile  = "../../docs/fuzzing.md"
+	tableBegin = "<!-- measured: go test ./suites/fuzz -run BuriedTable -buried.seeds 10 -buried.write -timeout 12h -->"
+	tableEnd   = "<!-- end -->"
+)
+
+// row is what was measured of a fault.
+type row struct {
+	id    string
+	seeds int
+	limit time.Duration
+	times []time.Duration
+	// cases, requests, operations and sizes are those of the searches that found
+	// it: the first two until it was seen first, the others of what it was
+	// shrunk to.
+	cases, requests, operations, sizes []int
+}
+
+// String is the row as the table has it.
+func (r *row) String() string {
+	text := fmt.Sprintf("| `%s` | %d of %d | %v |", r.id, len(r.times), r.seeds, r.limit)
+	if len(r.times) == 0 {
+		return text + " | | | | |"
+	}
+	return text + fmt.Sprintf(" %.1f s | %d | %d | %d | %d |", median(r.times).Seconds(), median(r.cases), median(r.requests), median(r.operations), median(r.sizes))
+}
+
+// TestBuriedTable measures how soon each buried fault is found, and how small
+// what shows it becomes. Seeds come from 1 on, so that the same scripts are
+// begun with each time; what is varied later hangs on which answer comes first.
+func TestBuriedTable(t *testing.T) {
+	if *measured == 0 {
+		t.Skip("it takes hours; -buried.seeds asks for it")
+	}
+	var rows []row
+	for _, f := range faults.Buried() {
+		if !chosen(f.ID) {
+			continue
+		}
+		one := row{id: f.ID, seeds: *measured, limit: *limit}
+		for seed := range uint64(*measured) { //nolint:gosec // positive
+			found, report := search(t.Context(), t, f, *firstSeed+seed, *limit)
+			if found == nil || found.After > *limit {
+				t.Logf("%s: not with seed %d, in %d cases and %d requests; instead %v", f.ID, *firstSeed+seed, report.Cases, report.Requests, told(report))
+				continue
+			}
+			one.times = append(one.times, found.After)
+			one.cases = append(one.cases, int(found.Cases))
+			one.requests = append(one.requests, int(found.Requests))
+			one.operations = append(one.operations, len(found.Script.Operations))
+			one.sizes = append(one.sizes, found.Script.Size())
+		}
+		fmt.Fprintln(os.Stdout, one.String())
+		rows = append(rows, one)
+	}
+	if !*written {
+		return
+	}
+	if err := writeTable(rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeTable puts the rows into the page, in the order of the faults.
+func writeTable(rows []row) error {
+	page, err := os.ReadFile(tableFile)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(page), tableBegin)
+	old, after, ended := strings.Cut(rest, tableEnd)
+	if !ok || !ended {
+		return fmt.Errorf("%s lacks %q or %q", tableFile, tableBegin, tableEnd)
+	}
+	lines := map[string]string{}
+	for line := range strings.Lines(old) {
+		if id, _, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "`"); ok && strings.HasPrefix(line, "| `") {
+			lines[id] = strings.TrimSpace(line)
+		}
+	}
+	for i := range rows {
+		lines[rows[i].id] = rows[i].String()
+	}
+	out := []string{
+		tableBegin, fmt.Sprintf("Measured last on %d cores of %s/%s:", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH), "",
+		"| fault | found | within | after | cases | requests | operations | bytes |", "|---|--:|--:|--:|--:|--:|--:|--:|",
+	}
+	for _, f := range faults.Buried() {
+		line := lines[f.ID]
+		if line == "" {
+			line = "| `" + f.ID + "` | | | | | | | |"
+		}
+		out = append(out, line)
+	}
+	text := before + strings.Join(out, "\n") + "\n\n" + tableEnd + after
+	return os.WriteFile(tableFile, []byte(text), 0o644) //nolint:gosec // a page that all may read
+}
+
+// TestBuriedTableIsWhole: the page speaks of each buried fault, and of no other.
+func TestBuriedTableIsWhole(t *testing.T) {
+	page, err := os.ReadFile(tableFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, f := range faults.Buried() {
+		want = append(want, f.ID)
+	}
+	_, rest, _ := strings.Cut(string(page), tableBegin)
+	table, _, _ := strings.Cut(rest, tableEnd)
+	for line := range strings.Lines(table) {
+		if id, _, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "`"); ok && strings.HasPrefix(line, "| `") {
+			got = append(got, id)
+		}
+	}
+	if !slices.Equal(want, got) {
+		t.Errorf("the page has %v, and buried are %v", got, want)
+	}
+}
+
+func median[T int | time.Duration](all []T) T {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
