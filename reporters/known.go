@@ -70,10 +70,13 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 		out = append(out, c.paint(red, "✗ STALE")+"  "+clip(staleEntry(r, &r.Stale[i]), 3*c.o.Width))
 	}
 	if len(r.Stale) > 0 {
-		out = append(out, "  mend the entry or take it out; mcp-conform baseline write does the latter")
+		out = append(out, "  "+staleAdvice)
 	}
 	return out
 }
+
+// staleAdvice says what to do about a stale entry.
+const staleAdvice = "mend the entry or take it out; mcp-conform baseline write does the latter"
 
 func staleCount(n int) string {
 	if n == 1 {

@@ -55,7 +55,29 @@ func markdown(r *verdict.Report, limit int) []byte {
 		}
 		out = append(out, text...)
 	}
+	if text := markdownLacking(r); len(out)+len(text) <= limit-len(last) {
+		out = append(out, text...)
+	}
 	return append(out, last...)
+}
+
+// markdownLacking is what the console says of that which was not observed for
+// want of a known call, folded; "" where that is not so.
+func markdownLacking(r *verdict.Report) string {
+	lines, counts := lacking(r)
+	if len(lines) == 0 {
+		return ""
+	}
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	more := ""
+	if n := len(lines) - listed; n > 0 {
+		lines, more = lines[:listed], fmt.Sprintf("\n  … and %s", count(n, "more line"))
+	}
+	return fmt.Sprintf("<details><summary>%s not observed for want of a known call</summary>\n\n%s\n\n<pre>%s%s</pre>\n\n</details>\n\n",
+		count(total, "requirement"), prose(lackingHead, markdownText), html.EscapeString(preformatted(lackingRows(lines, counts))), more)
 }
 
 var markdownMarks = map[gist]string{gistKept: "✅", gistDoubt: "⚠️", gistBroken: "❌", gistNothing: "❔"}
@@ -88,6 +110,9 @@ func markdownTop(r *verdict.Report) string {
 	}
 	for i := range r.Stale[:min(len(r.Stale), listed)] {
 		fmt.Fprintf(&b, "* ❌ stale: %s\n", prose(staleEntry(r, &r.Stale[i]), markdownText))
+	}
+	if len(r.Stale) > 0 {
+		fmt.Fprintf(&b, "* %s\n", staleAdvice)
 	}
 	if len(r.NotSpoken)+len(r.Notices)+len(r.Stale) > 0 {
 		b.WriteByte('\n')

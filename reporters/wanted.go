@@ -39,7 +39,14 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 		}
 		return wrap(fmt.Sprintf("not observed for want of a known call: %s; -v shows which lines in mcp-conform.yaml tell of one", count(total, "requirement")), c.o.Width, 4)
 	}
-	out := wrap("not observed for want of a call that is known to do it; mcp-conform.yaml can name one, NAME being its tool:", c.o.Width, 4)
+	return append(wrap(lackingHead, c.o.Width, 4), lackingRows(lines, counts)...)
+}
+
+// lackingHead stands above the lines by which more would be observed.
+const lackingHead = "not observed for want of a call that is known to do it; mcp-conform.yaml can name one, NAME being its tool:"
+
+func lackingRows(lines []string, counts map[string]int) []string {
+	var out []string
 	for _, line := range lines {
 		out = append(out, fmt.Sprintf("  %s  (%s)", clip(line, 200), count(counts[line], "requirement")))
 	}

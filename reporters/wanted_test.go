@@ -35,8 +35,20 @@ func TestWhatIsLacking(t *testing.T) {
 	if got := show(ConsoleOptions{Quiet: true}); got != nil {
 		t.Errorf("a quiet console shows %q", got)
 	}
+	text := string(write(t, Markdown, r))
+	for _, line := range []string{
+		"<details><summary>3 requirements not observed for want of a known call</summary>",
+		"<pre>  " + slow + "  (2 requirements)\n  tools: call: [\\u001b[2J]  (1 requirement)</pre>",
+	} {
+		if !strings.Contains(text, line) {
+			t.Errorf("Markdown has no %q:\n%s", line, text)
+		}
+	}
 	r.Verdicts = r.Verdicts[4:]
 	if got := show(ConsoleOptions{Verbose: true}); got != nil {
 		t.Errorf("where nothing is lacking, it shows %q", got)
+	}
+	if text := string(write(t, Markdown, r)); strings.Contains(text, "want of") {
+		t.Errorf("where nothing is lacking, Markdown has:\n%s", text)
 	}
 }

@@ -19,6 +19,10 @@ const (
 	batch  = "base.batch-not-emitted"
 	ping   = "ping.responds"
 	cursor = "pagination.cursor.stable"
+	seldom = "ping.empty-result"
+	never  = "tools.list.answered"
+	noted  = "prompts.list.answered"
+	gone   = "resources.list.answered"
 )
 
 var today = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -187,8 +191,15 @@ func TestNothingIsKnown(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	older := report(said(once, verdict.Broken), said(echo, verdict.Warning), said(ping, verdict.Kept), said(cursor, verdict.Broken), said(batch, verdict.Broken))
-	newer := report(said(once, verdict.Kept), said(echo, verdict.Broken), said(ping, verdict.Flaky), said(cursor, verdict.Broken), said(batch, verdict.NotObserved))
+	older := report(said(once, verdict.Broken), said(echo, verdict.Warning), said(ping, verdict.Kept), said(cursor, verdict.Broken), said(batch, verdict.Broken),
+		said(seldom, verdict.Kept), said(never, verdict.NotObserved), said(noted, verdict.Note), said(gone, verdict.Kept))
+	newer := report(said(once, verdict.Kept), said(echo, verdict.Broken), said(ping, verdict.Flaky), said(cursor, verdict.Broken), said(batch, verdict.NotObserved),
+		said(seldom, verdict.NotObserved), said(never, verdict.NotObserved), said(noted, verdict.NotObserved), said(gone, verdict.NotApplicable))
+	for i := range newer.Verdicts {
+		if v := &newer.Verdicts[i]; v.Outcome == verdict.NotObserved {
+			v.Reason = "It was seen." // as little as the others
+		}
+	}
 	got := map[string]baseline.Kind{}
 	var order []baseline.Kind
 	for _, d := range baseline.Diff(older, newer) {
@@ -198,11 +209,11 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s is told by %q", d.Requirement, d.Summary)
 		}
 	}
-	want := map[string]baseline.Kind{once: baseline.Fixed, echo: baseline.New, ping: baseline.New, cursor: baseline.Unchanged, batch: baseline.Lost}
+	want := map[string]baseline.Kind{once: baseline.Fixed, echo: baseline.New, ping: baseline.New, cursor: baseline.Unchanged, batch: baseline.Lost, seldom: baseline.Unseen, noted: baseline.Unseen}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]baseline.Kind{baseline.New, baseline.New, baseline.Lost, baseline.Fixed, baseline.Unchanged}, order); diff != "" {
+	if diff := cmp.Diff([]baseline.Kind{baseline.New, baseline.New, baseline.Lost, baseline.Fixed, baseline.Unchanged, baseline.Unseen, baseline.Unseen}, order); diff != "" {
 		t.Errorf("their order (-want +got):\n%s", diff)
 	}
 }

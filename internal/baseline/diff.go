@@ -16,10 +16,11 @@ const (
 	Fixed     Kind = "fixed"     // deviated, and is kept now
 	Lost      Kind = "lost"      // deviated, and was not judged now
 	Unchanged Kind = "unchanged" // deviates as before, or less
+	Unseen    Kind = "unseen"    // was kept, and did not come up now: nobody knows whether it still is
 )
 
-// Difference is a requirement that deviates in one of two reports, in one
-// revision over one transport.
+// Difference is a requirement that deviates in one of two reports, or is not
+// observed any more, in one revision over one transport.
 type Difference struct {
 	Kind        Kind
 	Requirement string
@@ -27,12 +28,12 @@ type Difference struct {
 	Revision    spec.Revision
 	Transport   spec.Transport
 	Old, New    verdict.Outcome // NotApplicable where the report has no such verdict
-	Summary     string          // of the finding, in the newer report where it is there
+	Summary     string          // of the finding, in the newer report where it is there; of Unseen why
 }
 
-// Diff compares two reports on the same server: what deviates in one of them.
-// The differences come in the order new, lost, fixed, unchanged, and within a
-// kind as the reports have them.
+// Diff compares two reports on the same server: what deviates in one of them,
+// and what was kept and did not come up again. The differences come in the order
+// new, lost, fixed, unchanged, unseen, and within a kind as the reports have them.
 func Diff(older, newer *verdict.Report) []Difference {
 	type place struct {
 		requirement string
@@ -58,7 +59,8 @@ func Diff(older, newer *verdict.Report) []Difference {
 	for _, p := range order {
 		o, n := before[p], after[p]
 		was, is := o != nil && deviates(o), n != nil && deviates(n)
-		if !was && !is {
+		unseen := !was && o != nil && n != nil && n.Outcome == verdict.NotObserved && (o.Outcome == verdict.Kept || o.Outcome == verdict.Note)
+		if !was && !is && !unseen {
 			continue
 		}
 		d := Difference{Requirement: p.requirement, Revision: p.revision, Transport: p.transport, Kind: Unchanged}
@@ -69,6 +71,8 @@ func Diff(older, newer *verdict.Report) []Difference {
 			d.New, d.Level = n.Outcome, n.Level
 		}
 		switch {
+		case unseen:
+			d.Kind, d.Summary = Unseen, n.Reason
 		case is:
 			d.Summary = summary(newer, n)
 			if !was || d.New > d.Old {
@@ -81,7 +85,7 @@ func Diff(older, newer *verdict.Report) []Difference {
 		}
 		out = append(out, d)
 	}
-	rank := []Kind{New, Lost, Fixed, Unchanged}
+	rank := []Kind{New, Lost, Fixed, Unchanged, Unseen}
 	slices.SortStableFunc(out, func(a, b Difference) int { return slices.Index(rank, a.Kind) - slices.Index(rank, b.Kind) })
 	return out
 }

@@ -19,6 +19,8 @@ func (a *app) diffCommand() *cobra.Command {
 		Short: "Show what has changed between two JSON reports",
 		Long: `Show what is new, fixed, unchanged, or not judged any more between two JSON
 reports on the same server, as mcp-conform run --report json=FILE writes them.
+What was kept and is not observed any more is listed apart: it fails nothing,
+and nobody knows whether it is still kept.
 
 Exit codes: 0 nothing new, 1 something new is broken (with --fail-on should: or
 warned about), 2 usage, or a file that can't be read.`,
@@ -51,20 +53,41 @@ func (a *app) diff(older, newer string, strict bool) error {
 	if before.Transport != after.Transport {
 		return usagef("compare reports over one transport", "%s is over %s, %s over %s", older, before.Transport, newer, after.Transport)
 	}
-	counts := map[baseline.Kind]int{}
-	for _, g := range gather(baseline.Diff(before, after)) {
-		counts[g.Kind]++
-		fmt.Fprintln(a.Out, g.line())
+	all := gather(baseline.Diff(before, after))
+	for _, g := range all {
 		if g.Kind == baseline.New && (g.New == verdict.Broken || strict && g.New == verdict.Warning) {
 			a.code = ExitBroken
 		}
 	}
-	fmt.Fprintf(a.Out, "%d new, %d fixed, %d unchanged", counts[baseline.New], counts[baseline.Fixed], counts[baseline.Unchanged])
-	if n := counts[baseline.Lost]; n > 0 {
-		fmt.Fprintf(a.Out, ", %d not judged any more", n)
+	for _, line := range changeLines(all, false) {
+		fmt.Fprintln(a.Out, line)
 	}
-	fmt.Fprintln(a.Out)
 	return nil
+}
+
+// changeLines tell of the differences, a line each, and last of how many there
+// are. What is unchanged may be left out.
+func changeLines(all []difference, changedOnly bool) []string {
+	counts := map[baseline.Kind]int{}
+	var out []string
+	for _, g := range all {
+		counts[g.Kind]++
+		switch {
+		case changedOnly && g.Kind == baseline.Unchanged:
+			continue
+		case g.Kind == baseline.Unseen && counts[g.Kind] == 1:
+			out = append(out, "no longer observed, kept before:")
+		}
+		out = append(out, g.line())
+	}
+	sum := fmt.Sprintf("%d new, %d fixed, %d unchanged", counts[baseline.New], counts[baseline.Fixed], counts[baseline.Unchanged])
+	if n := counts[baseline.Lost]; n > 0 {
+		sum += fmt.Sprintf(", %d not judged any more", n)
+	}
+	if n := counts[baseline.Unseen]; n > 0 {
+		sum += fmt.Sprintf(", %d no longer observed", n)
+	}
+	return append(out, sum)
 }
 
 // difference is one that is the same in several revisions.
@@ -92,6 +115,8 @@ func gather(all []baseline.Difference) []difference {
 func (d difference) line() string {
 	change := fmt.Sprintf("%s, was %s", d.New, d.Old)
 	switch {
+	case d.Kind == baseline.Unseen:
+		return fmt.Sprintf("  %s  %s: %s", d.Requirement, strings.Join(d.revisions, ", "), reporters.Visible(d.Summary))
 	case d.Kind == baseline.Unchanged && d.New == d.Old:
 		change = d.New.String()
 	case d.Kind == baseline.Lost:

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// TestWhatIsNoLongerObservedStandsApart: it is told, and fails nothing.
+func TestWhatIsNoLongerObservedStandsApart(t *testing.T) {
+	dir := t.TempDir()
+	said := func(name string, outcomes map[string]verdict.Outcome) string {
+		r := &verdict.Report{Tool: "mcp-conform", Transport: spec.Stdio}
+		for _, id := range []string{"base.response-once", "ping.empty-result", "tools.list.answered"} {
+			for _, rev := range []spec.Revision{spec.V20250618, spec.V20251125} {
+				v := verdict.Verdict{Requirement: id, Revision: rev, Transport: spec.Stdio, Outcome: outcomes[id]}
+				if v.Outcome == verdict.NotObserved {
+					v.Reason = "it did not come up\x1b"
+				}
+				r.Verdicts = append(r.Verdicts, v)
+			}
+		}
+		path := filepath.Join(dir, name)
+		var b bytes.Buffer
+		if err := reporters.JSON(&b, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	older := said("old.json", map[string]verdict.Outcome{"base.response-once": verdict.Broken, "ping.empty-result": verdict.Kept, "tools.list.answered": verdict.Kept})
+	newer := said("new.json", map[string]verdict.Outcome{"base.response-once": verdict.Kept, "ping.empty-result": verdict.NotObserved, "tools.list.answered": verdict.Kept})
+	var out bytes.Buffer
+	if code := Main([]string{"diff", "--fail-on", "should", older, newer}, World{Out: &out, Err: &out}); code != ExitKept {
+		t.Errorf("the exit code is %d", code)
+	}
+	want := `FIXED      base.response-once  kept, was broken · 2025-06-18, 2025-11-25: 
+no longer observed, kept before:
+  ping.empty-result  2025-06-18, 2025-11-25: it did not come up\u001b
+0 new, 1 fixed, 0 unchanged, 1 no longer observed
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+}
