@@ -80,7 +80,7 @@ func legacyFaults() []Fault {
 			return append(bytes.TrimSuffix(b, []byte("\n")), "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n"...)
 		})),
 		breaks(gone+"accepted", "messages for a stream that is closed are accepted", restatus(posts, instead(http.StatusNotFound, http.StatusAccepted))),
-		breaksAfresh("sse.response-on-own-stream/newest", "responses come on the newest stream", newestStream),
+		breaksAfresh("sse.response-on-own-stream/newest", "responses come on the newest stream", newestStream).alone(),
 		breaksAfresh("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same answer", sameAnswers),
 		breaksAfresh("sse.multiple-clients/refused", "a third client is refused while two are there", func() refserver.Seams {
 			var mu sync.Mutex

@@ -3,6 +3,7 @@ package messages
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -59,8 +60,11 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 	_ = c.Send(ctx, array(messages...)) // that it can't be sent, the fence shows
 	a.sent = firstSent(c, a.from)
 	for _, id := range ids {
-		if r := c.Settle(ctx, a.from, id); !r.Answered() {
-			a.missed = true
+		r := c.Settle(ctx, a.from, id)
+		if errors.Is(r.Err, client.ErrNoFence) { // deaf, or busy
+			r = awaitOwed(ctx, c, a.from, id)
+		}
+		if !r.Answered() {
 			a.ended = ended(c, c.Fence(ctx))
 			break
 		}
@@ -69,7 +73,15 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 		return a, context.Cause(ctx)
 	}
 	a.gather(c)
+	a.missed = len(a.events) < len(ids) // the last may have come since
 	return a, nil
+}
+
+func awaitOwed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
+	defer c.Waits()()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	defer cancel()
+	return c.AwaitReply(ctx, from, id)
 }
 
 // gather sorts what came since by the id that it answers.

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -99,6 +100,9 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		return
 	case err != nil && ended(c, c.Fence(ctx)):
 		d.Summary, d.Seen = "An empty batch ends the server.", "the server ended the connection"
+	case errors.Is(err, client.ErrNoFence):
+		t.NotObserved(emptyArray, "the server answers nothing any more")
+		return
 	case err != nil && suite.StatusRefused(c, from):
 		t.NotObserved(emptyArray, "the batch was refused by a status of HTTP alone")
 		return

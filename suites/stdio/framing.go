@@ -60,8 +60,9 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 		requests = append(requests, c.Request(c.NewID(), c.Harmless(), nil))
 	}
 	var missed *client.Reply
-	for _, r := range c.AskTogether(ctx, requests...) {
-		if !r.Answered() && missed == nil {
+	from := c.Record.Len()
+	for i, r := range c.AskTogether(ctx, requests...) {
+		if !r.Answered() && missed == nil && !owed(ctx, c, from, wire.Parse(requests[i]).Messages[0].ID).Answered() {
 			missed = r
 		}
 	}
@@ -174,7 +175,7 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 		return &client.Reply{Err: err}
 	}
 	release()
-	r := c.Settle(ctx, from, id)
+	r := owed(ctx, c, from, id)
 	for _, e := range c.Record.From(from) {
 		for i := range e.Messages() {
 			if r.Sent == nil && e.Frame.Messages[i].ID == id {
@@ -183,6 +184,15 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 		}
 	}
 	return r
+}
+
+// owed waits for the answer to a request that any server owes, as long as it may
+// take: what is behind it tells nothing, for answers come in any order.
+func owed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
+	defer c.Waits()()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	defer cancel()
+	return c.AwaitReply(ctx, from, id)
 }
 
 // sentSince returns the position of the first frame sent since from.

@@ -39,6 +39,7 @@ func listening() suite.Case {
 			for _, s := range streams {
 				s.Drop()
 			}
+			_ = c.Quiet(ctx) // so that the server has noticed
 			w.Harmless(ctx)
 		}),
 	}
