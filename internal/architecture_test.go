@@ -41,7 +41,7 @@ var layers = []struct {
 	{"internal/transcript", []string{"internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
 	// What the transports over HTTP share.
-	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport"}},
+	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},
 	// A server over HTTP that is started as one over stdio is.
 	{"internal/transport/started", []string{
 		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/stdio",

@@ -55,12 +55,12 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 		}
 	}
 	if len(asks) == 0 && len(f.Messages) > 0 {
-		s.take(nil, body)
+		s.take(nil, body, f)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	stream := s.open(asks)
-	if !s.take(stream, body) {
+	if !s.take(stream, body, f) {
 		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, ending)
 		return
 	}
@@ -108,7 +108,7 @@ func (s *httpSession) drain(ctx context.Context) {
 
 // take delivers a frame; what it brings about at once goes to the stream. It
 // tells false where a request comes too late.
-func (s *httpSession) take(stream *eventStream, body []byte) bool {
+func (s *httpSession) take(stream *eventStream, body []byte, f *wire.Frame) bool {
 	s.deliver.Lock()
 	defer s.deliver.Unlock()
 	if stream != nil && s.draining {
@@ -117,7 +117,7 @@ func (s *httpSession) take(stream *eventStream, body []byte) bool {
 	s.mu.Lock()
 	s.current = stream
 	s.mu.Unlock()
-	s.session.Deliver(body)
+	s.session.deliver(body, f)
 	s.mu.Lock()
 	s.current = nil
 	s.mu.Unlock()

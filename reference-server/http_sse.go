@@ -108,22 +108,40 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 // pump writes the messages of the session.
 func (s *sseSession) pump(ctx, all context.Context, w http.ResponseWriter) {
 	flush := http.NewResponseController(w).Flush
-	for flush() == nil {
-		var frame []byte
-		select {
-		case frame = <-s.out:
-		case <-ctx.Done():
+	for {
+		frame, more := s.next(ctx, all, flush)
+		if !more {
 			return
-		case <-all.Done():
-			select {
-			case frame = <-s.out: // what was said before is still sent
-			default:
-				return
-			}
 		}
 		if _, err := fmt.Fprintf(w, "event: message\ndata: %s\n\n", frame); err != nil {
 			return
 		}
+	}
+}
+
+// next returns the next message. What was written goes to the client before
+// there is a wait for more.
+func (s *sseSession) next(ctx, all context.Context, flush func() error) (frame []byte, more bool) {
+	select {
+	case frame := <-s.out:
+		return frame, ctx.Err() == nil
+	default:
+	}
+	if flush() != nil {
+		return nil, false
+	}
+	select {
+	case frame := <-s.out:
+		return frame, true
+	case <-ctx.Done():
+		return nil, false
+	case <-all.Done():
+	}
+	select {
+	case frame := <-s.out: // what was said before is still sent
+		return frame, true
+	default:
+		return nil, false
 	}
 }
 

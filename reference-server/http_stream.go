@@ -25,7 +25,7 @@ type eventStream struct {
 	frames  [][]byte // events by their number less dropped
 	dropped int      // events that are not kept any more
 	next    int      // the first event that no connection has sent
-	grown   chan struct{}
+	grown   chan struct{} // closed when there is news; nil while nobody waits for any
 	claims  int  // connections so far; only the newest is served
 	owed    int  // answers that are still to come; the listening stream owes none
 	over    bool // nothing more comes
@@ -33,7 +33,7 @@ type eventStream struct {
 }
 
 func newEventStream(s *httpSession, number int) *eventStream {
-	return &eventStream{s: s, number: number, grown: make(chan struct{})}
+	return &eventStream{s: s, number: number}
 }
 
 // add puts a message on the stream: as the events that make it up, and with
@@ -57,8 +57,18 @@ func (e *eventStream) add(frames [][]byte, answers int, refusal bool) {
 }
 
 func (e *eventStream) wake() {
-	close(e.grown)
-	e.grown = make(chan struct{})
+	if e.grown != nil {
+		close(e.grown)
+		e.grown = nil
+	}
+}
+
+// news returns what is closed when there is news; the lock is held.
+func (e *eventStream) news() <-chan struct{} {
+	if e.grown == nil {
+		e.grown = make(chan struct{})
+	}
+	return e.grown
 }
 
 // sent returns the number of the first event that was never sent.
@@ -82,7 +92,7 @@ func (e *eventStream) single(ctx context.Context, patience time.Duration) bool {
 	defer deadline.Stop()
 	for {
 		e.mu.Lock()
-		over, n, grown := e.over, len(e.frames), e.grown
+		over, n, grown := e.over, len(e.frames), e.news()
 		e.mu.Unlock()
 		switch {
 		case over:
@@ -115,7 +125,7 @@ func (e *eventStream) since(from, claim int) (frames [][]byte, first int, over b
 		frames = e.frames[first-e.dropped:]
 	}
 	e.next = max(e.next, first+len(frames))
-	return frames, first, e.over, e.grown
+	return frames, first, e.over, e.news()
 }
 
 // claim makes a connection the one that is served: each message goes over one
@@ -132,7 +142,7 @@ func (e *eventStream) claim() (claims int) {
 func (e *eventStream) hangUp(ctx context.Context) {
 	for {
 		e.mu.Lock()
-		served, grown := e.claims > 0, e.grown
+		served, grown := e.claims > 0, e.news()
 		if served {
 			e.claims++
 			e.wake()
@@ -157,12 +167,12 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("Content-Type", streamType)
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
+	w.Header().Set("Transfer-Encoding", "chunked") // also where all of it is there already
 	w.WriteHeader(http.StatusOK)
 	// The priming event lets a client come back though nothing was said yet.
 	if fresh && e.s.session.Revision().AtLeast(spec.V20251125) {
 		_, _ = fmt.Fprintf(w, "id: %s\ndata:\n\n", eventID(e.number, from-1))
 	}
-	_ = flush()
 	for last := false; ; {
 		frames, first, over, grown := e.since(from, claim)
 		for i, frame := range frames {
@@ -170,15 +180,15 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 				return
 			}
 		}
-		_ = flush()
 		from = first + len(frames)
 		if len(frames) > 0 {
 			continue
 		}
-		if over {
+		if over { // what was not flushed goes with the end of the response
 			e.part(w, claim)
 			return
 		}
+		_ = flush()
 		if last {
 			return
 		}

@@ -12,7 +12,10 @@ import (
 // Deliver takes one frame from the client. Requests are handled in
 // goroutines of their own, so it returns soon; it blocks while too many are
 // in flight. It must be called by one goroutine at a time.
-func (s *Session) Deliver(raw []byte) {
+func (s *Session) Deliver(raw []byte) { s.deliver(raw, nil) }
+
+// deliver is Deliver for who may have read the frame; f is nil where nobody has.
+func (s *Session) deliver(raw []byte, f *wire.Frame) {
 	if seam := s.o.Seams.Incoming; seam != nil {
 		v := seam(s, raw)
 		if v.exit {
@@ -23,12 +26,16 @@ func (s *Session) Deliver(raw []byte) {
 		if raw = v.raw; raw == nil {
 			return
 		}
+		f = nil // it may be another one now
 	}
 	if len(raw) > s.o.MaxFrame {
 		s.DeliverTooLong()
 		return
 	}
-	s.frame(wire.Parse(raw))
+	if f == nil {
+		f = wire.Parse(raw)
+	}
+	s.frame(f)
 }
 
 // DeliverTooLong takes note of a frame that was too long to be read.

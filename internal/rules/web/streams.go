@@ -73,9 +73,12 @@ func (v *view) streams(see func(x *exchange)) {
 // than that of the transcript.
 func (v *view) beginsOther(x *exchange) bool {
 	for _, a := range x.requests {
+		if a.Message.Method != spec.MethodInitialize {
+			continue
+		}
 		for _, m := range a.Replies {
 			version, named := wire.Text(wire.At(m.Result(), "/protocolVersion"))
-			if a.Message.Method == spec.MethodInitialize && named && version != string(v.revision) {
+			if named && version != string(v.revision) {
 				return true
 			}
 		}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Client holds exchanges with one server and records them.
@@ -68,6 +69,8 @@ func InChunks(chunks ...[]byte) transport.Request {
 type Request struct {
 	transport.Request
 	URL *url.URL
+	// Frame is what the body says, where somebody has read it; else nil.
+	Frame *wire.Frame
 	// OnHead is called with the head of the response before anything of its
 	// body is recorded; it may be nil.
 	OnHead func(*transcript.Head)
@@ -221,7 +224,7 @@ func closeOnce(c chan struct{}) {
 // converse writes the request and reads the response.
 func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	if r.Body != nil {
-		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body})
+		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body, Frame: r.Frame})
 	}
 	if whole := r.Chunks == nil && r.Pieces == nil; whole && len(head)+len(r.Body) <= shortRequest {
 		conn.sent = write(ctx, conn, head, r) == nil // what could not be written shows in what comes back
@@ -264,16 +267,16 @@ func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection,
 
 // write sends the head with the line ends of HTTP, and the body.
 func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
-	wire := make([]byte, 0, len(head)+2*bytes.Count(head, []byte("\n"))+len("\r\n\r\n")+len(r.Body))
+	out := make([]byte, 0, len(head)+2*bytes.Count(head, []byte("\n"))+len("\r\n\r\n")+len(r.Body))
 	for line := range bytes.SplitSeq(head, []byte("\n")) {
-		wire = append(append(wire, line...), "\r\n"...)
+		out = append(append(out, line...), "\r\n"...)
 	}
-	wire = append(wire, "\r\n"...)
+	out = append(out, "\r\n"...)
 	if r.Chunks == nil && r.Pieces == nil {
-		_, err := conn.Write(append(wire, r.Body...))
+		_, err := conn.Write(append(out, r.Body...))
 		return err
 	}
-	if _, err := conn.Write(wire); err != nil {
+	if _, err := conn.Write(out); err != nil {
 		return err
 	}
 	if r.Chunks == nil {

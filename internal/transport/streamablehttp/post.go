@@ -74,6 +74,7 @@ func (l *Link) post(frame []byte) (*post, error) {
 	from := l.client.Record.Len()
 	begin := func() *exchange.Pending {
 		r := l.request("POST", frame)
+		r.Frame, parsed = parsed, nil // what is sent again is another frame
 		if initialize {
 			r.OnHead = l.joined
 		}
