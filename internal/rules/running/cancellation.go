@@ -1,6 +1,7 @@
 package running
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -44,9 +45,10 @@ type cancelled struct {
 	ran      bool // it reported progress before
 	progress []*transcript.Event
 	response *transcript.Event
-	result   bool // the response is a result
-	crossed  bool // a response came that may have been on its way
-	fed      bool // the client answered a question that the server had asked before
+	result   bool          // the response is a result
+	failed   *wire.Message // the response, where it says that the request failed
+	crossed  bool          // a response came that may have been on its way
+	fed      bool          // the client answered a question that the server had asked before
 }
 
 func cancelledRequests() rules.Fold {
@@ -90,13 +92,16 @@ func cancelledRequests() rules.Fold {
 					c.crossed = true
 				case c.response == nil && !c.crossed:
 					c.response, c.result = h.Event, h.Message.Has("result")
+					if failed(h.Message) {
+						c.failed = h.Message
+					}
 				}
 			}
 		}),
 		End: func(s *rules.Session, out *rules.Out) {
 			for _, c := range all {
 				if ordered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP what comes late may be old, and silence is silence
-					c.judge(last, out)
+					c.judge(s, last, out)
 				}
 			}
 		},
@@ -118,7 +123,7 @@ func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
 	return a
 }
 
-func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
+func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.Out) {
 	switch {
 	case len(c.progress) > 1, len(c.progress) == 1 && c.result:
 		out.Found(verdict.Deviation{
@@ -154,8 +159,10 @@ func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
 			Seen:        "an answer after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.response),
 		}
-		if c.fed { // it went on with what it had asked for, as one may that can't be cancelled
-			d.Weight = verdict.OnlyNote
+		if c.fed || !c.heeded(s) {
+			d.Summary = "A cancelled request is answered as if it had not been cancelled."
+			d.Permitted += "; a request that can't be cancelled may be answered all the same"
+			d.Weight = verdict.OnlyNote // nobody but the server knows what can't be cancelled
 		}
 		out.Found(d)
 	case len(c.progress) == 0 && c.stopped(last):
@@ -163,6 +170,35 @@ func (c *cancelled) judge(last *transcript.Event, out *rules.Out) {
 		out.Subject(progressStops)
 		out.Subject(noResponse)
 	}
+}
+
+// heeded tells whether the answer shows that the cancellation was heeded: the
+// call failed, and says that it was cancelled, or others of the tool succeed.
+// A server that answers as ever may have passed the cancellation over, as it may
+// where the request can't be cancelled.
+func (c *cancelled) heeded(s *rules.Session) bool {
+	if c.failed == nil {
+		return false
+	}
+	if code, _ := c.failed.ErrorCode(); code == requestCancelled || cancelWords.Match(c.failed.Raw) {
+		return true
+	}
+	tool, _ := wire.Text(wire.At(c.asked.Message.Params(), "/name"))
+	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
+		name, ok := wire.Text(wire.At(a.Message.Params(), "/name"))
+		return a.Message.Method == spec.MethodToolsCall && ok && name == tool && a.Succeeded() && !failed(a.Replies[0])
+	})
+}
+
+// requestCancelled is the code by which the protocol of language servers says
+// that a request was cancelled, and after it some servers here.
+const requestCancelled = -32800
+
+var cancelWords = regexp.MustCompile(`(?i)cancel|abort`)
+
+// failed tells whether a response says that the request failed.
+func failed(m *wire.Message) bool {
+	return m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
 }
 
 // stopped tells whether the request was seen to run, and to be silent then for

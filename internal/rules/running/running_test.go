@@ -21,6 +21,8 @@ func TestCorners(t *testing.T) {
 		pong     = `< {"jsonrpc":"2.0","id":%d,"result":{}}`
 		call     = `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"t"}}}`
 		done     = `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+		aborted  = `< {"jsonrpc":"2.0","id":1,"error":{"code":0,"message":"Request cancelled"}}`
+		fails    = `< {"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}`
 		stray    = `> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}`
 		exit     = "! exit 1"
 		race     = "cancellation.race-handled broken"
@@ -70,12 +72,22 @@ func TestCorners(t *testing.T) {
 
 		// Cancelled requests.
 		{"an answer in between, progress after it", []string{call, cancel("1"), trip(2), trip(3), at(progress, `"t"`, "1"), done}, []string{"cancellation.stop-processing note"}},
-		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), done}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), aborted}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"an answer as ever", []string{call, cancel("1"), trip(2), trip(3), done}, []string{"cancellation.no-response-after-cancel note"}},
+		{"an error that may come of something else", []string{call, cancel("1"), trip(2), trip(3), fails}, []string{"cancellation.no-response-after-cancel note"}},
+		{"an error of a tool that succeeds otherwise", []string{
+			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,
+			call, cancel("1"), trip(2), trip(3), fails,
+		}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"an error of a tool of which others succeed", []string{
+			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"quick"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,
+			call, cancel("1"), trip(2), trip(3), fails,
+		}, []string{"cancellation.no-response-after-cancel note"}},
 		{"an answer that waited for one of the client", []string{
 			call, `< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), done,
 		}, []string{"cancellation.no-response-after-cancel note"}},
 		{"the answer to a question of another call", []string{
-			`< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, call, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), done,
+			`< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, call, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), aborted,
 		}, []string{"cancellation.no-response-after-cancel warning"}},
 		{"a list that may be one that can't be cancelled", []string{
 			`> {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, cancel("1"), trip(2), trip(3), `< {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`,
