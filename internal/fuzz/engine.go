@@ -104,6 +104,7 @@ type search struct {
 	novel    atomic.Int64
 	pace     func(context.Context)
 	crowd    *crowd
+	closing  closing
 	stop     context.CancelCauseFunc
 	quit     context.CancelFunc // ends what is done with findings, too
 
@@ -142,9 +143,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		timer := time.AfterFunc(o.Time, func() { stop(errEnough) })
 		defer timer.Stop()
 	}
-	working, quit := context.WithCancel(ctx)
-	defer quit()
-	s.quit = quit
+	s.closing = closingAt(o.Time, o.Timeout)
+	working, quit := context.WithCancelCause(ctx)
+	defer quit(nil)
+	s.quit = func() { quit(errEnough) }
 	var wg sync.WaitGroup
 	for range o.Jobs {
 		wg.Go(func() { s.work(working, bounded) })

@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -23,8 +24,10 @@ type Finding struct {
 	// Tries is how often it was tried at the end, alone on a fresh server and
 	// with the whole time for answers, and Again how often it came back.
 	Tries, Again int
-	// Shrinking is how many tries it took to make it small.
+	// Shrinking is how many tries it took to make it small, and Cut that there
+	// was no time left to make it as small as it can be.
 	Shrinking int
+	Cut       bool
 	// Case is the seed of the script that first showed it, After when that was.
 	Case  uint64
 	After time.Duration
@@ -41,8 +44,9 @@ const verifying = 3
 // verifyingTime bounds all tries of a finding at the end.
 const verifyingTime = time.Minute
 
-// follow makes a sighting small and tries it again; nil where the end of the
-// run kept it from that.
+// follow makes a sighting small and tries it again, as long as there is time for
+// that: what could not be tried again is flaky. It returns nil where nothing
+// more is asked for.
 func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
 	f := &Finding{
 		Sighting: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
@@ -50,16 +54,20 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	}
 	s.crowd.follow(true)
 	defer s.crowd.follow(false)
-	ctx, cancel := context.WithTimeout(ctx, s.Shrink.Time+verifyingTime)
-	defer cancel()
 	laws := s.lawsOf(sight.Law)
 	key := sight.Key()
-	shows := func(script generate.Script, most time.Duration, place sync.Locker) *Outcome {
+	shows := func(ctx context.Context, script generate.Script, most time.Duration, place sync.Locker) *Outcome {
 		place.Lock()
 		defer place.Unlock()
+		if ctx.Err() != nil {
+			return nil
+		}
 		d, end := fresh(s.Dialer)
 		defer end()
 		out := s.holding(d, c.place, most).Hold(ctx, script)
+		if ctx.Err() != nil {
+			return nil // what was cut off shows nothing
+		}
 		for _, again := range Judge(laws, out) {
 			if again.Key() == key && again.Outcome == sight.Outcome {
 				f.Breach = again.Breach
@@ -68,28 +76,10 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 		}
 		return nil
 	}
-	done := s.doing("shrinking " + sight.Requirement)
-	repeats := 1
-	beside := s.alone.RLocker()
-	back := shows(f.Script, exploring, beside) != nil
-	for try := 0; try < 3 && !back && ctx.Err() == nil; try++ {
-		repeats = 4
-		back = shows(f.Script, exploring, beside) != nil
-	}
-	if back {
-		f.Script, f.Shrinking = Shrink(ctx, f.Script, o.evidence(sight.Breach), s.Shrink, func(script generate.Script) bool {
-			for range repeats {
-				if shows(script, s.shrinking(), beside) != nil {
-					return true
-				}
-			}
-			return false
-		})
-	}
-	done()
+	repeats := s.reduce(ctx, f, o.evidence(sight.Breach), shows)
 	defer s.doing("making sure of " + sight.Requirement)()
-	s.verify(ctx, f, c.script, repeats, func(script generate.Script) *Outcome { return shows(script, s.Timeout, &s.alone) })
-	if f.Tries == 0 {
+	s.verify(ctx, f, c.script, repeats, shows)
+	if f.Tries == 0 && errors.Is(context.Cause(ctx), errEnough) {
 		return nil
 	}
 	if f.Flaky() {
@@ -97,6 +87,37 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	}
 	f.Script = c.place.note(f.Script)
 	return f
+}
+
+// showing holds a script on a fresh server, and returns what came of it where it
+// shows the finding, else nil.
+type showing func(ctx context.Context, script generate.Script, most time.Duration, place sync.Locker) *Outcome
+
+// reduce makes a finding small where it comes back, and returns how often it has
+// to be tried for that.
+func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, shows showing) (repeats int) {
+	defer s.doing("shrinking " + f.Requirement)()
+	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
+	defer cancel()
+	repeats = 1
+	beside := s.alone.RLocker()
+	back := shows(ctx, f.Script, exploring, beside) != nil
+	for try := 0; try < 3 && !back && ctx.Err() == nil; try++ {
+		repeats = 4
+		back = shows(ctx, f.Script, exploring, beside) != nil
+	}
+	if back {
+		f.Script, f.Shrinking = Shrink(ctx, f.Script, evidence, s.Shrink, func(script generate.Script) bool {
+			for range repeats {
+				if shows(ctx, script, s.shrinking(), beside) != nil {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	f.Cut = ctx.Err() != nil
+	return repeats
 }
 
 // shrinking is what a request is waited for while a finding is made small: what
@@ -109,14 +130,16 @@ func (s *search) shrinking() time.Duration {
 }
 
 // verify tries the small script, and the first one where that does not come
-// back.
-func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, repeats int, shows func(generate.Script) *Outcome) {
+// back: alone on a fresh server, and with the whole time for answers.
+func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, repeats int, shows showing) {
+	ctx, cancel := within(ctx, verifyingTime, s.closing.sure)
+	defer cancel()
 	for _, script := range []generate.Script{f.Script, first} {
 		for range verifying * min(repeats, 2) {
 			if ctx.Err() != nil {
 				return
 			}
-			o := shows(script)
+			o := shows(ctx, script, s.Timeout, &s.alone)
 			if o == nil && ctx.Err() != nil {
 				return // it was cut off
 			}

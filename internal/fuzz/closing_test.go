@@ -1,0 +1,97 @@
+package fuzz
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// agreeable answers every request with as little as it can.
+func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		for _, m := range wire.Parse(lines.Bytes()).Messages {
+			switch {
+			case m.Kind != wire.Request:
+			case m.Method == spec.MethodInitialize:
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"a","version":"1"}}}`+"\n", m.ID.Raw(), spec.V20250618)
+			default:
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID.Raw())
+			}
+		}
+	}
+	return 0
+}
+
+// pings breaks with each script that pings.
+func pings(o *Outcome) []Breach {
+	for i := range o.Script.Operations {
+		if o.Script.Operations[i].Method == spec.MethodPing && len(o.Talks) > 0 {
+			return []Breach{{Deviation: verdict.Deviation{Requirement: "base.request-answered", Summary: "It was pinged."}}}
+		}
+	}
+	return nil
+}
+
+// TestClosing: when the time is over, what was found is made small and tried
+// again as long as there is time for that, and told in any case.
+func TestClosing(t *testing.T) {
+	past, later := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
+	var script generate.Script
+	script.Revision = spec.V20250618
+	for i := range 6 {
+		script.Operations = append(script.Operations, generate.Operation{
+			Do: generate.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(int64(100+i)), spec.MethodPing, nil),
+		})
+	}
+	law := Law{ID: "pings", Judge: pings}
+	for _, c := range []struct {
+		name    string
+		closing closing
+		cause   error
+		want    string
+	}{
+		{"no end", closing{}, nil, "3 of 3, 1 operations, cut false, flaky false"},
+		{"in time", closing{later, later}, nil, "3 of 3, 1 operations, cut false, flaky false"},
+		{"too late to be made small", closing{past, later}, nil, "3 of 3, 6 operations, cut true, flaky false"},
+		{"too late to be tried again", closing{past, past}, nil, "0 of 0, 6 operations, cut true, flaky true"},
+		{"interrupted", closing{later, later}, context.Canceled, "0 of 0, 6 operations, cut true, flaky true"},
+		{"nothing more is asked for", closing{later, later}, errEnough, "nothing"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := Options{Dialer: stdio.InProcess("agreeable", agreeable), Laws: []Law{law}}.withDefaults()
+			s := &search{Options: o, crowd: newCrowd(o.Jobs), closing: c.closing, busy: map[string]int{}}
+			place, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+			if err != nil || place == nil {
+				t.Fatal("the server can't be probed", err)
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			first := s.holding(o.Dialer, place, exploring).Hold(ctx, script)
+			if c.cause != nil {
+				cancel(c.cause)
+			}
+			sights := Judge(o.Laws, first)
+			if len(sights) != 1 {
+				t.Fatalf("%d sightings", len(sights))
+			}
+			got := "nothing"
+			if f := s.follow(ctx, drawn{script: script, place: place}, first, sights[0]); f != nil {
+				got = fmt.Sprintf("%d of %d, %d operations, cut %v, flaky %v", f.Again, f.Tries, len(f.Script.Operations), f.Cut, f.Outcome == verdict.Flaky)
+			}
+			if got != c.want {
+				t.Errorf("%s, not %s", got, c.want)
+			}
+		})
+	}
+}
