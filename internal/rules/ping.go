@@ -59,7 +59,7 @@ func pingAnswers(s *Session, out *Out) {
 			continue
 		}
 		if len(a.Answers) > 0 {
-			pingAnswer(a, out)
+			pingAnswer(s, a, out)
 		} else if silent(s, a) && lacks {
 			out.Found(verdict.Deviation{
 				Requirement: phase(a),
@@ -80,7 +80,7 @@ func phase(a *Asked) string {
 	return pingResponds
 }
 
-func pingAnswer(a *Asked, out *Out) {
+func pingAnswer(s *Session, a *Asked, out *Out) {
 	m := a.Replies[0]
 	d := verdict.Deviation{Requirement: phase(a), At: at(a.Event, a.Answers[0]), Seen: excerpt(m.Raw)}
 	switch {
@@ -88,6 +88,9 @@ func pingAnswer(a *Asked, out *Out) {
 		return // no response to speak of
 	case m.IsError() && a.Cancelled:
 		return // which may be why
+	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, a):
+		out.Elsewhere(phase(a)) // it may have had no time, in whatever words it says so
+		return
 	case m.IsError():
 		d.Summary, d.Permitted = "A ping is answered with an error.", "a result"
 		out.Found(d)
@@ -106,6 +109,24 @@ func pingAnswer(a *Asked, out *Out) {
 		}
 	}
 	out.Subject(pingEmpty)
+}
+
+// speaksOfRequest tells whether the code of an error says that the request is at
+// fault, and not what befell the server.
+func speaksOfRequest(m *wire.Message) bool {
+	code, ok := m.ErrorCode()
+	return ok && code <= int64(spec.CodeInvalidRequest) && code >= int64(spec.CodeInvalidParams)
+}
+
+// anotherServed tells whether a ping of the same kind was answered with a result
+// at another time.
+func anotherServed(s *Session, a *Asked) bool {
+	for _, o := range s.All() {
+		if isPing(o) && o.Succeeded() && phase(o) == phase(a) && o.Message.ID.IsString() == a.Message.ID.IsString() && string(o.Message.Params()) == string(a.Message.Params()) {
+			return true
+		}
+	}
+	return false
 }
 
 // What counts as excessive: more than one ping a second, for three seconds'

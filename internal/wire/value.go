@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"iter"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -260,31 +259,6 @@ func (m *Message) Error() (Error, bool) {
 		return Error{}, false
 	}
 	return Error{At(v, "/code"), At(v, "/message"), At(v, "/data")}, true
-}
-
-// busy is how servers say that they have no time for a request now.
-var busy = regexp.MustCompile(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
-
-// Busy tells whether the message is an error, or a result that says it is one,
-// by which a server says that it has no time now, or that something behind it
-// fails: it would say the same of any request.
-func (m *Message) Busy() bool {
-	if m.IsError() {
-		if code, ok := m.ErrorCode(); ok && code <= -32600 && code >= -32602 {
-			return false // these speak of the request
-		}
-		text, _ := Text(At(m.Members["error"], "/message"))
-		return busy.MatchString(text)
-	}
-	if m.Kind != Response || !bytes.Contains(m.Result(), []byte("isError")) || string(At(m.Result(), "/isError")) != "true" {
-		return false
-	}
-	for block := range elements(At(m.Result(), "/content")) {
-		if text, _ := Text(At(block, "/text")); busy.MatchString(text) {
-			return true
-		}
-	}
-	return false
 }
 
 // ErrorCode returns the code of an error response, and whether it has an

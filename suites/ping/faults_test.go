@@ -56,18 +56,11 @@ func TestFaults(t *testing.T) {
 				return map[string]any{}, nil
 			}))()
 		}, []string{partly}},
-		{"refused while a tool runs", "ping.while-busy", func() refserver.Seams {
-			var busy atomic.Bool
-			return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
-				if c.Method == spec.MethodToolsCall {
-					busy.Store(true)
-					defer busy.Store(false)
-				} else if c.Method == spec.MethodPing && busy.Load() {
-					return nil, no
-				}
-				return next(c)
-			}}
-		}, []string{refused}},
+		{"unknown while a tool runs", "ping.while-busy", beside(&refserver.Error{Code: spec.CodeMethodNotFound, Message: "no"}), []string{refused}},
+		{"no time while a tool runs, in whatever words", "ping.while-busy", beside(&refserver.Error{Code: -32000, Message: "Serveur occupé"}), nil},
+		{"no time for any ping, in whatever words", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+			return nil, &refserver.Error{Code: -32000, Message: "Serveur occupé"}
+		})), []string{refused}},
 		{"refused before initialize", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				return nil, no
@@ -111,4 +104,20 @@ type fault struct {
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
 	suitetest.TryRuled(t, ping.Cases(), f.name, f.judge, rev, f.seams, f.want)
+}
+
+// beside refuses pings while a tool runs.
+func beside(err *refserver.Error) func() refserver.Seams {
+	return func() refserver.Seams {
+		var busy atomic.Bool
+		return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			if c.Method == spec.MethodToolsCall {
+				busy.Store(true)
+				defer busy.Store(false)
+			} else if c.Method == spec.MethodPing && busy.Load() {
+				return nil, err
+			}
+			return next(c)
+		}}
+	}
 }

@@ -86,7 +86,7 @@ func (b *badCursors) code(p *page, out *rules.Out) {
 	case p.refused && spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(invalidCode)
 	case p.refused:
-		b.found(p, "A cursor that was never given out is refused with another code than -32602.", out)
+		b.found(p, "A cursor that was never given out is refused with another code than -32602.", verdict.Full, out)
 	default:
 		b.passed = append(b.passed, p) // whether the list pages is known at the end
 	}
@@ -95,15 +95,15 @@ func (b *badCursors) code(p *page, out *rules.Out) {
 func (b *badCursors) end(_ *rules.Session, out *rules.Out) {
 	for _, p := range b.passed {
 		if b.paged[p.method] {
-			b.found(p, "A cursor that was never given out gets a page.", out)
-		} else {
-			b.found(p, "A cursor is passed over by a list that gives out none.", out)
+			b.found(p, "A cursor that was never given out gets a page.", verdict.Full, out)
+		} else { // pagination begins with a cursor of the server's: no sentence asks a server without pages to look for one
+			b.found(p, "A cursor is passed over by a list that gives out none.", verdict.OnlyNote, out)
 		}
 	}
 }
 
-func (b *badCursors) found(p *page, summary string, out *rules.Out) {
-	out.Found(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at()})
+func (b *badCursors) found(p *page, summary string, weight verdict.Weight, out *rules.Out) {
+	out.Found(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
 }
 
 // mistyped judges what becomes of a cursor that is no string. Null is passed
