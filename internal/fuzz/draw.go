@@ -61,7 +61,7 @@ func (s *search) sweep(c drawn, turn, place uint64) drawn {
 // length returns how many operations a script has: the more, the longer it
 // takes to start the server.
 func (s *search) length(at uint64) int {
-	lengths := []int{4, 10, 25, 60, 150, 400}
+	lengths := []int{4, 10, 25, 40, 60, 80, 120, 240}
 	least := 0
 	switch {
 	case s.overhead > 100*time.Millisecond:

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -116,6 +118,7 @@ type search struct {
 	claimed  map[string]bool
 	alike    map[string]int // by requirement and summary
 	findings []*Finding
+	doubtful map[string]*doubtful // by key: what did not come back so far
 	busy     map[string]int
 	overhead time.Duration // of opening and closing a conversation
 	refused  int           // scripts in a row that had no server
@@ -126,7 +129,7 @@ var errEnough = errors.New("enough was seen")
 // Run searches until its time is over, and returns what it found.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
-	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), claimed: map[string]bool{}, alike: map[string]int{}, busy: map[string]int{}}
+	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), claimed: map[string]bool{}, alike: map[string]int{}, doubtful: map[string]*doubtful{}, busy: map[string]int{}}
 	if o.Corpus != "" {
 		if err := s.novelty.load(o.Corpus); err != nil {
 			return nil, err
@@ -156,6 +159,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	wg.Wait()
 	close(over)
 	<-ticking
+	for _, key := range slices.Sorted(maps.Keys(s.doubtful)) {
+		s.report(s.doubtful[key].finding)
+	}
 	if o.Corpus != "" {
 		if err := s.novelty.save(o.Corpus); err != nil {
 			return nil, err
@@ -271,20 +277,55 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 			continue
 		}
 		f := s.follow(ctx, c, o, sight)
-		if f == nil {
+		if f == nil || s.doubt(f) {
 			continue
 		}
-		s.mu.Lock()
-		s.findings = append(s.findings, f)
-		if s.Found != nil {
-			s.Found(f)
-		}
-		s.mu.Unlock()
+		s.report(f)
 		if s.Enough != nil && s.Enough(f) {
 			s.stop(errEnough)
 			s.quit()
 		}
 	}
+}
+
+// report adds a finding to those that are known.
+func (s *search) report(f *Finding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.doubtful, f.Key())
+	s.findings = append(s.findings, f)
+	if s.Found != nil {
+		s.Found(f)
+	}
+}
+
+// doubtful is what was seen and did not come back.
+type doubtful struct {
+	finding *Finding
+	times   int
+}
+
+// mostDoubts is how often something is looked into that does not come back.
+const mostDoubts = 3
+
+// doubt reports true for a finding that did not come back and may be seen again
+// by another script that shows it better. Until then it is kept.
+func (s *search) doubt(f *Finding) bool {
+	if !f.Flaky() {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.doubtful[f.Key()]
+	if d == nil {
+		d = &doubtful{finding: f}
+		s.doubtful[f.Key()] = d
+	}
+	if d.times++; d.times < mostDoubts {
+		delete(s.claimed, f.Key())
+		s.alike[f.Requirement+"\x00"+f.Summary]--
+	}
+	return true
 }
 
 // opinion tells whether a law was asked for whose breaches are notes.

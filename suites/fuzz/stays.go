@@ -1,7 +1,10 @@
 package fuzz
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -17,57 +20,128 @@ func stays(o *fuzz.Outcome) []fuzz.Breach {
 	}
 	var out []fuzz.Breach
 	for n, t := range o.Talks {
-		if d, ok := gone(t); ok {
+		if d, ok := gone(o, t); ok {
 			out = append(out, fuzz.Breach{Deviation: d, Talk: n})
 		}
 	}
 	return out
 }
 
-func gone(t *fuzz.Talk) (verdict.Deviation, bool) {
+func gone(o *fuzz.Outcome, t *fuzz.Talk) (verdict.Deviation, bool) {
 	end := ended(t)
 	if end < 0 && !t.Deaf {
 		return verdict.Deviation{}, false
 	}
-	what, of := "ends the server.", t.Events[:max(end, 0)]
+	what := "ends the server."
 	if end < 0 {
-		what, of = "leaves the server without any answer.", t.Events
+		what = "leaves the server without any answer."
 	}
-	open := map[string]bool{}
-	var last *transcript.Event
-	illegal := 0 // the worst of what was sent that nobody has to read
-	for _, e := range of {
-		switch e.Kind {
-		case transcript.Sent:
-			last = e
-			illegal = max(illegal, illegality(e))
-			for i := range e.Messages() {
-				if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
-					open[m.ID.Key()] = true
-				}
-			}
-		case transcript.Received:
-			for i := range e.Messages() {
-				delete(open, e.Frame.Messages[i].ID.Key())
-			}
-		}
-	}
-	if last == nil {
+	s := suspected(o, t, t.Events) // what was just being sent at the end may stand behind it
+	if s.last == nil {
 		return verdict.Deviation{}, false
 	}
-	d := verdict.Deviation{Seen: "after " + excerpt(last.Raw), At: []int{last.Seq}, Weight: verdict.AtMostWarning}
+	d := verdict.Deviation{Weight: verdict.AtMostWarning}
+	cause, illegal := s.cause()
 	switch {
 	case illegal == unreadable:
 		d.Requirement, d.Summary, d.Permitted = parseError, "A line that is not JSON "+what, "an error with code -32700, or silence"
 	case illegal == unrequested:
 		d.Requirement, d.Summary, d.Permitted = invalidRequest, "A message that is no valid request "+what, "an error with code -32600, or silence"
-	case end >= 0 && len(open) == 0:
+	case end >= 0 && s.open == 0:
 		d.Requirement, d.Summary = requestAnswered, "The server ends though nobody asked it to, and so answers no more."
 		d.Permitted = "a server that goes on until its input is closed"
+		cause = s.last
 	default:
 		return d, false // the rules speak of the request
 	}
+	d.Seen, d.At = "after "+excerpt(cause.Raw), []int{cause.Seq}
 	return d, true
+}
+
+// suspects are what was sent and may be what the server ended of.
+type suspects struct {
+	last *transcript.Event
+	open int // requests without an answer
+	all  []suspect
+}
+
+// suspect is a message, or a line that is none.
+type suspect struct {
+	event   *transcript.Event
+	id      wire.ID // of a request
+	illegal int     // how little anybody has to read it
+	own     bool    // no operation made it, so it is plain: a fence, most often
+}
+
+// suspected follows what the server outlived: a request with its answer, and
+// any other line once a request behind it was answered.
+func suspected(o *fuzz.Outcome, t *fuzz.Talk, events []*transcript.Event) suspects {
+	var s suspects
+	answered := slices.ContainsFunc(o.Script.Operations, func(op generate.Operation) bool { return op.Do == generate.Answer && op.On == t.On })
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.Sent:
+			s.last = e
+			if illegal := illegality(e); illegal > 0 {
+				s.all = append(s.all, suspect{event: e, illegal: illegal})
+				continue
+			}
+			for i := range e.Messages() {
+				m := &e.Frame.Messages[i]
+				if m.Method == spec.MethodInitialized {
+					continue // who ends of that was never there
+				}
+				one := suspect{event: e}
+				switch {
+				case m.Kind == wire.Request:
+					one.id, one.own = m.ID, o.Operation(t, m.ID) == nil
+				case m.Kind == wire.Response:
+					one.own = !answered
+				case m.Method == spec.MethodCancelled:
+					one.own = o.Operation(t, wire.RawID(string(wire.At(m.Params(), "/requestId")))) == nil
+				}
+				s.all = append(s.all, one)
+			}
+		case transcript.Received:
+			for i := range e.Messages() {
+				s.outlived(e.Frame.Messages[i].ID)
+			}
+		}
+	}
+	for i := range s.all {
+		if s.all[i].id.Present() {
+			s.open++
+		}
+	}
+	return s
+}
+
+// outlived takes away what an answer clears of suspicion.
+func (s *suspects) outlived(answered wire.ID) {
+	i := slices.IndexFunc(s.all, func(one suspect) bool { return one.id.Present() && one.id.Same(answered) })
+	if i < 0 {
+		return
+	}
+	n := 0
+	s.all = slices.DeleteFunc(s.all, func(one suspect) bool {
+		n++
+		return n-1 == i || n-1 < i && !one.id.Present()
+	})
+}
+
+// cause returns the worst of the lines that nobody has to read, and how bad it
+// is: 0 where something else may have been it, too.
+func (s *suspects) cause() (worst *transcript.Event, illegal int) {
+	for i := range s.all {
+		one := &s.all[i]
+		if one.illegal > illegal {
+			worst, illegal = one.event, one.illegal
+		}
+		if one.illegal == 0 && !one.own {
+			return nil, 0
+		}
+	}
+	return worst, illegal
 }
 
 const (
