@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +21,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reporters"
 	lawbook "github.com/mcp-conform/mcp-conform/suites/fuzz"
 )
@@ -89,7 +94,7 @@ could not be started or reached, 4 the search is incomplete.`,
 	fs.BoolVar(&f.reference, "reference", false, "search the reference server that is built into this program")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
-	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun")
+	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; what was found is then made small for a tenth of that, at least 5s, and tried again")
 	fs.IntVar(&f.cases, "cases", 0, "how many sequences are held at most (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringSliceVar(&f.properties, "property", nil, "hold only these laws: "+strings.Join(lawNames(), ", "))
@@ -136,6 +141,12 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	for _, n := range notices {
 		fmt.Fprintln(a.Out, reporters.Visible(n))
 	}
+	if f.reference && o.Dialer.Transport() == spec.Stdio {
+		o.Dialer = bundled()
+	}
+	if _, said := os.LookupEnv("GOGC"); !said {
+		defer debug.SetGCPercent(debug.SetGCPercent(moreGarbage)) // what is kept is little, what is read much
+	}
 	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
@@ -156,6 +167,18 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		}
 	}
 	return screen.err
+}
+
+// moreGarbage is how much may be allocated, in percent of what is kept, before it
+// is collected.
+const moreGarbage = 400
+
+// bundled returns a dialer that runs the reference server within this process: to
+// start a process for each sequence would cost more than to judge what it says.
+func bundled() transport.Dialer {
+	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+		return refserver.ServeStdio(ctx, in, out, errOut, signals, refserver.Options{})
+	})
 }
 
 // fuzzError says by its type what the exit code is.
@@ -241,8 +264,8 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.count++
 	s.printf("\n%s %s: %s\n", strings.ToUpper(f.Outcome.String()), f.Requirement, f.Summary)
 	s.printf("  permitted: %s\n  seen:      %s\n", s.text(f.Permitted), s.text(f.Seen))
-	s.printf("  in %s over %s, by the law %s; came back %d times of %d; %d operations, %d bytes\n",
-		f.Revision, f.Transport, f.Law, f.Again, f.Tries, len(f.Script.Operations), f.Script.Size())
+	s.printf("  in %s over %s, by the law %s; %s; %d operations, %d bytes%s\n",
+		f.Revision, f.Transport, f.Law, cameBack(f), len(f.Script.Operations), f.Script.Size(), unfinished(f))
 	for i := range f.Script.Operations {
 		if i == mostShown {
 			s.printf("    … %d more\n", len(f.Script.Operations)-i)
@@ -267,6 +290,22 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	argv := s.target(f.Revision)
 	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(argv[2:])...)
 	s.printf("  again: %s\n", s.text(strings.Join(again, " ")))
+}
+
+// cameBack says what came of trying a finding again.
+func cameBack(f *fuzz.Finding) string {
+	if f.Tries == 0 {
+		return "not tried again: the search ended before"
+	}
+	return fmt.Sprintf("came back %d times of %d", f.Again, f.Tries)
+}
+
+// unfinished says where a finding may be made smaller still.
+func unfinished(f *fuzz.Finding) string {
+	if !f.Cut {
+		return ""
+	}
+	return "; there was no time to make it any smaller"
 }
 
 // withoutRevision drops --revision, which a replay file says itself.
