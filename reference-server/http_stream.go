@@ -22,14 +22,14 @@ type eventStream struct {
 	number int
 
 	mu      sync.Mutex
-	frames  [][]byte // events by their number less dropped
-	dropped int      // events that are not kept any more
-	next    int      // the first event that no connection has sent
+	frames  [][]byte      // events by their number less dropped
+	dropped int           // events that are not kept any more
+	next    int           // the first event that no connection has sent
 	grown   chan struct{} // closed when there is news; nil while nobody waits for any
-	claims  int  // connections so far; only the newest is served
-	owed    int  // answers that are still to come; the listening stream owes none
-	over    bool // nothing more comes
-	refusal bool // the answer refuses the body as a whole
+	claims  int           // connections so far; only the newest is served
+	owed    int           // answers that are still to come; the listening stream owes none
+	over    bool          // nothing more comes
+	refusal bool          // the answer refuses the body as a whole
 }
 
 func newEventStream(s *httpSession, number int) *eventStream {
