@@ -143,7 +143,7 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 		r.look(ctx, u, open)
 	}
 	for _, c := range a.candidates {
-		if c.again == 0 || c.frail() && c.again < maxTries {
+		if c.again == 0 || (c.frail() || c.hesitant()) && c.again < maxTries {
 			c.outcome = verdict.Flaky
 		}
 	}

@@ -155,7 +155,7 @@ func (c *candidate) settled() bool {
 		return true
 	case tries == 0:
 		return false
-	case c.frail():
+	case c.frail(), c.hesitant():
 		return c.again < tries
 	case c.before > 0: // one look at another sighting is enough
 		return true
