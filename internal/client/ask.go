@@ -175,19 +175,23 @@ func (c *Conversation) stray(e *transcript.Event) bool {
 	return false
 }
 
-// knows tells whether a request with the id was sent.
+// knows tells whether anything with the id was sent.
 func (c *Conversation) knows(id wire.ID) bool {
-	for _, e := range c.Record.From(0) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sentIDs == nil {
+		c.sentIDs = map[string]bool{}
+	}
+	for _, e := range c.Record.From(c.sentUpTo) {
+		c.sentUpTo = e.Seq + 1
 		if e.Kind != transcript.Sent {
 			continue
 		}
 		for i := range e.Frame.Messages {
-			if e.Frame.Messages[i].ID.Same(id) {
-				return true
-			}
+			c.sentIDs[e.Frame.Messages[i].ID.Key()] = true
 		}
 	}
-	return false
+	return c.sentIDs[id.Key()]
 }
 
 // Probe sends a frame to which a server may well stay silent, and settles for

@@ -59,8 +59,12 @@ type Conversation struct {
 	mu      sync.Mutex
 	nextID  int64
 	slowest time.Duration // of the answers so far, see Grace
-	server  Server
-	lend    func() (resume func()) // Options.Idle, or what SetIdle put in its place
+	// sentIDs are the keys of the ids in what was sent, as far as sentUpTo; see
+	// knows.
+	sentIDs  map[string]bool
+	sentUpTo int
+	server   Server
+	lend     func() (resume func()) // Options.Idle, or what SetIdle put in its place
 }
 
 // Server is what the server said in the handshake, or in server/discover.

@@ -367,12 +367,21 @@ func (r *holder) exchange(t *talk, o *generate.Operation) {
 		return
 	}
 	defer x.Drop()
-	timer := time.NewTimer(min(webTime, r.Timeout))
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeout(r.ctx, min(webTime, r.Timeout))
+	defer cancel()
+	if o.Exchange.Method == "GET" {
+		select {
+		case <-x.Responded():
+			// What a stream that is opened so brings is nobody's answer, and it
+			// has no end.
+			ctx, cancel = context.WithTimeout(ctx, authorTime)
+			defer cancel()
+		case <-ctx.Done():
+		}
+	}
 	select {
 	case <-x.Over():
-	case <-timer.C:
-	case <-r.ctx.Done():
+	case <-ctx.Done():
 	}
 }
 
