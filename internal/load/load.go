@@ -32,22 +32,28 @@ type Plan struct {
 	// zero for as many as can be answered.
 	Rate float64
 	// Time is how long sessions are begun; those under way go on to their end.
-	// Zero means one session in each place.
+	// The first session of each place has fewer requests, of each another number,
+	// so that not all of them end, and are judged, in the same moment. Zero means
+	// one session in each place.
 	Time time.Duration
 }
 
 // Report is what came of it.
 type Report struct {
 	Sessions, Requests int64
-	Took               time.Duration
-	Slowest            time.Duration // of the requests
+	// InTime are the requests that were answered within the plan's time, all of
+	// them where it has none. What is only left to come to its end is no measure.
+	InTime  int64
+	Time    time.Duration // in which those were answered
+	Took    time.Duration
+	Slowest time.Duration // of the requests
 	// Wrong are findings above a note, requests that failed and answers that
 	// were for somebody else, each with how often it came.
 	Wrong map[string]int
 }
 
-// Rate returns how many requests were answered a second.
-func (r *Report) Rate() float64 { return float64(r.Requests) / r.Took.Seconds() }
+// Rate returns how many requests were answered a second, see InTime.
+func (r *Report) Rate() float64 { return float64(r.InTime) / r.Time.Seconds() }
 
 // run is a plan being carried out.
 type run struct {
@@ -56,6 +62,7 @@ type run struct {
 	started  time.Time
 	sessions atomic.Int64
 	requests atomic.Int64
+	inTime   atomic.Int64
 
 	mu      sync.Mutex
 	slowest time.Duration
@@ -70,16 +77,24 @@ func Run(ctx context.Context, p Plan) Report {
 		wg.Go(func() { r.hold(ctx, place) })
 	}
 	wg.Wait()
-	return Report{
-		Sessions: r.sessions.Load(), Requests: r.requests.Load(), Took: time.Since(r.started), Slowest: r.slowest, Wrong: r.wrong,
+	took := time.Since(r.started)
+	report := Report{Sessions: r.sessions.Load(), Requests: r.requests.Load(), Took: took, Slowest: r.slowest, Wrong: r.wrong}
+	report.InTime, report.Time = report.Requests, took
+	if p.Time > 0 {
+		report.InTime, report.Time = r.inTime.Load(), p.Time
 	}
+	return report
 }
 
 // hold holds one session after the other.
 func (r *run) hold(ctx context.Context, place int) {
 	pace := newPace(r.started, r.Rate, r.Sessions, place)
 	for n := 0; ctx.Err() == nil; n++ {
-		r.session(ctx, fmt.Sprintf("session-%d-%d.", place, n), pace)
+		requests := r.Requests
+		if n == 0 && r.Time > 0 {
+			requests = max(1, requests*(place+1)/r.Sessions)
+		}
+		r.session(ctx, fmt.Sprintf("%s%d-%d.", signed, place, n), requests, pace)
 		if time.Since(r.started) >= r.Time {
 			return
 		}
@@ -87,7 +102,7 @@ func (r *run) hold(ctx context.Context, place int) {
 }
 
 // session holds one session and judges it.
-func (r *run) session(ctx context.Context, sign string, pace *pace) {
+func (r *run) session(ctx context.Context, sign string, requests int, pace *pace) {
 	o := client.Options{Revision: r.Revision, Timeout: time.Minute, StartTimeout: time.Minute}
 	answers := client.NewAnswers(client.AllCapabilities(r.Revision))
 	answers.Set(spec.MethodSampling, sampled(sign))
@@ -101,15 +116,15 @@ func (r *run) session(ctx context.Context, sign string, pace *pace) {
 	if err := c.Handshake(ctx); err != nil {
 		r.fails("the handshake failed: " + err.Error())
 	} else {
-		r.work(ctx, c, sign, pace)
+		r.work(ctx, c, sign, requests, pace)
 	}
 	c.Close()
 	r.judge(c, sign)
 }
 
 // work makes the requests of a session.
-func (r *run) work(ctx context.Context, c *client.Conversation, sign string, pace *pace) {
-	for i := range r.Requests {
+func (r *run) work(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
+	for i := range requests {
 		pace.wait(ctx)
 		began := time.Now()
 		task := tasks[i%len(tasks)]
@@ -117,6 +132,9 @@ func (r *run) work(ctx context.Context, c *client.Conversation, sign string, pac
 			r.fails(task.name + ": " + complaint)
 		}
 		r.requests.Add(1)
+		if time.Since(r.started) <= r.Time {
+			r.inTime.Add(1)
+		}
 		took := time.Since(began)
 		r.mu.Lock()
 		r.slowest = max(r.slowest, took)
@@ -171,19 +189,23 @@ func newPace(from time.Time, rate float64, places, place int) *pace {
 	return &pace{next: from.Add(every * time.Duration(place) / time.Duration(places)), every: every}
 }
 
-// wait waits for the next request to be due. What is late is not caught up
-// with for ever.
+// mostLate bounds what is caught up with: a handshake, the judging of a session
+// and the like, but not that the machine can't do as much as is wanted.
+const mostLate = 5 * time.Second
+
+// wait waits for the next request to be due. What is late is made at once.
 func (p *pace) wait(ctx context.Context) {
 	if p.every == 0 {
 		return
 	}
-	if late := time.Since(p.next); late > 0 {
-		p.next = p.next.Add(max(p.every, late-time.Second))
-		return
+	early := time.Until(p.next)
+	if early > 0 {
+		timer := time.NewTimer(early)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
 	}
-	select {
-	case <-time.After(time.Until(p.next)):
-	case <-ctx.Done():
-	}
-	p.next = p.next.Add(p.every)
+	p.next = p.next.Add(max(p.every, -early-mostLate))
 }

@@ -52,7 +52,7 @@ func TestSideBySide(t *testing.T) {
 			report := load.Run(t.Context(), load.Plan{
 				Dialer: dialer, Revision: revision, Sessions: sessions, Requests: 36, Rate: float64(rate), Time: time.Duration(seconds) * time.Second,
 			})
-			t.Logf("%d sessions, %d at once: %d requests in %v, %.0f a second, the slowest took %v",
+			t.Logf("%d sessions, %d at once: %d requests in %v, %.0f a second while sessions were begun, the slowest took %v",
 				report.Sessions, sessions, report.Requests, report.Took.Round(time.Millisecond), report.Rate(), report.Slowest.Round(time.Millisecond))
 			for _, complaint := range report.Complaints() {
 				t.Error(complaint)

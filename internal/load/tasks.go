@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	"strings"
 
@@ -91,21 +92,23 @@ func sampled(sign string) func(*wire.Message) []byte {
 	}
 }
 
+// signed is what the signs of all sessions begin with.
+const signed = "session-"
+
 // strays returns a message that bears the sign of another session, "" for none.
 func strays(events []*transcript.Event, sign string) string {
 	for _, e := range events {
 		if e.Kind != transcript.Received {
 			continue
 		}
-		for at := string(e.Raw); ; {
-			_, rest, found := strings.Cut(at, "session-")
-			if !found {
+		for rest := e.Raw; ; rest = rest[len(signed):] {
+			at := bytes.Index(rest, []byte(signed))
+			if at < 0 {
 				break
 			}
-			if !strings.HasPrefix("session-"+rest, sign) {
+			if rest = rest[at:]; !bytes.HasPrefix(rest, []byte(sign)) {
 				return string(e.Raw)
 			}
-			at = rest
 		}
 	}
 	return ""

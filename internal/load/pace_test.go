@@ -1,0 +1,51 @@
+package load
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is late is caught up with at once, as far as that is to be.
+func TestPace(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		late time.Duration
+		want int // requests that are made at once
+	}{
+		{"in time", 0, 1},
+		{"a little late", time.Second, 11},
+		{"much too late", time.Minute, 52},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPace(time.Now(), 100, 10, 0) // ten a second
+				time.Sleep(c.late)
+				from, at := time.Now(), 0
+				for ; time.Since(from) == 0; at++ {
+					p.wait(t.Context())
+				}
+				if at-1 != c.want {
+					t.Errorf("%d requests were made at once, not %d", at-1, c.want)
+				}
+				if next := time.Since(from); next > 100*time.Millisecond {
+					t.Errorf("the next one came %v later", next)
+				}
+			})
+		})
+	}
+}
+
+// Places make their requests one after the other.
+func TestPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from := time.Now()
+		for place := range 10 {
+			p := newPace(from, 100, 10, place)
+			p.wait(t.Context())
+			if got := time.Since(from); got != time.Duration(place)*10*time.Millisecond {
+				t.Errorf("place %d begins %v late", place, got)
+			}
+		}
+	})
+}
