@@ -64,10 +64,13 @@ func size(fs []family) int {
 // sameShown is how many findings of a group are shown below the first.
 const sameShown = 8
 
-// sameLines tell of the findings that have the cause of the one above, a line
-// each.
-func (c *Console) sameLines(f *family) []string {
+// linesBelow tell how to see whether the finding above is mended, and of the
+// findings that have the same cause, a line each.
+func (c *Console) linesBelow(f *family) []string {
 	var out []string
+	if text := mended(&f.Finding); text != "" {
+		out = append(out, "  "+text)
+	}
 	for i := range f.same {
 		e := &f.same[i]
 		if i == sameShown {

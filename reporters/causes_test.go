@@ -93,7 +93,7 @@ func TestGroupsLoseNothing(t *testing.T) {
 
 func TestGroupsAreBounded(t *testing.T) {
 	f := family{same: make([]entry, 50)}
-	lines := NewConsole(&bytes.Buffer{}, ConsoleOptions{}).sameLines(&f)
+	lines := NewConsole(&bytes.Buffer{}, ConsoleOptions{}).linesBelow(&f)
 	if len(lines) != sameShown+1 || !strings.Contains(lines[sameShown], "… 42 more findings in the reports") {
 		t.Errorf("%d lines, last %q", len(lines), lines[len(lines)-1])
 	}

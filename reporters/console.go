@@ -167,7 +167,7 @@ func (c *Console) End(r *verdict.Report) {
 			c.line(fmt.Sprintf("and %s, see the reports", count(size(fs[i:]), "more finding")))
 			break
 		}
-		for _, line := range slices.Concat(c.entryLines(&fs[i].entry), c.sameLines(&fs[i])) {
+		for _, line := range slices.Concat(c.entryLines(&fs[i].entry), c.linesBelow(&fs[i])) {
 			c.line(line)
 		}
 	}

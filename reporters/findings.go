@@ -52,6 +52,9 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			out = append(out, entry{Finding: f, others: map[string]bool{}})
 		}
 		e := &out[i]
+		if len(e.Play) == 0 {
+			e.Play = f.Play
+		}
 		if !slices.Contains(e.revisions, f.Revision) {
 			e.revisions = append(e.revisions, f.Revision)
 		}
@@ -246,6 +249,16 @@ func again(f *verdict.Finding) string {
 		return "again: the command is too long to be shown; the JSON report has it"
 	}
 	return "again: " + Visible(line)
+}
+
+// mended is the command that holds the conversation of a finding again, which
+// shows whether it is mended, "" for none.
+func mended(f *verdict.Finding) string {
+	line := ShellQuote(f.Play)
+	if len(f.Play) == 0 || len(line) > replayMax {
+		return ""
+	}
+	return "fixed? " + Visible(line)
 }
 
 // tries says how often a finding was tried again, and what came of it.

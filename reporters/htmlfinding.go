@@ -10,17 +10,17 @@ import (
 )
 
 type pageFinding struct {
-	Anchor, Class, Mark, Outcome, Requirement, Summary string
-	Area, Level, RevisionList, First                   string
-	Revisions                                          []string
-	Known, Statement, Consequence                      string
-	Blocked                                            []string
-	Root                                               *pageLink  // of the finding that has the same cause and stands above
-	Same                                               []pageLink // of those that stand below
-	Permitted, Seen                                    string
-	Events                                             []pageEvent
-	Left                                               string
-	Replay, Page, Basis, Transport, Judge, Tries, IDs  string
+	Anchor, Class, Mark, Outcome, Requirement, Summary      string
+	Area, Level, RevisionList, First                        string
+	Revisions                                               []string
+	Known, Statement, Consequence                           string
+	Blocked                                                 []string
+	Root                                                    *pageLink  // of the finding that has the same cause and stands above
+	Same                                                    []pageLink // of those that stand below
+	Permitted, Seen                                         string
+	Events                                                  []pageEvent
+	Left                                                    string
+	Replay, Play, Page, Basis, Transport, Judge, Tries, IDs string
 
 	ids []string
 }
@@ -114,6 +114,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	if len(e.Replay) > 0 {
 		f.Replay = strings.TrimPrefix(again(&e.Finding), "again: ")
 	}
+	f.Play = strings.TrimPrefix(mended(&e.Finding), "fixed? ")
 	if f.Judge == "" {
 		f.Judge = "the harness"
 	}

@@ -155,6 +155,9 @@ func markdownEntry(f *family) string {
 	if text := again(&e.Finding); text != "" {
 		block = append(block, "", text)
 	}
+	if text := mended(&e.Finding); text != "" {
+		block = append(block, text)
+	}
 	if len(block) > 0 {
 		fmt.Fprintf(&b, "<pre>%s</pre>\n\n", html.EscapeString(preformatted(block)))
 	}

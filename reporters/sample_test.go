@@ -123,6 +123,7 @@ func hostile() *verdict.Report {
 		f := &r.Findings[i]
 		f.Seen, f.Permitted = long, strings.Repeat(" ::error::x", 1000)
 		f.Replay = append(f.Replay, attack)
+		f.Play = []string{"mcp-conform", "replay", attack}
 		for range 40 {
 			f.Evidence = append(f.Evidence, verdict.Evidence{Direction: "<", Text: attack, Size: 1 << 30})
 		}

@@ -15,9 +15,9 @@ func (a *app) replayCommand() *cobra.Command {
 	f := &runFlags{}
 	c := &cobra.Command{
 		Use:   "replay [flags] FILE COMMAND | replay [flags] FILE -- COMMAND ARGUMENT...",
-		Short: "Try a finding of fuzz again",
-		Long: `Try a finding that mcp-conform fuzz wrote to a file again, and say whether the
-server still shows it.
+		Short: "Try a finding from a replay file again",
+		Long: `Try a finding again that mcp-conform fuzz --out or mcp-conform run --replay-files
+wrote to a file, and say whether the server still shows it.
 
   mcp-conform replay out/01-base.response-once.json ./my-server
   mcp-conform replay out/01-base.response-once.json -- npx -y some-server
@@ -26,7 +26,7 @@ Exit codes: 0 FIXED, 1 STILL BROKEN, 4 CANNOT TELL, 2 usage, 3 the server could
 not be started or reached.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("mcp-conform fuzz --out FOLDER writes them", "no replay file is named")
+				return usagef("mcp-conform fuzz --out FOLDER and run --replay-files write them", "no replay file is named")
 			}
 			file := args[0]
 			f.takeTarget(c, args[1:])
@@ -54,11 +54,11 @@ func (a *app) replay(f *runFlags, file string) error {
 	f.complete()
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return usagef("name a file that mcp-conform fuzz --out wrote", "%v", err)
+		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%v", err)
 	}
 	r, err := fuzz.ReadReplay(data)
 	if err != nil {
-		return usagef("name a file that mcp-conform fuzz --out wrote", "%s can't be replayed: %v", file, err)
+		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%s can't be replayed: %v", file, err)
 	}
 	laws, err := lawsBy(lawNames())
 	if err != nil {

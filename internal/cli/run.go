@@ -43,6 +43,7 @@ type runFlags struct {
 	recorder            *recorder // nil without --transcript
 	callTools           string
 	fuzz                string
+	replayFiles         bool
 	configured          configured
 	known               knownFlags
 	verbose, quiet      bool
@@ -85,6 +86,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage())
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
+	fs.BoolVar(&f.replayFiles, "replay-files", false, "write a file that mcp-conform replay reads into the folder --out, for each finding whose conversation shows it again by itself")
 	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
@@ -134,12 +136,16 @@ func (a *app) run(f *runFlags) error {
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
 	defer cancel()
 	o.Tree = func(p *engine.Plan) { engine.Ginkgo(ctx, p) }
+	replays, err := a.keepSightings(f, &o)
+	if err != nil {
+		return err
+	}
 	report, err := engine.Run(ctx, o)
 	if err != nil {
 		return err
 	}
 	report.Notices = append(notices, report.Notices...)
-	failed := a.fuzzed(ctx, f, &o, report)
+	failed := errors.Join(replays.write(ctx, report), a.fuzzed(ctx, f, &o, report))
 	report.FailOn = f.failOn
 	f.known.apply(report, whole)
 	console.End(report)

@@ -61,7 +61,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	var failed error
 	for _, one := range found.Findings {
 		if one.Outcome > verdict.Note && !reported(report, one) {
-			replay, err := a.writeReplay(f, o, one)
+			replay, err := a.writeReplay(f, o, one, one.Requirement+"-"+string(one.Revision))
 			failed = errors.Join(failed, err)
 			addFinding(report, one, o.Redactor, replay)
 		}
@@ -79,8 +79,8 @@ func reported(p *verdict.Report, f *fuzz.Finding) bool {
 
 // writeReplay writes the replay file of a finding, and returns the command that
 // plays it.
-func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding) ([]string, error) {
-	name := filepath.Join(f.out, fmt.Sprintf("replay-%s-%s.json", one.Requirement, one.Revision))
+func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, name string) ([]string, error) {
+	name = filepath.Join(f.out, "replay-"+name+".json")
 	r := one.Replay()
 	r.Expect.Seen, r.Expect.Permitted = o.Redactor.Known(r.Expect.Seen), o.Redactor.Known(r.Expect.Permitted)
 	argv := slices.Concat([]string{"mcp-conform", "replay", name}, withoutRevision(o.Replay(one.Revision)[2:]))

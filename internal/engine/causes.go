@@ -248,4 +248,19 @@ func (r *run) group(findings []verdict.Finding) {
 	Group(findings, func(f *verdict.Finding) []Sighting {
 		return seen[key{f.Judge, f.Requirement, string(f.Revision), f.Summary}]
 	})
+	if r.o.Sighted == nil {
+		return
+	}
+	chosen := map[key]*candidate{} // those of which the report has the evidence
+	for _, c := range r.found {
+		chosen[key{c.judge, c.Requirement, string(c.revision), c.Summary}] = c
+	}
+	for i := range findings {
+		f := &findings[i]
+		k := key{f.Judge, f.Requirement, string(f.Revision), f.Summary}
+		if c := chosen[k]; c != nil && c.record != nil {
+			said := c.during != nil && c.during.ID == c.judge
+			r.o.Sighted(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), Said: said})
+		}
+	}
 }

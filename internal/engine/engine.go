@@ -56,6 +56,9 @@ type Options struct {
 	// Record, when set, is given every conversation when it has ended, before
 	// Run returns; several goroutines may call it at once.
 	Record func(Recorded)
+	// Sighted, when set, is called for each finding of the report, with where it
+	// was seen, before Run returns.
+	Sighted func(id string, s Sighting)
 	// Tree, when set, is called once the plan stands, with every selected
 	// case and rule, beside the run; see Ginkgo.
 	Tree func(*Plan)

@@ -80,6 +80,9 @@ type Finding struct {
 	Tries       int            `json:"tries"`           // how often it was tried again, alone on a fresh server
 	Reproduced  int            `json:"reproduced"`      // and how often it came back
 	Known       string         `json:"known,omitempty"` // why it is known, from the baseline; may be any text
+	// Play is the command that holds the conversation again from a replay file,
+	// where there is one.
+	Play []string `json:"play,omitempty"`
 	// Group is the id of the finding that names the cause, where several have
 	// the same; of that finding itself, too.
 	Group string `json:"group,omitempty"`

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// The bounds of what is held again for replay files.
+const (
+	replayTime  = time.Minute
+	replayShows = 2 // how often a script has to show its finding, one time after the other
+)
+
+// replayFiles writes the findings of a run as replay files.
+type replayFiles struct {
+	a        *app
+	f        *runFlags
+	o        *engine.Options
+	law      []fuzz.Law
+	sighted  map[string]engine.Sighting
+	places   map[spec.Revision]*fuzz.Surroundings
+	names    map[string]bool
+	failures error
+}
+
+// keepSightings makes the engine hand over where each finding was seen; nil
+// where no replay files are asked for.
+func (a *app) keepSightings(f *runFlags, o *engine.Options) (*replayFiles, error) {
+	if !f.replayFiles {
+		return nil, nil
+	}
+	law, err := lawsBy([]string{"rules"})
+	if err != nil {
+		return nil, err
+	}
+	w := &replayFiles{a: a, f: f, o: o, law: law, sighted: map[string]engine.Sighting{}, places: map[spec.Revision]*fuzz.Surroundings{}, names: map[string]bool{}}
+	o.Sighted = func(id string, s engine.Sighting) { w.sighted[id] = s }
+	return w, nil
+}
+
+// write writes a file for each finding whose conversation shows it again when
+// it is held as a replay, in the first revision in which it does, and puts the
+// command into the finding.
+func (w *replayFiles) write(ctx context.Context, p *verdict.Report) error {
+	if w == nil || ctx.Err() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, replayTime)
+	defer cancel()
+	wanted, written := map[string]bool{}, map[string]bool{}
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		key := f.Judge + " " + f.Requirement + " " + f.Summary
+		if f.Outcome <= verdict.Note {
+			continue
+		}
+		wanted[key] = true
+		if s, ok := w.sighted[f.ID]; ok && !written[key] && f.Revision.Era() == spec.Handshake {
+			written[key] = w.one(ctx, f, s)
+		}
+	}
+	if len(wanted) > 0 {
+		n := 0
+		for _, ok := range written {
+			if ok {
+				n++
+			}
+		}
+		p.Notices = append(p.Notices, fmt.Sprintf("--replay-files: %d of %s in %s.", n, amount(len(wanted), "finding stands in a file", "findings stand in files"), w.f.out))
+	}
+	return w.failures
+}
+
+// one writes the file of a finding; false where no script shows it.
+func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
+	if s.Said { // a replay is judged by what holds of all traffic
+		return false
+	}
+	place := w.place(ctx, f.Revision)
+	if place == nil {
+		return false
+	}
+	for _, script := range told(s, f.Revision) {
+		script.Tools = calledTools(&script, place.Callable)
+		sight := w.shows(ctx, place, script, f)
+		if sight == nil {
+			continue
+		}
+		argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
+			Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: script, Tries: replayShows, Again: replayShows,
+		}, w.name(f))
+		if err != nil {
+			w.failures = errors.Join(w.failures, err)
+			return false
+		}
+		f.Play = argv
+		return true
+	}
+	return false
+}
+
+// place takes stock of the server, once for each revision; nil where that
+// can't be done.
+func (w *replayFiles) place(ctx context.Context, rev spec.Revision) *fuzz.Surroundings {
+	place, known := w.places[rev]
+	if !known {
+		place, _, _ = fuzz.Probe(ctx, w.o.Dialer, rev, w.o.Policy, client.Options{Timeout: w.f.timeout, StartTimeout: w.f.start})
+		w.places[rev] = place
+	}
+	return place
+}
+
+// shows holds the script, and returns the finding where it comes each time.
+func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, script generate.Script, f *verdict.Finding) *fuzz.Sighting {
+	forbidden := map[string]bool{}
+	for _, name := range place.Forbidden {
+		forbidden[name] = true
+	}
+	var found *fuzz.Sighting
+	for range replayShows {
+		out := fuzz.Holding{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Forbidden: forbidden}.Hold(ctx, script)
+		all := fuzz.Judge(w.law, out)
+		at := slices.IndexFunc(all, func(s fuzz.Sighting) bool {
+			return s.Requirement == f.Requirement && s.Summary == f.Summary && (found == nil || found.Method == s.Method)
+		})
+		if ctx.Err() != nil || at < 0 || len(out.Skipped) > 0 {
+			return nil
+		}
+		found = &all[at]
+	}
+	return found
+}
+
+// name is that of the file, without its end.
+func (w *replayFiles) name(f *verdict.Finding) string {
+	base := f.Requirement + "-" + string(f.Revision)
+	name := base
+	for n := 2; w.names[name]; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	w.names[name] = true
+	return name
+}
+
+// calledTools returns which of the tools a script calls.
+func calledTools(s *generate.Script, callable []string) []string {
+	var out []string
+	for i := range s.Operations {
+		for _, m := range wire.Parse(s.Operations[i].Message).Messages {
+			name, _ := wire.Text(wire.At(m.Params(), "/name"))
+			if m.Method == spec.MethodToolsCall && slices.Contains(callable, name) && !slices.Contains(out, name) {
+				out = append(out, strings.Clone(name))
+			}
+		}
+	}
+	return out
+}
