@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -111,7 +112,9 @@ func (l *ledger) runsWithTTL(c *call) bool {
 const slowCall = 250 * time.Millisecond
 
 // judgeImmediate compares the time that the same call takes without a task.
-// Late is what took nearly as long, and was over when it was first asked for.
+// Late is what took nearly as long, and was over when it was first asked for,
+// where a request that was made behind it had its answer long before: else the
+// whole server, or the machine, may have been busy with something else.
 func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 	plain := l.plainTime(c)
 	if plain < slowCall || c.task == nil {
@@ -126,7 +129,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 		if v.query == nil || v.query.asked.Event.At > c.event.At+plain/2 {
 			continue
 		}
-		if terminal(v.status) && took*5 > plain*4 {
+		if terminal(v.status) && took*5 > plain*4 && l.passedBy(c, plain/2) {
 			out.Found(verdict.Deviation{
 				Requirement: createImmediate,
 				Summary:     "The answer with the task comes only when the work is done.",
@@ -137,6 +140,14 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 		}
 		return
 	}
+}
+
+// passedBy tells whether a request that was made behind the call was answered
+// so long before it.
+func (l *ledger) passedBy(c *call, long time.Duration) bool {
+	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {
+		return a.Event.Seq >= c.asked.Event.Seq && a != c.asked && len(a.Answers) > 0 && a.Answers[0].At+long <= c.event.At
+	})
 }
 
 // plainTime returns the shortest time that the same call took without a task.

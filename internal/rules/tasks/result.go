@@ -36,7 +36,7 @@ func resultRules() []rules.Rule {
 					}
 				}
 				if len(all) > 1 && !l.wasCancelled(t) {
-					judgeRepeatable(all, out)
+					judgeRepeatable(t, all, out)
 				}
 			}
 		}),
@@ -205,12 +205,15 @@ func (l *ledger) judgeFailed(t *task, q *query, out *rules.Out) {
 }
 
 // judgeRepeatable compares answers to tasks/result for a task that is kept.
-func judgeRepeatable(all []*query, out *rules.Out) {
+func judgeRepeatable(t *task, all []*query, out *rules.Out) {
 	first := all[0]
 	if !first.succeeded() {
 		return
 	}
 	for _, q := range all[1:] {
+		if !q.succeeded() && !t.kept(q) {
+			continue // it may be gone
+		}
 		if q.asked.Event.Seq < first.event.Seq || wire.At(q.asked.Message.Params(), related) != nil {
 			continue
 		}

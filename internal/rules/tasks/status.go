@@ -240,13 +240,10 @@ func (l *ledger) judgeRetained(q *query, out *rules.Out) {
 		return
 	}
 	elapsed := q.event.At - t.call.asked.Event.At
-	ttl, limited := wire.Integer(wire.At(t.sights[0].object, "/ttl"))
-	kept := !limited || elapsed > 0 && elapsed.Milliseconds() < ttl
 	switch code, _ := q.code(); {
 	case q.succeeded():
 		out.Subject(retained)
-	case spec.Code(code) != spec.CodeInvalidParams || !kept || l.wasCancelled(t):
-	case !limited && wire.At(t.sights[0].object, "/ttl").Kind() != 'n':
+	case spec.Code(code) != spec.CodeInvalidParams || !t.kept(q) || l.wasCancelled(t):
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: retained,
@@ -256,6 +253,20 @@ func (l *ledger) judgeRetained(q *query, out *rules.Out) {
 			At:          rules.At(t.call.event, q.asked.Event, q.event),
 		})
 	}
+}
+
+// kept tells whether the task had to be there still when the query was answered.
+func (t *task) kept(q *query) bool {
+	if t.call == nil || len(t.sights) == 0 {
+		return false
+	}
+	ttl := wire.At(t.sights[0].object, "/ttl")
+	milliseconds, limited := wire.Integer(ttl)
+	if !limited {
+		return ttl.Kind() == 'n'
+	}
+	elapsed := q.event.At - t.call.asked.Event.At
+	return elapsed > 0 && elapsed.Milliseconds() < milliseconds
 }
 
 // wasCancelled tells whether the task was cancelled, or may have been.
