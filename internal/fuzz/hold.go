@@ -369,7 +369,7 @@ func (r *holder) exchange(t *talk, o *generate.Operation) {
 	defer x.Drop()
 	ctx, cancel := context.WithTimeout(r.ctx, min(webTime, r.Timeout))
 	defer cancel()
-	if o.Exchange.Method == "GET" {
+	if o.Exchange.Method == "GET" || o.Exchange.Method == "HEAD" {
 		select {
 		case <-x.Responded():
 			// What a stream that is opened so brings is nobody's answer, and it
