@@ -111,6 +111,7 @@ func answersCancelled() refserver.Seams {
 // crossing reports the end of cancelled calls, and answers them, at once.
 func crossing() refserver.Seams {
 	t := newCalls()
+	t.method = spec.MethodToolsCall
 	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
 		runs := t.cancel(n)
 		next(n)

@@ -15,6 +15,8 @@ import (
 // calls remembers which calls run, and the progress tokens of all, as neither
 // answers nor cancellations have them.
 type calls struct {
+	method string // of which requests are remembered; "" for all
+
 	mu sync.Mutex
 	of map[callKey]*call
 }
@@ -38,6 +40,9 @@ func newCalls() *calls { return &calls{of: map[callKey]*call{}} }
 // it always meets it.
 func (t *calls) seams() refserver.Seams {
 	return refserver.Seams{Begins: func(c *refserver.Call) {
+		if t.method != "" && t.method != c.Method {
+			return
+		}
 		tool, _ := wire.Text(wire.At(c.Params, "/name"))
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -51,7 +56,9 @@ func (t *calls) seams() refserver.Seams {
 func (t *calls) ended(c *refserver.Call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of[callKey{c.Session, c.ID.Key()}].running = false
+	if now := t.of[callKey{c.Session, c.ID.Key()}]; now != nil {
+		now.running = false
+	}
 }
 
 // token returns the token of the newest request with the id.

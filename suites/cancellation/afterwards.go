@@ -89,7 +89,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 			Summary:     "A tool answers no call any more when some of its calls were cancelled.",
 			Permitted:   "an answer to a call that comes after those that were cancelled, as before",
 			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.takes.Round(time.Millisecond)),
-			At:          (&play{c: c, from: from}).sent(id),
+			At:          asks(c, from, id),
 		})
 		_ = c.Cancel(ctx, id, "no answer in time")
 		return true

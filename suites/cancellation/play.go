@@ -131,10 +131,7 @@ func (p *play) settle() {
 
 // awaits waits for the answer to a request no longer than said.
 func (p *play) awaits(id wire.ID, limit time.Duration) bool {
-	defer p.c.Idle()()
-	ctx, cancel := context.WithTimeoutCause(p.ctx, limit, client.ErrUnanswered)
-	defer cancel()
-	return p.c.AwaitReply(ctx, p.from, id).Answered()
+	return awaitFor(p.ctx, p.c, p.from, id, limit).Answered()
 }
 
 // fate is what an event tells of what became of the request with the id.
@@ -202,7 +199,7 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 		Summary:     r.unanswered,
 		Permitted:   r.Others.String() + " for each request that was not cancelled",
 		Seen:        fmt.Sprintf("no answer to the request with id %s, though all are answered where nothing is cancelled", suite.Excerpt(e.id.Raw(), 40)),
-		At:          p.sent(e.id),
+		At:          asks(c, p.from, e.id),
 	}
 	if r.Gently {
 		d.Weight = verdict.OnlyNote
@@ -224,14 +221,4 @@ func (r race) alone(ctx context.Context, c *client.Conversation, with *play, e *
 		}
 	}
 	return !with.awaits(e.id, 2*time.Since(began)) && c.Alive()
-}
-
-// sent returns where the request with the id was sent.
-func (p *play) sent(id wire.ID) []int {
-	for _, e := range p.c.Record.From(p.from) {
-		if e.Kind == transcript.Sent && suite.Carries(e, func(m *wire.Message) bool { return m.Kind == wire.Request && m.ID == id }) {
-			return []int{e.Seq}
-		}
-	}
-	return nil
 }

@@ -51,7 +51,7 @@ func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
 			Summary:     "The server does not exit when its stdin is closed behind a cancellation.",
 			Permitted:   "the exit of the process, promptly, as where nothing was cancelled",
 			Seen:        fmt.Sprintf("the process was alive %v later", suite.ExitTime(c, leastExit)),
-			At:          p.sent(p.asked[0].id),
+			At:          asks(c, p.from, p.asked[0].id),
 		})
 	}
 }
