@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/cputime"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -17,13 +18,14 @@ import (
 )
 
 // BenchmarkSearch is how many requests a second are made and judged, every rule
-// on; an operation is one sequence. No tool is called, for some take their time.
+// on, and what work one of them is; an operation is one sequence. No tool is called, for some take their time.
 func BenchmarkSearch(b *testing.B) {
 	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
 		b.Run(string(over), func(b *testing.B) {
 			d, stop := suitetest.ReferenceOver(over, refserver.Options{})
 			defer stop()
 			b.ResetTimer()
+			before := cputime.Used()
 			report, err := fuzz.Run(b.Context(), fuzz.Options{
 				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallNone}, Revisions: []spec.Revision{spec.V20251125}, Cases: b.N, Seed: 1,
 			})
@@ -31,8 +33,15 @@ func BenchmarkSearch(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.ReportMetric(float64(report.Requests)/report.Took.Seconds(), "requests/s")
+			work(b, cputime.Used()-before, int(report.Requests))
 		})
 	}
+}
+
+// work reports how much was worked for a request, the server's own work with it:
+// that tells more than the time where other programs are busy, too.
+func work(b *testing.B, used time.Duration, requests int) {
+	b.ReportMetric(float64(used.Microseconds())/float64(requests), "cpu-µs/request")
 }
 
 // BenchmarkPump is what a client could reach that judges nothing: the same
@@ -49,7 +58,7 @@ func BenchmarkPump(b *testing.B) {
 	if err := c.Handshake(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	began, requests := time.Now(), 0
+	began, before, requests := time.Now(), cputime.Used(), 0
 	var lines atomic.Int64
 	for b.Loop() {
 		var frames [][]byte
@@ -72,4 +81,5 @@ func BenchmarkPump(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(requests)/time.Since(began).Seconds(), "requests/s")
+	work(b, cputime.Used()-before, requests)
 }
