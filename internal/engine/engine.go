@@ -123,6 +123,10 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := r.probe(ctx); err != nil {
 		return nil, err
 	}
+	if reason := interrupted(ctx); reason != "" {
+		r.closeShared()
+		return nil, &NothingJudgedError{reason + " while the server was asked which revisions it speaks and what it offers"}
+	}
 	r.strangers()
 	r.plan(ctx)
 	if len(r.casePairs) == 0 && len(r.rulePairs) == 0 {

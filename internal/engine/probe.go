@@ -136,6 +136,9 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chose).Published() {
 			return &NothingJudgedError{fmt.Sprintf("the server does not speak %v: %s", r.o.Revisions, results[0].why())}
 		}
+		if why := r.elsewhere(results); why != "" {
+			return &NothingJudgedError{why}
+		}
 		r.handshakeFails = "the handshake failed: asked for " + string(results[0].revision) + ", " + results[0].why()
 		r.revisions = []spec.Revision{results[0].revision}
 		r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == results[0].revision })
@@ -183,6 +186,18 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 		r.probePass = pass
 	}
 	return nil
+}
+
+// elsewhere says of a server that speaks no revision which defines the transport
+// that it speaks one which does not, "" where that is not so.
+func (r *run) elsewhere(results []*probed) string {
+	over := r.o.Dialer.Transport()
+	for _, p := range results {
+		if chose := spec.Revision(p.chose); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
+			return fmt.Sprintf("the server speaks %s, which does not define %s, and none of the revisions that do; --revision %s judges it by that one all the same", chose, over, chose)
+		}
+	}
+	return ""
 }
 
 // stockAlone takes stock one server at a time.

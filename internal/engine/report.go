@@ -284,12 +284,12 @@ func (r *run) undeclared(q *spec.Requirement, rev spec.Revision) string {
 }
 
 // notJudged counts the testable requirements of the judged era that neither
-// case nor rule judges yet.
+// case nor rule judges yet, as far as the selection admits them.
 func (o *Options) notJudged() int {
-	judges := Judges(o.Cases, o.Rules)
+	judges, over := Judges(o.Cases, o.Rules), o.Dialer.Transport()
 	n := 0
 	for _, q := range spec.Requirements().All() {
-		applies := slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return q.AppliesTo(r, o.Dialer.Transport()) })
+		applies := slices.ContainsFunc(o.wanted(), func(r spec.Revision) bool { return q.AppliesTo(r, over) && o.Selection.Admits("", q.Area, q, r, over) })
 		if q.Testable != spec.No && applies && len(judges[q.ID]) == 0 {
 			n++
 		}
