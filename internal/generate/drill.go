@@ -74,8 +74,10 @@ func (t *Turn) Mood() Mood {
 func (m *maker) sweep(turn *Turn) {
 	d, first := turn.of()
 	count := d.count(m.offer)
-	if count == 0 {
-		m.next()
+	if count == 0 { // the server has nothing of that sort
+		for range run {
+			m.next()
+		}
 		return
 	}
 	m.turn = turn

@@ -54,7 +54,6 @@ func TestBuriedTable(t *testing.T) {
 	if *measured == 0 {
 		t.Skip("it takes hours; -buried.seeds asks for it")
 	}
-	var rows []row
 	for _, f := range faults.Buried() {
 		if !chosen(f.ID) {
 			continue
@@ -73,18 +72,16 @@ func TestBuriedTable(t *testing.T) {
 			one.sizes = append(one.sizes, found.Script.Size())
 		}
 		fmt.Fprintln(os.Stdout, one.String())
-		rows = append(rows, one)
-	}
-	if !*written {
-		return
-	}
-	if err := writeTable(rows); err != nil {
-		t.Fatal(err)
+		if *written { // each at once, for what was measured by then is not lost
+			if err := writeTable(&one); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 
-// writeTable puts the rows into the page, in the order of the faults.
-func writeTable(rows []row) error {
+// writeTable puts a row into the page, in the place of that of the same fault.
+func writeTable(r *row) error {
 	page, err := os.ReadFile(tableFile)
 	if err != nil {
 		return err
@@ -100,9 +97,7 @@ func writeTable(rows []row) error {
 			lines[id] = strings.TrimSpace(line)
 		}
 	}
-	for i := range rows {
-		lines[rows[i].id] = rows[i].String()
-	}
+	lines[r.id] = r.String()
 	out := []string{
 		tableBegin, fmt.Sprintf("Measured last on %d cores of %s/%s:", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH), "",
 		"| fault | found | within | after | cases | requests | operations | bytes |", "|---|--:|--:|--:|--:|--:|--:|--:|",

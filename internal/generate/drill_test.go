@@ -1,0 +1,81 @@
+package generate
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+func TestEachWordComesOnce(t *testing.T) {
+	for _, c := range []struct{ letters, length, want int }{{1, 3, 1}, {2, 3, 8}, {5, 2, 25}, {19, 3, 6859}} {
+		cycle := deBruijn(c.letters, c.length)
+		seen := map[string]bool{}
+		for i := range cycle {
+			word := ""
+			for j := range c.length {
+				word += fmt.Sprint(cycle[(i+j)%len(cycle)], " ")
+			}
+			seen[word] = true
+		}
+		if len(cycle) != c.want || len(seen) != c.want {
+			t.Errorf("%d letters in words of %d: %d words in a cycle of %d, want %d", c.letters, c.length, len(seen), len(cycle), c.want)
+		}
+	}
+}
+
+func TestEachNumberComesOnceInAPass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		count, seed := rapid.IntRange(1, 300).Draw(t, "count"), rapid.Uint64().Draw(t, "seed")
+		pass := rapid.Uint64Range(0, 5).Draw(t, "pass")
+		seen := map[int]bool{}
+		for i := range uint64(count) { //nolint:gosec // positive
+			seen[permuted(pass*uint64(count)+i, count, seed)] = true //nolint:gosec // positive
+		}
+		if len(seen) != count {
+			t.Fatalf("%d of %d came", len(seen), count)
+		}
+	})
+}
+
+// TestTurnsShareOut: each sort has its share of the turns, and goes through its
+// drills without leaving any out.
+func TestTurnsShareOut(t *testing.T) {
+	next := map[*drill]uint64{}
+	turns := map[*drill]int{}
+	for n := range uint64(340) {
+		d, first := (&Turn{Number: n}).of()
+		if first != next[d] {
+			t.Fatalf("turn %d begins with drill %d, and %d is next", n, first, next[d])
+		}
+		next[d] += uint64(d.each) //nolint:gosec // small
+		turns[d]++
+	}
+	if len(turns) != len(drills) {
+		t.Errorf("of %d sorts %d have a turn", len(drills), len(turns))
+	}
+	for d, n := range turns {
+		if n%d.share != 0 {
+			t.Errorf("a sort with a share of %d has %d turns", d.share, n)
+		}
+	}
+}
+
+// TestSweepsOfLittle: a server that offers next to nothing can be swept, too.
+func TestSweepsOfLittle(t *testing.T) {
+	for _, rev := range spec.HandshakeRevisions() {
+		for _, declared := range []map[string]bool{nil, {"tools": true}, {"logging": true, "prompts": true}, {"resources": true, "resources.subscribe": true, "tasks": true}} {
+			o := &Offer{Revision: rev, Transport: spec.Stdio, Declared: declared}
+			o.Prepare()
+			for n := range uint64(40) {
+				turn := &Turn{Number: n, Seed: 1}
+				s := Scripts{Offer: o, Mood: turn.Mood(), Turn: turn}.Script().Example(1)
+				if len(s.Operations) == 0 {
+					t.Errorf("%s with %v: turn %d is empty", rev, declared, n)
+				}
+			}
+		}
+	}
+}
