@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -158,8 +159,30 @@ func (o *Outcome) evidence(b Breach) []int {
 			}
 		}
 	}
+	if len(out) == 0 && len(b.At) > 0 {
+		out = t.open(b.At[0])
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// open returns the operations whose requests had no answer at a place in the
+// record: what can't be read there may be the answer to any of them.
+func (t *Talk) open(at int) []int {
+	waiting := map[int]bool{}
+	for _, e := range t.Events[:min(at, len(t.Events))] {
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			n, ours := t.asked[m.ID.Key()]
+			switch {
+			case ours && m.Kind == wire.Request && e.Kind == transcript.Sent:
+				waiting[n] = true
+			case ours && m.Kind == wire.Response && e.Kind == transcript.Received:
+				delete(waiting, n)
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(waiting))
 }
 
 // Operation returns the operation that made the request with this id, nil where

@@ -26,6 +26,7 @@ type drill struct {
 // drills are all sorts.
 var drills = []drill{
 	{share: 4, each: 24, count: (*Offer).valueDrills, do: (*maker).valueDrill},
+	{share: 1, each: 24, count: (*Offer).soupDrills, do: (*maker).soupDrill},
 	{share: 1, each: 12, count: (*Offer).sizeDrills, do: (*maker).sizeDrill},
 	{share: 5, each: 1, count: (*Offer).triples, do: (*maker).tripleDrill},
 	{share: 1, each: 1, count: (*Offer).pairs, do: (*maker).pairDrill},

@@ -45,7 +45,7 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 func TestTurnsShareOut(t *testing.T) {
 	next := map[*drill]uint64{}
 	turns := map[*drill]int{}
-	for n := range uint64(340) {
+	for n := range uint64(360) {
 		d, first := (&Turn{Number: n}).of()
 		if first != next[d] {
 			t.Fatalf("turn %d begins with drill %d, and %d is next", n, first, next[d])

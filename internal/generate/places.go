@@ -24,6 +24,7 @@ type spot struct {
 // Texts, numbers, ids and whole values that are tried at each place that takes
 // such.
 var (
+	placedSoups   = soups()
 	placedTexts   = quotedAll(oddTexts())
 	placedNumbers = spelled(numbers)
 	placedIDs     = slices.Concat(quotedAll(oddTexts()), spelled(idNumbers))
@@ -47,6 +48,17 @@ func oddTexts() []string {
 		out = append(out, strings.Repeat("é", n), strings.Repeat("👍", n))
 	}
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
+}
+
+// soups are texts that hold several odd ones: most mistakes are made with what a
+// text holds, whatever stands beside it.
+func soups() []jsontext.Value {
+	const together = 8
+	var out []jsontext.Value
+	for some := range slices.Chunk(words, together) {
+		out = append(out, wire.Quote(strings.Join(some, "a")))
+	}
+	return out
 }
 
 func quotedAll(texts []string) []jsontext.Value {
@@ -258,6 +270,25 @@ func (m *maker) askByID(on int, v jsontext.Value) {
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	m.askAs(on, id, method, m.offer.typed(m.t, method))
+}
+
+// texts are the places that take texts.
+func (o *Offer) texts() []*spot {
+	var out []*spot
+	for i := range o.places {
+		if slices.ContainsFunc(o.places[i].values, func(v jsontext.Value) bool { return v.Kind() == '"' }) {
+			out = append(out, &o.places[i])
+		}
+	}
+	return out
+}
+
+func (o *Offer) soupDrills() int { return len(o.texts()) * len(placedSoups) }
+
+// soupDrill asks with much at once at a place.
+func (m *maker) soupDrill(on, number int) {
+	texts := m.offer.texts()
+	texts[number%len(texts)].ask(m, on, placedSoups[number/len(texts)])
 }
 
 func (o *Offer) valueDrills() int {
