@@ -16,7 +16,7 @@ func (f *feature) named() rules.Fold {
 	o.onPiece = func(_ *rules.Session, p piece, out *rules.Out) {
 		here := map[string]bool{}
 		for _, i := range p.items {
-			if !i.keyed {
+			if !i.text { // that it is no name is said elsewhere
 				continue
 			}
 			name := i.key

@@ -177,7 +177,9 @@ func samePage(p, q *page) bool {
 }
 
 func sameItems(p, q *page) bool {
-	return slices.EqualFunc(p.items, q.items, func(i, j item) bool { return i.key == j.key && i.key != "" })
+	return slices.EqualFunc(p.items, q.items, func(i, j item) bool {
+		return i.key == j.key && (i.key != "" || bytes.Equal(i.raw, j.raw)) // what has no name is known by all of it
+	})
 }
 
 // idlePages is how many pages in a row may bring nothing before a walk counts

@@ -29,6 +29,7 @@ type item struct {
 	key   string // empty where it has none
 	raw   jsontext.Value
 	keyed bool // it has a key, of whatever type
+	text  bool // and that is a text
 }
 
 // page is one answer to a list request: a result, or a refusal.
@@ -183,8 +184,8 @@ func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 		var items []item
 		for _, raw := range wire.Elements(wire.At(m.Result(), "/"+member)) {
 			name := wire.At(raw, key)
-			text, _ := wire.Text(name)
-			items = append(items, item{text, raw, name != nil})
+			text, isText := wire.Text(name)
+			items = append(items, item{text, raw, name != nil, isText})
 		}
 		return items
 	})
