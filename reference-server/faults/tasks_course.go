@@ -233,7 +233,10 @@ func late() refserver.Seams {
 	return together(Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if tool(c) == "slow" && wantsTask(c) {
 			milliseconds, _ := wire.Integer(wire.At(c.Params, "/arguments/durationMs"))
-			pause(c.Context(), 2*time.Duration(milliseconds)*time.Millisecond)
+			steps, _ := wire.Integer(wire.At(c.Params, "/arguments/steps"))
+			for range 2 * steps { // as the work does it, which a busy machine makes longer
+				pause(c.Context(), time.Duration(milliseconds/max(1, steps))*time.Millisecond)
+			}
 		}
 		return next(c)
 	}), untold(EditResult(spec.MethodTasksGet, func(r map[string]any) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -39,17 +40,21 @@ func slow(ctx context.Context, t *suite.T) {
 		t.GiveUp("the tool could not be called: " + err.Error())
 	}
 	ids := r.create(ctx, asTask(call, "waited-for", object{"ttl": ttl}))
-	if len(ids) > 0 {
-		r.get(ctx, ids[0]) // at once, so that it is seen whether the answer came before the work was done
-		long, _ := t.Inventory.Slow(longer*duration, longer*steps)
-		ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
-	}
-	if len(ids) < 2 {
+	if len(ids) == 0 {
 		t.GiveUp("the tool did not become a task")
 	}
+	r.get(ctx, ids[0]) // at once, so that it is seen whether the answer came before the work was done
 	result := r.c.NewID()
 	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
 		t.GiveUp("the result could not be asked for: " + err.Error())
+	}
+	long, _ := t.Inventory.Slow(longer*duration, longer*steps)
+	ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
+	if r.answered(from, result) {
+		r.get(ctx, ids[0]) // at once, so that it is seen whether the result came before the work was done
+	}
+	if len(ids) < 2 {
+		t.GiveUp("the tool did not become a task")
 	}
 	r.awaitProgress(ctx, from, "mcp-conform/task/cancelled")
 	r.cancel(ctx, t, ids[1])
@@ -60,6 +65,13 @@ func slow(ctx context.Context, t *suite.T) {
 	for _, id := range ids {
 		r.get(ctx, id)
 	}
+}
+
+// answered tells whether the answer to a request has come.
+func (r *runner) answered(from int, id wire.ID) bool {
+	return slices.ContainsFunc(r.c.Record.From(from), func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && suite.Carries(e, suite.Answers(id))
+	})
 }
 
 // slowTask returns the call of a tool known to be slow that runs as a task and
