@@ -117,11 +117,11 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusNotAcceptable, spec.CodeInvalidRequest, "Accept must name "+jsonType+" and "+streamType)
 		return
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
+	if !isJSON(r) {
 		refuseHTTP(w, http.StatusUnsupportedMediaType, spec.CodeInvalidRequest, "Content-Type must be "+jsonType)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxFrame)))
+	body, err := readBody(w, r, h.o.MaxFrame)
 	if err != nil {
 		status := http.StatusBadRequest
 		var long *http.MaxBytesError
@@ -149,6 +149,30 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// isJSON tells whether the body is said to be JSON.
+func isJSON(r *http.Request) bool {
+	given := r.Header.Get("Content-Type")
+	if given == jsonType {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(given)
+	return err == nil && media == jsonType
+}
+
+// shortBody is how long a body may be for which there is room before it comes.
+const shortBody = 4 << 10
+
+// readBody returns the body of a request, of at most so many bytes.
+func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) {
+	in := http.MaxBytesReader(w, r.Body, int64(most))
+	if n := r.ContentLength; n >= 0 && n <= int64(min(most, shortBody)) {
+		body := make([]byte, n)
+		_, err := io.ReadFull(in, body)
+		return body, err
+	}
+	return io.ReadAll(in)
+}
+
 // readable tells whether the body is JSON.
 func readable(f *wire.Frame) bool {
 	return !slices.ContainsFunc(f.Problems, func(p wire.Problem) bool {
@@ -160,7 +184,10 @@ func readable(f *wire.Frame) bool {
 func accepted(r *http.Request, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for _, value := range r.Header.Values("Accept") {
-		for _, part := range strings.Split(value, ",") {
+		for part := range strings.SplitSeq(value, ",") {
+			if strings.TrimSpace(part) == media {
+				return true
+			}
 			name, parameters, err := mime.ParseMediaType(part)
 			if err == nil && parameters["q"] != "0" && (name == media || name == kind+"/*" || name == "*/*") {
 				return true

@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"slices"
 	"sync"
@@ -154,11 +152,11 @@ func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such session, or it has ended", http.StatusNotFound)
 		return
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != jsonType {
+	if !isJSON(r) {
 		http.Error(w, "Content-Type must be "+jsonType, http.StatusUnsupportedMediaType)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.o.MaxFrame)))
+	body, err := readBody(w, r, h.o.MaxFrame)
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):

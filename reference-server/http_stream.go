@@ -88,17 +88,15 @@ func (e *eventStream) first() []byte {
 // single waits for the stream to be over with one message alone, and tells
 // whether that is so.
 func (e *eventStream) single(ctx context.Context, patience time.Duration) bool {
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
+	var deadline *time.Timer
 	for {
-		e.mu.Lock()
-		over, n, grown := e.over, len(e.frames), e.news()
-		e.mu.Unlock()
-		switch {
-		case over:
-			return n == 1 || e.s.h.o.JSONOnly && n > 0
-		case n > 0 && !e.s.h.o.JSONOnly || patience == 0:
-			return false
+		one, known, grown := e.alone(patience)
+		if known {
+			return one
+		}
+		if deadline == nil {
+			deadline = time.NewTimer(patience)
+			defer deadline.Stop()
 		}
 		select {
 		case <-grown:
@@ -109,6 +107,22 @@ func (e *eventStream) single(ctx context.Context, patience time.Duration) bool {
 		case <-e.s.ended:
 			return false
 		}
+	}
+}
+
+// alone tells, where that is known already, whether the stream is over with one
+// message alone; else what to wait for.
+func (e *eventStream) alone(patience time.Duration) (one, known bool, grown <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n, asJSON := len(e.frames), e.s.h.o.JSONOnly
+	switch {
+	case e.over:
+		return n == 1 || asJSON && n > 0, true, nil
+	case n > 0 && !asJSON || patience == 0:
+		return false, true, nil
+	default:
+		return false, false, e.news()
 	}
 }
 

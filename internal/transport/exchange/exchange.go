@@ -79,9 +79,10 @@ type Request struct {
 // Pending is an exchange under way.
 type Pending struct {
 	written, responded, over chan struct{}
-	drop                     context.CancelCauseFunc
 
 	mu     sync.Mutex
+	cause  error  // why we end it, nil while we don't
+	quit   func() // ends what is under way: the opening of the connection, or all on it
 	number int
 	head   *transcript.Head
 	how    transcript.How
@@ -107,11 +108,7 @@ var errDropped = errors.New("dropped")
 // exchange: when it ends, the connection is closed.
 func (c *Client) Begin(ctx context.Context, r Request) *Pending {
 	p := &Pending{written: make(chan struct{}), responded: make(chan struct{}), over: make(chan struct{})}
-	ctx, p.drop = context.WithCancelCause(ctx)
-	c.running.Go(func() {
-		defer p.drop(nil)
-		c.hold(ctx, p, r)
-	})
+	c.running.Go(func() { c.hold(ctx, p, r) })
 	return p
 }
 
@@ -123,7 +120,42 @@ func (c *Client) Wait() {
 }
 
 // Drop closes the connection of the exchange.
-func (p *Pending) Drop() { p.drop(errDropped) }
+func (p *Pending) Drop() { p.end(errDropped) }
+
+// end ends what is under way, and all that comes after it.
+func (p *Pending) end(cause error) {
+	p.mu.Lock()
+	if p.cause == nil {
+		p.cause = cause
+	}
+	quit := p.quit
+	p.mu.Unlock()
+	if quit != nil {
+		quit()
+	}
+}
+
+// quits says how to end what is under way now, which is done at once where the
+// end was asked for before.
+func (p *Pending) quits(quit func()) {
+	p.mu.Lock()
+	p.quit = quit
+	ended := p.cause != nil
+	p.mu.Unlock()
+	if ended {
+		quit()
+	}
+}
+
+// ending returns why we end the exchange, nil where we don't.
+func (p *Pending) ending(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cause == nil && ctx.Err() != nil {
+		p.cause = context.Cause(ctx)
+	}
+	return p.cause
+}
 
 // Number returns the number of the exchange in the transcript; 0 before
 // Written is closed.
@@ -163,7 +195,8 @@ type ended struct {
 
 // hold holds one exchange from the first byte to the last.
 func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
-	conn, err := c.connect(ctx, r.URL)
+	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
+	conn, err := c.connect(ctx, p, r.URL)
 	line, fields := c.Reach.head(r)
 	raw := transcript.HeadBytes(line, fields)
 	p.mu.Lock()
@@ -171,14 +204,16 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	p.mu.Unlock()
 	end := ended{how: transcript.Unreachable}
 	if err == nil {
-		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		p.quits(func() { _ = conn.Close() })
 		end = c.converse(ctx, p, conn, raw, r)
-		c.release(conn, p, end, stop())
+		p.quits(func() {}) // whoever ends the exchange from now on must not close what goes to another one
+		c.release(conn, p, end, p.ending(ctx) == nil)
 	} else {
 		end.detail, end.stage = explain(err), stageOf(err)
 	}
-	if ctx.Err() != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
-		end = ended{how: transcript.Dropped, detail: dropped(context.Cause(ctx), end.stage)}
+	stop()
+	if cause := p.ending(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
+		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage)}
 	}
 	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail})
 	p.mu.Lock()
@@ -241,6 +276,9 @@ const shortRequest = 4 << 10
 // converseLong is converse where the writing may take its time: a server may
 // answer before it has read the body, so the answer is read in any case.
 func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	p.quits(func() { stop(); _ = conn.Close() })
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)

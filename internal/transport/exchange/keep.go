@@ -84,7 +84,7 @@ func (i *idle) close() {
 }
 
 // connect returns a connection for one exchange.
-func (c *Client) connect(ctx context.Context, u *url.URL) (*connection, error) {
+func (c *Client) connect(ctx context.Context, p *Pending, u *url.URL) (*connection, error) {
 	to := u.Scheme + "://" + u.Host
 	if c.Reach.Keep {
 		if conn := c.idle.take(to); conn != nil {
@@ -92,6 +92,9 @@ func (c *Client) connect(ctx context.Context, u *url.URL) (*connection, error) {
 			return conn, nil
 		}
 	}
+	ctx, quit := context.WithCancelCause(ctx)
+	defer quit(nil)
+	p.quits(func() { quit(errDropped) })
 	conn, err := c.Reach.dial(ctx, u)
 	if err != nil {
 		return nil, err

@@ -176,6 +176,8 @@ func address(u *url.URL) string {
 
 // head returns the request line and the headers.
 func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
+	const ours = 4 // fields at most, and that of a proxy
+	fields = make([]transcript.Field, 0, len(q.Fields)+len(r.Fields)+ours)
 	target := q.URL.RequestURI()
 	if proxy, _ := r.proxy(q.URL); proxy != nil && q.URL.Scheme == "http" {
 		target = q.URL.Scheme + "://" + q.URL.Host + target

@@ -65,7 +65,13 @@ var errLongHead = fmt.Errorf("the head is longer than %d bytes", maxHead)
 
 // readHead reads the lines of a head up to the blank one, which it leaves out.
 func readHead(in *bufio.Reader, limit int) ([]byte, error) {
-	var head []byte
+	var room [1 << 10]byte // for most heads
+	head, err := readLines(in, limit, room[:0])
+	return bytes.Clone(head), err
+}
+
+// readLines is readHead; it appends to head.
+func readLines(in *bufio.Reader, limit int, head []byte) ([]byte, error) {
 	for {
 		line, err := in.ReadSlice('\n')
 		head = append(head, line...)
@@ -128,10 +134,16 @@ func headFault(raw []byte, err error) ended {
 		return ended{transcript.Broken, parted(err) + " " + inside, inside}
 	case !bytes.HasPrefix(raw, []byte(http1)):
 		return ended{how: transcript.Unreadable, detail: strange(raw)}
-	case transcript.ParseHead(raw).Status() < 100:
+	case statusOf(raw) < 100:
 		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), shown)])}
 	}
 	return ended{}
+}
+
+// statusOf returns the status in the first line of a head.
+func statusOf(raw []byte) int {
+	line, _, _ := bytes.Cut(raw, []byte("\n"))
+	return transcript.ParseHead(line).Status()
 }
 
 // body reads and records the body, as HTTP says where it ends.
