@@ -36,24 +36,24 @@ type spelling struct {
 // list may have empty elements and blank space (5.6.1), what is in quotes is one
 // text (5.6.4).
 var accepts = []spelling{
-	{"A client that lists both types in another order is not served.", one("Accept", "text/event-stream, application/json"), ""},
-	{"A client that lists both types in two header lines is not served.", one("Accept", "application/json", "text/event-stream"), ""},
-	{"A client that lists both types without a blank is not served.", one("Accept", "application/json,text/event-stream"), ""},
-	{"A client that lists both types in capitals is not served.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM"), ""},
-	{"A client that weighs both types is not served.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9"), "weight"},
-	{"A client that weighs both types with three digits is not served.", one("Accept", "application/json;q=1.000, text/event-stream;q=0.875"), "weight"},
-	{"A client that lists further types beside both is not served.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1"), ""},
-	{"A client that lists a further type with a parameter in quotes is not served.", one("Accept", `application/json, text/event-stream, text/html;level="a, b"`), ""},
-	{"A client that lists both types between blanks and tabs is not served.", one("Accept", "  application/json\t,\ttext/event-stream  "), ""},
-	{"A client that lists both types with empty elements between is not served.", one("Accept", ", application/json, , text/event-stream,"), ""},
-	{"A client that writes accept in small letters is not served.", one("accept", "application/json, text/event-stream"), ""},
+	{"A request whose Accept lists both types in another order is refused.", one("Accept", "text/event-stream, application/json"), ""},
+	{"A request whose Accept lists both types in two header lines is refused.", one("Accept", "application/json", "text/event-stream"), ""},
+	{"A request whose Accept lists both types without a blank is refused.", one("Accept", "application/json,text/event-stream"), ""},
+	{"A request whose Accept lists both types in capitals is refused.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM"), ""},
+	{"A request whose Accept weighs both types is refused.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9"), "weight"},
+	{"A request whose Accept weighs both types with three digits is refused.", one("Accept", "application/json;q=1.000, text/event-stream;q=0.875"), "weight"},
+	{"A request whose Accept lists further types beside both is refused.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1"), ""},
+	{"A request whose Accept lists a further type with a parameter in quotes is refused.", one("Accept", `application/json, text/event-stream, text/html;level="a, b"`), ""},
+	{"A request whose Accept lists both types between blanks and tabs is refused.", one("Accept", "  application/json\t,\ttext/event-stream  "), ""},
+	{"A request whose Accept lists both types with empty elements between is refused.", one("Accept", ", application/json, , text/event-stream,"), ""},
+	{"A request whose Accept is written in small letters is refused.", one("accept", "application/json, text/event-stream"), ""},
 }
 
 // ranges take both types, and list neither: what becomes of them is recorded.
 var ranges = []spelling{
-	{"A client that accepts anything, and lists neither type, is not served.", one("Accept", "*/*"), ""},
-	{"A client that accepts anything, with a weight, is not served.", one("Accept", "*/*;q=0.8"), ""},
-	{"A client that accepts ranges of types, and lists neither type, is not served.", one("Accept", "application/*, text/*"), ""},
+	{"A request whose Accept takes anything, and lists neither type, is refused.", one("Accept", "*/*"), ""},
+	{"A request whose Accept takes anything, with a weight, is refused.", one("Accept", "*/*;q=0.8"), ""},
+	{"A request whose Accept takes ranges of types, and lists neither type, is refused.", one("Accept", "application/*, text/*"), ""},
 }
 
 // unaccepted do not take both types. Whether they are served is the server's
@@ -104,7 +104,7 @@ func accept() suite.Case {
 			w := t.Web(t.Conversation(ctx))
 			spell(ctx, t, w, acceptBoth, accepts)
 			record(ctx, t, w, acceptBoth, ranges)
-			failing(ctx, t, w, acceptBoth, "A request that does not accept both types fails in the server.", unaccepted)
+			failing(ctx, t, w, acceptBoth, "A request whose Accept does not list both types fails in the server.", unaccepted)
 		},
 	}
 }

@@ -20,12 +20,12 @@ func TestFaults(t *testing.T) {
 		{
 			Name: "the first type alone counts", Case: "content-types.accept",
 			Seams: refuses(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream,") }),
-			Want:  []string{"streamable-http.accept-both: A client that lists both types in another order is not served. (warning)"},
+			Want:  []string{"streamable-http.accept-both: A request whose Accept lists both types in another order is refused. (warning)"},
 		},
 		{
 			Name: "the first line alone counts", Case: "content-types.accept",
 			Seams: refuses(func(r *http.Request) bool { return len(r.Header.Values("Accept")) > 1 }),
-			Want:  []string{"streamable-http.accept-both: A client that lists both types in two header lines is not served. (warning)"},
+			Want:  []string{"streamable-http.accept-both: A request whose Accept lists both types in two header lines is refused. (warning)"},
 		},
 		{
 			Name: "content types are compared as texts", Case: "content-types.content-type",
@@ -42,9 +42,9 @@ func TestFaults(t *testing.T) {
 				return !strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/event-stream")
 			}),
 			Want: []string{
-				"streamable-http.accept-both: A client that accepts anything, and lists neither type, is not served. (note)",
-				"streamable-http.accept-both: A client that accepts anything, with a weight, is not served. (note)",
-				"streamable-http.accept-both: A client that accepts ranges of types, and lists neither type, is not served. (note)",
+				"streamable-http.accept-both: A request whose Accept takes anything, and lists neither type, is refused. (note)",
+				"streamable-http.accept-both: A request whose Accept takes anything, with a weight, is refused. (note)",
+				"streamable-http.accept-both: A request whose Accept takes ranges of types, and lists neither type, is refused. (note)",
 			},
 		},
 		{
@@ -57,7 +57,7 @@ func TestFaults(t *testing.T) {
 		{
 			Name: "the server fails without Accept", Case: "content-types.accept",
 			Seams: fails(func(r *http.Request) bool { return r.Header.Get("Accept") == "" }),
-			Want:  []string{"streamable-http.accept-both: A request that does not accept both types fails in the server. (note)"},
+			Want:  []string{"streamable-http.accept-both: A request whose Accept does not list both types fails in the server. (note)"},
 		},
 	} {
 		m.Transport = spec.StreamableHTTP

@@ -18,11 +18,11 @@ func TestFaults(t *testing.T) {
 		{Name: "all is well: slow", Case: "tasks.slow", Kept: []string{"tasks.result-after-cancel"}},
 		{
 			Name: "a task that was made up", Case: "tasks.unknown", Seams: fault(t, "tasks.unknown-id-error/made-up"),
-			Want: []string{"tasks.unknown-id-error: An id that was made up is answered with a result. (broken)"},
+			Want: []string{"tasks.unknown-id-error: A task id that was made up is answered with a result, not with an error. (broken)"},
 		},
 		{
 			Name: "no end of waiting", Case: "tasks.unknown", Seams: fault(t, "tasks.unknown-id-error/waits"),
-			Want: []string{"tasks.unknown-id-error: The result of a task that does not exist is asked for, and there is no answer. (broken)"},
+			Want: []string{"tasks.unknown-id-error: tasks/result is not answered for a task id that was made up. (broken)"},
 		},
 		{
 			Name: "a cancelled task that is waited for", Case: "tasks.slow", Seams: fault(t, "tasks.result-after-cancel/silent"),

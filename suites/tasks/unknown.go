@@ -51,13 +51,13 @@ func asked(ctx context.Context, t *suite.T, c *client.Conversation, method strin
 	}
 	switch {
 	case r.Succeeded() && id == madeUp:
-		d.Summary = "An id that was made up is answered with a result."
+		d.Summary = "A task id that was made up is answered with a result, not with an error."
 		t.Deviates(c, d)
 	case r.Busy():
 	case r.Answered():
 		t.Kept(unknownID)
 	case errors.Is(r.Err, client.ErrUnanswered) && method == spec.MethodTasksResult && ctx.Err() == nil && c.Fence(ctx) == nil:
-		d.Summary = "The result of a task that does not exist is asked for, and there is no answer."
+		d.Summary = "tasks/result is not answered for a task id that was made up."
 		t.Deviates(c, d)
 	}
 	return r.Answered()

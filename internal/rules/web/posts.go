@@ -223,7 +223,7 @@ func acceptable(v *view, out *rules.Out) {
 		case x.Status() == 406:
 			out.Found(verdict.Deviation{
 				Requirement: acceptBoth,
-				Summary:     "A client that accepts both types is refused with 406.",
+				Summary:     "A request whose Accept lists both types is refused with 406.",
 				Permitted:   "to serve it with either type",
 				Seen:        "Accept " + rules.Excerpt(x.RequestHead().Get("Accept")) + ": " + x.seen(), At: x.at(),
 			})
