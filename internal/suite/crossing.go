@@ -15,6 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
+// crossingID is the id that the calls of all clients have.
+const crossingID = "mcp-conform/crossing"
+
 // crossTime is long enough for all clients to wait at the same time.
 const crossTime = 200 * time.Millisecond
 
@@ -31,7 +34,7 @@ func (c *Crowd) crossing(ctx context.Context) {
 	}
 	pairs := make([]pair, len(c.convs))
 	c.each(func(i int, conv *client.Conversation) {
-		same, own := wire.StringID("mcp-conform/crossing"), wire.StringID(sign(i)+"crossing")
+		same, own := wire.StringID(crossingID), wire.StringID(sign(i)+"crossing")
 		from := conv.Record.Len()
 		ctx, cancel := context.WithTimeoutCause(ctx, crossTime+crowdTime, client.ErrUnanswered)
 		defer cancel()
@@ -44,7 +47,8 @@ func (c *Crowd) crossing(ctx context.Context) {
 		return
 	}
 	for i, p := range pairs {
-		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && c.works(ctx, c.convs[i], c.stepped(i)) && c.unanswered(i, p) {
+		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.works(ctx, c.convs[i], c.stepped(i)) &&
+			!c.comes(ctx, c.convs[i], wire.StringID(crossingID)) && c.unanswered(i, p) {
 			return
 		}
 	}

@@ -208,7 +208,7 @@ func (c *Crowd) cancellation(ctx context.Context) {
 		if r == nil {
 			continue
 		}
-		if errors.Is(r.Err, client.ErrUnanswered) && !intercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.works(ctx, c.convs[i], tool.Params()) {
+		if errors.Is(r.Err, client.ErrUnanswered) && !intercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.works(ctx, c.convs[i], tool.Params()) && !c.comes(ctx, c.convs[i], id) {
 			c.shows(c.convs[i], nil, "A request is not answered when another client cancels one with the same id.")
 			return
 		}
@@ -218,6 +218,15 @@ func (c *Crowd) cancellation(ctx context.Context) {
 // works tells whether the call is answered when no one cancels anything.
 func (c *Crowd) works(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
 	return conv.TryFor(ctx, crowdSlow+crowdTime, spec.MethodToolsCall, params).Answered()
+}
+
+// comes tells whether the answer comes when it has as long again as any request:
+// a machine that is busy may have kept it.
+func (c *Crowd) comes(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
+	defer conv.Idle()()
+	ctx, cancel := context.WithTimeoutCause(ctx, conv.Options().Timeout, client.ErrUnanswered)
+	defer cancel()
+	return conv.AwaitReply(ctx, 0, id).Answered()
 }
 
 // foreign looks for messages that are another client's.
