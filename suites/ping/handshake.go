@@ -2,6 +2,7 @@ package ping
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -75,7 +76,7 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 	switch {
 	case r.Answered():
 		t.Expect(c, r).Keeps(beforeInitialized, "A ping before initialize is answered with an error.", suite.BeResult(), verdict.AtMostWarning)
-	case ctx.Err() == nil && r.Sent != nil:
+	case ctx.Err() == nil && r.Sent != nil && !errors.Is(r.Err, client.ErrNoFence):
 		d := unanswered(beforeInitialized, "A ping before initialize is not answered.", r)
 		d.Weight = verdict.AtMostWarning
 		t.Deviates(c, d)
