@@ -44,6 +44,7 @@ type runFlags struct {
 	callTools           string
 	fuzz                string
 	replayFiles         bool
+	watch               watchFlags
 	configured          configured
 	known               knownFlags
 	verbose, quiet      bool
@@ -89,6 +90,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.BoolVar(&f.replayFiles, "replay-files", false, "write a file that mcp-conform replay reads into the folder --out, for each finding whose conversation shows it again by itself")
 	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
+	f.watch.register(fs)
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
 	return c
@@ -117,32 +119,56 @@ func (a *app) run(f *runFlags) error {
 	if err := f.checkFuzz(); err != nil {
 		return err
 	}
-	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
+	if err := f.checkWatch(); err != nil {
+		return err
+	}
 	defer a.watch()() // from here on there may be a server to end
+	if f.watch.on {
+		return a.runWatched(f, files)
+	}
+	_, err = a.judged(f, files, reporters.NewConsole(a.Out, f.looks(a)))
+	return err
+}
+
+// looks says how the console looks.
+func (f *runFlags) looks(a *app) reporters.ConsoleOptions {
+	return reporters.ConsoleOptions{Color: a.Color, Live: a.Live, Width: min(a.Columns, widest), Quiet: f.quiet, Verbose: f.verbose}
+}
+
+// screen shows a run while it goes on, and at its end.
+type screen interface {
+	engine.Progress
+	End(r *verdict.Report)
+}
+
+// judged judges a server once and writes the reports. The report is there as
+// soon as something was judged.
+func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
+	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
+	f.stop = nil
 	o, notices, err := a.options(f)
 	if f.stop != nil {
 		defer f.stop()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{
-		Color: a.Color, Live: a.Live, Width: min(a.Columns, widest), Quiet: f.quiet, Verbose: f.verbose,
-	})
 	for _, n := range notices {
 		console.Notice(n)
 	}
 	o.Progress = console
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
 	defer cancel()
-	o.Tree = func(p *engine.Plan) { engine.Ginkgo(ctx, p) }
+	if !f.watch.on { // Ginkgo runs one suite in the life of a program
+		o.Tree = func(p *engine.Plan) { engine.Ginkgo(ctx, p) }
+	}
 	replays, err := a.keepSightings(f, &o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report, err := engine.Run(ctx, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report.Notices = append(notices, report.Notices...)
 	failed := errors.Join(replays.write(ctx, report), a.fuzzed(ctx, f, &o, report))
@@ -150,7 +176,7 @@ func (a *app) run(f *runFlags) error {
 	f.known.apply(report, whole)
 	console.End(report)
 	a.code = exitCode(report)
-	return errors.Join(failed, writeReports(files, report), f.recorder.failed())
+	return report, errors.Join(failed, writeReports(files, report), f.recorder.failed())
 }
 
 // exitCode says by the exit code how the run ended.

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// driven are rounds whose changes a test makes.
+type driven struct {
+	rounds
+	changes chan string
+	told    []string
+	at      atomic.Int32 // rounds that are held
+	lasts   time.Duration
+}
+
+func newDriven(t *testing.T) *driven {
+	d := &driven{changes: make(chan string), lasts: time.Second}
+	d.rounds = rounds{
+		changes: d.changes, settle: settling,
+		judge: func(ctx context.Context, why string) {
+			if d.at.Add(1) != 1 {
+				t.Error("two rounds at once")
+			}
+			d.told = append(d.told, "judge "+why)
+			select {
+			case <-time.After(d.lasts):
+			case <-ctx.Done():
+				d.told = append(d.told, "cut off")
+			}
+			d.at.Add(-1)
+		},
+		wait:    func() { d.told = append(d.told, "wait") },
+		forsake: func(path string) { d.told = append(d.told, "forsake "+path) },
+	}
+	return d
+}
+
+// while runs the rounds in a bubble of time, and ends them after do.
+func (d *driven) while(t *testing.T, do func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); d.run(ctx) }()
+	do()
+	synctest.Wait()
+	cancel()
+	<-ended
+}
+
+func TestChangesAreJudgedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriven(t)
+		began := time.Now()
+		d.while(t, func() {
+			time.Sleep(2 * time.Second)
+			for i := range 5 {
+				d.changes <- fmt.Sprint("a", i)
+				time.Sleep(settling / 2)
+			}
+			time.Sleep(2 * time.Second)
+		})
+		if diff := cmp.Diff([]string{"judge ", "wait", "judge a0", "wait"}, d.told); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+		if took := time.Since(began); took != 4*time.Second+5*settling/2 {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// TestAChangeDuringARoundBringsAnother: not beside it, and not twice.
+func TestAChangeDuringARoundBringsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriven(t)
+		d.while(t, func() {
+			time.Sleep(time.Second / 2)
+			d.changes <- "a"
+			d.changes <- "b"
+			time.Sleep(5 * time.Second)
+		})
+		if diff := cmp.Diff([]string{"judge ", "judge a", "wait"}, d.told); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestWhatTheServerWritesIsNoChange: it would be judged for ever.
+func TestWhatTheServerWritesIsNoChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriven(t)
+		judge := d.judge
+		d.judge = func(ctx context.Context, why string) {
+			d.changes <- "log"
+			judge(ctx, why)
+		}
+		d.while(t, func() {
+			time.Sleep(10 * time.Second)
+			d.changes <- "source"
+			time.Sleep(10 * time.Second)
+		})
+		if diff := cmp.Diff([]string{"judge ", "judge log", "forsake log", "wait", "judge source", "wait"}, d.told); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestABuildComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriven(t)
+		works := true
+		d.build = func(context.Context) bool {
+			d.told = append(d.told, "build")
+			d.changes <- "binary"
+			time.Sleep(time.Second)
+			return works
+		}
+		d.while(t, func() {
+			time.Sleep(3 * time.Second)
+			works = false
+			d.changes <- "a"
+			time.Sleep(3 * time.Second)
+			works = true
+			d.changes <- "b"
+			time.Sleep(3 * time.Second)
+		})
+		if diff := cmp.Diff([]string{"build", "judge ", "wait", "build", "wait", "build", "judge b", "wait"}, d.told); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAnInterruptEndsTheRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriven(t)
+		d.while(t, func() { time.Sleep(time.Second / 2) })
+		if diff := cmp.Diff([]string{"judge ", "cut off"}, d.told); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestNobodyWatchesAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriven(t)
+		d.while(t, func() { close(d.changes); time.Sleep(5 * time.Second) })
+		if diff := cmp.Diff([]string{"judge ", "wait"}, d.told); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// watchFlags are the flags that make a run one of many.
+type watchFlags struct {
+	on    bool
+	build string
+	paths []string
+}
+
+func (f *watchFlags) register(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.on, "watch", false, "judge again whenever a file changes, and show what that has changed; Ctrl-C ends it")
+	fs.StringVar(&f.build, "watch-build", "", "with --watch: a command that builds the server before each run, as 'go build -o my-server .'")
+	fs.StringArrayVar(&f.paths, "watch-path", nil, "with --watch: a folder or file to watch (repeatable; default: the current folder)")
+}
+
+// check says what can't be watched.
+func (f *runFlags) checkWatch() error {
+	switch {
+	case !f.watch.on && (f.watch.build != "" || len(f.watch.paths) > 0):
+		return usagef("add --watch, or leave them out", "--watch-build and --watch-path are for --watch, and there is none")
+	case f.watch.on && f.reference:
+		return usagef("name a server of your own", "the reference server is a part of this program: nothing of it changes")
+	}
+	return nil
+}
+
+// watched judges again and again.
+type watched struct {
+	a     *app
+	f     *runFlags
+	files []reportFile
+	last  *verdict.Report // of the last run that came to its end
+	err   error           // of the first run, where that is the user's
+	quit  context.CancelFunc
+}
+
+// runWatched judges the server whenever something changes.
+func (a *app) runWatched(f *runFlags, reports []reportFile) error {
+	without := []string{f.out}
+	if f.transcript != "" {
+		without = append(without, f.transcript)
+	}
+	for _, r := range reports {
+		if r.path != "" {
+			without = append(without, r.path)
+		}
+	}
+	t, err := a.resolve(f)
+	switch {
+	case err != nil && f.watch.build == "": // the build may be what makes it
+		return err
+	case err == nil && t.URL != "" && t.Start == nil:
+		return usagef("let it be started, as in --watch --start 'npm start' "+t.URL, "--watch is for a server that is started anew for each run, and this one runs already")
+	case err == nil && f.watch.build != "" && len(t.Argv) > 0:
+		without = append(without, t.Argv[0])
+	}
+	paths := f.watch.paths
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	watch, err := watchFiles(paths, without)
+	if err != nil {
+		return usagef("name files and folders that can be read with --watch-path", "--watch: %v", err)
+	}
+	defer func() { _ = watch.Close() }()
+	if watch.cut {
+		fmt.Fprintf(a.Out, "note: --watch looks at the first %d folders alone; --watch-path names others\n", mostFolders)
+	}
+	ctx, quit := context.WithCancel(a.ctx)
+	defer quit()
+	w := &watched{a: a, f: f, files: reports, quit: quit}
+	a.code = ExitNotJudged
+	r := &rounds{changes: watch.changes, settle: settling, judge: w.judge, wait: w.wait, forsake: w.forsake}
+	if f.watch.build != "" {
+		r.build = w.build
+	}
+	r.run(ctx)
+	return w.err
+}
+
+func (w *watched) printf(format string, args ...any) {
+	fmt.Fprint(w.a.Out, reporters.Visible(fmt.Sprintf(format, args...))+"\n")
+}
+
+func (w *watched) wait() { w.printf("watching for changes; Ctrl-C ends it") }
+
+func (w *watched) forsake(path string) {
+	w.printf("note: %s changes in each run: it is taken for the server's doing, and not watched any more", shorter(path))
+}
+
+// shorter is the path from the current folder, where that is shorter.
+func shorter(path string) string {
+	if here, err := os.Getwd(); err == nil {
+		if short, err := filepath.Rel(here, path); err == nil && len(short) < len(path) {
+			return short
+		}
+	}
+	return path
+}
+
+// build builds the server; what the command says is shown where it fails.
+func (w *watched) build(ctx context.Context) bool {
+	shell := []string{"sh", "-c", w.f.watch.build}
+	if runtime.GOOS == "windows" {
+		shell = []string{"cmd", "/c", w.f.watch.build}
+	}
+	c := exec.CommandContext(ctx, shell[0], shell[1:]...) //nolint:gosec // the user's own command
+	c.Env = w.a.Environ
+	out, err := c.CombinedOutput()
+	if err == nil || ctx.Err() != nil {
+		return err == nil
+	}
+	w.printf("the build failed (%v): %s", err, w.f.watch.build)
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, line := range lines[max(0, len(lines)-buildLines):] {
+		w.printf("  | %s", line)
+	}
+	return false
+}
+
+// buildLines is how many lines of a build are shown.
+const buildLines = 40
+
+// judge is one run. Only the first is shown whole.
+func (w *watched) judge(_ context.Context, why string) {
+	var show screen = reporters.NewConsole(w.a.Out, w.f.looks(w.a))
+	if w.last != nil {
+		show = &changes{w: w}
+	}
+	if why != "" {
+		w.printf("%s changed: judging again", shorter(why))
+	}
+	code := w.a.code
+	report, err := w.a.judged(w.f, w.files, show)
+	switch cut := report == nil || report.Incomplete != ""; {
+	case w.a.ctx.Err() != nil && cut && w.last != nil: // an interrupt leaves the last verdict
+		w.a.code = code
+	case err == nil:
+	case why == "" && hopeless(err):
+		w.err = err
+		w.quit()
+		return
+	default:
+		w.a.code = w.a.fail(err)
+	}
+	if report != nil && report.Incomplete == "" {
+		w.last = report
+	}
+}
+
+// hopeless tells whether no change of the server mends the error: the command
+// line is wrong.
+func hopeless(err error) bool {
+	return errors.As(err, new(*target.UsageError)) || errors.As(err, new(*engine.SelectionError))
+}
+
+// changes is the screen of a run that follows another: only what has changed is
+// shown.
+type changes struct{ w *watched }
+
+// Begin implements engine.Progress.
+func (*changes) Begin(string, spec.Transport, []spec.Revision, int) {}
+
+// Area implements engine.Progress.
+func (*changes) Area(string, int, int) {}
+
+// Notice implements engine.Progress.
+func (*changes) Notice(string) {}
+
+// End shows what has changed since the last run.
+func (c *changes) End(report *verdict.Report) { c.w.changed(report) }
+
+// changed shows what has changed since the last run: a line for each
+// difference, what is new at length, and the conclusion.
+func (w *watched) changed(report *verdict.Report) {
+	if report.Incomplete != "" { // what was not judged has not changed
+		w.printf("the run ended early: %s", report.Incomplete)
+		return
+	}
+	all := baseline.Diff(w.last, report)
+	for _, line := range changeLines(gather(all), true) {
+		w.printf("%s", line)
+	}
+	news := *report
+	news.Notices = nil
+	news.Findings = slices.DeleteFunc(slices.Clone(report.Findings), func(f verdict.Finding) bool {
+		return !slices.ContainsFunc(all, func(d baseline.Difference) bool {
+			return d.Kind == baseline.New && d.Requirement == f.Requirement && d.Revision == f.Revision
+		})
+	})
+	o := w.f.looks(w.a)
+	o.Quiet, o.Live = true, false
+	reporters.NewConsole(w.a.Out, o).End(&news)
+}
