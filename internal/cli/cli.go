@@ -181,7 +181,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &target.UsageError{What: err.Error(), Advice: "see " + c.CommandPath() + " --help; arguments of the server go after --"}
 	})
-	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 
