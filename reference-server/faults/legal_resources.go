@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -93,8 +94,10 @@ func resourcesLegal() []Fault {
 		legal("changes-are-told", "tools that change resources may be called", together(harmless("update-resource"), harmless("trigger-list-changed"))),
 		legal("updates-below", "updates name what is below the resource that is subscribed to", together(harmless("update-resource"),
 			Outgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames[0] = []byte(updateOf(note + "/line/1")) }))),
-		legal("updates-at-once", "an update comes before and behind the answer to each subscription, and to its end", together(
-			updatesAround(spec.MethodResourcesSubscribe), updatesAround(spec.MethodResourcesUnsubscribe))),
+		legalAfresh("updates-at-once", "an update comes before and behind the answer to each subscription, and to its end", func() refserver.Seams {
+			var subscribed sync.Map // by session: an end alone is none of a subscription
+			return together(updatesAround(spec.MethodResourcesSubscribe, &subscribed), updatesAround(spec.MethodResourcesUnsubscribe, &subscribed))
+		}),
 		legal("updates-twice", "each update comes twice", together(harmless("update-resource"),
 			Outgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }))),
 
@@ -136,11 +139,14 @@ func onlyMembers(method, list string, names ...string) refserver.Seams {
 
 // updatesAround sends an update right before the answer to a request about a
 // resource, and another one a little behind it.
-func updatesAround(method string) refserver.Seams {
+func updatesAround(method string, subscribed *sync.Map) refserver.Seams {
 	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		uri, isText := wire.Text(wire.At(c.Params, "/uri"))
-		if err == nil && isText {
+		if method == spec.MethodResourcesSubscribe && err == nil {
+			subscribed.Store(c.Session, true)
+		}
+		if _, any := subscribed.Load(c.Session); any && err == nil && isText {
 			update := []byte(updateOf(uri))
 			c.Session.SendRaw(update)
 			if method == spec.MethodResourcesSubscribe {
