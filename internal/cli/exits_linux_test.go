@@ -38,7 +38,7 @@ func await(cmd *exec.Cmd) (e ending) {
 		}
 	}
 	// Those that are dying need not have died yet.
-	for deadline := time.Now().Add(time.Second); ; <-time.After(5 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Second); ; <-time.After(5 * time.Millisecond) {
 		for pid := 1; pid > 0; {
 			pid, _ = unix.Wait4(-1, nil, unix.WNOHANG, nil)
 		}
