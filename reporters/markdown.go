@@ -76,7 +76,7 @@ func markdownLacking(r *verdict.Report) string {
 	if n := len(lines) - listed; n > 0 {
 		lines, more = lines[:listed], fmt.Sprintf("\n  … and %s", count(n, "more line"))
 	}
-	return fmt.Sprintf("<details><summary>%s not observed for want of a known call</summary>\n\n%s\n\n<pre>%s%s</pre>\n\n</details>\n\n",
+	return fmt.Sprintf("<details><summary>%s not observed because no tool is known that shows it</summary>\n\n%s\n\n<pre>%s%s</pre>\n\n</details>\n\n",
 		count(total, "requirement"), prose(lackingHead, markdownText), html.EscapeString(preformatted(lackingRows(lines, counts))), more)
 }
 

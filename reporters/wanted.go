@@ -37,13 +37,13 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 		for _, n := range counts {
 			total += n
 		}
-		return wrap(fmt.Sprintf("not observed for want of a known call: %s; -v shows which lines in mcp-conform.yaml tell of one", count(total, "requirement")), c.o.Width, 4)
+		return wrap(fmt.Sprintf("%s not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints the lines to add", count(total, "requirement")), c.o.Width, 4)
 	}
 	return append(wrap(lackingHead, c.o.Width, 4), lackingRows(lines, counts)...)
 }
 
 // lackingHead stands above the lines by which more would be observed.
-const lackingHead = "not observed for want of a call that is known to do it; mcp-conform.yaml can name one, NAME being its tool:"
+const lackingHead = "not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a tool for NAME:"
 
 func lackingRows(lines []string, counts map[string]int) []string {
 	var out []string

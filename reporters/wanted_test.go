@@ -20,15 +20,15 @@ func TestWhatIsLacking(t *testing.T) {
 	}}
 	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
 	want := []string{
-		"not observed for want of a call that is known to do it; mcp-conform.yaml can name one, NAME being",
-		"its tool:",
+		"not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a",
+		"tool for NAME:",
 		"  " + slow + "  (2 requirements)",
 		`  tools: call: [\u001b[2J]  (1 requirement)`,
 	}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Verbose: true})); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	want = []string{"not observed for want of a known call: 3 requirements; -v shows which lines in mcp-conform.yaml tell of one"}
+	want = []string{"3 requirements not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints", "the lines to add"}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Width: 120})); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
 	}
@@ -37,7 +37,7 @@ func TestWhatIsLacking(t *testing.T) {
 	}
 	text := string(write(t, Markdown, r))
 	for _, line := range []string{
-		"<details><summary>3 requirements not observed for want of a known call</summary>",
+		"<details><summary>3 requirements not observed because no tool is known that shows it</summary>",
 		"<pre>  " + slow + "  (2 requirements)\n  tools: call: [\\u001b[2J]  (1 requirement)</pre>",
 	} {
 		if !strings.Contains(text, line) {

@@ -3,6 +3,7 @@ package running
 import (
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -44,6 +45,7 @@ type cancelled struct {
 	since    *trips
 	ran      bool // it reported progress before
 	progress []*transcript.Event
+	reports  int // how often it reported progress since, read or not
 	response *transcript.Event
 	result   bool          // the response is a result
 	failed   *wire.Message // the response, where it says that the request failed
@@ -77,7 +79,11 @@ func cancelledRequests() rules.Fold {
 				}
 				ran[a] = true
 				for _, c := range all {
-					if c.asked == a && c.since.n >= settled {
+					if c.asked != a {
+						continue
+					}
+					c.reports++
+					if c.since.n >= settled {
 						c.progress = append(c.progress, h.Event)
 					}
 				}
@@ -124,8 +130,13 @@ func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
 }
 
 func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.Out) {
+	// One report is that of a step which was under way, if it comes as soon as
+	// such a step ends: whether it does before the answers or behind them is chance.
+	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.by.At < 2*c.ranFor() {
+		c.progress = nil
+	}
 	switch {
-	case len(c.progress) > 1, len(c.progress) == 1 && c.result:
+	case len(c.progress) > 0 && (c.reports > 1 || c.result):
 		out.Found(verdict.Deviation{
 			Requirement: stopProcessing,
 			Summary:     "A cancelled request is worked on.",
@@ -172,6 +183,9 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 	}
 }
 
+// ranFor is how long the request ran before it was cancelled.
+func (c *cancelled) ranFor() time.Duration { return c.by.At - c.asked.Event.At }
+
 // heeded tells whether the answer shows that the cancellation was heeded: the
 // call failed, and says that it was cancelled, or others of the tool succeed.
 // A server that answers as ever may have passed the cancellation over, as it may
@@ -205,7 +219,7 @@ func failed(m *wire.Message) bool {
 // at least as long as it had run. That it was answered when it was cancelled
 // shows neither.
 func (c *cancelled) stopped(last *transcript.Event) bool {
-	ran := c.by.At - c.asked.Event.At
+	ran := c.ranFor()
 	return c.ran && !c.crossed && c.since.n >= settled && ran > 0 && last.At-c.by.At >= ran
 }
 
