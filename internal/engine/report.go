@@ -72,6 +72,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	}
 	p.Findings = r.findings()
 	p.Verdicts = r.verdicts(p.Findings)
+	if n := r.narrowed(p); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	p.NotJudged = r.o.notJudged()
 	r.final = map[instance]verdict.Outcome{}
 	for i := range p.Verdicts {

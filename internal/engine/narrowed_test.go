@@ -1,0 +1,41 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Who narrows a run is told that rules see less in it.
+func TestNarrowedRuns(t *testing.T) {
+	other := pinging(true)
+	other.ID, other.Provokes = "toy.provokes", []string{"base.request-answered"}
+	for _, c := range []struct {
+		name  string
+		focus []string
+		want  string
+	}{
+		{"all", nil, ""},
+		{"what a rule judges", []string{"base.request-answered"}, "1 of 2 cases were run"},
+		{"what a case judges", []string{pinged}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := judge(t, &toy{}, engine.Options{
+				Cases: []suite.Case{pinging(true), other}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618},
+				Selection: engine.Selection{Focus: c.focus},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := slices.ContainsFunc(p.Notices, func(n string) bool { return strings.HasPrefix(n, "1 of 2 cases were run") })
+			if told != (c.want != "") {
+				t.Errorf("the notices are %q", p.Notices)
+			}
+		})
+	}
+}
