@@ -74,14 +74,14 @@ func (c *Console) linesBelow(f *family) []string {
 	for i := range f.same {
 		e := &f.same[i]
 		if i == sameShown {
-			out = append(out, "  "+c.paint(dim, fmt.Sprintf("same cause  … %s in the reports", count(len(f.same)-i, "more finding"))))
+			out = append(out, "  "+c.paint(dim, fmt.Sprintf("with it  … %s in the reports", count(len(f.same)-i, "more finding"))))
 			break
 		}
 		look := looks[e.Outcome]
 		name := look.mark + " " + strings.ToUpper(e.Outcome.String())
 		text := "  " + e.Requirement + "  " + e.Summary
-		room := c.o.Width - width("  same cause  "+name)
-		out = append(out, "  "+c.paint(dim, "same cause  ")+c.paint(look.color, name)+clip(text, room))
+		room := c.o.Width - width("  with it  "+name)
+		out = append(out, "  "+c.paint(dim, "with it  ")+c.paint(look.color, name)+clip(text, room))
 	}
 	return out
 }

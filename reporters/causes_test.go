@@ -29,7 +29,7 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	var b bytes.Buffer
 	NewConsole(&b, ConsoleOptions{Verbose: true}).End(caused())
 	text := b.String()
-	if !strings.Contains(text, "\n  same cause  ! WARNING  stdio.exit-on-sigterm  The server did not exit on SIGTERM.\n") {
+	if !strings.Contains(text, "\n  with it  ! WARNING  stdio.exit-on-sigterm  The server did not exit on SIGTERM.\n") {
 		t.Errorf("the console does not say what has the same cause:\n%s", text)
 	}
 	if strings.Contains(text, "\n! WARNING  stdio.exit-on-sigterm") {
@@ -40,15 +40,15 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	}
 	page := string(write(t, HTML, caused()))
 	for _, want := range []string{
-		`<li class="finding member" id="finding-3" data-outcome="warning"`, `The same cause as <a href="#finding-2"><code>base.response-id-echo</code></a>`,
-		`The same cause has <a href="#finding-3"><code>stdio.exit-on-sigterm</code></a>.`,
+		`<li class="finding member" id="finding-3" data-outcome="warning"`, `The same message, or the same end of the process, shows <a href="#finding-2"><code>base.response-id-echo</code></a>`,
+		`The same message, or the same end of the process, shows <a href="#finding-3"><code>stdio.exit-on-sigterm</code></a>.`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
 	if text := string(write(t, Markdown, caused())); strings.Count(text, "stdio.exit-on-sigterm") != 1 ||
-		!strings.Contains(text, "\nThe same cause has:\n\n* ⚠️ **WARNING** stdio.exit-on-sigterm · 2025-06-18, 2025-11-25 · ") {
+		!strings.Contains(text, "\nThe same message, or the same end of the process, shows:\n\n* ⚠️ **WARNING** stdio.exit-on-sigterm · 2025-06-18, 2025-11-25 · ") {
 		t.Errorf("Markdown does not say what has the same cause:\n%s", text)
 	}
 }

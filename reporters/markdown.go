@@ -174,7 +174,7 @@ func markdownSame(b *bytes.Buffer, same []entry) {
 	if len(same) == 0 {
 		return
 	}
-	b.WriteString("The same cause has:\n\n")
+	b.WriteString("The same message, or the same end of the process, shows:\n\n")
 	for i := range same[:min(len(same), listed)] {
 		e := &same[i]
 		fmt.Fprintf(b, "* %s **%s** %s · %s · %s\n", outcomeMarks[e.Outcome], prose(strings.ToUpper(e.Outcome.String()), 40), prose(e.Requirement, 120), prose(joinRevisions(e.revisions), 200), prose(e.Summary, markdownText))
