@@ -94,7 +94,7 @@ could not be started or reached, 4 the search is incomplete.`,
 	fs.BoolVar(&f.reference, "reference", false, "search the reference server that is built into this program")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
-	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; what was found is then made small for a tenth of that, at least 5s, and tried again")
+	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; what was found is then made small for a tenth of that, at least 10s, and tried again")
 	fs.IntVar(&f.cases, "cases", 0, "how many sequences are held at most (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringSliceVar(&f.properties, "property", nil, "hold only these laws: "+strings.Join(lawNames(), ", "))

@@ -62,11 +62,12 @@ func TestClosing(t *testing.T) {
 		want    string
 	}{
 		{"no end", closing{}, nil, "3 of 3, 1 operations, cut false, flaky false"},
-		{"in time", closing{later, later}, nil, "3 of 3, 1 operations, cut false, flaky false"},
-		{"too late to be made small", closing{past, later}, nil, "3 of 3, 6 operations, cut true, flaky false"},
-		{"too late to be tried again", closing{past, past}, nil, "0 of 0, 6 operations, cut true, flaky true"},
-		{"interrupted", closing{later, later}, context.Canceled, "0 of 0, 6 operations, cut true, flaky true"},
-		{"nothing more is asked for", closing{later, later}, errEnough, "nothing"},
+		{"in time", closing{later, later, later}, nil, "3 of 3, 1 operations, cut false, flaky false"},
+		{"soon over", closing{past, later, later}, nil, "1 of 1, 1 operations, cut false, flaky false"},
+		{"too late to be made small", closing{past, past, later}, nil, "1 of 1, 6 operations, cut true, flaky false"},
+		{"too late to be tried again", closing{past, past, past}, nil, "0 of 0, 6 operations, cut true, flaky true"},
+		{"interrupted", closing{later, later, later}, context.Canceled, "0 of 0, 6 operations, cut true, flaky true"},
+		{"nothing more is asked for", closing{later, later, later}, errEnough, "nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{Dialer: stdio.InProcess("agreeable", agreeable), Laws: []Law{law}}.withDefaults()
@@ -93,5 +94,17 @@ func TestClosing(t *testing.T) {
 				t.Errorf("%s, not %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestEnough: what was begun is brought to its end, and no more is begun.
+func TestEnough(t *testing.T) {
+	enough := make(chan struct{})
+	close(enough)
+	ping := generate.Operation{Do: generate.Send, Method: spec.MethodPing, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil)}
+	h := Holding{Dialer: stdio.InProcess("agreeable", agreeable), Timeout: time.Second, Start: 10 * time.Second, Enough: enough}
+	o := h.Hold(t.Context(), generate.Script{Revision: spec.V20250618, Operations: []generate.Operation{ping}})
+	if len(o.Skipped) != 1 || len(o.Talks) != 0 {
+		t.Errorf("%d operations were left out, and %d conversations held", len(o.Skipped), len(o.Talks))
 	}
 }

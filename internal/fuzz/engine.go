@@ -245,9 +245,7 @@ func (s *search) work(ctx, bounded context.Context) {
 			return
 		}
 		c := s.draw(uint64(n))
-		s.alone.RLock()
-		o := s.holding(d, c.place, exploring).Hold(bounded, c.script)
-		s.alone.RUnlock()
+		o, cut := s.hold(ctx, bounded, d, c)
 		leave()
 		s.requests.Add(int64(o.Requests))
 		if o.Refused != nil && bounded.Err() == nil {
@@ -259,11 +257,25 @@ func (s *search) work(ctx, bounded context.Context) {
 		} else {
 			s.served()
 		}
-		if bounded.Err() != nil {
-			return // it was cut off
+		if cut {
+			return
 		}
 		s.look(ctx, c, o)
 	}
+}
+
+// hold holds a script that was drawn. Once there is enough no more of its
+// operations begin; what was begun is brought to its end, unless that takes too
+// long: then it is cut off, and nothing can be said of it.
+func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn) (o *Outcome, cut bool) {
+	s.alone.RLock()
+	defer s.alone.RUnlock()
+	ctx, cancel := within(ctx, long, s.closing.small)
+	defer cancel()
+	h := s.holding(d, c.place, exploring)
+	h.Enough = bounded.Done()
+	o = h.Hold(ctx, c.script)
+	return o, ctx.Err() != nil
 }
 
 // look judges an outcome, and follows up what is new.

@@ -135,7 +135,7 @@ func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, 
 	ctx, cancel := within(ctx, verifyingTime, s.closing.sure)
 	defer cancel()
 	for _, script := range []generate.Script{f.Script, first} {
-		for range verifying * min(repeats, 2) {
+		for range s.closing.tries() * min(repeats, 2) {
 			if ctx.Err() != nil {
 				return
 			}

@@ -62,6 +62,9 @@ type Holding struct {
 	// Pace, where it is set, is asked before each request; it waits until one
 	// more may be made.
 	Pace func(ctx context.Context)
+	// Enough, where it is set, is closed when no more operations shall begin: what
+	// was begun is brought to its end, so that it can be judged.
+	Enough <-chan struct{}
 	// Forbidden are the tools that the server has and that must not be called:
 	// what calls one is left out, wherever it comes from.
 	Forbidden map[string]bool
@@ -79,7 +82,7 @@ const (
 func (h Holding) Hold(ctx context.Context, s generate.Script) *Outcome {
 	r := &holder{Holding: h, ctx: ctx, out: &Outcome{Script: s, Transport: h.Dialer.Transport()}, talks: map[int]*talk{}}
 	for i := range s.Operations {
-		if ctx.Err() != nil || r.out.Refused != nil {
+		if ctx.Err() != nil || r.out.Refused != nil || r.enough() {
 			r.out.Skipped = append(r.out.Skipped, i)
 			continue
 		}
@@ -89,6 +92,16 @@ func (h Holding) Hold(ctx context.Context, s generate.Script) *Outcome {
 		r.end(on)
 	}
 	return r.out
+}
+
+// enough tells whether no more operations shall begin.
+func (h *Holding) enough() bool {
+	select {
+	case <-h.Enough:
+		return true
+	default:
+		return false
+	}
 }
 
 // holder holds one script.
