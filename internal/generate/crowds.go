@@ -89,7 +89,7 @@ func (m *maker) switches() []func(on int) {
 				out = append(out, func(on int) { m.ask(on, method, members{{"level", wire.JSON(level)}}) })
 			}
 		case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
-			for _, resource := range m.offer.Resources[:min(len(m.offer.Resources), 4)] {
+			for _, resource := range m.offer.Resources[:min(len(m.offer.Resources), 2)] {
 				out = append(out, func(on int) {
 					if method == spec.MethodResourcesSubscribe {
 						m.held[on].subscribed = append(m.held[on].subscribed, resource)
@@ -109,7 +109,7 @@ func (o *Offer) switchDrills() int {
 		case spec.MethodSetLevel:
 			n += len(levels)
 		case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
-			n += min(len(o.Resources), 4)
+			n += min(len(o.Resources), 2)
 		}
 	}
 	return n * n
@@ -127,7 +127,7 @@ func (m *maker) switchDrill(on, number int) {
 		m.request(on)
 		return
 	}
-	for range 3 {
+	for range 6 {
 		tool := rapid.SampledFrom(m.offer.Tools).Draw(m.t, "tool")
 		p := members{{"name", wire.Quote(tool.Name)}}
 		if i := m.offer.schemas["tool "+tool.Name].Valid().Draw(m.t, "arguments"); i.OK {

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 
@@ -40,7 +41,11 @@ func logsHeaders(tell func(h http.Header) any) func(v *visit) {
 			}
 			told = true
 			log := wire.NewNotification(spec.MethodMessage, map[string]any{"level": "emergency", "data": tell(v.r.Header)})
-			return slices.Concat(b, []byte("data: "), log, []byte("\n\n"))
+			event := slices.Concat([]byte("data: "), log, []byte("\n\n"))
+			if bytes.Contains(b, []byte(`"jsonrpc"`)) { // behind a response nothing may come
+				return slices.Concat(event, b)
+			}
+			return slices.Concat(b, event)
 		}
 		v.next.ServeHTTP(r, v.r)
 		r.finish()
