@@ -69,14 +69,14 @@ func (a *afterwards) limit() time.Duration {
 
 // hangs calls the tool once more, by itself, and judges it where that has no
 // answer.
-func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !a.works || c != a.c || ctx.Err() != nil || !c.Alive() {
-		return false
+		return
 	}
 	limit := a.limit()
 	if limit > longest {
 		t.NotObserved(raceHandled, "the tool takes too long to wait for all of its calls that were cancelled")
-		return false
+		return
 	}
 	id, from := start(ctx, t, c, a.brief)
 	r := awaitFor(ctx, c, from, id, limit)
@@ -92,9 +92,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 			At:          asks(c, from, id),
 		})
 		_ = c.Cancel(ctx, id, "no answer in time")
-		return true
 	}
-	return false
 }
 
 // awaitFor waits for the answer to a call, no longer than said, which may be
