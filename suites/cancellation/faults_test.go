@@ -39,7 +39,7 @@ func TestMisbehaviour(t *testing.T) {
 		{Name: "a moment for each", Case: "cancellation.races", Seams: of("legal/cancelled-unanswered"), Kept: []string{race, unknown, idType, exit}},
 		{Name: "errors for what is cancelled", Case: "cancellation.races", Seams: of("legal/cancelled-refused"), Kept: []string{race, unknown, idType, exit}},
 		{Name: "one by one", Case: "cancellation.races", Seams: of("legal/reads-one-by-one"), Kept: []string{race, unknown, idType, exit}},
-		{Name: "a neighbour swallowed", Case: "cancellation.races", Seams: of(race + "/swallows-neighbour"), Want: []string{another, neighbour}},
+		{Name: "a neighbour swallowed", Case: "cancellation.races", Seams: of(race + "/swallows-neighbour"), Want: []string{neighbour}, May: []string{another}},
 		{Name: "both types heeded", Case: "cancellation.races", Seams: of(idType + "/both"), Want: []string{another}},
 		{
 			Name: "cancellations remembered", Case: "cancellation.races", Seams: of(unknown + "/remembered"),
@@ -55,7 +55,7 @@ func TestMisbehaviour(t *testing.T) {
 		{Name: "slow calls over HTTP", Case: "cancellation.several", Transport: spec.StreamableHTTP, Kept: []string{race, idType}},
 		{Name: "slow calls that go on", Case: "cancellation.several", Seams: of("legal/cancellations-ignored"), Kept: []string{race, idType}},
 		{Name: "slow calls, one after the other", Case: "cancellation.several", Seams: of("legal/reads-one-by-one")},
-		{Name: "a slow call swallowed", Case: "cancellation.several", Seams: of(race + "/swallows-calls"), Want: []string{neighbour, another}},
+		{Name: "a slow call swallowed", Case: "cancellation.several", Seams: of(race + "/swallows-calls"), Want: []string{neighbour}, May: []string{another}},
 		{Name: "slow calls and a string for a number", Case: "cancellation.several", Seams: of(idType + "/text-for-number"), Want: []string{another}},
 
 		{Name: "calls that ask", Case: "cancellation.nested", Kept: []string{race}},
