@@ -40,7 +40,7 @@ func TestWhatIsNoLongerObservedStandsApart(t *testing.T) {
 	older := said("old.json", map[string]verdict.Outcome{"base.response-once": verdict.Broken, "ping.empty-result": verdict.Kept, "tools.list.answered": verdict.Kept})
 	newer := said("new.json", map[string]verdict.Outcome{"base.response-once": verdict.Kept, "ping.empty-result": verdict.NotObserved, "tools.list.answered": verdict.Kept})
 	var out bytes.Buffer
-	if code := Main([]string{"diff", "--fail-on", "should", older, newer}, World{Out: &out, Err: &out}); code != ExitKept {
+	if code := invoke([]string{"diff", "--fail-on", "should", older, newer}, World{Out: &out, Err: &out}); code != ExitKept {
 		t.Errorf("the exit code is %d", code)
 	}
 	want := `FIXED      base.response-once  kept, was broken · 2025-06-18, 2025-11-25: 

@@ -16,7 +16,7 @@ import (
 func TestTheReleaseHasAllManualPages(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
-	if code := Main([]string{"man", "--dir", dir}, World{Out: &out, Err: &out}); code != ExitKept {
+	if code := invoke([]string{"man", "--dir", dir}, World{Out: &out, Err: &out}); code != ExitKept {
 		t.Fatalf("the exit code is %d: %s", code, out.String())
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))

@@ -63,7 +63,7 @@ func TestWatch(t *testing.T) {
 	signals := make(chan os.Signal, 1)
 	code := make(chan int, 1)
 	go func() {
-		code <- Main([]string{
+		code <- invoke([]string{
 			"run", "--watch", "--watch-build", "cp " + source + " " + server, "--watch-path", dir, "--out", filepath.Join(dir, "out"),
 			"--report", "json", "--revision", "2025-11-25", "--focus", "base.jsonrpc-2-0", server,
 		}, World{Out: screen, Err: screen, Environ: os.Environ(), Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }})

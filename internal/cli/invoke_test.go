@@ -1,0 +1,16 @@
+package cli
+
+import "context"
+
+// invoke is Main without its end, after which a program starts no server any more.
+func invoke(args []string, w World) int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	a := &app{World: w, ctx: ctx, cancel: cancel}
+	root := a.root()
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.fail(err)
+	}
+	return a.code
+}
