@@ -41,6 +41,7 @@ type request struct{ method, name, arguments string }
 type fate struct {
 	inTime, late bool          // an answer came
 	waited       time.Duration // the longest that one was waited for that was cancelled
+	cut          bool          // it was waited for in vain, for the response to it had ended
 }
 
 // note takes what became of the requests of one conversation.
@@ -48,21 +49,27 @@ func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
 	type pending struct {
 		fate      *fate
 		sent      time.Duration
+		exchange  int // 0: not over HTTP
 		cancelled bool
 	}
+	over := map[int]bool{} // the exchanges that have ended
 	open := map[string]*pending{}
 	for _, e := range events {
+		if e.Kind == transcript.Over {
+			over[e.Exchange] = true
+		}
 		for i := range e.Messages() {
 			m := &e.Messages()[i]
 			switch {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request && named[m.Method] != "":
-				open[m.ID.Key()] = &pending{fate: o.of(rev, m), sent: e.At}
+				open[m.ID.Key()] = &pending{fate: o.of(rev, m), sent: e.At, exchange: e.Exchange}
 			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
 				reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
 				p := open[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()]
 				if p != nil && reason == client.Overdue {
 					p.cancelled = true
 					p.fate.waited = max(p.fate.waited, e.At-p.sent)
+					p.fate.cut = p.fate.cut || over[p.exchange]
 				}
 			case e.Kind == transcript.Received && m.Kind == wire.Response:
 				if p := open[m.ID.Key()]; p != nil {
@@ -93,6 +100,7 @@ func (o overdues) of(rev spec.Revision, m *wire.Message) *fate {
 type overdue struct {
 	method, name string
 	waited       time.Duration
+	cut          bool // the response to one ended before
 	some         bool // others of that name had one
 	never        bool // one of them had none later, either
 }
@@ -105,13 +113,14 @@ func (o overdues) in(revisions ...spec.Revision) []overdue {
 		for key, f := range o[rev] {
 			at := place{key.method, key.name}
 			answered[at] = answered[at] || f.inTime
-			if f.inTime || f.waited == 0 {
+			if f.inTime || f.waited == 0 && !f.cut {
 				continue
 			}
 			if all[at] == nil {
 				all[at] = &overdue{method: key.method, name: key.name}
 			}
 			all[at].waited = max(all[at].waited, f.waited)
+			all[at].cut = all[at].cut || f.cut
 			all[at].never = all[at].never || !f.late
 		}
 	}
@@ -129,6 +138,9 @@ func (o overdue) text() string {
 	some, was := "", "was"
 	if o.some {
 		some, was = "some ", "were"
+	}
+	if o.cut {
+		return fmt.Sprintf("%s%s of %q %s not answered before the HTTP response to it ended", some, o.method, suite.Excerpt(o.name, 60), was)
 	}
 	return fmt.Sprintf("%s%s of %q %s not answered within %v", some, o.method, suite.Excerpt(o.name, 60), was, o.waited.Truncate(100*time.Millisecond))
 }
