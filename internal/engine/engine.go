@@ -111,10 +111,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	r := &run{o: o, started: time.Now()}
-	r.gate = newGate(o.Jobs, waitersPerWorker)
-	if o.Dialer.Transport() != spec.Stdio {
-		r.gate = newGate(o.Jobs, sessionsPerWorker)
-	}
+	r.gate = newGate(o.Jobs)
 	r.paces = map[spec.Revision]*client.Pace{}
 	for _, rev := range spec.HandshakeRevisions() {
 		r.paces[rev] = &client.Pace{}

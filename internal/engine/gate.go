@@ -5,12 +5,7 @@ import "sync"
 // waitersPerWorker bounds the servers alive at once, or the sessions with one:
 // so many for each one that works, as most wait for an answer, for silence, or
 // for their exit.
-const (
-	waitersPerWorker = 4
-	// sessionsPerWorker is for sessions with one server at a URL: they cost
-	// neither a process nor its start.
-	sessionsPerWorker = 8
-)
+const waitersPerWorker = 4
 
 // gate bounds the servers that work and that live at once, and lets one work
 // with no other alive.
@@ -30,8 +25,8 @@ type gate struct {
 	working int
 }
 
-func newGate(jobs, waiters int) *gate {
-	g := &gate{live: make(chan struct{}, jobs*waiters), jobs: jobs}
+func newGate(jobs int) *gate {
+	g := &gate{live: make(chan struct{}, jobs*waitersPerWorker), jobs: jobs}
 	g.fewer = sync.NewCond(&g.mu)
 	return g
 }

@@ -9,7 +9,7 @@ import (
 // so who waits to be alone must not keep them out.
 func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(2, waitersPerWorker)
+		g := newGate(2)
 		probe := g.enter(false)
 		probe.last()
 		probe.rest()
