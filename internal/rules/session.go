@@ -372,7 +372,31 @@ func (s *Session) overdue(a *Asked, e *transcript.Event) {
 		return
 	}
 	a.overdue = e
-	a.excusable = s.unruly
+	a.excusable = s.unruly && !s.outgrown(a)
+}
+
+// enough is how many requests a server has answered that was not brought down
+// by what it was sent before them.
+const enough = 3
+
+// outgrown tells whether what was sent that is illegal has nothing to do with
+// the fate of a: all of it was sent before a, what is a request was answered
+// if it could be, and so were several legal requests behind the last of it.
+func (s *Session) outgrown(a *Asked) bool {
+	last := s.illegal[len(s.illegal)-1]
+	if last > a.Event.Seq {
+		return false
+	}
+	answered := 0
+	for _, b := range s.order {
+		switch {
+		case len(b.Answers) == 0 && !b.WellFormed && b.LegalID():
+			return false // it may be at work still
+		case b.due && b.Event.Seq > last && len(b.Answers) > 0:
+			answered++
+		}
+	}
+	return answered >= enough
 }
 
 // outlived tells whether a later request was answered: the server had not
