@@ -52,11 +52,14 @@ func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
 		exchange  int // 0: not over HTTP
 		cancelled bool
 	}
-	over := map[int]bool{} // the exchanges that have ended
+	over, refused := map[int]bool{}, map[int]bool{} // the exchanges that have ended, and those that HTTP refused
 	open := map[string]*pending{}
 	for _, e := range events {
-		if e.Kind == transcript.Over {
+		switch {
+		case e.Kind == transcript.Over:
 			over[e.Exchange] = true
+		case e.Kind == transcript.Responded && e.Head != nil && e.Head.Status() >= 300:
+			refused[e.Exchange] = true
 		}
 		for i := range e.Messages() {
 			m := &e.Messages()[i]
@@ -66,7 +69,7 @@ func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
 			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
 				reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
 				p := open[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()]
-				if p != nil && reason == client.Overdue {
+				if p != nil && reason == client.Overdue && !refused[p.exchange] {
 					p.cancelled = true
 					p.fate.waited = max(p.fate.waited, e.At-p.sent)
 					p.fate.cut = p.fate.cut || over[p.exchange]
