@@ -48,9 +48,13 @@ func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcrip
 	}
 	around := contextOf(events, at)
 	short := slices.DeleteFunc(slices.Clone(around), func(i int) bool { return len(events[i].Raw) > contextRead })
-	clear := cleared(events, slices.Concat(at, short), redactor)
+	said := lastSaid(events)
+	clear := cleared(events, slices.Concat(at, short, said), redactor)
 	for _, i := range at {
 		v := quote(clear[i], maxQuoted, 0)
+		if len(said) > 0 && i == said[len(said)-1] {
+			v = quote(joined(clear, said), maxQuoted, 0)
+		}
 		if i == offending {
 			v = quoteOffending(clear[i], d)
 		}
@@ -120,12 +124,51 @@ func before(events []*transcript.Event, end int) []int {
 			out = append(out, i)
 		}
 	}
-	for i := len(events) - 1; i >= 0; i-- { // stderr is read beside stdout, so its end may stand later
-		if events[i].Kind == transcript.Stderr {
-			return append(out, i)
-		}
+	if said := lastSaid(events); len(said) > 0 { // stderr is read beside stdout, so its end may stand later
+		out = append(out, said[len(said)-1])
 	}
 	return out
+}
+
+// Bounds of what is quoted of the end of stderr.
+const (
+	saidPieces = 16
+	saidBytes  = 70
+)
+
+// lastSaid returns the positions of the last pieces of stderr. Many servers
+// write a line in several pieces, of which the last may be no more than its end.
+func lastSaid(events []*transcript.Event) []int {
+	var out []int
+	size := 0
+	for i := len(events) - 1; i >= 0 && len(out) < saidPieces && size < saidBytes; i-- {
+		if e := events[i]; e.Kind == transcript.Stderr {
+			out = append(out, i)
+			size += len(bytes.TrimSpace(e.Raw))
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// joined returns the pieces of stderr as one that stands where the last does,
+// and as many of its last lines as are shown.
+func joined(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
+	var text []byte
+	for _, i := range pieces {
+		text = append(text, clear[i].Raw...)
+	}
+	text = bytes.TrimSpace(text)
+	for len(text) > saidBytes { // whole lines, the last in any case
+		_, rest, found := bytes.Cut(text, []byte("\n"))
+		if !found {
+			break
+		}
+		text = rest
+	}
+	last := *clear[pieces[len(pieces)-1]]
+	last.Raw = text
+	return &last
 }
 
 // contextOf returns the positions of the events that are shown beside those at

@@ -97,6 +97,31 @@ func TestContext(t *testing.T) {
 	}
 }
 
+// TestEndOfStderr: a line that was written in pieces is quoted whole, and of
+// many lines the last.
+func TestEndOfStderr(t *testing.T) {
+	tr := transcript.New()
+	for _, e := range []transcript.Event{
+		{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
+		{Kind: transcript.Stderr, Raw: []byte("Traceback\n  " + strings.Repeat("somewhere ", 20) + "\n")},
+		{Kind: transcript.Stderr, Raw: []byte("KeyError")},
+		{Kind: transcript.OutputClosed},
+		{Kind: transcript.Stderr, Raw: []byte(": 'text'")},
+		{Kind: transcript.Stderr, Raw: []byte("\n")},
+	} {
+		tr.Add(e)
+	}
+	evidence, _ := Quote(tr.From(0), &verdict.Deviation{At: []int{3}}, nil)
+	var got []string
+	for _, v := range evidence {
+		got = append(got, v.Text)
+	}
+	want := []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "output-closed", "stderr: KeyError: 'text'"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestQuotationsHold: whatever a server says, quotations are bounded, in order,
 // and marks lie inside them.
 func TestQuotationsHold(t *testing.T) {
