@@ -14,8 +14,8 @@ writes one from what it finds on a server. ` + "`--no-config`" + ` reads none, a
 
 It tells how the server is reached, which of its tools may be called, and which calls are known
 to do something. What a run could not observe for want of such a call stands in the reports
-with the line that would change it. A call that does not do what
-it is named for is told by a notice of the run, and what still has a NAME or a {…} in it is refused.
+with the line that would change it. A call that was made and seen not to do what it is named for is
+told by a notice of the run, and what still has a NAME or a {…} in it is refused.
 
 Flags outweigh variables of the environment, and those the file. Of ` + "`env` and `headers`" + ` what the
 flags say is added. Paths are seen from the folder of the file. Where the command line names a
