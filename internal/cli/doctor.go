@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -61,6 +62,11 @@ func (a *app) doctor(f *runFlags) error {
 	if f.stop != nil {
 		defer f.stop()
 	}
+	var unreachable *engine.UnreachableError
+	if errors.As(err, &unreachable) && a.ctx.Err() == nil {
+		a.unreached(o.Target, unreachable)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -85,6 +91,18 @@ func (a *app) doctor(f *runFlags) error {
 	return nil
 }
 
+// unreached tells of a server with which no conversation can begin.
+func (a *app) unreached(name string, why *engine.UnreachableError) {
+	d := &diagnosis{app: a, redact: transcript.NewRedactor(nil)}
+	fmt.Fprintf(a.Out, "looking at %s\n", reporters.Visible(name))
+	d.say(bad, "%s", why.Reason)
+	d.advise(why.Advice)
+	if why.Stderr != "" {
+		d.quote(why.Stderr)
+	}
+	d.conclude()
+}
+
 // The marks of what is said.
 const (
 	fine   = "✓"
@@ -107,7 +125,11 @@ func (d *diagnosis) say(mark, format string, args ...any) {
 }
 
 // advise says what to do about the line before.
-func (d *diagnosis) advise(text string) { fmt.Fprintf(d.app.Out, "    %s\n", text) }
+func (d *diagnosis) advise(text string) {
+	if text != "" {
+		fmt.Fprintf(d.app.Out, "    %s\n", reporters.Visible(text))
+	}
+}
 
 // visit holds one conversation, and says all of it where it is the first.
 func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
@@ -128,8 +150,13 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 		d.noise(c)
 	}
 	switch {
+	case engine.Echoes(c.Record.From(0)) && !reply.Succeeded():
+		d.say(bad, "%s", engine.EchoReason)
+		d.advise(engine.EchoAdvice)
+		d.fatal = true
+		return false
 	case !reply.Answered():
-		d.unanswered(c, reply, o.StartTimeout)
+		d.unanswered(c, dialer.Transport(), reply, o.StartTimeout)
 		d.fatal = true
 		return false
 	case !reply.Succeeded():
@@ -174,9 +201,19 @@ func (d *diagnosis) noise(c *client.Conversation) {
 }
 
 // unanswered says why there was no answer to initialize, as far as it shows.
-func (d *diagnosis) unanswered(c *client.Conversation, reply *client.Reply, waited time.Duration) {
+func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, reply *client.Reply, waited time.Duration) {
 	if waited <= 0 {
 		waited = client.DefaultStartTimeout
+	}
+	if over != spec.Stdio {
+		c.Close() // what was on its way is in the record then
+		why := engine.Refused(c.Record.From(0), waited)
+		d.say(bad, "%s", d.redact.Known(why.Reason))
+		d.advise(d.redact.Known(why.Advice))
+		if text := strings.TrimSpace(c.Stderr(800)); text != "" {
+			d.quote(text)
+		}
+		return
 	}
 	switch {
 	case errors.Is(reply.Err, client.ErrUnanswered):
@@ -211,8 +248,13 @@ func (d *diagnosis) stderr(c *client.Conversation) {
 		d.advise("it wrote nothing on stderr")
 		return
 	}
+	d.quote(text)
+}
+
+// quote shows the last lines of what the server wrote beside its messages.
+func (d *diagnosis) quote(text string) {
 	d.advise("the last it wrote on stderr:")
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines[max(0, len(lines)-8):] {
 		d.advise("  " + head(d.redact.Known(line)))
 	}

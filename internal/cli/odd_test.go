@@ -38,6 +38,11 @@ var oddServers = map[string]func(args []string) int{
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 0
 	},
+	// echoes sends back what it is sent, as cat does.
+	"echoes": func([]string) int {
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		return 0
+	},
 	"banner": func([]string) int {
 		fmt.Println("Welcome to odd-server v1.0!\x1b[2J")
 		return serveOdd(refserver.Seams{})

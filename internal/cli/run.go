@@ -232,6 +232,10 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if err != nil {
 		return o, nil, err
 	}
+	o.Target = t.Display()
+	if f.reference {
+		o.Target = "the reference server"
+	}
 	switch {
 	case t.Start != nil:
 		var why string
@@ -260,10 +264,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		o.Record = f.recorder.record
 		notices = append(notices, f.recorder.stale()...)
 	}
-	o.Target = t.Display()
 	words := t.Args()
 	if f.reference {
-		o.Target, words = "the reference server", referenceFlags(f.target)
+		words = referenceFlags(f.target)
 	}
 	if f.configured.server && f.configured.plain {
 		words = nil // the file names it again

@@ -36,6 +36,7 @@ import (
 //	late DURATION    takes its time before it listens
 //	lingers -        does not end on SIGTERM
 //	parent COMMAND   runs a command beside it that outlives it, its words joined by _
+//	refuses STATUS   answers every request with this status
 //	after FILE       listens when there is a file of this name
 func web(args []string) int {
 	address, what, argument := os.ExpandEnv(args[0]), "", ""
@@ -77,6 +78,10 @@ func web(args []string) int {
 	fmt.Fprintln(os.Stderr, "web: listening at", l.Addr())
 	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // it lives for a test
 		body, _ := io.ReadAll(r.Body)
+		if status, err := strconv.Atoi(argument); err == nil && what == "refuses" {
+			w.WriteHeader(status)
+			return
+		}
 		if requests.Add(1) > most {
 			fmt.Fprintln(os.Stderr, "fatal: pool exhausted")
 			os.Exit(7)

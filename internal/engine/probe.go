@@ -47,6 +47,12 @@ func (r *run) probe(ctx context.Context) error {
 	pass := r.gate.enter(false)
 	results := r.ask(ctx, wanted[:1])
 	first := results[0]
+	if first.echoed() {
+		r.closeAll(results)
+		pass.rest()
+		pass.leave()
+		return &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
+	}
 	if first.amiss() {
 		return r.settleProbe(ctx, pass, results)
 	}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// What is told of a server that sends back what it is sent.
+const (
+	EchoReason = "the server sends back what it is sent, initialize too, instead of answering"
+	EchoAdvice = "is this an MCP server? check the command, and that nothing between here and the server echoes (a terminal, cat, tee)"
+)
+
+// Echoes tells whether the initialize request that was sent came back as it is.
+// Our own answer to it comes back then, too, and is none of the server's.
+func Echoes(events []*transcript.Event) bool {
+	var sent []byte
+	for _, e := range events {
+		switch {
+		case e.Kind == transcript.Sent && sent == nil && initializes(e):
+			sent = bytes.TrimSpace(e.Raw)
+		case e.Kind == transcript.Received && sent != nil && initializes(e) && bytes.Equal(bytes.TrimSpace(e.Raw), sent):
+			return true
+		}
+	}
+	return false
+}
+
+func initializes(e *transcript.Event) bool {
+	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.Method == spec.MethodInitialize })
+}
+
+// echoed tells whether nothing but its own words came back to the client.
+func (p *probed) echoed() bool {
+	return p.conv != nil && !p.reply.Succeeded() && Echoes(p.conv.Record.From(0))
+}
