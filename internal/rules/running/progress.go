@@ -74,16 +74,19 @@ func progressTokens() rules.Fold {
 			out.Subject(onlyRequested)
 			out.Subject(tokenEcho)
 			for _, a := range all {
-				if len(a.Answers) == 0 {
+				if len(a.Answers) > 0 {
+					continue
+				}
+				if onStream(s, a, h.Event) {
 					reported[a] = true
 					out.Subject(onlyActive)
-					return
 				}
+				return
 			}
-			afterwards(s, all[len(all)-1], h, out)
+			afterwards(s, all, h, out)
 		},
-	}, func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-		if reported[h.Asked] { // it had its chance to go on
+	}, func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		if reported[h.Asked] && onStream(s, h.Asked, h.Event) { // it had its chance to go on
 			out.Subject(stopsAfter)
 		}
 	})}
@@ -106,10 +109,17 @@ func notGiven(s *rules.Session, g *grants, token wire.ID, h *rules.Heard, out *r
 	out.Found(d)
 }
 
-// afterwards judges progress of a request that was answered.
-func afterwards(s *rules.Session, a *rules.Asked, h *rules.Heard, out *rules.Out) {
+// afterwards judges progress whose token belongs to requests that were answered.
+func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules.Out) {
+	a := all[len(all)-1]
 	answer := a.Answers[len(a.Answers)-1]
-	if !ordered(s) || answer == h.Event || !a.WellFormed || becameTask(s, a) {
+	if answer == h.Event || !a.WellFormed || becameTask(s, a) {
+		return
+	}
+	if !inOrder(s, a, answer, h.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
+		// It may have been sent before the answer, or not: neither can be said.
+		out.Elsewhere(onlyActive)
+		out.Elsewhere(stopsAfter)
 		return
 	}
 	d := verdict.Deviation{

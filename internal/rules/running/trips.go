@@ -33,6 +33,34 @@ func (t *trips) heard(h *rules.Heard) {
 // sent them, and the client's arrived so.
 func ordered(s *rules.Session) bool { return s.Transport == spec.Stdio }
 
+// inOrder tells whether what came in an event after the answer to a request was
+// sent after that answer. Over Streamable HTTP only the stream that belongs to
+// the request shows that; one that is resumed may tell again what came before.
+func inOrder(s *rules.Session, a *rules.Asked, answer, e *transcript.Event) bool {
+	switch s.Transport {
+	case spec.Stdio:
+		return true
+	case spec.SSE:
+		return onStream(s, a, e) && answer.Exchange == e.Exchange
+	default:
+		return onStream(s, a, e) && onStream(s, a, answer)
+	}
+}
+
+// onStream tells whether an event came where the server keeps the order of what
+// belongs to a request: the stream of its exchange, or the one of the session.
+func onStream(s *rules.Session, a *rules.Asked, e *transcript.Event) bool {
+	x := s.Exchanges().Of(e)
+	switch {
+	case s.Transport == spec.Stdio:
+		return true
+	case x == nil || !x.Streams() || x.RequestHead().Has("Last-Event-ID"):
+		return false
+	default:
+		return s.Transport == spec.SSE || e.Exchange == a.Event.Exchange
+	}
+}
+
 // onAnswers makes a fold hear all answers of the server, too.
 func onAnswers(hears rules.Hears, hear func(s *rules.Session, h *rules.Heard, out *rules.Out)) rules.Hears {
 	hears[rules.ResultOf("")] = hear
