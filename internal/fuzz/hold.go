@@ -35,9 +35,13 @@ type Talk struct {
 	Walks  []Walked
 	// Deaf: a fence was not answered in time.
 	Deaf bool
+	// Unanswered is the first request without an answer, "" for none. What the
+	// script cancels itself is none of them.
+	Unanswered string
 
-	asked map[string]int // by the key of its id, the operation that made a request
-	spans []span
+	hurried bool           // an answer was not waited for as long as it may take
+	asked   map[string]int // by the key of its id, the operation that made a request
+	spans   []span
 }
 
 // span is where in the record an operation stands.
@@ -65,6 +69,11 @@ type Holding struct {
 	// Enough, where it is set, is closed when no more operations shall begin: what
 	// was begun is brought to its end, so that it can be judged.
 	Enough <-chan struct{}
+	// Patient: what is the author's own (tool calls and the like) is waited for as
+	// long as all else, where it stands in the script and at its end.
+	Patient bool
+	// Leaves: what is open at the end is cancelled all the same.
+	Leaves bool
 	// Forbidden are the tools that the server has and that must not be called:
 	// what calls one is left out, wherever it comes from.
 	Forbidden map[string]bool
@@ -310,18 +319,6 @@ func (r *holder) fence(t *talk) {
 	}
 }
 
-// await waits for one answer.
-func (r *holder) await(t *talk, a asked) {
-	limit := min(r.Timeout, exploring) // the whole time is given at the end, once
-	switch {
-	case !generate.Owed(a.method), a.params, t.missed:
-		limit = min(limit, authorTime)
-	}
-	if !t.until(r.ctx, limit, func() bool { return t.answered[a.id.Key()] != nil }) {
-		t.missed = t.missed || generate.Owed(a.method) && !a.cancelled && !a.params
-	}
-}
-
 // walk goes through a list.
 func (r *holder) walk(t *talk, i int, o *generate.Operation) {
 	w := Walked{Operation: i, Method: o.Method, From: t.c.Record.Len()}
@@ -410,6 +407,10 @@ func (r *holder) end(on int) {
 	if !t.over && t.c.Alive() && r.ctx.Err() == nil {
 		r.settle(t)
 	}
+	t.read(t.c.Record.From(t.at))
+	if open := t.unsettled(); len(open) > 0 {
+		t.Unanswered = open[0].named()
+	}
 	t.c.Close()
 	if !t.torn { // what follows from half a line is nobody's fault
 		t.Events = t.c.Record.From(0)
@@ -420,9 +421,13 @@ func (r *holder) end(on int) {
 // settle brings to an end what was begun.
 func (r *holder) settle(t *talk) {
 	t.read(t.c.Record.From(t.at))
+	r.wait(t)
 	for _, a := range t.asks {
 		if t.answered[a.id.Key()] == nil && !generate.Owed(a.method) && !a.cancelled && !a.task {
 			_ = t.c.Cancel(r.ctx, a.id, "the client leaves")
+			if r.Leaves {
+				t.cancelled(a.id)
+			}
 		}
 	}
 	r.count()

@@ -167,13 +167,20 @@ func Play(ctx context.Context, o Options, r *Replay) (*Replayed, error) {
 		}
 		out.Tries++
 		got := s.once(ctx, place, r.Script, o.Dialer)
-		for _, sight := range Judge(laws, got) {
-			if sight.Key() == wanted.Key() {
-				out.Again++
-				out.Verdict, out.Sighting, out.Evidence = StillBroken, &sight, got
-				out.Why = "the finding came back"
-				return out, nil
-			}
+		sight := wanted.in(laws, got)
+		if sight == nil && got.hurried() && ctx.Err() == nil { // what is slow would look as if it were mended
+			got = s.patiently(ctx, place, r)
+			sight = wanted.in(laws, got)
+		}
+		if ctx.Err() != nil && sight == nil {
+			out.Why = context.Cause(ctx).Error()
+			return out, nil
+		}
+		if sight != nil {
+			out.Again++
+			out.Verdict, out.Sighting, out.Evidence = StillBroken, sight, got
+			out.Why = "the finding came back"
+			return out, nil
 		}
 		if why := got.doubt(laws[0], r.Expect.Requirement); why != "" {
 			doubt = why
@@ -186,6 +193,16 @@ func Play(ctx context.Context, o Options, r *Replay) (*Replayed, error) {
 	}
 	out.Verdict, out.Why = Fixed, fmt.Sprintf("the finding did not come back in %d tries, and the requirement came up", out.Tries)
 	return out, nil
+}
+
+// in returns the same finding in an outcome, nil where it is not there.
+func (s *Sighting) in(laws []Law, o *Outcome) *Sighting {
+	for _, sight := range Judge(laws, o) {
+		if sight.Key() == s.Key() {
+			return &sight
+		}
+	}
+	return nil
 }
 
 // once holds the script on a fresh server, with the whole time for answers.
@@ -221,6 +238,8 @@ func (o *Outcome) doubt(law Law, requirement string) string {
 		return "the server did not answer to the end"
 	case law.Observed != nil && !law.Observed(o, requirement):
 		return "the requirement did not come up"
+	case o.missing() != "":
+		return "there was no answer to " + o.missing()
 	}
 	return ""
 }

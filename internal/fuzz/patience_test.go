@@ -1,0 +1,140 @@
+package fuzz
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// working is a server with a tool that takes longer than a search waits for it,
+// says answer in the end, and stops when it is cancelled.
+func working(takes time.Duration, answer string) stdio.Serve {
+	return func(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+		var mu sync.Mutex
+		say := func(id wire.ID, result string) {
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id.Raw(), result)
+		}
+		stops := map[string]context.CancelFunc{}
+		var calls sync.WaitGroup
+		defer calls.Wait()
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			for _, m := range wire.Parse(lines.Bytes()).Messages {
+				switch m.Method {
+				case spec.MethodInitialize:
+					say(m.ID, fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"a","version":"1"}}`, spec.V20250618))
+				case spec.MethodToolsList:
+					say(m.ID, `{"tools":[{"name":"work","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`)
+				case spec.MethodPing:
+					say(m.ID, `{}`)
+				case spec.MethodCancelled:
+					if stop := stops[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()]; stop != nil {
+						stop()
+					}
+				case spec.MethodToolsCall:
+					call, stop := context.WithTimeout(ctx, takes)
+					stops[m.ID.Key()] = stop
+					calls.Go(func() {
+						<-call.Done()
+						if answer != "" && call.Err() == context.DeadlineExceeded {
+							say(m.ID, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, answer))
+						}
+					})
+				}
+			}
+		}
+		for _, stop := range stops {
+			stop()
+		}
+		return 0
+	}
+}
+
+// soundness is broken by an unsound result of a tool.
+func soundness() Law {
+	said := func(o *Outcome, text string) bool {
+		for _, t := range o.Talks {
+			for _, e := range t.Events {
+				if e.Kind == transcript.Received && strings.Contains(string(e.Raw), text) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return Law{
+		ID: "soundness",
+		Judge: func(o *Outcome) []Breach {
+			if !said(o, "unsound") {
+				return nil
+			}
+			return []Breach{{Deviation: verdict.Deviation{Requirement: "tools.call.result-schema", Summary: "It is unsound."}}}
+		},
+		// Even what says nothing of the call counts, as with rules that look at
+		// each message.
+		Observed: func(o *Outcome, _ string) bool { return said(o, "result") },
+	}
+}
+
+// TestSlowIsNotMended: a replay waits for what the script asks for, as long as
+// any request may take. That nothing came by then says nothing.
+func TestSlowIsNotMended(t *testing.T) {
+	t.Parallel()
+	const slow = 2 * authorTime
+	call := generate.Operation{
+		Do: generate.Send, Method: spec.MethodToolsCall, Await: true,
+		Message: wire.NewRequest(wire.IntID(100), spec.MethodToolsCall, map[string]any{"name": "work", "arguments": map[string]any{}}),
+	}
+	loose := call
+	loose.Await = false
+	cancel := generate.Operation{
+		Do: generate.Send, Method: spec.MethodCancelled,
+		Message: generate.Bytes(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":100}}`),
+	}
+	for _, c := range []struct {
+		name   string
+		takes  time.Duration
+		answer string
+		script []generate.Operation
+		want   Verdict
+	}{
+		{"broken", 0, "unsound", []generate.Operation{call}, StillBroken},
+		{"broken and slow", slow, "unsound", []generate.Operation{call}, StillBroken},
+		{"broken, slow and not waited for in the script", slow, "unsound", []generate.Operation{loose}, StillBroken},
+		{"mended", 0, "sound", []generate.Operation{call}, Fixed},
+		{"mended and slow", slow, "sound", []generate.Operation{call}, Fixed},
+		{"without an answer", slow, "", []generate.Operation{call}, CannotTell},
+		{"cancelled by the script", time.Hour, "", []generate.Operation{loose, cancel}, Fixed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := &Replay{
+				Version: replayVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1},
+				Expect: Expected{Law: "soundness", Requirement: "tools.call.result-schema", Summary: "It is unsound."},
+				Script: generate.Script{Revision: spec.V20250618, Tools: []string{"work"}, Operations: c.script},
+			}
+			got, err := Play(t.Context(), Options{
+				Dialer: stdio.InProcess("working", working(c.takes, c.answer)), Laws: []Law{soundness()}, Timeout: time.Second, Start: 10 * time.Second,
+			}, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Verdict != c.want {
+				t.Errorf("%s, not %s: %s", got.Verdict, c.want, got.Why)
+			}
+		})
+	}
+}
