@@ -57,7 +57,7 @@ func TestOrderOfStreams(t *testing.T) {
 		{"after the answer on another stream", []string{own, answer, other}, nil, false},
 		{"before the answer on another stream", []string{other, answer}, nil, false},
 		{"on another stream, like the answer", []string{own, away, other}, nil, false},
-		{"the answer on another stream", []string{own, away}, []string{active}, false},
+		{"the answer on another stream", []string{own, away}, nil, false},
 		{"a token that was given twice", []string{own, answer, again, late}, nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -56,9 +56,16 @@ func progressRules() []rules.Rule {
 	}
 }
 
+// listenTime is how long the conversation has to go on after an answer over
+// Streamable HTTP for it to be said that no progress followed: the stream of the
+// request is closed by then, and what comes on another one comes late.
+const listenTime = 200 * time.Millisecond
+
 func progressTokens() rules.Fold {
 	g := newGrants()
 	reported := map[*rules.Asked]bool{}
+	var over []*transcript.Event // answers over Streamable HTTP to what reported progress
+	var last *transcript.Event   // the newest answer
 	return rules.Fold{Hear: onAnswers(rules.Hears{
 		rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
@@ -79,6 +86,8 @@ func progressTokens() rules.Fold {
 				}
 				if onStream(s, a, h.Event) {
 					reported[a] = true
+				}
+				if s.Transport != spec.StreamableHTTP {
 					out.Subject(onlyActive)
 				}
 				return
@@ -86,10 +95,22 @@ func progressTokens() rules.Fold {
 			afterwards(s, all, h, out)
 		},
 	}, func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if reported[h.Asked] && onStream(s, h.Asked, h.Event) { // it had its chance to go on
+		last = h.Event
+		switch {
+		case !reported[h.Asked] || !onStream(s, h.Asked, h.Event):
+		case s.Transport == spec.StreamableHTTP:
+			over = append(over, h.Event)
+		default: // it had its chance to go on
 			out.Subject(stopsAfter)
 		}
-	})}
+	}), End: func(_ *rules.Session, out *rules.Out) {
+		for _, answer := range over {
+			if last.At == 0 || last.At-answer.At >= listenTime { // a record without times, or long enough
+				out.Subject(onlyActive)
+				out.Subject(stopsAfter)
+			}
+		}
+	}}
 }
 
 // notGiven judges progress whose token no request gave.
