@@ -122,6 +122,7 @@ func (c *Crowd) Work(ctx context.Context) {
 	}
 	c.equalIDs(ctx)
 	c.crossing(ctx)
+	c.tokens(ctx)
 	c.subscriptions(ctx)
 	c.questions(ctx)
 	c.cancellation(ctx)

@@ -49,6 +49,10 @@ func TestFaults(t *testing.T) {
 			Want: []string{"sse.response-on-own-stream: A client gets a message that is for another. (warning)"},
 		},
 		{
+			Name: "progress by the token alone", Case: "sse.side-by-side", Seams: suitetest.ProgressByToken,
+			Want: []string{"sse.response-on-own-stream: A client gets the progress of another one's request with the same token. (warning)"},
+		},
+		{
 			Name: "the host is not looked at", Case: "sse.origin",
 			Seams: func() refserver.Seams {
 				return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -25,6 +25,11 @@ func TestFaults(t *testing.T) {
 			Kept: []string{"streamable-http.disconnect-not-cancel", "streamable-http.last-event-id-replay"},
 		},
 		{Name: "JSON alone", Case: "streamable-http.resumption", JSONOnly: true},
+		{Name: "streams that are not taken up again", Case: "streamable-http.resumption", Seams: notTakenUp},
+		{
+			Name: "progress by the token alone", Case: "streamable-http.side-by-side", Seams: suitetest.ProgressByToken,
+			Want: []string{"streamable-http.session-isolation: A client gets the progress of another one's request with the same token. (warning)"},
+		},
 		{Name: "names that lead here", Case: "streamable-http.origin", Kept: []string{"streamable-http.origin-validated"}},
 		{
 			Name: "chunks are not read", Case: "streamable-http.bodies",

@@ -64,7 +64,7 @@ func eventIDs(v *view, out *rules.Out) {
 			continue
 		}
 		same := bytes.Equal(known.says.Data, p.says.Data)
-		if x.resumes() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
+		if x.resumes() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !primes(v, known)) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
 			continue // redelivered, or broadcast
 		}
 		gets := x.Method() == "GET" && v.of(known.Event).Method() == "GET"
@@ -79,6 +79,14 @@ func eventIDs(v *view, out *rules.Out) {
 			At:          shown(known.Event, p.Event),
 		})
 	}
+}
+
+// primes tells whether the event is one without a message on the stream of a
+// POST. Its id is that of no message: only where the stream goes on, the place is
+// told again.
+func primes(v *view, known piece) bool {
+	x := v.of(known.Event)
+	return x.Method() == "POST" && !x.resumes()
 }
 
 // withoutSessions tells whether the server is known to do without sessions: it
