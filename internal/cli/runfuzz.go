@@ -49,22 +49,34 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	}
 	slice.Dialer, slice.Laws, slice.Revisions, slice.Policy, slice.Seed, slice.Jobs = o.Dialer, laws, revisions, o.Policy, f.seed, f.jobs
 	slice.Timeout, slice.Start = f.timeout, f.start
+	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
 	found, err := fuzz.Run(ctx, slice)
 	if err != nil {
 		report.Incomplete = "the search that --fuzz asks for failed: " + err.Error()
 		return nil
 	}
-	report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %d sequences with %d requests were sent; mcp-conform fuzz searches longer.", f.fuzz, found.Cases, found.Requests))
+	report.Stats.Servers += int(found.Servers)
+	report.Stats.Messages += int(found.Messages)
+	report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s with %s sent; mcp-conform fuzz searches longer.",
+		f.fuzz, amount(int(found.Cases), "sequence", "sequences"), amount(int(found.Requests), "request was", "requests were")))
 	if found.Incomplete != "" {
 		report.Incomplete = "the search that --fuzz asks for: " + found.Incomplete
 	}
 	var failed error
+	written := 0
 	for _, one := range found.Findings {
 		if one.Outcome > verdict.Note && !reported(report, one) {
 			replay, err := a.writeReplay(f, o, one, one.Requirement+"-"+string(one.Revision))
 			failed = errors.Join(failed, err)
+			if err == nil {
+				written++
+			}
 			addFinding(report, one, o.Redactor, replay)
 		}
+	}
+	if written > 0 {
+		report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s in %s, for mcp-conform replay.",
+			f.fuzz, amount(written, "finding stands in a file", "findings stand in files"), f.out))
 	}
 	renumber(report)
 	return failed
@@ -97,10 +109,11 @@ func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, nam
 // addFinding adds a finding and raises the verdict that it is about.
 func addFinding(p *verdict.Report, f *fuzz.Finding, redactor *transcript.Redactor, replay []string) {
 	q := spec.Requirements().Lookup(f.Requirement)
+	evidence, around := fuzzEvidence(f, redactor)
 	v := verdict.Finding{
 		ID: fmt.Sprintf("F%d", len(p.Findings)+1), Requirement: q.ID, Level: q.Level, Basis: q.Basis(f.Revision), Revision: f.Revision,
 		Transport: f.Transport, Judge: "fuzz." + f.Law, Outcome: f.Outcome, Summary: f.Summary, Permitted: redactor.Known(f.Permitted),
-		Seen: redactor.Known(f.Seen), Evidence: fuzzEvidence(f, redactor), Page: q.Page(f.Revision), Replay: replay, Tries: f.Tries, Reproduced: f.Again,
+		Seen: redactor.Known(f.Seen), Evidence: evidence, Context: around, Page: q.Page(f.Revision), Replay: replay, Tries: f.Tries, Reproduced: f.Again,
 	}
 	p.Findings = append(p.Findings, v)
 	for i := range p.Verdicts {
@@ -121,31 +134,39 @@ func addFinding(p *verdict.Report, f *fuzz.Finding, redactor *transcript.Redacto
 	})
 }
 
-// mostQuoted bounds what is quoted of a frame.
-const mostQuoted = 4096
-
-// fuzzEvidence quotes the frames that show a finding.
-func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) []verdict.Evidence {
+// fuzzEvidence quotes the frames that show a finding, and those around them. Of
+// the end of a process it says how that ended.
+func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, around []verdict.Evidence) {
 	if f.Evidence == nil || f.Talk >= len(f.Evidence.Talks) {
-		return nil
+		return nil, nil
 	}
-	var out []verdict.Evidence
-	events := redactor.Events(f.Evidence.Talks[f.Talk].Events)
-	for _, at := range f.At {
-		if at >= len(events) {
+	events := f.Evidence.Talks[f.Talk].Events
+	evidence, around = engine.Quote(events, &f.Deviation, redactor)
+	for i := range evidence {
+		v := &evidence[i]
+		if v.Position >= len(events) || events[v.Position].Kind != transcript.OutputClosed {
 			continue
 		}
-		e := events[at]
-		direction := map[transcript.Kind]string{transcript.Sent: ">", transcript.Received: "<"}[e.Kind]
-		text := string(e.Raw)
-		if direction == "" {
-			direction, text = "!", e.Detail
+		v.Text = v.Label
+		if how := exit(events); how != "" {
+			v.Text, v.Label = "the server ended ("+how+")", "the server ended"
 		}
-		out = append(out, verdict.Evidence{
-			Direction: direction, Position: at, Text: text[:min(len(text), mostQuoted)], Size: max(e.Size, int64(len(text))), Offending: true,
-		})
+		v.Size = int64(len(v.Text))
 	}
-	return out
+	return evidence, around
+}
+
+// exit returns how the process ended by itself, "" where nobody knows.
+func exit(events []*transcript.Event) string {
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.Signalled:
+			return ""
+		case transcript.Exited:
+			return e.Detail
+		}
+	}
+	return ""
 }
 
 // renumber puts the findings in the order of their weight, and gives them ids

@@ -64,6 +64,10 @@ type Status struct {
 	Novel           int64
 	Findings        int
 	Took            time.Duration
+	// Servers is how many were started, or how many sessions there were, and
+	// Messages how many frames went in both directions, with all that it took to
+	// make findings small and sure.
+	Servers, Messages int64
 	// Busy says what is done beside the search, "" for nothing.
 	Busy string
 }
@@ -104,6 +108,8 @@ type search struct {
 	cases    atomic.Int64
 	requests atomic.Int64
 	novel    atomic.Int64
+	servers  atomic.Int64
+	messages atomic.Int64
 	pace     func(context.Context)
 	crowd    *crowd
 	closing  closing
@@ -212,13 +218,16 @@ func (s *search) probe(ctx context.Context) error {
 			continue
 		}
 		began := time.Now()
-		place, _, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+		place, events, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
 		if err != nil {
 			return err
 		}
+		s.servers.Add(1)
 		if place == nil {
+			s.messages.Add(int64(frames(events)))
 			continue
 		}
+		s.messages.Add(int64(place.messages))
 		s.overhead = time.Since(began)
 		if s.Stock != nil {
 			s.Stock(rev, place)
@@ -394,11 +403,17 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 }
 
 func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Duration) Holding {
-	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Forbidden: map[string]bool{}}
+	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Forbidden: map[string]bool{}}
 	for _, name := range place.Forbidden {
 		h.Forbidden[name] = true
 	}
 	return h
+}
+
+// held counts what it took to hold a script.
+func (s *search) held(o *Outcome) {
+	s.servers.Add(int64(len(o.Talks)))
+	s.messages.Add(int64(o.Messages))
 }
 
 func (s *search) status() Status {
@@ -406,6 +421,7 @@ func (s *search) status() Status {
 	defer s.mu.Unlock()
 	st := Status{
 		Cases: s.cases.Load(), Requests: s.requests.Load(), Novel: s.novel.Load(), Findings: len(s.findings), Took: time.Since(s.started),
+		Servers: s.servers.Load(), Messages: s.messages.Load(),
 	}
 	for what, n := range s.busy {
 		if n > 0 && (st.Busy == "" || what < st.Busy) {

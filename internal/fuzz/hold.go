@@ -19,8 +19,9 @@ type Outcome struct {
 	Transport spec.Transport
 	// Talks are the conversations, in the order in which they began.
 	Talks []*Talk
-	// Requests is how many requests were made, fences included.
-	Requests int
+	// Requests is how many requests were made, fences included, and Messages how
+	// many frames went in both directions.
+	Requests, Messages int
 	// Refused is why no server could be had, nil otherwise.
 	Refused error
 	// Skipped are the operations that were not carried out.
@@ -66,6 +67,8 @@ type Holding struct {
 	// Pace, where it is set, is asked before each request; it waits until one
 	// more may be made.
 	Pace func(ctx context.Context)
+	// Held, where it is set, is told of each outcome.
+	Held func(o *Outcome)
 	// Enough, where it is set, is closed when no more operations shall begin: what
 	// was begun is brought to its end, so that it can be judged.
 	Enough <-chan struct{}
@@ -99,6 +102,9 @@ func (h Holding) Hold(ctx context.Context, s generate.Script) *Outcome {
 	}
 	for on := range s.Conversations() {
 		r.end(on)
+	}
+	if h.Held != nil {
+		h.Held(r.out)
 	}
 	return r.out
 }
@@ -412,6 +418,7 @@ func (r *holder) end(on int) {
 		t.Unanswered = open[0].named()
 	}
 	t.c.Close()
+	r.out.Messages += frames(t.c.Record.From(0))
 	if !t.torn { // what follows from half a line is nobody's fault
 		t.Events = t.c.Record.From(0)
 	}

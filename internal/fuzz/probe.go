@@ -20,6 +20,8 @@ type Surroundings struct {
 	Callable, Forbidden []string
 	// Name and Version are the server's own.
 	Name, Version string
+
+	messages int // frames that it took to know
 }
 
 // capabilities are those on which it depends what is asked.
@@ -45,6 +47,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 	v := inventory.Take(ctx, c, policy)
 	s := &Surroundings{Name: v.Server.Name, Version: v.Server.Version, Offer: offer(v, rev, d.Transport())}
 	s.Offer.Paged = paged(c.Record.From(0))
+	s.messages = frames(c.Record.From(0))
 	may := map[string]bool{}
 	for _, t := range v.Callable() {
 		may[t.Name] = true

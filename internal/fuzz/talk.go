@@ -106,3 +106,14 @@ func (t *talk) sent(id wire.ID) (int, bool) {
 	}
 	return 0, false
 }
+
+// frames counts those in both directions.
+func frames(events []*transcript.Event) int {
+	n := 0
+	for _, e := range events {
+		if e.Kind == transcript.Sent || e.Kind == transcript.Received {
+			n++
+		}
+	}
+	return n
+}

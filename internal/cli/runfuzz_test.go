@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// TestEndOfAServerIsTold: the evidence of the end of a process has the request,
+// what stderr said, and how the process ended.
+func TestEndOfAServerIsTold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		after []transcript.Event
+		want  []string
+	}{
+		"it ended": {
+			after: []transcript.Event{{Kind: transcript.Exited, Detail: "exit status 1"}},
+			want:  []string{`> {"jsonrpc":"2.0","id":1,"method":"ping"}`, "! stderr: KeyError", "! the server ended (exit status 1)"},
+		},
+		"it had to be ended": {
+			after: []transcript.Event{{Kind: transcript.Signalled, Detail: "KILL"}, {Kind: transcript.Exited, Detail: "signal: killed"}},
+			want:  []string{`> {"jsonrpc":"2.0","id":1,"method":"ping"}`, "! stderr: KeyError", "! the server closed its output"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rec := transcript.New()
+			rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)})
+			rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: []byte("KeyError\n")})
+			rec.Add(transcript.Event{Kind: transcript.OutputClosed})
+			for _, e := range c.after {
+				rec.Add(e)
+			}
+			f := &fuzz.Finding{
+				Sighting: fuzz.Sighting{Breach: fuzz.Breach{Deviation: verdict.Deviation{At: []int{0, 2}}}},
+				Evidence: &fuzz.Outcome{Talks: []*fuzz.Talk{{Events: rec.From(0)}}},
+			}
+			evidence, _ := fuzzEvidence(f, nil)
+			var got []string
+			for _, e := range evidence {
+				got = append(got, e.Direction+" "+e.Text)
+				if e.Size < int64(len(e.Text)) || e.Label == "" {
+					t.Errorf("size %d and label %q of %q", e.Size, e.Label, e.Text)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

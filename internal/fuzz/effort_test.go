@@ -1,0 +1,49 @@
+package fuzz
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+)
+
+// countingDialer counts the servers, and keeps what was said with them.
+type countingDialer struct {
+	transport.Dialer
+	servers atomic.Int64
+	records chan *transcript.Transcript
+}
+
+func (d *countingDialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	d.servers.Add(1)
+	d.records <- rec
+	return d.Dialer.Dial(ctx, rec)
+}
+
+// TestEffortIsTold: a search says how many servers it took and how many
+// messages, those that made sure of a finding included.
+func TestEffortIsTold(t *testing.T) {
+	t.Parallel()
+	d := &countingDialer{Dialer: stdio.InProcess("agreeable", agreeable), records: make(chan *transcript.Transcript, 10000)}
+	got, err := Run(t.Context(), Options{
+		Dialer: d, Laws: []Law{{ID: "pings", Judge: pings}}, Revisions: []spec.Revision{spec.V20250618}, Policy: inventory.Config{Policy: inventory.CallNone},
+		Cases: 6, Jobs: 2, Timeout: time.Second, Start: 10 * time.Second, Shrink: Budget{Time: time.Second, Tries: 30},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := 0
+	close(d.records)
+	for rec := range d.records {
+		messages += frames(rec.From(0))
+	}
+	if got.Servers != d.servers.Load() || got.Messages != int64(messages) || messages == 0 {
+		t.Errorf("%d servers and %d messages are told; there were %d and %d", got.Servers, got.Messages, d.servers.Load(), messages)
+	}
+}
