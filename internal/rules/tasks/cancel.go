@@ -106,13 +106,20 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 const stopTime = 100 * time.Millisecond
 
 // judgeStops looks for signs of an execution that goes on. Progress has to stop
-// for another reason, too, which has a rule of its own.
+// for another reason, too, which has a rule of its own: where there is some, the
+// attempt to stop can't be said to have been made.
 func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
-	ran, waited := l.reported(t, q.event), false
+	ran, waited := false, false
+	for _, e := range l.progress(t) {
+		ran = ran || e.Seq < q.event.Seq
+		if l.goesOn(q, e) {
+			out.Elsewhere(cancelStops)
+		}
+	}
 	for _, s := range l.signs(t) {
 		if s.Seq < q.event.Seq {
 			ran = true
-		} else if s.At-q.event.At > stopTime || l.exchanged(q.event, s) && s.At == 0 {
+		} else if l.goesOn(q, s) {
 			out.Found(verdict.Deviation{
 				Requirement: cancelStops,
 				Summary:     "The execution of a cancelled task goes on.",
@@ -131,14 +138,21 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
 	}
 }
 
-// reported tells whether there was progress on the task before the event.
-func (l *ledger) reported(t *task, e *transcript.Event) bool {
+// goesOn tells whether what the execution said came so long after its
+// cancellation was answered that it has not stopped.
+func (l *ledger) goesOn(q *query, e *transcript.Event) bool {
+	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.exchanged(q.event, e))
+}
+
+// progress returns the events of progress on the task.
+func (l *ledger) progress(t *task) []*transcript.Event {
+	var out []*transcript.Event
 	for _, n := range l.notes {
-		if n.message.Method == spec.MethodProgress && n.event.Seq < e.Seq && names(n.message, t) {
-			return true
+		if n.message.Method == spec.MethodProgress && (names(n.message, t) || l.owner(wire.At(n.message.Params(), "/progressToken"), n.event) == t) {
+			out = append(out, n.event)
 		}
 	}
-	return false
+	return out
 }
 
 // signs are the messages of a running execution: those that name the task, but

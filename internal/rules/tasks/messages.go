@@ -126,7 +126,10 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 			continue
 		}
 		reported = true
-		if end != nil && l.exchanged(end.event, n.event) {
+		if end == nil || n.event.Seq < end.event.Seq {
+			continue
+		}
+		if l.surelyLater(end.event, n.event) {
 			out.Found(verdict.Deviation{
 				Requirement: stopsAtTerminal,
 				Summary:     "There is progress on a task that is over.",
@@ -136,10 +139,39 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 			})
 			return
 		}
+		if l.s.Transport == spec.StreamableHTTP { // it may have been on its way on another stream, or not
+			out.Elsewhere(stopsAtTerminal)
+		}
 	}
 	if reported && end != nil && l.exchangedSince(end.event) {
 		out.Subject(stopsAtTerminal)
 	}
+}
+
+// surelyLater tells whether the server sent the one event after the other. On
+// different streams it did if meanwhile a request was answered that was sent
+// behind the first, then one that was sent behind that answer, and if there was
+// some time for what was on its way. A stream that is new, or resumed, brings
+// what had to wait for it.
+func (l *ledger) surelyLater(from, to *transcript.Event) bool {
+	if l.exchanged(from, to) {
+		return true
+	}
+	if l.s.Transport != spec.StreamableHTTP || to.At > 0 && to.At-from.At <= stopTime {
+		return false
+	}
+	x := l.s.Exchanges().Of(to)
+	if x == nil || x.Response == nil || x.Response.Seq > from.Seq || x.RequestHead().Has("Last-Event-ID") {
+		return false
+	}
+	trips, behind := 0, from.Seq
+	for _, a := range l.s.All() {
+		if a.Event.Seq > behind && len(a.Answers) > 0 && a.Answers[0].Seq < to.Seq {
+			trips++
+			behind = a.Answers[0].Seq
+		}
+	}
+	return trips >= 2
 }
 
 // exchangedSince tells whether a request was sent and answered after the event.
