@@ -79,6 +79,7 @@ With --out each finding is written to a file that mcp-conform replay reads.
 Exit codes: 0 nothing broken was found, 1 something was, 2 usage, 3 the server
 could not be started or reached, 4 the search is incomplete.`,
 		RunE: func(c *cobra.Command, args []string) error {
+			f.command = "fuzz"
 			f.takeTarget(c, args)
 			if err := a.configure(c.Flags(), &f.runFlags); err != nil {
 				return err
@@ -127,8 +128,15 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.cases < 0 || f.time < 0 || f.rate < 0 || f.shrink <= 0 {
-		return usagef("give positive values", "--time, --cases, --rate or --shrink-time is not positive")
+	switch {
+	case f.cases < 0:
+		return usagef("give a positive value", "--cases is %d", f.cases)
+	case f.rate < 0:
+		return usagef("give a positive value", "--rate is %v", f.rate)
+	case f.time < 0:
+		return usagef("give a positive value", "--time is %v", f.time)
+	case f.shrink <= 0:
+		return usagef("give a positive value", "--shrink-time is %v", f.shrink)
 	}
 	defer a.watch()()
 	o, notices, err := a.options(&f.runFlags)
@@ -238,8 +246,8 @@ func named(names []string) string {
 const quietFor = 10 * time.Second
 
 func (s *fuzzScreen) progress(st fuzz.Status) {
-	line := fmt.Sprintf("%v: %d sequences, %.1f a second; %d requests; %d novel answers; %d findings",
-		st.Took.Round(time.Second), st.Cases, float64(st.Cases)/st.Took.Seconds(), st.Requests, st.Novel, st.Findings)
+	line := fmt.Sprintf("%v: %s, %.1f a second; %s; %s; %s",
+		st.Took.Round(time.Second), sequences(st.Cases), float64(st.Cases)/st.Took.Seconds(), requests(st.Requests), novel(st.Novel), findings(st.Findings))
 	if st.Busy != "" {
 		line += "; " + st.Busy
 	}
@@ -264,8 +272,9 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.count++
 	s.printf("\n%s %s: %s\n", strings.ToUpper(f.Outcome.String()), f.Requirement, f.Summary)
 	s.printf("  permitted: %s\n  seen:      %s\n", s.text(f.Permitted), s.text(f.Seen))
-	s.printf("  in %s over %s, by the law %s; %s; %d operations, %d bytes%s\n",
-		f.Revision, f.Transport, f.Law, cameBack(f), len(f.Script.Operations), f.Script.Size(), unfinished(f))
+	s.printf("  in %s over %s, by the law %s; %s; %s, %s%s\n",
+		f.Revision, f.Transport, f.Law, cameBack(f), amount(len(f.Script.Operations), "operation", "operations"),
+		amount(f.Script.Size(), "byte", "bytes"), unfinished(f))
 	for i := range f.Script.Operations {
 		if i == mostShown {
 			s.printf("    … %d more\n", len(f.Script.Operations)-i)
@@ -297,8 +306,13 @@ func cameBack(f *fuzz.Finding) string {
 	if f.Tries == 0 {
 		return "not tried again: the search ended before"
 	}
-	return fmt.Sprintf("came back %d times of %d", f.Again, f.Tries)
+	return fmt.Sprintf("came back %s of %d", amount(f.Again, "time", "times"), f.Tries)
 }
+
+func sequences(n int64) string { return amount(int(n), "sequence", "sequences") }
+func requests(n int64) string  { return amount(int(n), "request", "requests") }
+func novel(n int64) string     { return amount(int(n), "novel answer", "novel answers") }
+func findings(n int) string    { return amount(n, "finding", "findings") }
 
 // unfinished says where a finding may be made smaller still.
 func unfinished(f *fuzz.Finding) string {
@@ -340,8 +354,8 @@ func shown(o *generate.Operation) string {
 }
 
 func (s *fuzzScreen) end(r *fuzz.Report) {
-	s.printf("\n%d sequences with %d requests in %v (%.0f requests a second), %d novel answers, %d findings\n",
-		r.Cases, r.Requests, r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), r.Novel, len(r.Findings))
+	s.printf("\n%s with %s in %v (%.0f requests a second), %s, %s\n",
+		sequences(r.Cases), requests(r.Requests), r.Took.Round(time.Millisecond), float64(r.Requests)/r.Took.Seconds(), novel(r.Novel), findings(len(r.Findings)))
 	if r.Incomplete != "" {
 		s.printf("incomplete: %s\n", s.text(r.Incomplete))
 	}

@@ -293,7 +293,7 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 		return
 	}
 	s.novel.Add(int64(s.novelty.note(o, c.mood)))
-	for _, sight := range Judge(s.Laws, o) {
+	for _, sight := range oneEnd(o, Judge(s.Laws, o)) {
 		if sight.Outcome <= verdict.Note && !s.opinion(sight.Law) || !s.claim(&sight) {
 			continue
 		}

@@ -103,6 +103,47 @@ func Judge(laws []Law, o *Outcome) []Sighting {
 	return out
 }
 
+// oneEnd takes what was left unanswered by one end of a process together: of
+// each requirement that is shown by it the sighting whose evidence begins first
+// stays, for what was asked after that had no chance.
+func oneEnd(o *Outcome, all []Sighting) []Sighting {
+	type end struct {
+		requirement, summary string
+		talk, at             int
+	}
+	first := map[end]int{} // places in out
+	var out []Sighting
+	for _, s := range all {
+		at, ok := o.endOf(s.Breach)
+		e := end{s.Requirement, s.Summary, s.Talk, at}
+		have, known := first[e]
+		switch {
+		case ok && known:
+			if s.At[0] < out[have].At[0] {
+				out[have] = s
+			}
+			continue
+		case ok:
+			first[e] = len(out)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// endOf returns where the evidence ends with the end of a process.
+func (o *Outcome) endOf(b Breach) (at int, ok bool) {
+	if len(b.At) == 0 || b.Talk >= len(o.Talks) {
+		return 0, false
+	}
+	at = b.At[len(b.At)-1]
+	events := o.Talks[b.Talk].Events
+	if at < 0 || at >= len(events) {
+		return 0, false
+	}
+	return at, events[at].Kind == transcript.OutputClosed || events[at].Kind == transcript.Exited
+}
+
 // method returns the method of the first request or notification that the
 // evidence shows, or that is answered there.
 func (o *Outcome) method(b Breach) string {

@@ -78,5 +78,13 @@ func (o *Offer) paramsSchema(m Method) jsontext.Value {
 
 // String says in a line what there is.
 func (o *Offer) String() string {
-	return fmt.Sprintf("%d tools, %d resources, %d templates and %d prompts", len(o.Tools), len(o.Resources), len(o.Templates), len(o.Prompts))
+	return fmt.Sprintf("%s, %s, %s and %s",
+		several(len(o.Tools), "tool"), several(len(o.Resources), "resource"), several(len(o.Templates), "template"), several(len(o.Prompts), "prompt"))
+}
+
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

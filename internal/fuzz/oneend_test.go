@@ -1,0 +1,48 @@
+package fuzz
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// TestOneEndIsOneFinding: what one end of a process left unanswered is told
+// once, by the first request; other ends and other matters are told beside it.
+func TestOneEndIsOneFinding(t *testing.T) {
+	t.Parallel()
+	talk := func() *Talk {
+		rec := transcript.New()
+		for _, method := range []string{"tools/call", "ping", "x"} {
+			rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`)})
+		}
+		rec.Add(transcript.Event{Kind: transcript.OutputClosed})
+		return &Talk{Events: rec.From(0)}
+	}
+	o := &Outcome{Talks: []*Talk{talk(), talk()}}
+	sight := func(talk int, requirement, method string, at ...int) Sighting {
+		return Sighting{Method: method, Breach: Breach{Deviation: verdict.Deviation{Requirement: requirement, At: at}, Talk: talk}}
+	}
+	for name, c := range map[string]struct {
+		all  []Sighting
+		want []string
+	}{
+		"one end":          {[]Sighting{sight(0, "a", "ping", 1, 3), sight(0, "a", "tools/call", 0, 3), sight(0, "a", "x", 2, 3)}, []string{"tools/call"}},
+		"two processes":    {[]Sighting{sight(0, "a", "tools/call", 0, 3), sight(1, "a", "ping", 1, 3)}, []string{"tools/call", "ping"}},
+		"two requirements": {[]Sighting{sight(0, "a", "tools/call", 0, 3), sight(0, "b", "ping", 1, 3)}, []string{"tools/call", "ping"}},
+		"no end":           {[]Sighting{sight(0, "a", "tools/call", 0), sight(0, "a", "ping", 1), sight(0, "a", "none")}, []string{"tools/call", "ping", "none"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, s := range oneEnd(o, c.all) {
+				got = append(got, s.Method)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
