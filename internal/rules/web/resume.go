@@ -64,7 +64,7 @@ func eventIDs(v *view, out *rules.Out) {
 			continue
 		}
 		same := bytes.Equal(known.says.Data, p.says.Data)
-		if x.resumes() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !primes(v, known)) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
+		if x.resumes() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !(primes(v, known) && isMessage(p))) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
 			continue // redelivered, or broadcast
 		}
 		gets := x.Method() == "GET" && v.of(known.Event).Method() == "GET"
@@ -81,12 +81,19 @@ func eventIDs(v *view, out *rules.Out) {
 	}
 }
 
-// primes tells whether the event is one without a message on the stream of a
-// POST. Its id is that of no message: only where the stream goes on, the place is
-// told again.
+// primes tells whether an event without a message came on the stream of a POST:
+// no message has its id, which may be told again where the stream goes on.
 func primes(v *view, known piece) bool {
 	x := v.of(known.Event)
 	return x.Method() == "POST" && !x.resumes()
+}
+
+// isMessage tells whether the event brings a message; some servers tell again
+// an event without one as an empty object.
+func isMessage(p piece) bool {
+	return slices.ContainsFunc(p.Event.Messages(), func(m wire.Message) bool {
+		return m.Kind == wire.Request || m.Kind == wire.Notification || m.Kind == wire.Response
+	})
 }
 
 // withoutSessions tells whether the server is known to do without sessions: it
