@@ -20,14 +20,15 @@ import (
 const (
 	duration = 300 * time.Millisecond
 	steps    = 6
-	longer   = 4 // times
+	longer   = 2 // times
 )
 
 // slow has the plain call and both tasks run at the same time, so that they
 // take no longer than one.
 //
 // The task that is cancelled would go on for longer, so that a slow machine
-// gets to its cancellation while it is at work.
+// gets to its cancellation while it is at work. It is asked for once more when
+// it would have ended: the same call without a task shows when that is.
 func slow(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	call, ok := slowTask(t)
@@ -58,10 +59,15 @@ func slow(ctx context.Context, t *suite.T) {
 	}
 	r.awaitProgress(ctx, from, "mcp-conform/task/cancelled")
 	r.cancel(ctx, t, ids[1])
+	whole := r.c.NewID() // how long the execution would have gone on
+	if err := r.c.Send(ctx, r.c.Request(whole, spec.MethodToolsCall, long.Params())); err != nil {
+		t.GiveUp("the tool could not be called for longer: " + err.Error())
+	}
 	r.listen(ctx, from, result)
 	r.get(ctx, ids[0])
 	r.listen(ctx, from, plain)
 	t.Quiet(ctx, r.c) // what a cancelled execution still says comes now
+	r.listen(ctx, from, whole)
 	for _, id := range ids {
 		r.get(ctx, id)
 	}

@@ -87,7 +87,9 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 		d.Seen, d.At = v.status+" after the answer to tasks/cancel", rules.At(q.event, v.event)
 		switch {
 		case v.status == cancelled:
-			out.Subject(cancelledStays)
+			if l.outlived(t, v) {
+				out.Subject(cancelledStays)
+			}
 		case terminal(v.status):
 			d.Requirement, d.Summary = cancelledStays, "A cancelled task does not stay cancelled."
 			out.Found(d)
@@ -100,6 +102,20 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 		}
 	}
 	return true
+}
+
+// outlived tells whether the task was asked for when its execution would have
+// ended by itself, as the same call without a task shows it. Without times that
+// is taken to be so.
+func (l *ledger) outlived(t *task, v *sight) bool {
+	if v.event.At == 0 {
+		return true
+	}
+	if t.call == nil || v.query == nil {
+		return false
+	}
+	takes := l.plainTime(t.call)
+	return takes > 0 && v.query.asked.Event.At >= t.call.event.At+takes
 }
 
 // stopTime is how long the execution of a cancelled task may take to notice.

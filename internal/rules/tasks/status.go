@@ -69,7 +69,13 @@ func (l *ledger) judgeStatus(t *task, out *rules.Out) {
 		}
 	}
 	end := t.over()
-	if end == nil || end.status == cancelled {
+	if end == nil {
+		return
+	}
+	if end.status == cancelled {
+		if slices.ContainsFunc(t.sights, func(v *sight) bool { return terminal(v.status) && v.status != cancelled && l.after(end.event, v) }) {
+			out.Elsewhere(terminalIsFinal)
+		}
 		return
 	}
 	for _, v := range t.sights {
