@@ -35,6 +35,7 @@ type Console struct {
 	begun   bool            // a line was written
 	noticed map[string]bool
 	err     error // the first of out
+	whole   bool  // no width is known: headlines and sums stay on one line, for grep
 }
 
 type areaProgress struct {
@@ -44,11 +45,12 @@ type areaProgress struct {
 
 // NewConsole returns a console that writes to out.
 func NewConsole(out io.Writer, o ConsoleOptions) *Console {
-	if o.Width == 0 {
+	whole := o.Width == 0
+	if whole {
 		o.Width = 100
 	}
 	o.Width = max(o.Width, 40)
-	return &Console{out: out, o: o, noticed: map[string]bool{}}
+	return &Console{out: out, o: o, noticed: map[string]bool{}, whole: whole}
 }
 
 // Begin says what is about to be judged: target is what people call the
@@ -59,8 +61,10 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 	if c.o.Quiet {
 		return
 	}
-	c.line(c.paint(bold, "judging "+clip(target, 2*c.o.Width)) +
-		fmt.Sprintf(" over %s · %s · %s", Visible(string(transport)), joinRevisions(revisions), count(cases, "case")))
+	for _, line := range c.twoTone(bold, "judging "+clip(target, 2*c.o.Width),
+		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), joinRevisions(revisions), count(cases, "case"))) {
+		c.line(line)
+	}
 }
 
 // Area says how far an area is, by its cases. It may be called often. What was
@@ -186,11 +190,29 @@ func (c *Console) End(r *verdict.Report) {
 	c.gap()
 	if !c.o.Quiet {
 		for _, line := range tally(r, c.o.Width) {
-			c.line(line)
+			for _, part := range c.foldCells(line) {
+				c.line(part)
+			}
 		}
 	}
 	text, paint := conclusion(r)
-	c.line(c.paint(paint, text) + " · " + effort(r))
+	for _, line := range c.twoTone(paint, text, "· "+effort(r)) {
+		c.line(line)
+	}
+}
+
+// twoTone is a line of a painted text and another, broken between words.
+func (c *Console) twoTone(p color, text, rest string) []string {
+	out := Fold(text, c.folding(), 2)
+	last := len(out) - 1
+	taken := width(out[last])
+	for i := range out {
+		out[i] = c.paint(p, out[i])
+	}
+	if c.folding() == 0 {
+		return append(out[:last], out[last]+" "+rest)
+	}
+	return append(out[:last], flow(out[last], taken, words(rest), c.folding(), 2)...)
 }
 
 // line takes the status line away and writes s as a line of its own.

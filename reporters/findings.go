@@ -128,10 +128,10 @@ var looks = map[verdict.Outcome]struct {
 	verdict.Note:         {"·", none},
 }
 
-// entryLines renders e in at most entryMax lines. Only the page and the
+// entryLines renders e in at most entryMax lines, of which the headline is one
+// however narrow the screen. Only the page and the
 // command may be longer than the width, for they are there to be copied.
 func (c *Console) entryLines(e *entry) []string {
-	look := looks[e.Outcome]
 	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
 	if e.Outcome == verdict.Flaky {
 		where += " · " + tries(&e.Finding)
@@ -139,9 +139,8 @@ func (c *Console) entryLines(e *entry) []string {
 	if n := len(e.others); n > 0 {
 		where = fmt.Sprintf("and %d more · %s", n, where)
 	}
-	out := []string{fmt.Sprintf("%s  %s  %s",
-		c.paint(look.color, look.mark+" "+strings.ToUpper(e.Outcome.String())),
-		c.paint(bold, clip(e.Requirement, c.o.Width)), clip(where, 2*c.o.Width))}
+	out := c.headline(e, clip(where, 2*c.o.Width))
+	room := entryMax + len(out) - 1
 	labelled := func(label, text string) {
 		if text == "" {
 			return
@@ -163,8 +162,19 @@ func (c *Console) entryLines(e *entry) []string {
 	if text := again(&e.Finding); text != "" {
 		last = append(last, "  "+text)
 	}
-	out = append(out, c.excerptLines(e.Evidence, min(excerptMax, entryMax-len(out)-len(last)))...)
+	out = append(out, c.excerptLines(e.Evidence, min(excerptMax, room-len(out)-len(last)))...)
 	return append(out, last...)
+}
+
+// headline is the first line of an entry, broken between words.
+func (c *Console) headline(e *entry, where string) []string {
+	look := looks[e.Outcome]
+	name, id := look.mark+" "+strings.ToUpper(e.Outcome.String()), clip(e.Requirement, c.o.Width)
+	lead := c.paint(look.color, name) + "  " + c.paint(bold, id) + "  "
+	if c.folding() == 0 {
+		return []string{lead + where}
+	}
+	return flow(lead, width(name)+width(id)+4, words(where), c.folding(), 2)
 }
 
 // excerptLines shows the events around the first offending one in at most

@@ -64,7 +64,8 @@ func staleEntry(r *verdict.Report, s *verdict.Stale) string {
 func (c *Console) baselineLines(r *verdict.Report) []string {
 	var out []string
 	for _, k := range known(r) {
-		out = append(out, clip(fmt.Sprintf("· KNOWN  %s  %s · %s: %s", k.requirement, k.outcome, joinRevisions(k.revisions), k.reason), 2*c.o.Width))
+		line := clip(fmt.Sprintf("· KNOWN  %s  %s · %s: %s", k.requirement, k.outcome, joinRevisions(k.revisions), k.reason), 2*c.o.Width)
+		out = append(out, Fold(line, c.folding(), 2)...)
 	}
 	for i := range r.Stale {
 		out = append(out, c.paint(red, "✗ STALE")+"  "+clip(staleEntry(r, &r.Stale[i]), 3*c.o.Width))

@@ -61,23 +61,20 @@ func markdown(r *verdict.Report, limit int) []byte {
 	return append(out, last...)
 }
 
-// markdownLacking is what the console says of that which was not observed for
-// want of a known call, folded; "" where that is not so.
+// markdownLacking is what the console says of that which was not observed
+// because no call was known or allowed, folded; "" where that is not so.
 func markdownLacking(r *verdict.Report) string {
 	lines, counts := lacking(r)
-	if len(lines) == 0 {
-		return ""
+	text := ""
+	for _, g := range lackingGroups(lines, counts) {
+		more := ""
+		if n := len(g.lines) - listed; n > 0 {
+			g.lines, more = g.lines[:listed], fmt.Sprintf("\n  … and %s", count(n, "more line"))
+		}
+		text += fmt.Sprintf("<details><summary>%s %s</summary>\n\n%s\n\n<pre>%s%s</pre>\n\n</details>\n\n",
+			count(g.total, "requirement"), g.why.title, prose(g.why.head, markdownText), html.EscapeString(preformatted(lackingRows(g.lines, counts))), more)
 	}
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
-	more := ""
-	if n := len(lines) - listed; n > 0 {
-		lines, more = lines[:listed], fmt.Sprintf("\n  … and %s", count(n, "more line"))
-	}
-	return fmt.Sprintf("<details><summary>%s not observed because no tool is known that shows it</summary>\n\n%s\n\n<pre>%s%s</pre>\n\n</details>\n\n",
-		count(total, "requirement"), prose(lackingHead, markdownText), html.EscapeString(preformatted(lackingRows(lines, counts))), more)
+	return text
 }
 
 var markdownMarks = map[gist]string{gistKept: "✅", gistDoubt: "⚠️", gistBroken: "❌", gistNothing: "❔"}

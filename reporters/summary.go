@@ -78,9 +78,9 @@ func ofRecording(r *verdict.Report) bool {
 // conclusion says in plain words what the run amounts to, and no more than
 // was judged.
 func conclusion(r *verdict.Report) (string, color) {
-	subject, breaks := cmp.Or(judged(r), "the server"), " breaks "
+	subject, in := cmp.Or(judged(r), "the server"), ""
 	if ofRecording(r) {
-		subject, breaks = "judged "+count(r.Stats.Messages, "message")+" of a recording", ": broken in it: "
+		subject, in = "judged "+count(r.Stats.Messages, "message")+" of a recording", " in it"
 	}
 	broken, failed := requirements(r, verdict.Broken), requirements(r, verdict.HarnessError)
 	flaky := requirements(r, verdict.Flaky)
@@ -89,7 +89,7 @@ func conclusion(r *verdict.Report) (string, color) {
 	case !any:
 		text = ": nothing could be judged"
 	case broken > 0:
-		text = breaks + count(broken, "requirement")
+		text = ": " + count(broken, "requirement") + " broken" + in
 		if failed > 0 {
 			text += fmt.Sprintf("; the harness failed on %d more", failed)
 		}

@@ -3,6 +3,7 @@ package reporters
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -25,25 +26,61 @@ func lacking(r *verdict.Report) (lines []string, counts map[string]int) {
 	return lines, counts
 }
 
-// lackingLines tell of what was not observed because no call was known that
-// would show it: in a line, or with what the user can do about it.
+// lackingLines tell of what was not observed because no call was known, or
+// allowed, that would show it: in a line, or with what the user can do about it.
 func (c *Console) lackingLines(r *verdict.Report) []string {
 	lines, counts := lacking(r)
 	if len(lines) == 0 || c.o.Quiet {
 		return nil
 	}
-	if !c.o.Verbose {
-		total := 0
-		for _, n := range counts {
-			total += n
+	var out []string
+	for _, g := range lackingGroups(lines, counts) {
+		if c.o.Verbose {
+			out = append(out, wrap(g.why.head, c.o.Width, 4)...)
+			out = append(out, lackingRows(g.lines, counts)...)
+			continue
 		}
-		return wrap(fmt.Sprintf("%s not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints the lines to add", count(total, "requirement")), c.o.Width, 4)
+		out = append(out, wrap(count(g.total, "requirement")+" "+g.why.short, c.o.Width, 4)...)
 	}
-	return append(wrap(lackingHead, c.o.Width, 4), lackingRows(lines, counts)...)
+	return out
 }
 
-// lackingHead stands above the lines by which more would be observed.
-const lackingHead = "not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a tool for NAME:"
+// lackingWhy is why something was not observed, and what stands above the lines
+// by which it would be.
+type lackingWhy struct{ title, short, head string }
+
+var (
+	lackingKnown = lackingWhy{
+		title: "not observed because no tool is known that shows it",
+		short: "not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints the lines to add",
+		head:  "not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a tool for NAME:",
+	}
+	lackingCalls = lackingWhy{
+		title: "not observed because the tools that show it may not be called",
+		short: "not observed because the tools that show it may not be called; --call-tools all calls all tools, tools.call in mcp-conform.yaml names some, and -v prints the lines",
+		head:  "not observed because the tools that show it may not be called; to call all tools: --call-tools all; to call some, add to mcp-conform.yaml, the names in one list:",
+	}
+)
+
+// lackingGroup are the lines that belong together, and of how many requirements
+// they are.
+type lackingGroup struct {
+	why   *lackingWhy
+	lines []string
+	total int
+}
+
+func lackingGroups(lines []string, counts map[string]int) []lackingGroup {
+	known, calls := lackingGroup{why: &lackingKnown}, lackingGroup{why: &lackingCalls}
+	for _, line := range lines {
+		g := &known
+		if strings.HasPrefix(line, "tools:") {
+			g = &calls
+		}
+		g.lines, g.total = append(g.lines, line), g.total+counts[line]
+	}
+	return slices.DeleteFunc([]lackingGroup{calls, known}, func(g lackingGroup) bool { return len(g.lines) == 0 })
+}
 
 func lackingRows(lines []string, counts map[string]int) []string {
 	var out []string

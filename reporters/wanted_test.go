@@ -20,15 +20,22 @@ func TestWhatIsLacking(t *testing.T) {
 	}}
 	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
 	want := []string{
+		"not observed because the tools that show it may not be called; to call all tools: --call-tools all;",
+		"to call some, add to mcp-conform.yaml, the names in one list:",
+		`  tools: call: [\u001b[2J]  (1 requirement)`,
 		"not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a",
 		"tool for NAME:",
 		"  " + slow + "  (2 requirements)",
-		`  tools: call: [\u001b[2J]  (1 requirement)`,
 	}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Verbose: true})); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	want = []string{"3 requirements not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints", "the lines to add"}
+	want = []string{
+		"1 requirement not observed because the tools that show it may not be called; --call-tools all calls all tools,",
+		"tools.call in mcp-conform.yaml names some, and -v prints the lines",
+		"2 requirements not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints",
+		"the lines to add",
+	}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Width: 120})); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
 	}
@@ -37,8 +44,10 @@ func TestWhatIsLacking(t *testing.T) {
 	}
 	text := string(write(t, Markdown, r))
 	for _, line := range []string{
-		"<details><summary>3 requirements not observed because no tool is known that shows it</summary>",
-		"<pre>  " + slow + "  (2 requirements)\n  tools: call: [\\u001b[2J]  (1 requirement)</pre>",
+		"<details><summary>2 requirements not observed because no tool is known that shows it</summary>",
+		"<pre>  " + slow + "  (2 requirements)</pre>",
+		"<details><summary>1 requirement not observed because the tools that show it may not be called</summary>",
+		"<pre>  tools: call: [\\u001b[2J]  (1 requirement)</pre>",
 	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("Markdown has no %q:\n%s", line, text)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -179,10 +180,32 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &target.UsageError{What: err.Error(), Advice: "see " + c.CommandPath() + " --help; arguments of the server go after --"}
+		return &target.UsageError{What: err.Error(), Advice: flagAdvice(c, err)}
 	})
 	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
+}
+
+// flagAdvice says what to do about a flag that is wrong.
+func flagAdvice(c *cobra.Command, err error) string {
+	help := "see " + c.CommandPath() + " --help"
+	if strings.Contains(c.Use, "COMMAND") {
+		help += "; arguments of the server go after --"
+	}
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return help
+	}
+	name := unknown.GetSpecifiedName()
+	if !c.HasParent() && name == "version" {
+		return "mcp-conform version tells it"
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := target.Nearest(name, names); near != "" {
+		return "did you mean --" + near + "? " + help
+	}
+	return help
 }
 
 // noArgs refuses arguments.

@@ -60,9 +60,17 @@ func (a *app) diff(older, newer string, strict bool) error {
 		}
 	}
 	for _, line := range changeLines(all, false) {
-		fmt.Fprintln(a.Out, line)
+		a.println(line)
 	}
 	return nil
+}
+
+// println prints a line of visible text, broken between words where the screen
+// ends.
+func (a *app) println(line string) {
+	for _, part := range reporters.Fold(line, min(a.Columns, widest), 4) {
+		fmt.Fprintln(a.Out, part)
+	}
 }
 
 // changeLines tell of the differences, a line each, and last of how many there

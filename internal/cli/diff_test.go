@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,6 +44,14 @@ func TestWhatIsNoLongerObservedStandsApart(t *testing.T) {
 	if code := invoke([]string{"diff", "--fail-on", "should", older, newer}, World{Out: &out, Err: &out}); code != ExitKept {
 		t.Errorf("the exit code is %d", code)
 	}
+	defer func() {
+		out.Reset()
+		invoke([]string{"diff", older, newer}, World{Out: &out, Err: &out, Columns: 60})
+		want := "FIXED      base.response-once  kept, was broken ·\n    2025-06-18, 2025-11-25:"
+		if !strings.HasPrefix(out.String(), want) {
+			t.Errorf("on a narrow screen it shows:\n%s", out.String())
+		}
+	}()
 	want := `FIXED      base.response-once  kept, was broken · 2025-06-18, 2025-11-25: 
 no longer observed, kept before:
   ping.empty-result  2025-06-18, 2025-11-25: it did not come up\u001b

@@ -34,6 +34,7 @@ judges nothing and calls no tool.
 
 Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
 		RunE: func(c *cobra.Command, args []string) error {
+			f.command = "doctor"
 			f.takeTarget(c, args)
 			if err := a.configure(c.Flags(), f); err != nil {
 				return err

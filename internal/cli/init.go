@@ -47,6 +47,7 @@ tool is called.
   mcp-conform init --workflow -- npx -y some-server
   mcp-conform init --start 'npm start' http://localhost:3000/mcp`,
 		RunE: func(c *cobra.Command, args []string) error {
+			f.run.command = "init"
 			f.run.takeTarget(c, args)
 			return a.init(c, f)
 		},

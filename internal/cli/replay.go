@@ -29,6 +29,7 @@ not be started or reached.`,
 				return usagef("mcp-conform fuzz --out FOLDER and run --replay-files write them", "no replay file is named")
 			}
 			file := args[0]
+			f.command = "replay " + reporters.ShellQuote([]string{file})
 			f.takeTarget(c, args[1:])
 			if f.target.Dash > 0 {
 				f.target.Dash-- // the file stands before the dashes
@@ -73,7 +74,7 @@ func (a *app) replay(f *runFlags, file string) error {
 		return err
 	}
 	for _, n := range notices {
-		fmt.Fprintln(a.Out, reporters.Visible(n))
+		a.println(reporters.Visible(n))
 	}
 	out, err := fuzz.Play(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Policy: o.Policy, Timeout: f.timeout, Start: f.start,
@@ -82,9 +83,12 @@ func (a *app) replay(f *runFlags, file string) error {
 		return fuzzError(a.ctx, err)
 	}
 	text := func(s string) string { return reporters.Visible(o.Redactor.Known(s)) }
-	fmt.Fprintf(a.Out, "%s: %s\n  %s\n  %s\n", out.Verdict, text(r.Expect.Requirement), text(r.Expect.Summary), text(out.Why))
+	a.println(fmt.Sprintf("%s: %s", out.Verdict, text(r.Expect.Requirement)))
+	a.println("  " + text(r.Expect.Summary))
+	a.println("  " + text(out.Why))
 	if out.Sighting != nil {
-		fmt.Fprintf(a.Out, "  permitted: %s\n  seen:      %s\n", text(out.Sighting.Permitted), text(out.Sighting.Seen))
+		a.println("  permitted: " + text(out.Sighting.Permitted))
+		a.println("  seen:      " + text(out.Sighting.Seen))
 	}
 	a.code = map[fuzz.Verdict]int{fuzz.Fixed: ExitKept, fuzz.StillBroken: ExitBroken, fuzz.CannotTell: ExitNotJudged}[out.Verdict]
 	return nil

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +26,7 @@ import (
 
 // runFlags are the flags of mcp-conform run.
 type runFlags struct {
+	command             string // what hints name instead of run, "" for run
 	reference           bool
 	target              target.Options
 	remote              remoteFlags
@@ -210,8 +213,11 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if f.failOn != "must" && f.failOn != "should" {
 		return o, nil, usagef("give must or should", "--fail-on is %q", f.failOn)
 	}
-	if f.jobs < 0 || f.timeout <= 0 || f.start <= 0 || f.max <= 0 {
-		return o, nil, usagef("give positive values", "--jobs, --timeout, --start-timeout or --max-time is not positive")
+	if f.jobs < 0 {
+		return o, nil, usagef("give a positive value", "--jobs is %d", f.jobs)
+	}
+	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start, "max-time": f.max}); err != nil {
+		return o, nil, err
 	}
 	for _, text := range f.revisions {
 		rev, err := spec.ParseRevision(text)
@@ -295,10 +301,22 @@ func (a *app) resolve(f *runFlags) (target.Target, error) {
 	}
 	f.target.Environ = a.Environ
 	t, err := target.Resolve(f.target)
-	if err != nil {
-		return t, err
+	if usage := new(target.UsageError); f.command != "" && errors.As(err, &usage) {
+		own := *usage
+		own.Advice = strings.ReplaceAll(usage.Advice, "mcp-conform run ", "mcp-conform "+f.command+" ")
+		return t, &own
 	}
-	return t, nil
+	return t, err
+}
+
+// positive refuses flags whose values must be above zero, by their names.
+func positive(values map[string]time.Duration) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if values[name] <= 0 {
+			return usagef("give a positive value", "--%s is %v", name, values[name])
+		}
+	}
+	return nil
 }
 
 func usagef(advice, format string, args ...any) error {

@@ -200,7 +200,9 @@ func (w *watched) changed(report *verdict.Report) {
 	}
 	all := baseline.Diff(w.last, report)
 	for _, line := range changeLines(gather(all), true) {
-		w.printf("%s", line)
+		for _, part := range reporters.Fold(line, min(w.a.Columns, widest), 4) {
+			w.printf("%s", part)
+		}
 	}
 	news := *report
 	news.Notices = nil

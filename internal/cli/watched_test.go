@@ -81,7 +81,7 @@ func TestWatch(t *testing.T) {
 	write("--fault base.jsonrpc-2-0/version-1.0")
 	expect("a fault", "source changed: judging again\n", "\nNEW        base.jsonrpc-2-0  broken, was kept ", "\n1 new, 0 fixed, 0 unchanged\n", "\n✗ BROKEN  base.jsonrpc-2-0 ")
 	write("--fault base.jsonrpc-2-0/version-1.0 ") // nothing to speak of
-	expect("the same fault", "\n0 new, 0 fixed, 1 unchanged\n", " breaks 1 requirement ")
+	expect("the same fault", "\n0 new, 0 fixed, 1 unchanged\n", ": 1 requirement broken ")
 	if err := os.Remove(source); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ it be called; ` + "`tools.never`" + ` outweighs everything. ` + "`--call-tools`"
 none no tool is called at all. The head of a run says what the file permits.
 
 Tools of the reference server, of server-everything and of the servers for the official suite are
-known by their names, so that they need no fixtures.
+known by their names, so that they need no fixtures; they are called as all others are: where they do
+not say that they only read, ` + "`tools.call` or `--call-tools all`" + ` lets them be called.
 
 ## Keys
 `

@@ -254,6 +254,8 @@ func TestErrors(t *testing.T) {
 			isA[*engine.UnreachableError], "wrote nothing to stdout"},
 		{"junk", &toy{answer: func(int64, *wire.Message) []byte { return []byte("hello") }}, engine.Options{Cases: ping, StartTimeout: quick},
 			isA[*engine.UnreachableError], `"hello"`},
+		{"it sends back what it is sent", &toy{answer: func(_ int64, m *wire.Message) []byte { return m.Raw }}, engine.Options{Cases: ping},
+			isA[*engine.UnreachableError], "sends back what it is sent"},
 		{"stateless", &toy{answer: func(_ int64, m *wire.Message) []byte {
 			if m.Method == spec.MethodDiscover {
 				return nil
@@ -261,7 +263,7 @@ func TestErrors(t *testing.T) {
 			return wire.NewError(m.ID, -32022, "unsupported", nil)
 		}}, engine.Options{Cases: ping}, isA[*engine.NothingJudgedError], "only 2026-07-28"},
 		{"revision not spoken", &toy{speaks: []spec.Revision{spec.V20250618}}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20241105}},
-			isA[*engine.NothingJudgedError], "the server chose 2025-06-18"},
+			isA[*engine.NothingJudgedError], "the server does not speak 2024-11-05: the server chose 2025-06-18"},
 		{"stateless revision", &toy{}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20260728}},
 			isA[*engine.NothingJudgedError], "can't be judged so far"},
 		{"bad labels", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Labels: "a &&"}}, isA[*engine.SelectionError], "can't be read"},

@@ -130,6 +130,22 @@ func (v *Inventory) usable(role Role) []usableFixture {
 	return out
 }
 
+// Barred returns the tools that are known to play the role and may not be
+// called, as far as the server offers them and the user did not exclude them.
+func (v *Inventory) Barred(role Role) []string {
+	var out []string
+	for _, f := range fixtures {
+		if f.Role != role || slices.Contains(out, f.Tool) || slices.Contains(v.config.Never, f.Tool) {
+			continue
+		}
+		i := slices.IndexFunc(v.Tools, func(t Tool) bool { return t.Name == f.Tool })
+		if i >= 0 && !v.may(v.Tools[i], v.official()) && v.meant(f, v.Tools[i]) {
+			out = append(out, f.Tool)
+		}
+	}
+	return out
+}
+
 // meant tells whether a tool is the one that is known by its name, and not
 // another that is called so: it takes the arguments, and where the name is an
 // ordinary word the server has others of the reference server's tools.

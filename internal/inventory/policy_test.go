@@ -3,6 +3,7 @@ package inventory
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -38,6 +39,31 @@ func TestPolicy(t *testing.T) {
 				if _, ok := v.Tool(tool.Name); ok != cmp.Equal([]string{tool.Name}, names((&Inventory{Tools: v.Callable()}).named(tool.Name))) {
 					t.Errorf("%s by itself: %v", tool.Name, ok)
 				}
+			}
+		})
+	}
+}
+
+func TestBarredTools(t *testing.T) {
+	slow, reads := Tool{Name: "slow"}, Tool{Name: "slow", ReadOnly: true}
+	for _, c := range []struct {
+		name   string
+		config Config
+		tool   Tool
+		want   []string
+	}{
+		{"it does not say that it only reads", Config{Policy: CallSafe}, slow, []string{"slow"}},
+		{"no tool may be called", Config{Policy: CallNone}, reads, []string{"slow"}},
+		{"it may be called", Config{Policy: CallSafe}, reads, nil},
+		{"all may be called", Config{Policy: CallAll}, slow, nil},
+		{"the user wants it never called", Config{Policy: CallSafe, Never: []string{"slow"}}, slow, nil},
+		{"it is another tool", Config{Policy: CallSafe}, Tool{Name: "slow", Raw: jsontext.Value(`{"inputSchema":{"properties":{}}}`)}, nil},
+		{"it is not known", Config{Policy: CallSafe}, Tool{Name: "my-slow"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := &Inventory{Tools: []Tool{c.tool}, config: c.config}
+			if diff := cmp.Diff(c.want, v.Barred(Slow)); diff != "" {
+				t.Errorf("tools (-want +got):\n%s", diff)
 			}
 		})
 	}

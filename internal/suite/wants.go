@@ -32,11 +32,16 @@ type Want struct {
 	Reason string // why something was not observed
 	Line   string // of the file, that would change it
 	Under  string // the key below which it stands
+	Flag   string // of the command line, that would change it as well; may be ""
 }
 
 // Text says both.
 func (w Want) Text() string {
-	return w.Reason + `; add "` + w.Line + `" under ` + w.Under + `: in mcp-conform.yaml`
+	text := w.Reason + `; add "` + w.Line + `" under ` + w.Under + `: in mcp-conform.yaml`
+	if w.Flag != "" {
+		text += ", or give " + w.Flag
+	}
+	return text
 }
 
 // WantOf returns what is said where no tool is known to play the role.
@@ -44,8 +49,24 @@ func WantOf(role inventory.Role) Want {
 	return Want{Reason: "no tool that may be called is known " + does[role], Line: inventory.FixtureLine(role), Under: "fixtures"}
 }
 
+// callAll allows the calls of all tools.
+const callAll = "--call-tools all"
+
 // wantCallable is what is said where no tool may be called at all.
-var wantCallable = Want{Reason: "no tool may be called", Line: "call: [safe, NAME]", Under: "tools"}
+var wantCallable = Want{Reason: "no tool may be called", Line: "call: [safe, NAME]", Under: "tools", Flag: callAll}
+
+// wantOf is WantOf, or what is said where such a tool is known and may not be
+// called: then there is nothing to tell of it.
+func (t *T) wantOf(role inventory.Role) Want {
+	barred := t.Inventory.Barred(role)
+	if len(barred) == 0 {
+		return WantOf(role)
+	}
+	return Want{
+		Reason: "the tool " + barred[0] + " is known " + does[role] + ", and may not be called",
+		Line:   "call: [safe, " + barred[0] + "]", Under: "tools", Flag: callAll,
+	}
+}
 
 // Knows tells whether a tool that may be called is known to play the role. If
 // not, the report says how the user can tell of one, so that what the case
@@ -54,7 +75,7 @@ func (t *T) Knows(role inventory.Role) bool {
 	if t.Inventory.Has(role) {
 		return true
 	}
-	t.want(WantOf(role))
+	t.want(t.wantOf(role))
 	return false
 }
 
@@ -65,9 +86,9 @@ func (t *T) Needs(roles ...inventory.Role) {
 		return
 	}
 	for _, role := range roles {
-		t.want(WantOf(role))
+		t.want(t.wantOf(role))
 	}
-	t.GiveUp(WantOf(roles[0]).Text())
+	t.GiveUp(t.wantOf(roles[0]).Text())
 }
 
 // NeedsCallable ends the case where no tool may be called.

@@ -158,11 +158,23 @@ func (f *file) entries() ([]numbered, error) {
 			out = append(out, l)
 		case f.truncated(l) && len(out) > 0:
 			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is cut short; what stands before it is judged", f.name, l.number))
+		case f.isReport():
+			return nil, f.errorf(l.number, "this is a report of mcp-conform, and no recorded session: the conversations are in the files that mcp-conform run --transcript DIR writes")
 		default:
 			return nil, f.errorf(l.number, "%q is no JSON object; %s", clip(string(l.text)), formatsHelp)
 		}
 	}
 	return out, nil
+}
+
+// isReport tells whether the file begins as the JSON report does.
+func (f *file) isReport() bool {
+	var head []byte
+	for _, l := range f.lines[:min(len(f.lines), 4)] {
+		head = append(head, l.text...)
+	}
+	text := strings.Join(strings.Fields(string(head[:min(len(head), 200)])), "")
+	return strings.HasPrefix(text, `{"format":`) && strings.Contains(text, `"tool":"mcp-conform"`)
 }
 
 // array returns the elements of a file that is one array.
