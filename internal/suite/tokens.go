@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// tokenOfAll is the id and the progress token of a call that all clients make:
-// tokens are unique within a session, and many clients count their requests
-// and take the number for a token, too.
+// tokenOfAll is the progress token of a call that all clients make: tokens are
+// unique within a session alone, and many clients take the numbers of their
+// requests for them.
 const tokenOfAll = "mcp-conform/token-of-all"
 
 // progress is what a client was told of a call: the total of each
@@ -42,7 +42,9 @@ func (c *Crowd) tokens(ctx context.Context) {
 		return
 	}
 	all := make([]progress, len(c.convs))
-	c.each(func(i int, conv *client.Conversation) { all[i] = c.told(ctx, i, wire.StringID(tokenOfAll), tokenOfAll) })
+	c.each(func(i int, conv *client.Conversation) {
+		all[i] = c.told(ctx, i, wire.StringID(sign(i)+"told"), tokenOfAll)
+	})
 	for i, p := range all {
 		j, ok := p.whose(i, len(all))
 		if !ok && len(p.totals) > stepsOf(i) {
