@@ -136,7 +136,7 @@ func TestExcerptKeepsTheOffendingEvent(t *testing.T) {
 func TestCleanRunFitsOnAScreen(t *testing.T) {
 	r := clean()
 	var b bytes.Buffer
-	c := NewConsole(&b, ConsoleOptions{Width: 120})
+	c := NewConsole(&b, ConsoleOptions{Width: 140})
 	c.Begin(r.Target, r.Transport, r.Revisions, 48)
 	for i := range 14 {
 		c.Area(fmt.Sprint("area", i), 1, 1)
