@@ -114,19 +114,20 @@ func TestWhatTheServerWritesIsNoChange(t *testing.T) {
 func TestABuildComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
-		works := true
+		var works atomic.Bool
+		works.Store(true)
 		d.build = func(context.Context) bool {
 			d.told = append(d.told, "build")
 			d.changes <- "binary"
 			time.Sleep(time.Second)
-			return works
+			return works.Load()
 		}
 		d.while(t, func() {
 			time.Sleep(3 * time.Second)
-			works = false
+			works.Store(false)
 			d.changes <- "a"
 			time.Sleep(3 * time.Second)
-			works = true
+			works.Store(true)
 			d.changes <- "b"
 			time.Sleep(3 * time.Second)
 		})
