@@ -148,9 +148,6 @@ func (c *Conversation) pump() {
 			if endsOutput(e) {
 				c.mute(ErrEnded)
 			}
-			if e.Kind == transcript.Received {
-				c.spoke.Store(true)
-			}
 			if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil {
 				continue // the body of a response holds no request; it may repeat one of ours
 			}
@@ -220,6 +217,9 @@ func (c *Conversation) Await(ctx context.Context, from int, match func(*transcri
 			return nil, err
 		}
 		for _, e := range events {
+			if e.Kind == transcript.Received { // noted here, so that it is when the caller goes on
+				c.spoke.Store(true)
+			}
 			if match(e) {
 				return e, nil
 			}
