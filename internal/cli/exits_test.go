@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// most is how many MiB a process may take. Of each body 16 MiB are read at most,
-// and on a busy machine more than a dozen are read at once.
-const most = 512
+// most is the memory, in MiB, that a run may take, whatever the server does.
+const most = 256
 
 // exits runs a command, as in
 //

@@ -79,6 +79,7 @@ type Request struct {
 // Pending is an exchange under way.
 type Pending struct {
 	written, responded, over chan struct{}
+	stopped                  chan struct{} // closed when we end it
 
 	mu     sync.Mutex
 	cause  error  // why we end it, nil while we don't
@@ -107,7 +108,7 @@ var errDropped = errors.New("dropped")
 // Begin sends a request and returns at once. The context bounds the whole
 // exchange: when it ends, the connection is closed.
 func (c *Client) Begin(ctx context.Context, r Request) *Pending {
-	p := &Pending{written: make(chan struct{}), responded: make(chan struct{}), over: make(chan struct{})}
+	p := &Pending{written: make(chan struct{}), responded: make(chan struct{}), over: make(chan struct{}), stopped: make(chan struct{})}
 	c.running.Go(func() { c.hold(ctx, p, r) })
 	return p
 }
@@ -127,6 +128,7 @@ func (p *Pending) end(cause error) {
 	p.mu.Lock()
 	if p.cause == nil {
 		p.cause = cause
+		close(p.stopped)
 	}
 	quit := p.quit
 	p.mu.Unlock()

@@ -25,6 +25,14 @@ import (
 // request, and closes it.
 func serve(t *testing.T, answer string) *url.URL {
 	t.Helper()
+	at := make(chan struct{})
+	close(at)
+	return hang(t, answer, at)
+}
+
+// hang is serve that closes connections only when until is closed.
+func hang(t *testing.T, answer string, until <-chan struct{}) *url.URL {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -44,6 +52,7 @@ func serve(t *testing.T, answer string) *url.URL {
 				}
 				_, _ = io.Copy(io.Discard, r.Body)
 				_, _ = io.WriteString(conn, answer)
+				<-until
 			}()
 		}
 	}()

@@ -32,12 +32,40 @@ type whole struct {
 	p     *Pending
 	parts [][]byte
 	size  int
+	long  bool // it has a place among the long bodies
 }
 
 const (
 	leastPart = 4 << 10
 	longPart  = 256 << 10
+	longBody  = 1 << 20
 )
+
+// longBodies has a place for each long body that is taken in at a time, all
+// clients together: a server that floods every one of them fills no memory.
+var longBodies = make(chan struct{}, 4)
+
+// grown waits for such a place once the body is long, unless we end the
+// exchange: then there is not much to come.
+func (w *whole) grown() {
+	if w.long || w.size <= longBody {
+		return
+	}
+	select {
+	case longBodies <- struct{}{}:
+		w.long = true
+	case <-w.p.stopped:
+	}
+}
+
+// drop forgets the body.
+func (w *whole) drop() {
+	w.parts = nil
+	if w.long {
+		w.long = false
+		<-longBodies
+	}
+}
 
 func (w *whole) Write(data []byte) (int, error) {
 	for left := data; len(left) > 0; {
@@ -55,25 +83,31 @@ func (w *whole) Write(data []byte) (int, error) {
 		left = left[n:]
 	}
 	w.size += len(data)
+	w.grown()
 	if limit := w.c.Limits.orDefaults().FrameBytes; w.size > limit {
 		begin := w.parts[0]
-		w.parts = nil
+		w.drop()
 		return 0, w.c.flood(w.p, fmt.Sprintf("a body of more than %d bytes", limit), begin, w.size)
 	}
 	return len(data), nil
 }
 
+// end keeps the body whole. Of a long one that broke off, which no client would
+// get to see, the head is enough: a server may leave any number of them hanging.
 func (w *whole) end(broken bool) {
 	if w.size == 0 {
 		return
 	}
-	body := w.parts[0]
-	if len(w.parts) > 1 {
-		body = bytes.Join(w.parts, nil)
+	e := transcript.Event{Kind: transcript.Received, Exchange: w.p.number, Raw: w.parts[0], Unterminated: broken}
+	switch {
+	case broken && w.size > longPart:
+		e.Raw, e.Size = bytes.Clone(e.Raw[:min(len(e.Raw), headKept)]), int64(w.size)
+	case len(w.parts) > 1:
+		e.Raw = bytes.Join(w.parts, nil)
 	}
-	w.parts = nil
-	if w.c.admit(w.p, body) == nil {
-		w.c.Record.Add(transcript.Event{Kind: transcript.Received, Exchange: w.p.number, Raw: body, Unterminated: broken})
+	w.drop()
+	if w.c.admit(w.p, e.Raw) == nil {
+		w.c.Record.Add(e)
 	}
 }
 
