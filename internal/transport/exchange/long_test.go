@@ -1,0 +1,67 @@
+package exchange_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+)
+
+const longBody = 3 << 20
+
+// body returns what an exchange recorded of its body, nil for nothing.
+func body(x *exchange.Client) *transcript.Event {
+	for _, e := range x.Record.From(0) {
+		if e.Kind == transcript.Received {
+			return e
+		}
+	}
+	return nil
+}
+
+// Long bodies come one after the other, a few at a time, and all of them whole.
+func TestLongBodies(t *testing.T) {
+	u := serve(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", longBody, strings.Repeat("x", longBody)))
+	var all []*exchange.Client
+	for range 20 {
+		x := &exchange.Client{Record: transcript.New()}
+		x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
+		all = append(all, x)
+	}
+	for _, x := range all {
+		x.Wait()
+		if e := body(x); e == nil || len(e.Raw) != longBody || e.Cut() || e.Unterminated {
+			t.Fatalf("%+v is not the body", e)
+		}
+	}
+}
+
+// Of a long body that breaks off the head is kept, and those that wait for a
+// place behind others that hang are ended like any.
+func TestLongBodiesThatBreakOff(t *testing.T) {
+	hung := make(chan struct{})
+	u := hang(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", 2*longBody, strings.Repeat("x", longBody)), hung)
+	var all []*exchange.Pending
+	var clients []*exchange.Client
+	for range 10 {
+		x := &exchange.Client{Record: transcript.New()}
+		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
+		<-p.Responded()
+		all, clients = append(all, p), append(clients, x)
+	}
+	for i, p := range slices.Backward(all) { // the last have to wait
+		p.Drop()
+		clients[i].Wait()
+		if how, detail := p.Ended(); how != transcript.Dropped {
+			t.Errorf("the exchange is %s: %s", how, detail)
+		}
+		if e := body(clients[i]); e != nil && (!e.Unterminated || e.Size > 256<<10 && (!e.Cut() || len(e.Raw) > 4<<10)) {
+			t.Errorf("of a body of %d bytes %d are kept", e.Size, len(e.Raw))
+		}
+	}
+	close(hung)
+}
