@@ -247,6 +247,14 @@ func (w *world) step() {
 		w.ask("tasks/get", object{"taskId": id})
 	case 10:
 		w.ask("ping", nil)
+	case 11:
+		for _, t := range w.tasks {
+			if t.status == "cancelled" && !t.gone {
+				w.ask("tasks/get", object{"taskId": t.id})
+			}
+		}
+	case 12:
+		w.ask("tools/call", object{"name": name})
 	}
 	w.serve()
 }
@@ -310,7 +318,7 @@ func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
 			}
 		}
 	})
-	for _, id := range []string{"tasks.terminal-is-final", "tasks.result-blocks", "tasks.list-includes-gettable", "tasks.input-required-status", "progress.task-stops-at-terminal"} {
+	for _, id := range []string{"tasks.terminal-is-final", "tasks.cancelled-stays", "tasks.result-blocks", "tasks.list-includes-gettable", "tasks.input-required-status", "progress.task-stops-at-terminal"} {
 		if !seen[id] {
 			t.Errorf("%s never came up", id)
 		}
