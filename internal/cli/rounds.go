@@ -66,15 +66,22 @@ func (r *rounds) meanwhile(do func()) []string {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if !open {
-				r.changes = nil
-			} else if !r.own[path] {
+			if r.counts(path, open) {
 				out = append(out, path)
 			}
 		case <-done:
 			return out
 		}
 	}
+}
+
+// counts tells whether what came of the changes is one, and not the doing of
+// the rounds. Where nobody watches any more, none is waited for again.
+func (r *rounds) counts(path string, open bool) bool {
+	if !open {
+		r.changes = nil
+	}
+	return open && !r.own[path]
 }
 
 // counted returns the first of what changed during a round that is no doing of
@@ -102,9 +109,7 @@ func (r *rounds) next(ctx context.Context) string {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if !open {
-				r.changes = nil
-			} else if !r.own[path] {
+			if r.counts(path, open) {
 				return path
 			}
 		case <-ctx.Done():
@@ -121,9 +126,7 @@ func (r *rounds) settled(ctx context.Context) bool {
 	for {
 		select {
 		case path, open := <-r.changes:
-			if !open {
-				r.changes = nil
-			} else if !r.own[path] {
+			if r.counts(path, open) {
 				timer.Reset(r.settle)
 			}
 		case <-timer.C:

@@ -135,20 +135,20 @@ func (f *files) follow() {
 					continue
 				}
 			}
-			select {
-			case f.changes <- event.Name:
-			case <-f.stop:
-				return
-			}
+			f.tell(event.Name)
 		case _, open := <-f.watcher.Errors: // too much at once: something has changed
 			if !open {
 				return
 			}
-			select {
-			case f.changes <- f.roots[0]:
-			case <-f.stop:
-				return
-			}
+			f.tell(f.roots[0])
 		}
+	}
+}
+
+// tell hands on that a path has changed, unless the watch ends.
+func (f *files) tell(path string) {
+	select {
+	case f.changes <- path:
+	case <-f.stop:
 	}
 }
