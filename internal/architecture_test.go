@@ -94,6 +94,8 @@ var layers = []struct {
 	{"reference-server", []string{"internal/spec", "internal/wire"}},
 	{"reference-server/faults", []string{"internal/spec", "internal/wire", "reference-server"}},
 
+	{"internal/bundled", []string{"internal/transport", "internal/transport/stdio", "reference-server"}},
+
 	// The proofs put the judge and the judged together.
 	{"internal/selftest", []string{anything}},
 	{"internal/load", []string{anything}},

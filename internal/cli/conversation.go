@@ -158,23 +158,11 @@ func renumbered(m *wire.Message) generate.Bytes {
 		inner, params := wire.Members(members["params"])
 		if params["requestId"] != nil {
 			shift(params, "requestId")
-			members["params"] = object(inner, params)
+			members["params"] = wire.Object(inner, params)
 		}
 	}
 	if !replaced {
 		return generate.Bytes(m.Raw)
 	}
-	return object(names, members)
-}
-
-// object writes an object, its members in the order of names.
-func object(names []string, members map[string]jsontext.Value) []byte {
-	out := []byte{'{'}
-	for i, name := range names {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, wire.Quote(name)...), ':'), members[name]...)
-	}
-	return append(out, '}')
+	return wire.Object(names, members)
 }

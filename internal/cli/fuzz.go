@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
@@ -21,10 +21,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reporters"
 	lawbook "github.com/mcp-conform/mcp-conform/suites/fuzz"
 )
@@ -150,7 +147,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		fmt.Fprintln(a.Out, reporters.Visible(n))
 	}
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
-		o.Dialer = bundled()
+		o.Dialer = bundled.Dialer(nil)
 	}
 	if _, said := os.LookupEnv("GOGC"); !said {
 		defer debug.SetGCPercent(debug.SetGCPercent(moreGarbage)) // what is kept is little, what is read much
@@ -180,14 +177,6 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // moreGarbage is how much may be allocated, in percent of what is kept, before it
 // is collected.
 const moreGarbage = 400
-
-// bundled returns a dialer that runs the reference server within this process: to
-// start a process for each sequence would cost more than to judge what it says.
-func bundled() transport.Dialer {
-	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
-		return refserver.ServeStdio(ctx, in, out, errOut, signals, refserver.Options{})
-	})
-}
 
 // fuzzError says by its type what the exit code is.
 func fuzzError(ctx context.Context, err error) error {

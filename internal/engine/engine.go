@@ -128,7 +128,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	r.plan(ctx)
 	if len(r.casePairs) == 0 && len(r.rulePairs) == 0 {
 		r.closeShared()
-		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", r.revisionNames(), o.Dialer.Transport())}
+		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(r.revisions, ", "), o.Dialer.Transport())}
 	}
 	o.Progress.Begin(r.named(), o.Dialer.Transport(), r.revisions, r.tally.total())
 	var tree sync.WaitGroup
@@ -161,14 +161,15 @@ func (r *run) named() string {
 
 // unwanted says why none of the revisions that were asked for can be judged.
 func (o *Options) unwanted() string {
-	var asked, judged []string
-	for _, r := range o.Revisions {
-		asked = append(asked, string(r))
+	return names(o.Revisions, " and ") + " can't be judged so far; " + names(spec.HandshakeRevisions(), ", ") + " can"
+}
+
+func names(revisions []spec.Revision, between string) string {
+	all := make([]string, len(revisions))
+	for i, r := range revisions {
+		all[i] = string(r)
 	}
-	for _, r := range spec.HandshakeRevisions() {
-		judged = append(judged, string(r))
-	}
-	return strings.Join(asked, " and ") + " can't be judged so far; " + strings.Join(judged, ", ") + " can"
+	return strings.Join(all, between)
 }
 
 func (o Options) withDefaults() Options {

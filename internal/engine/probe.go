@@ -140,7 +140,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 			return ErrStatelessOnly
 		}
 		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chose).Published() {
-			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.o.Revisions), results[0].why())}
+			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.o.Revisions, ", "), results[0].why())}
 		}
 		if why := r.elsewhere(results); why != "" {
 			return &NothingJudgedError{why}
@@ -192,14 +192,6 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 		r.probePass = pass
 	}
 	return nil
-}
-
-func names(revisions []spec.Revision) string {
-	all := make([]string, len(revisions))
-	for i, rev := range revisions {
-		all[i] = string(rev)
-	}
-	return strings.Join(all, ", ")
 }
 
 // elsewhere says of a server that speaks no revision which defines the transport

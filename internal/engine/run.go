@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,14 +82,6 @@ func (r *run) notice(text string) {
 	defer r.mu.Unlock()
 	r.notices = append(r.notices, text)
 	r.o.Progress.Notice(text)
-}
-
-func (r *run) revisionNames() string {
-	names := make([]string, 0, len(r.revisions))
-	for _, v := range r.revisions {
-		names = append(names, string(v))
-	}
-	return strings.Join(names, ", ")
 }
 
 func (r *run) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {

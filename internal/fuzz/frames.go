@@ -9,27 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 type jsonValue = jsontext.Value
-
-// object writes an object, its members in the order of names.
-func object(names []string, members map[string]jsonValue) []byte {
-	out := []byte{'{'}
-	done := map[string]bool{}
-	for _, name := range names {
-		if done[name] {
-			continue
-		}
-		done[name] = true
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, wire.Quote(name)...), ':'), members[name]...)
-	}
-	return append(out, '}')
-}
 
 // headers are those of the session, with those of the exchange in their place.
 func headers(web transport.Web, x *generate.Exchange) []transcript.Field {

@@ -266,8 +266,8 @@ func putParam(frame []byte, name string, value []byte) []byte {
 	if members["params"] == nil {
 		names = append(names, "params")
 	}
-	members["params"] = object(inside, params)
-	return object(names, members)
+	members["params"] = wire.Object(inside, params)
+	return wire.Object(names, members)
 }
 
 // flush writes the frames that wait.

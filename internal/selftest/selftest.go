@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -319,9 +319,7 @@ func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end fu
 	case f.NeedsProcess:
 		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
 	}
-	return counted{stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
-		return refserver.ServeStdio(ctx, in, out, errOut, signals, serverOptions(f))
-	}), o.starts}, func() {}
+	return counted{bundled.Dialer(func() refserver.Options { return serverOptions(f) }), o.starts}, func() {}
 }
 
 // counted counts the servers that a dialer of stdio starts.

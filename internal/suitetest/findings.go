@@ -1,21 +1,19 @@
 package suitetest
 
 import (
-	"context"
-	"io"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
@@ -113,11 +111,5 @@ func (m Misbehaviour) dialer(t *testing.T) transport.Dialer {
 		t.Cleanup(stop)
 		return d
 	}
-	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
-		var o refserver.Options
-		if m.Seams != nil {
-			o.Seams = m.Seams()
-		}
-		return refserver.ServeStdio(ctx, in, out, errOut, signals, o)
-	})
+	return bundled.Misbehaving(m.Seams)
 }

@@ -6,7 +6,6 @@ package suitetest
 
 import (
 	"context"
-	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -80,7 +80,5 @@ func dialer(over spec.Transport) transport.Dialer {
 
 // Reference returns a dialer for reference servers in this process.
 func Reference(o refserver.Options) transport.Dialer {
-	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
-		return refserver.ServeStdio(ctx, in, out, errOut, signals, o)
-	})
+	return bundled.Dialer(func() refserver.Options { return o })
 }

@@ -205,6 +205,9 @@ func TestMembersKeepTheirOrderAndBytes(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "[ 1 ]", "b": `"\u0062"`, "error": "null"}, got); diff != "" {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
+	if diff := cmp.Diff(`{"b":"\u0062","a":[ 1 ],"error":null}`, string(Object(m.Names, m.Members))); diff != "" {
+		t.Errorf("the object again (-want +got):\n%s", diff)
+	}
 	if !m.Has("error") || !m.IsError() || m.Has("result") || m.Params() != nil || m.Member("A") != nil {
 		t.Error("a member is taken for another, or null for absence")
 	}

@@ -160,6 +160,24 @@ func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 	return names, values
 }
 
+// Object writes what Members returns, changed or not, as an object again: the
+// members in the order of names, each once.
+func Object(names []string, members map[string]jsontext.Value) []byte {
+	out := []byte{'{'}
+	written := map[string]bool{}
+	for _, name := range names {
+		if written[name] {
+			continue
+		}
+		written[name] = true
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, Quote(name)...), ':'), members[name]...)
+	}
+	return append(out, '}')
+}
+
 // Elements returns the raw elements of array v; nil when v is no array.
 func Elements(v jsontext.Value) []jsontext.Value {
 	var out []jsontext.Value

@@ -1,22 +1,19 @@
 package fuzz_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
-	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -32,17 +29,6 @@ func laws() []fuzz.Law {
 		}
 	}
 	return out
-}
-
-// inProcess returns a dialer for reference servers with a fault each.
-func inProcess(seams func() refserver.Seams) transport.Dialer {
-	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
-		var o refserver.Options
-		if seams != nil {
-			o.Seams = seams()
-		}
-		return refserver.ServeStdio(ctx, in, out, errOut, signals, o)
-	})
 }
 
 // TestFaultless: nothing that is sent makes the right server break a law. How
@@ -123,7 +109,7 @@ func TestLegalVariations(t *testing.T) {
 			continue
 		}
 		t.Run(f.ID, func(t *testing.T) {
-			d, stop := inProcess(f.Seams), func() {}
+			d, stop := bundled.Misbehaving(f.Seams), func() {}
 			if over != spec.Stdio {
 				o := refserver.Options{JSONOnly: f.JSONOnly}
 				if f.Seams != nil {

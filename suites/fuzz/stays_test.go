@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -42,7 +43,7 @@ func TestWhoEndsTheServer(t *testing.T) {
 			if !ok {
 				t.Fatal("there is no such fault")
 			}
-			h := fuzz.Holding{Dialer: inProcess(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
+			h := fuzz.Holding{Dialer: bundled.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
 			o := h.Hold(t.Context(), generate.Script{Revision: spec.V20251125, Operations: c.script})
 			var got []string
 			for _, s := range fuzz.Judge(laws(), o) {

@@ -1,0 +1,36 @@
+// Package bundled reaches the reference server within this process, over pipes:
+// to start a process for each conversation would cost more than to judge what it
+// says.
+package bundled
+
+import (
+	"context"
+	"io"
+
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// Dialer returns a dialer for reference servers, each with options of its own;
+// nil makes them as they are without any.
+func Dialer(options func() refserver.Options) transport.Dialer {
+	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+		var o refserver.Options
+		if options != nil {
+			o = options()
+		}
+		return refserver.ServeStdio(ctx, in, out, errOut, signals, o)
+	})
+}
+
+// Misbehaving returns a dialer for reference servers that misbehave, each with
+// seams of its own; nil makes them as they should be.
+func Misbehaving(seams func() refserver.Seams) transport.Dialer {
+	return Dialer(func() refserver.Options {
+		if seams == nil {
+			return refserver.Options{}
+		}
+		return refserver.Options{Seams: seams()}
+	})
+}
