@@ -9,13 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// mix makes a seed of two numbers, never 0 and never negative as an int
-// (splitmix64).
+// mix makes a seed of two numbers, never 0 and never negative as an int.
 func mix(seed, n uint64) uint64 {
-	z := seed*0x9e3779b97f4a7c15 + (n+1)*0xbf58476d1ce4e5b9
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return (z^z>>31)>>2 | 1
+	return generate.Scatter(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
 }
 
 // draw draws the nth script.

@@ -78,51 +78,53 @@ func (m *maker) repeatDrill(on, number int) {
 	}
 }
 
-// switches are the states into which a client can put a session: each level,
-// and each subscription, with and without.
-func (m *maker) switches() []func(on int) {
-	var out []func(on int)
-	for _, method := range m.requests {
+// change puts a session into another state.
+type change struct {
+	method string
+	level  any    // of logging
+	uri    string // of what is subscribed to, or no more
+}
+
+// changes are those that a client can make: each level, and each subscription,
+// with and without.
+func (o *Offer) changes() []change {
+	var out []change
+	for _, method := range o.Requests() {
 		switch method {
 		case spec.MethodSetLevel:
 			for _, level := range levels {
-				out = append(out, func(on int) { m.ask(on, method, members{{"level", wire.JSON(level)}}) })
+				out = append(out, change{method: method, level: level})
 			}
 		case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
-			for _, resource := range m.offer.Resources[:min(len(m.offer.Resources), 2)] {
-				out = append(out, func(on int) {
-					if method == spec.MethodResourcesSubscribe {
-						m.held[on].subscribed = append(m.held[on].subscribed, resource)
-					}
-					m.ask(on, method, members{{"uri", wire.Quote(resource)}})
-				})
+			for _, resource := range o.Resources[:min(len(o.Resources), 2)] {
+				out = append(out, change{method: method, uri: resource})
 			}
 		}
 	}
 	return out
 }
 
-func (o *Offer) switchDrills() int {
-	n := 0
-	for _, method := range o.Requests() {
-		switch method {
-		case spec.MethodSetLevel:
-			n += len(levels)
-		case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
-			n += min(len(o.Resources), 2)
+func (o *Offer) switchDrills() int { n := len(o.changes()); return n * n }
+
+// switchTo makes a change, and waits for the answer.
+func (m *maker) switchTo(on int, c change) {
+	if c.method == spec.MethodSetLevel {
+		m.ask(on, c.method, members{{"level", wire.JSON(c.level)}})
+	} else {
+		if c.method == spec.MethodResourcesSubscribe {
+			m.held[on].subscribed = append(m.held[on].subscribed, c.uri)
 		}
+		m.ask(on, c.method, members{{"uri", wire.Quote(c.uri)}})
 	}
-	return n * n
+	m.awaited()
 }
 
 // switchDrill goes from one state to another, and does what may show in which
 // one the server is.
 func (m *maker) switchDrill(on, number int) {
-	all := m.switches()
-	all[number%len(all)](on)
-	m.awaited()
-	all[number/len(all)](on)
-	m.awaited()
+	all := m.offer.changes()
+	m.switchTo(on, all[number%len(all)])
+	m.switchTo(on, all[number/len(all)])
 	if len(m.offer.Tools) == 0 || !m.offer.Has("tools") {
 		m.request(on)
 		return

@@ -1,10 +1,6 @@
 package generate
 
-import (
-	"math/big"
-
-	"pgregory.net/rapid"
-)
+import "pgregory.net/rapid"
 
 // A sweep goes through what can be combined one after the other, where chance
 // would leave out some for long: each value at each place, each order of
@@ -102,18 +98,25 @@ func permuted(n uint64, count int, seed uint64) int {
 	c := uint64(count) //nolint:gosec // positive
 	pass := n / c
 	step, offset := scrambled(seed, 2*pass)%c, scrambled(seed, 2*pass+1)%c
-	for step == 0 || new(big.Int).GCD(nil, nil, new(big.Int).SetUint64(step), new(big.Int).SetUint64(c)).Cmp(big.NewInt(1)) != 0 {
-		if c == 1 {
-			return 0
-		}
+	for gcd(step, c) != 1 {
 		step = (step + 1) % c
 	}
 	return int((n%c*step + offset) % c) //nolint:gosec // less than count
 }
 
-// scrambled mixes two numbers (splitmix64).
-func scrambled(seed, n uint64) uint64 {
-	z := seed + (n+1)*0x9e3779b97f4a7c15
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// scrambled mixes two numbers.
+func scrambled(seed, n uint64) uint64 { return Scatter(seed + (n+1)*0x9e3779b97f4a7c15) }
+
+// Scatter returns a number that looks like no other for each that it is given
+// (the last steps of splitmix64).
+func Scatter(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31

@@ -25,6 +25,9 @@ type Offer struct {
 
 	places  []spot // where values of the client's choice can stand
 	schemas map[string]*Schema
+	// Orders of requests: three of them, two with what can come of each, and two
+	// of which some have wrong params.
+	triple, pair, wrongPair order
 }
 
 // Tool is one that may be called.
@@ -57,6 +60,7 @@ func (o *Offer) Prepare() {
 		}
 	}
 	o.places = o.placed()
+	o.triple, o.pair, o.wrongPair = newOrder(o.steps(), 3), newOrder(o.fates(false), 2), newOrder(o.fates(true), 2)
 }
 
 // paramsSchema is the JSON Schema of the params of a method, as far as the

@@ -50,33 +50,38 @@ func (s *Schema) takes() bool {
 	return len(required) > 0
 }
 
-func runs(letters, length int) int {
-	n := 1
-	for range length {
-		n *= letters
-	}
-	return (n + run - 1) / run
+// order is a sequence in which each word of so many letters comes once.
+type order struct {
+	letters []step
+	length  int   // of a word
+	cycle   []int // the sequence, of numbers of letters
 }
 
-func (o *Offer) triples() int    { return runs(len(o.steps()), 3) }
-func (o *Offer) pairs() int      { return runs(len(o.fates(false)), 2) }
-func (o *Offer) wrongPairs() int { return runs(len(o.fates(true)), 2) }
+func newOrder(letters []step, length int) order {
+	return order{letters, length, deBruijn(len(letters), length)}
+}
 
-func (m *maker) tripleDrill(on, number int)    { m.order(on, m.offer.steps(), 3, number) }
-func (m *maker) pairDrill(on, number int)      { m.order(on, m.offer.fates(false), 2, number) }
-func (m *maker) wrongPairDrill(on, number int) { m.order(on, m.offer.fates(true), 2, number) }
+// runs is how many drills go through it.
+func (r *order) runs() int { return (len(r.cycle) + run - 1) / run }
 
-// order adds one run of a sequence in which each word of so many letters comes
-// once. Each step waits for its answer, so that the order is the server's, too.
-func (m *maker) order(on int, letters []step, length, number int) {
-	sequence := deBruijn(len(letters), length)
-	names := make([]int, len(letters)) // which letter is which differs by the seed
+func (o *Offer) triples() int    { return o.triple.runs() }
+func (o *Offer) pairs() int      { return o.pair.runs() }
+func (o *Offer) wrongPairs() int { return o.wrongPair.runs() }
+
+func (m *maker) tripleDrill(on, number int)    { m.inOrder(on, &m.offer.triple, number) }
+func (m *maker) pairDrill(on, number int)      { m.inOrder(on, &m.offer.pair, number) }
+func (m *maker) wrongPairDrill(on, number int) { m.inOrder(on, &m.offer.wrongPair, number) }
+
+// inOrder adds one run of an order. Each step waits for its answer, so that the
+// order is the server's, too.
+func (m *maker) inOrder(on int, r *order, number int) {
+	names := make([]int, len(r.letters)) // which letter is which differs by the seed
 	for i := range names {
-		names[i] = permuted(uint64(i), len(letters), m.turn.Seed) //nolint:gosec // small
+		names[i] = permuted(uint64(i), len(r.letters), m.turn.Seed) //nolint:gosec // small
 	}
 	m.ground(on)
-	for i := range run + length - 1 {
-		s := letters[names[sequence[(number*run+i)%len(sequence)]]]
+	for i := range run + r.length - 1 {
+		s := r.letters[names[r.cycle[(number*run+i)%len(r.cycle)]]]
 		before := len(m.out)
 		m.step(on, s)
 		if before < len(m.out) {
