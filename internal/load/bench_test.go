@@ -19,7 +19,7 @@ func BenchmarkRequests(b *testing.B) {
 			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{AskTimeout: time.Minute})
 			defer stop()
 			keepConnections(dialer)
-			plan := load.Plan{Dialer: dialer, Revision: revision, Sessions: 32, Requests: 36}
+			plan := load.Plan{Dialer: dialer, Revision: revision, Sessions: 32, Requests: 42}
 			load.Run(b.Context(), plan) // what is read once
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -124,16 +124,17 @@ func (r *run) session(ctx context.Context, sign string, requests int, pace *pace
 
 // work makes the requests of a session.
 func (r *run) work(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
-	for i := range requests {
-		pace.wait(ctx)
-		began := time.Now()
+	for i, made := 0, 0; made < requests; i++ {
 		task := tasks[i%len(tasks)]
+		pace.wait(ctx, task.requests)
+		began := time.Now()
 		if complaint := task.do(ctx, c, sign); complaint != "" {
 			r.fails(task.name + ": " + complaint)
 		}
-		r.requests.Add(1)
+		made += task.requests
+		r.requests.Add(int64(task.requests))
 		if time.Since(r.started) <= r.Time {
-			r.inTime.Add(1)
+			r.inTime.Add(int64(task.requests))
 		}
 		took := time.Since(began)
 		r.mu.Lock()
@@ -193,8 +194,9 @@ func newPace(from time.Time, rate float64, places, place int) *pace {
 // and the like, but not that the machine can't do as much as is wanted.
 const mostLate = 5 * time.Second
 
-// wait waits for the next request to be due. What is late is made at once.
-func (p *pace) wait(ctx context.Context) {
+// wait waits for the next requests to be due, so many of them that belong
+// together. What is late is made at once.
+func (p *pace) wait(ctx context.Context, requests int) {
 	if p.every == 0 {
 		return
 	}
@@ -207,5 +209,5 @@ func (p *pace) wait(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	p.next = p.next.Add(max(p.every, -early-mostLate))
+	p.next = p.next.Add(max(p.every*time.Duration(requests), -early-mostLate))
 }

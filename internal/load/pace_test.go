@@ -23,7 +23,7 @@ func TestPace(t *testing.T) {
 				time.Sleep(c.late)
 				from, at := time.Now(), 0
 				for ; time.Since(from) == 0; at++ {
-					p.wait(t.Context())
+					p.wait(t.Context(), 1)
 				}
 				if at-1 != c.want {
 					t.Errorf("%d requests were made at once, not %d", at-1, c.want)
@@ -42,7 +42,7 @@ func TestPlaces(t *testing.T) {
 		from := time.Now()
 		for place := range 10 {
 			p := newPace(from, 100, 10, place)
-			p.wait(t.Context())
+			p.wait(t.Context(), 1)
 			if got := time.Since(from); got != time.Duration(place)*10*time.Millisecond {
 				t.Errorf("place %d begins %v late", place, got)
 			}

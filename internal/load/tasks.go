@@ -11,10 +11,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// task is one sort of request; do returns a complaint, "" for none.
+// task is one sort of request, or a few that belong together; do returns a
+// complaint, "" for none.
 type task struct {
-	name string
-	do   func(ctx context.Context, c *client.Conversation, sign string) string
+	name     string
+	requests int // that the client makes
+	do       func(ctx context.Context, c *client.Conversation, sign string) string
 }
 
 // tasks are what the sessions do in turn. What they get bears their sign where
@@ -27,7 +29,7 @@ var tasks = []task{
 	calls("slow", func(string) map[string]any { return map[string]any{"durationMs": 4, "steps": 2} }, false),
 	asks(spec.MethodPromptsList, nil),
 	calls("add", func(string) map[string]any { return map[string]any{"a": 1, "b": 2} }, false),
-	{"a subscription", func(ctx context.Context, c *client.Conversation, sign string) string {
+	{"a subscription", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		note := map[string]any{"uri": "demo://note"}
 		if text := complain(c.Ask(ctx, spec.MethodResourcesSubscribe, note)); text != "" {
 			return text
@@ -36,7 +38,7 @@ var tasks = []task{
 	}},
 	calls("ask-sampling", func(string) map[string]any { return map[string]any{"prompt": "Say a word."} }, true),
 	asks(spec.MethodResourcesList, nil),
-	{"a cancellation", func(ctx context.Context, c *client.Conversation, sign string) string {
+	{"a cancellation", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		id := c.NewID()
 		if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, called("slow", map[string]any{"durationMs": 2000}, sign))); err != nil {
 			return err.Error()
@@ -50,14 +52,14 @@ var tasks = []task{
 }
 
 func asks(method string, params map[string]any) task {
-	return task{method, func(ctx context.Context, c *client.Conversation, _ string) string {
+	return task{method, 1, func(ctx context.Context, c *client.Conversation, _ string) string {
 		return complain(c.Ask(ctx, method, params))
 	}}
 }
 
 // calls makes a call of a tool, whose result bears the sign where it returns.
 func calls(tool string, arguments func(sign string) map[string]any, returns bool) task {
-	return task{"the tool " + tool, func(ctx context.Context, c *client.Conversation, sign string) string {
+	return task{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
 		r := c.Ask(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))
 		if text := complain(r); text != "" {
 			return text
