@@ -200,11 +200,6 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 	}
 }
 
-// Cursor draws a cursor that no server gave out.
-func Cursor() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string { return "mcp-conform-no-such-cursor" + text.Draw(t, "cursor") })
-}
-
 // meta draws the _meta of a request: keys that are nobody's, and a progress
 // token that no other request has.
 func meta(t *rapid.T, n int64) jsontext.Value {

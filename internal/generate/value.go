@@ -23,9 +23,7 @@ var numbers = []string{
 
 var someNumbers = rapid.SampledFrom(numbers)
 
-// Number draws the text of a JSON number.
-func Number() *rapid.Generator[jsontext.Value] { return number }
-
+// number draws the text of a JSON number.
 var number = rapid.Custom(func(t *rapid.T) jsontext.Value {
 	if chance(t, 60) {
 		return jsontext.Value(someNumbers.Draw(t, "number"))
