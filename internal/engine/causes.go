@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -214,10 +215,9 @@ func (a appearance) onlyEnds() bool {
 
 // group tells which of the findings have one cause.
 func (r *run) group(findings []verdict.Finding) {
-	type key struct{ judge, requirement, revision, summary string }
-	seen := map[key][]Sighting{}
+	seen := map[string][]Sighting{} // by findingKey
 	events := map[*transcript.Transcript][]*transcript.Event{}
-	add := func(judge string, revision string, s Sighting, record *transcript.Transcript) {
+	add := func(judge string, rev spec.Revision, s Sighting, record *transcript.Transcript) {
 		if record == nil {
 			return
 		}
@@ -225,13 +225,13 @@ func (r *run) group(findings []verdict.Finding) {
 			events[record] = record.From(0)
 		}
 		s.Events = events[record]
-		k := key{judge, s.Deviation.Requirement, revision, s.Deviation.Summary}
+		k := findingKey(judge, rev, s.Deviation.Requirement, s.Deviation.Summary)
 		seen[k] = append(seen[k], s)
 	}
 	for _, u := range r.units {
 		for i := range u.said {
 			if s := &u.said[i]; s.Deviation != nil {
-				add(s.by.ID, string(u.revision), Sighting{Deviation: s.Deviation, Case: s.by.ID, Said: true}, s.Record)
+				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, Said: true}, s.Record)
 			}
 		}
 		for i := range u.ruled {
@@ -241,24 +241,22 @@ func (r *run) group(findings []verdict.Finding) {
 				if rd.during[n] != nil {
 					during = rd.during[n].ID
 				}
-				add(rd.Rule, string(rd.Revision), Sighting{Deviation: &rd.Deviations[n], Case: during}, rd.record)
+				add(rd.Rule, rd.Revision, Sighting{Deviation: &rd.Deviations[n], Case: during}, rd.record)
 			}
 		}
 	}
-	Group(findings, func(f *verdict.Finding) []Sighting {
-		return seen[key{f.Judge, f.Requirement, string(f.Revision), f.Summary}]
-	})
+	keyOf := func(f *verdict.Finding) string { return findingKey(f.Judge, f.Revision, f.Requirement, f.Summary) }
+	Group(findings, func(f *verdict.Finding) []Sighting { return seen[keyOf(f)] })
 	if r.o.Sighted == nil {
 		return
 	}
-	chosen := map[key]*candidate{} // those of which the report has the evidence
+	chosen := map[string]*candidate{} // those of which the report has the evidence
 	for _, c := range r.found {
-		chosen[key{c.judge, c.Requirement, string(c.revision), c.Summary}] = c
+		chosen[c.key()] = c
 	}
 	for i := range findings {
 		f := &findings[i]
-		k := key{f.Judge, f.Requirement, string(f.Revision), f.Summary}
-		if c := chosen[k]; c != nil && c.record != nil {
+		if c := chosen[keyOf(f)]; c != nil && c.record != nil {
 			said := c.during != nil && c.during.ID == c.judge
 			r.o.Sighted(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), Said: said})
 		}

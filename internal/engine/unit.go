@@ -174,5 +174,10 @@ func newCandidate(judge string, r spec.Revision, during *suite.Case, d verdict.D
 
 // key is equal for deviations that are the same finding.
 func (c *candidate) key() string {
-	return strings.Join([]string{c.judge, string(c.revision), c.Requirement, c.Summary}, "\x00")
+	return findingKey(c.judge, c.revision, c.Requirement, c.Summary)
+}
+
+// findingKey tells findings apart, before and after they are confirmed.
+func findingKey(judge string, rev spec.Revision, requirement, summary string) string {
+	return strings.Join([]string{judge, string(rev), requirement, summary}, "\x00")
 }
