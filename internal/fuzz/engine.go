@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,87 +12,9 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
-
-// Options say what is done to which server.
-type Options struct {
-	Dialer transport.Dialer
-	Laws   []Law
-	// Revisions are those to try; empty for all of the handshake era.
-	Revisions []spec.Revision
-	Policy    inventory.Config
-	// Time and Cases bound the search; zero for no bound.
-	Time  time.Duration
-	Cases int
-	Seed  uint64
-	// Jobs is how many scripts are held at once; default: four for each core, as
-	// they wait most of the time.
-	Jobs int
-	// Rate is how many requests are made a second; zero for as many as can be.
-	Rate float64
-	// Corpus is a folder in which what was new is kept from run to run; "" for
-	// none.
-	Corpus string
-	// Timeout bounds the wait for an answer that is owed, Start that for the
-	// answer to initialize.
-	Timeout, Start time.Duration
-	// Shrink bounds the shrinking of one finding.
-	Shrink Budget
-	// Enough ends the search with the first finding for which it is true; nil
-	// for none.
-	Enough func(f *Finding) bool
-	// Operations is how long scripts are at most; zero for what fits the server.
-	Operations int
-
-	// Stock is called for each revision that the server speaks, before anything
-	// else is asked.
-	Stock func(rev spec.Revision, s *Surroundings)
-	// Found is called for each finding when it is known, one at a time.
-	Found func(f *Finding)
-	// Progress is called now and then.
-	Progress func(s Status)
-}
-
-// Status is how far the search has come.
-type Status struct {
-	Cases, Requests int64
-	Novel           int64
-	Findings        int
-	Took            time.Duration
-	// Servers is how many were started, or how many sessions there were, and
-	// Messages how many frames went in both directions, with all that it took to
-	// make findings small and sure.
-	Servers, Messages int64
-	// Busy says what is done beside the search, "" for nothing.
-	Busy string
-}
-
-// Report is what came of the search.
-type Report struct {
-	Status
-	Findings  []*Finding
-	Revisions []spec.Revision
-	// Incomplete is why the search ended before its time, "" where it did not.
-	Incomplete string
-}
-
-// UnreachableError says that no revision could be spoken with the server.
-type UnreachableError struct{ Reason string }
-
-func (e *UnreachableError) Error() string { return e.Reason }
-
-// mostFindings bounds what is shrunk and reported.
-const mostFindings = 60
-
-// mostAlike bounds the methods in which one mistake is reported.
-const mostAlike = 3
-
-// progressEvery is how often it is told how far the search has come.
-const progressEvery = 500 * time.Millisecond
 
 // exploring is what a request is waited for while searching, where more is
 // allowed; what was not answered by then is tried again with the whole time.
@@ -122,7 +43,7 @@ type search struct {
 
 	mu       sync.Mutex
 	claimed  map[string]bool
-	alike    map[string]int // by requirement and summary
+	alike    map[string]int // by mistake
 	findings []*Finding
 	doubtful map[string]*doubtful // by key: what did not come back so far
 	busy     map[string]int
@@ -184,31 +105,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.Incomplete = cause.Error()
 	}
 	return r, nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.Jobs <= 0 {
-		o.Jobs = 4 * runtime.NumCPU()
-	}
-	if len(o.Revisions) == 0 {
-		o.Revisions = spec.HandshakeRevisions()
-	}
-	if o.Policy.Policy == "" {
-		o.Policy.Policy = inventory.CallSafe
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = client.DefaultTimeout
-	}
-	if o.Start <= 0 {
-		o.Start = client.DefaultStartTimeout
-	}
-	if o.Shrink == (Budget{}) {
-		o.Shrink = Budget{Time: 20 * time.Second, Tries: 400}
-	}
-	if o.Time <= 0 && o.Cases <= 0 {
-		o.Time = time.Minute
-	}
-	return o
 }
 
 // probe takes stock of the server in each revision.
@@ -309,69 +205,6 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 	}
 }
 
-// report adds a finding to those that are known.
-func (s *search) report(f *Finding) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.doubtful, f.Key())
-	s.findings = append(s.findings, f)
-	if s.Found != nil {
-		s.Found(f)
-	}
-}
-
-// doubtful is what was seen and did not come back.
-type doubtful struct {
-	finding *Finding
-	times   int
-}
-
-// mostDoubts is how often something is looked into that does not come back.
-const mostDoubts = 3
-
-// doubt reports true for a finding that did not come back and may be seen again
-// by another script that shows it better. Until then it is kept.
-func (s *search) doubt(f *Finding) bool {
-	if !f.Flaky() {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := s.doubtful[f.Key()]
-	if d == nil {
-		d = &doubtful{finding: f}
-		s.doubtful[f.Key()] = d
-	}
-	if d.times++; d.times < mostDoubts {
-		delete(s.claimed, f.Key())
-		s.alike[f.Requirement+"\x00"+f.Summary]--
-	}
-	return true
-}
-
-// opinion tells whether a law was asked for whose breaches are notes.
-func (s *search) opinion(law string) bool {
-	for i := range s.Laws {
-		if s.Laws[i].ID == law {
-			return s.Laws[i].Opinion
-		}
-	}
-	return false
-}
-
-// claim reports whether nobody looks into the same finding yet.
-func (s *search) claim(sight *Sighting) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	alike := sight.Requirement + "\x00" + sight.Summary
-	if s.claimed[sight.Key()] || len(s.claimed) >= mostFindings || s.alike[alike] >= mostAlike {
-		return false
-	}
-	s.claimed[sight.Key()] = true
-	s.alike[alike]++
-	return true
-}
-
 // refuse notes that no server could be had, and reports true where that is the
 // end.
 func (s *search) refuse(err error) bool {
@@ -403,7 +236,7 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 }
 
 func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Duration) Holding {
-	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Forbidden: map[string]bool{}}
+	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Forbidden: map[string]bool{}}
 	for _, name := range place.Forbidden {
 		h.Forbidden[name] = true
 	}
@@ -414,51 +247,6 @@ func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Dura
 func (s *search) held(o *Outcome) {
 	s.servers.Add(int64(len(o.Talks)))
 	s.messages.Add(int64(o.Messages))
-}
-
-func (s *search) status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := Status{
-		Cases: s.cases.Load(), Requests: s.requests.Load(), Novel: s.novel.Load(), Findings: len(s.findings), Took: time.Since(s.started),
-		Servers: s.servers.Load(), Messages: s.messages.Load(),
-	}
-	for what, n := range s.busy {
-		if n > 0 && (st.Busy == "" || what < st.Busy) {
-			st.Busy = what
-		}
-	}
-	return st
-}
-
-// tick tells of the progress until the search is over.
-func (s *search) tick(over, done chan struct{}) {
-	defer close(done)
-	ticker := time.NewTicker(progressEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			if s.Progress != nil {
-				s.Progress(s.status())
-			}
-		case <-over:
-			return
-		}
-	}
-}
-
-// doing says what is done beside the search until the function it returns is
-// called.
-func (s *search) doing(what string) func() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy[what]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.busy[what]--
-	}
 }
 
 // drawn is a script and where it comes from.

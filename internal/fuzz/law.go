@@ -77,7 +77,10 @@ type Sighting struct {
 }
 
 // Key tells findings apart: by requirement, by what went wrong, and by method.
-func (s *Sighting) Key() string { return s.Requirement + "\x00" + s.Summary + "\x00" + s.Method }
+func (s *Sighting) Key() string { return s.mistake() + "\x00" + s.Method }
+
+// mistake is the same in whichever methods it is made.
+func (s *Sighting) mistake() string { return s.Requirement + "\x00" + s.Summary }
 
 // Judge holds the laws against an outcome; equal sightings are told once.
 func Judge(laws []Law, o *Outcome) []Sighting {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -148,7 +150,7 @@ func (n *novelty) sort(o *Outcome, t *Talk, m *wire.Message, e *transcript.Event
 }
 
 // shape writes what a value is made of, without the values themselves.
-func shape(h *maphash.Hash, v jsonValue, depth int) {
+func shape(h *maphash.Hash, v jsontext.Value, depth int) {
 	if v == nil {
 		return
 	}
