@@ -9,7 +9,7 @@ import (
 type Asked struct {
 	Event   *transcript.Event
 	Message *wire.Message
-	// WellFormed: a receiver has no reason in JSON-RPC to refuse it.
+	// WellFormed: a receiver has no reason in JSON-RPC, nor in JSON, to refuse it.
 	WellFormed bool
 	// Cancelled: the client cancelled it, or its id before it was made; an
 	// answer may come, or not.
@@ -56,7 +56,18 @@ func legalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
 
 // wellFormed tells whether m is a request as JSON-RPC 2.0 and MCP write it.
 func wellFormed(m *wire.Message) bool {
-	return hasVersion(m) && m.Method != "" && legalID(m.ID) && structured(m) && !m.Has("result") && !m.Has("error") && legalMeta(m)
+	return hasVersion(m) && m.Method != "" && legalID(m.ID) && structured(m) && !m.Has("result") && !m.Has("error") && legalMeta(m) && inRange(m)
+}
+
+// inRange tells whether m holds no number that a reader of JSON may refuse for
+// its size. Ids have a rule of their own.
+func inRange(m *wire.Message) bool {
+	for name, value := range m.Members {
+		if name != "id" && wire.OutOfRange(value) {
+			return false
+		}
+	}
+	return true
 }
 
 // legalMeta tells whether the params have no _meta that a receiver may refuse.

@@ -132,21 +132,35 @@ func (s *Session) tooEarly(e *transcript.Event) bool {
 func (s *Session) attributeExtras() {
 	for _, a := range s.order {
 		for i := min(len(a.Answers), maxStrays) - 1; i > 0; i-- {
-			var all []*Asked
-			for _, b := range s.unanswered(a.Answers[i]) {
-				if b.overdue != nil {
-					all = append(all, b)
-				}
-			}
-			if len(all) != 1 {
+			b := s.meant(a.Answers[i], a.Replies[i])
+			if b == nil {
 				continue
 			}
-			r := &stray{event: a.Answers[i], message: a.Replies[i], class: echoed, of: all[0]}
-			all[0].mistaken = r
+			r := &stray{event: a.Answers[i], message: a.Replies[i], class: echoed, of: b}
+			b.mistaken = r
 			s.strays = append(s.strays, r)
 			a.Answers, a.Replies = slices.Delete(a.Answers, i, i+1), slices.Delete(a.Replies, i, i+1)
 		}
 	}
+}
+
+// meant returns the request without an answer that a second answer to another
+// was meant for: one whose illegal id is like its own, or the only one that
+// misses its answer; nil for neither.
+func (s *Session) meant(e *transcript.Event, m *wire.Message) *Asked {
+	var missing []*Asked
+	for _, b := range s.unanswered(e) {
+		switch {
+		case !b.LegalID() && likeness(b.Message.ID, m.ID) != unsolicited:
+			return b
+		case b.overdue != nil:
+			missing = append(missing, b)
+		}
+	}
+	if len(missing) == 1 {
+		return missing[0]
+	}
+	return nil
 }
 
 // refusable tells whether the client sent, before e, what a server may refuse
