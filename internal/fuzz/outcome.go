@@ -11,6 +11,8 @@ import (
 type Outcome struct {
 	Script    generate.Script
 	Transport spec.Transport
+	// Offer is what the server has, as far as that was known; nil where it was not.
+	Offer *generate.Offer
 	// Talks are the conversations, in the order in which they began.
 	Talks []*Talk
 	// Requests is how many requests were made, fences included, and Messages how
