@@ -50,7 +50,7 @@ func (d duties) note(rev spec.Revision, events []*transcript.Event) {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request:
 				s.request(d, rev, e, m)
 			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-				s.end(wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key(), e.At)
+				s.end(wire.IDAt(m.Params(), "/requestId").Key(), e.At)
 			case e.Kind == transcript.Received && m.Kind == wire.Response:
 				s.answer(e, m)
 			case e.Kind == transcript.Received:

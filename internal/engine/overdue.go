@@ -68,7 +68,7 @@ func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
 				open[m.ID.Key()] = &pending{fate: o.of(rev, m), sent: e.At, exchange: e.Exchange}
 			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
 				reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
-				p := open[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()]
+				p := open[wire.IDAt(m.Params(), "/requestId").Key()]
 				if p != nil && reason == client.Overdue && !refused[p.exchange] {
 					p.cancelled = true
 					p.fate.waited = max(p.fate.waited, e.At-p.sent)

@@ -33,7 +33,7 @@ func (r *holder) send(t *talk, i int, o *generate.Operation) {
 				id: m.ID, method: m.Method, params: o.Violates != "", task: wire.At(m.Params(), "/task") != nil,
 			})
 		case m.Method == spec.MethodCancelled:
-			t.cancelled(wire.RawID(string(wire.At(m.Params(), "/requestId"))))
+			t.cancelled(wire.IDAt(m.Params(), "/requestId"))
 		}
 	}
 	if len(t.held) == 0 {

@@ -44,7 +44,7 @@ func (r *holder) recalled(t *talk, a asked) bool {
 			continue
 		}
 		for _, m := range wire.Parse(o.Message).Messages {
-			if m.Method == spec.MethodCancelled && a.id.Same(wire.RawID(string(wire.At(m.Params(), "/requestId")))) {
+			if m.Method == spec.MethodCancelled && a.id.Same(wire.IDAt(m.Params(), "/requestId")) {
 				return true
 			}
 		}

@@ -283,7 +283,7 @@ func TestLawfulScripts(t *testing.T) {
 			case m.Kind == wire.Request:
 				asked[o.On][m.ID.Key()] = true
 			case m.Method == spec.MethodCancelled:
-				if id := wire.RawID(string(wire.At(m.Params(), "/requestId"))); !asked[o.On][id.Key()] {
+				if id := wire.IDAt(m.Params(), "/requestId"); !asked[o.On][id.Key()] {
 					t.Fatalf("%s cancels what was not asked for", o.Message)
 				}
 			}

@@ -87,7 +87,7 @@ func (s *Session) noteCancelled(e *transcript.Event, m *wire.Message) {
 
 // namedBy returns the id that a cancellation names.
 func namedBy(m *wire.Message) wire.ID {
-	return wire.RawID(string(wire.At(m.Params(), "/requestId")))
+	return wire.IDAt(m.Params(), "/requestId")
 }
 
 // Garbled tells whether text stands in a frame of the client that nobody can

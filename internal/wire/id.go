@@ -24,6 +24,10 @@ func StringID(s string) ID { return ID{string(Quote(s))} }
 // id.
 func RawID(s string) ID { return ID{s} }
 
+// IDAt returns the id, or the progress token, to which the pointer leads in v;
+// no id where there is nothing.
+func IDAt(v jsontext.Value, pointer string) ID { return RawID(string(At(v, pointer))) }
+
 // String returns the id's JSON text, or "(no id)".
 func (id ID) String() string {
 	if id.text == "" {

@@ -148,7 +148,7 @@ func cancelRaceFaults() []Fault {
 
 // cancelledIn returns the id that a cancellation names.
 func cancelledIn(n *refserver.Note) wire.ID {
-	return wire.RawID(string(wire.At(n.Params, "/requestId")))
+	return wire.IDAt(n.Params, "/requestId")
 }
 
 // die ends the process at once: what follows is not read any more.

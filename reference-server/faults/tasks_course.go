@@ -276,7 +276,7 @@ func byNotification() refserver.Seams {
 			return result, err
 		}),
 		notified(method(spec.MethodCancelled), func(note *refserver.Note) {
-			request := wire.RawID(string(wire.At(note.Params, "/requestId")))
+			request := wire.IDAt(note.Params, "/requestId")
 			if id := n.text(request.Key()); id != "" {
 				n.keep(id, "cancelled")
 			}

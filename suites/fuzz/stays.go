@@ -98,7 +98,7 @@ func suspected(o *fuzz.Outcome, t *fuzz.Talk, events []*transcript.Event) suspec
 				case m.Kind == wire.Response:
 					one.own = !answered
 				case m.Method == spec.MethodCancelled:
-					one.own = o.Operation(t, wire.RawID(string(wire.At(m.Params(), "/requestId")))) == nil
+					one.own = o.Operation(t, wire.IDAt(m.Params(), "/requestId")) == nil
 				}
 				s.all = append(s.all, one)
 			}

@@ -118,7 +118,7 @@ func cancelledRequests() rules.Fold {
 // not initialize, which can't be cancelled, nor one that is to become a task,
 // for which there is another way.
 func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
-	all := s.Requests(wire.RawID(string(wire.At(h.Message.Params(), "/requestId"))))
+	all := s.Requests(wire.IDAt(h.Message.Params(), "/requestId"))
 	if len(all) != 1 || !s.Began() {
 		return nil
 	}
@@ -252,7 +252,7 @@ type reply struct {
 }
 
 func serverCancels(s *rules.Session, h *rules.Heard, read map[*rules.Posed]bool, out *rules.Out) {
-	id := wire.RawID(string(wire.At(h.Message.Params(), "/requestId")))
+	id := wire.IDAt(h.Message.Params(), "/requestId")
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no answer yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
 	if !id.Present() {
 		if s.Revision() != spec.V20251125 { // there it is a requirement of its own

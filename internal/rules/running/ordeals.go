@@ -123,7 +123,7 @@ func (o *ordeals) requirement(q *rules.Ordeal) string {
 		}
 		return strayTolerated
 	}
-	id := wire.RawID(string(wire.At(m.Params(), "/requestId")))
+	id := wire.IDAt(m.Params(), "/requestId")
 	switch {
 	case !id.IsString() && !id.IsInteger():
 		return malformedIgnored

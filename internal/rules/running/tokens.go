@@ -15,13 +15,13 @@ import (
 // tokenOf returns the progress token of a request, as it stands on the wire;
 // absent where it asks for no progress.
 func tokenOf(m *wire.Message) wire.ID {
-	return wire.RawID(string(wire.At(m.Params(), "/_meta/progressToken")))
+	return wire.IDAt(m.Params(), "/_meta/progressToken")
 }
 
 // namedToken returns the token of a progress notification; absent where there
 // is none that a token can be, which is said elsewhere.
 func namedToken(m *wire.Message) wire.ID {
-	token := wire.RawID(string(wire.At(m.Params(), "/progressToken")))
+	token := wire.IDAt(m.Params(), "/progressToken")
 	if !token.IsString() && !token.IsInteger() {
 		return wire.ID{}
 	}

@@ -201,7 +201,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 		return
 	}
 	for _, n := range l.taken {
-		id := wire.RawID(string(wire.At(n.message.Params(), "/requestId")))
+		id := wire.IDAt(n.message.Params(), "/requestId")
 		if !id.Same(t.call.asked.Message.ID) || n.event.Seq < t.call.event.Seq {
 			continue
 		}

@@ -286,7 +286,7 @@ func (v *view) tellsApart(m *wire.Message) bool {
 	case wire.Request, wire.Response:
 		return m.ID.Present() && !m.ID.IsNull()
 	case wire.Notification:
-		token := wire.RawID(string(wire.At(m.Params(), "/progressToken")))
+		token := wire.IDAt(m.Params(), "/progressToken")
 		return m.Method == spec.MethodProgress && len(v.tokens[token.Key()]) == 1
 	default:
 		return false

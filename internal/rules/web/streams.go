@@ -266,7 +266,7 @@ func (v *view) progressOf(p piece) (*rules.Asked, string) {
 		return nil, ""
 	}
 	m := &p.Frame.Messages[0]
-	token := wire.RawID(string(wire.At(m.Params(), "/progressToken")))
+	token := wire.IDAt(m.Params(), "/progressToken")
 	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
 		return nil, ""
 	}

@@ -97,7 +97,7 @@ func newView(s *rules.Session) *view {
 	}
 	v.index()
 	for _, a := range s.All() {
-		if token := wire.RawID(string(wire.At(a.Message.Params(), "/_meta/progressToken"))); token.Present() {
+		if token := wire.IDAt(a.Message.Params(), "/_meta/progressToken"); token.Present() {
 			v.tokens[token.Key()] = append(v.tokens[token.Key()], a)
 		}
 	}
