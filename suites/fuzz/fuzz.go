@@ -17,6 +17,7 @@ const (
 	requestAnswered = "base.request-answered"
 	parseError      = "base.parse-error"
 	invalidRequest  = "base.invalid-request"
+	validatesInputs = "tools.call.validates-inputs"
 )
 
 // Laws returns all laws but that of the passive rules.
@@ -40,6 +41,20 @@ func Laws() []fuzz.Law {
 			Requirements: []string{requestAnswered},
 			Opinion:      true,
 			Judge:        steady,
+		},
+		{
+			ID:           "valid-arguments-accepted",
+			Title:        "a tool takes arguments that fit its inputSchema",
+			Requirements: []string{validatesInputs},
+			Opinion:      true,
+			Judge:        validArguments,
+		},
+		{
+			ID:           "invalid-arguments-refused",
+			Title:        "a tool does not succeed with arguments that provably break its inputSchema",
+			Requirements: []string{validatesInputs},
+			Opinion:      true,
+			Judge:        invalidArguments,
 		},
 	}
 }

@@ -1,0 +1,163 @@
+package fuzz
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// call is a call of a tool that was answered.
+type call struct {
+	tool        string
+	proof       generate.Proof
+	arguments   jsontext.Value
+	asked, told int // where in the record
+	answer      *wire.Message
+	// disturbed: it was cancelled, or the server asked the client something
+	// meanwhile, so that what came may come of that.
+	disturbed bool
+}
+
+func (c *call) failed() bool {
+	return c.answer.IsError() || string(wire.At(c.answer.Result(), "/isError")) == "true"
+}
+
+// validArguments looks for tools that refuse what their schemas permit. A tool
+// may well fail for other reasons than its arguments, so a result that says that
+// it failed has to say that they were not valid.
+func validArguments(o *fuzz.Outcome) []fuzz.Breach {
+	if slices.ContainsFunc(o.Talks, func(t *fuzz.Talk) bool { return changed(t, 0, len(t.Events)) }) {
+		return nil // a tool may have gone
+	}
+	var out []fuzz.Breach
+	for n, t := range o.Talks {
+		for _, c := range calls(o, t) {
+			if c.proof != generate.Fits || c.disturbed || !c.failed() || c.answer.Busy() {
+				continue
+			}
+			summary := "A call with arguments that fit the tool's inputSchema gets an error."
+			switch {
+			case c.answer.IsError() && elsewhere(c.answer), !c.answer.IsError() && !invalidity.Match(c.answer.Result()):
+				continue
+			case !c.answer.IsError():
+				summary = "A tool says of arguments that fit its inputSchema that they are not valid."
+			}
+			out = append(out, fuzz.Breach{Talk: n, Deviation: verdict.Deviation{
+				Requirement: validatesInputs,
+				Summary:     summary,
+				Permitted:   "a result; the specification does not ask for it",
+				Seen:        "with " + excerpt(c.arguments) + " " + c.tool + " answers " + excerpt(c.answer.Raw),
+				At:          []int{c.asked, c.told},
+				Weight:      verdict.OnlyNote,
+			}})
+		}
+	}
+	return out
+}
+
+// invalidity is how libraries say that arguments are not valid.
+var invalidity = regexp.MustCompile(`(?i)-32602|validation (error|failed)|(invalid|malformed) (tool )?(argument|input|param)`)
+
+// elsewhere tells whether an error speaks of something else than the arguments:
+// of how tools have to be called, of what the user has to do first, or of the
+// name.
+func elsewhere(m *wire.Message) bool {
+	code, _ := m.ErrorCode()
+	text, _ := wire.Text(wire.At(m.Member("error"), "/message"))
+	text = strings.ToLower(text)
+	return spec.Code(code) == spec.CodeMethodNotFound || spec.Code(code) == spec.CodeURLElicitation ||
+		strings.Contains(text, "unknown tool") || strings.Contains(text, "not found") || strings.Contains(text, "no such tool")
+}
+
+// invalidArguments looks for tools that take what their schemas forbid, and what
+// nobody can have made fit.
+func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
+	var out []fuzz.Breach
+	for n, t := range o.Talks {
+		for _, c := range calls(o, t) {
+			if c.proof != generate.Breaks || c.failed() || !c.answer.Has("result") {
+				continue
+			}
+			out = append(out, fuzz.Breach{Talk: n, Deviation: verdict.Deviation{
+				Requirement: validatesInputs,
+				Summary:     "A tool succeeds with arguments that provably break its inputSchema.",
+				Permitted:   "a result with isError true, or an error",
+				Seen:        "with " + excerpt(c.arguments) + " " + c.tool + " answers " + excerpt(c.answer.Raw),
+				At:          []int{c.asked, c.told},
+				Weight:      verdict.OnlyNote,
+			}})
+		}
+	}
+	return out
+}
+
+// calls returns the calls of a conversation that were answered and that hold
+// nothing odd but their arguments.
+func calls(o *fuzz.Outcome, t *fuzz.Talk) []call {
+	if o.Offer == nil {
+		return nil
+	}
+	var out []call
+	open, used := map[string]*call{}, map[string]bool{}
+	for _, e := range t.Events {
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			switch key := m.ID.Key(); {
+			case e.Kind == transcript.Sent && m.Kind == wire.Request:
+				if c := calling(o, t, e, m); c != nil && !used[key] {
+					open[key] = c
+				} else {
+					delete(open, key) // nobody knows which of two is answered
+				}
+				used[key] = true
+			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
+				if c := open[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()]; c != nil {
+					c.disturbed = true
+				}
+			case e.Kind == transcript.Received && m.Kind == wire.Request:
+				for _, c := range open {
+					c.disturbed = true
+				}
+			case e.Kind == transcript.Received && m.Kind == wire.Response && open[key] != nil:
+				c := open[key]
+				c.answer, c.told = m, e.Seq
+				out = append(out, *c)
+				delete(open, key)
+			}
+		}
+	}
+	return out
+}
+
+// calling reads a call; nil where the message is none, or holds more than what a
+// call needs.
+func calling(o *fuzz.Outcome, t *fuzz.Talk, e *transcript.Event, m *wire.Message) *call {
+	op := o.Operation(t, m.ID)
+	if m.Method != spec.MethodToolsCall || op == nil || op.Do != generate.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {
+		return nil
+	}
+	_, params := wire.Members(m.Params())
+	for name := range params {
+		if name != "name" && name != "arguments" && name != "_meta" {
+			return nil
+		}
+	}
+	_, meta := wire.Members(params["_meta"])
+	if delete(meta, "progressToken"); len(meta) > 0 {
+		return nil
+	}
+	tool, ok := wire.Text(params["name"])
+	if !ok {
+		return nil
+	}
+	return &call{tool: tool, proof: o.Offer.Prove(tool, params["arguments"]), arguments: params["arguments"], asked: e.Seq}
+}
