@@ -190,6 +190,9 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "A notification is answered.", "no answer"
 		d.At = at(r.told.event, r.event)
 		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.told.method), excerpt(r.message.Raw))
+	case toResponse: // no client may send such a one
+		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "A response that answers nothing is answered with an error.", "no answer"
+		d.Weight = verdict.AtMostWarning
 	case unsolicited:
 		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "A response answers no request.", "responses to requests of the client alone"
 	default:

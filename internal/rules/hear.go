@@ -190,6 +190,9 @@ func (s *Session) notePosed(e *transcript.Event, m *wire.Message) {
 func (s *Session) noteReply(e *transcript.Event, m *wire.Message) {
 	key := m.ID.Key()
 	if len(s.open[key]) == 0 {
+		if s.pointless[key] == nil {
+			s.pointless[key] = e
+		}
 		return
 	}
 	p := s.open[key][0]

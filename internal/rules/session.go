@@ -53,10 +53,13 @@ type Session struct {
 	posedAs map[*wire.Message]*Posed
 	open    map[string][]*Posed // those without a reply, by the key of their id
 	replyTo map[*wire.Message]*Posed
-	askedAs map[*wire.Message]*Asked
-	sent    *wire.Frame // what the client sent last
-	memo    map[any]any // see Memo
-	ordeal  *Ordeal
+	// pointless are the first responses of the client that answer nothing, by
+	// the key of their id.
+	pointless map[string]*transcript.Event
+	askedAs   map[*wire.Message]*Asked
+	sent      *wire.Frame // what the client sent last
+	memo      map[any]any // see Memo
+	ordeal    *Ordeal
 
 	exchanges transcript.Exchanges
 	posted    map[int][]*Asked // the client's requests, by their exchange
@@ -96,7 +99,7 @@ func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
 		asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{}, cancelled: map[string]bool{},
 		posedAs: map[*wire.Message]*Posed{}, open: map[string][]*Posed{}, replyTo: map[*wire.Message]*Posed{}, askedAs: map[*wire.Message]*Asked{},
-		posted: map[int][]*Asked{},
+		posted: map[int][]*Asked{}, pointless: map[string]*transcript.Event{},
 	}
 }
 

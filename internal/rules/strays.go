@@ -34,6 +34,7 @@ const (
 	rounded                          // that, where the id was beyond 2^53-1
 	idless                           // an error without an id, though the request could be read
 	toNotification                   // it answers a notification
+	toResponse                       // it answers a response that answered nothing
 )
 
 // maxStrays bounds the work for a server that sends nothing but strays; those
@@ -68,6 +69,10 @@ func (s *Session) attribute(r *stray) {
 	isError := r.message.IsError()
 	if a, class := s.alike(r); a != nil {
 		r.of, r.class = a, class
+		return
+	}
+	if s.answersPointless(r.event, r.message) {
+		r.class = toResponse
 		return
 	}
 	if s.garbledMentions(r.message.ID) || isError && s.refusable(r.event) {
@@ -132,16 +137,25 @@ func (s *Session) tooEarly(e *transcript.Event) bool {
 func (s *Session) attributeExtras() {
 	for _, a := range s.order {
 		for i := min(len(a.Answers), maxStrays) - 1; i > 0; i-- {
-			b := s.meant(a.Answers[i], a.Replies[i])
-			if b == nil {
+			r := &stray{event: a.Answers[i], message: a.Replies[i], class: echoed}
+			if s.answersPointless(r.event, r.message) {
+				r.class = toResponse
+			} else if r.of = s.meant(r.event, r.message); r.of != nil {
+				r.of.mistaken = r
+			} else {
 				continue
 			}
-			r := &stray{event: a.Answers[i], message: a.Replies[i], class: echoed, of: b}
-			b.mistaken = r
 			s.strays = append(s.strays, r)
 			a.Answers, a.Replies = slices.Delete(a.Answers, i, i+1), slices.Delete(a.Replies, i, i+1)
 		}
 	}
+}
+
+// answersPointless tells whether an error has the id of a response that the
+// client sent before, and that answered nothing.
+func (s *Session) answersPointless(e *transcript.Event, m *wire.Message) bool {
+	sent := s.pointless[m.ID.Key()]
+	return sent != nil && sent.Seq < e.Seq && m.IsError()
 }
 
 // meant returns the request without an answer that a second answer to another

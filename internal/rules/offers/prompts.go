@@ -85,6 +85,7 @@ func promptsFound() rules.Fold {
 			}.judge(h, out)
 		case b.prompts.seen[name] != nil:
 			listedGet(b.prompts.seen[name], name, h, out)
+		case h.Message.IsError() && !soundArguments(h.Asked): // which may be why
 		case b.prompts.lacks(name, h.Asked):
 			invalid{
 				promptUnknown, "A prompt that is not listed is served.",
@@ -178,6 +179,13 @@ func texts(arguments jsontext.Value) bool {
 		}
 	}
 	return true
+}
+
+// soundArguments tells whether the arguments of a request, if any, are an object
+// of strings.
+func soundArguments(a *rules.Asked) bool {
+	arguments := wire.At(a.Message.Params(), "/arguments")
+	return arguments == nil || arguments.Kind() == '{' && texts(arguments)
 }
 
 // mistypedArgument is lenient with null, which many take for a missing value.
