@@ -202,8 +202,12 @@ func (v *view) upTo(origin *exchange, last string, before *exchange) map[string]
 
 // foreignTo tells whether a message on the resumed stream x belongs to another
 // than that of origin: it came there before, or is the response to a request
-// that was posted elsewhere, or tells its progress.
+// that was posted elsewhere, or tells its progress. What is no message, such as
+// an event that primed another stream, is not what streams must not replay.
 func (v *view) foreignTo(p piece, x, origin *exchange) bool {
+	if !isMessage(p) {
+		return false
+	}
 	if known := v.ids[x.session][p.says.ID]; p.says.ID != "" && known != nil && known.Number < x.Number {
 		// To many servers all GETs of a session are one stream.
 		if at := v.origin(known); at != nil && at != origin && (at.Method() != "GET" || origin.Method() != "GET") {
