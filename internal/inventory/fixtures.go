@@ -104,12 +104,15 @@ func officialFixtures() []Fixture {
 }
 
 // officialTools are the tools that the official suite calls by their names, in
-// the revisions that open with initialize.
+// the revisions that open with initialize, and the two that it calls in
+// 2026-07-28 alone that want to know the roots: none of the others does, and
+// SDKs ask by a request there where the revision has no other way.
 var officialTools = []string{
 	"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
 	"test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_reconnection",
 	"test_sampling", "test_elicitation", "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums",
 	"json_schema_2020_12_tool", "test_trigger_tool_change", "test_trigger_prompt_change",
+	"test_input_required_result_list_roots", "test_input_required_result_multiple_inputs",
 }
 
 // officialEnough is how many of them a server has to offer to be taken for one

@@ -90,6 +90,10 @@ func TestURLs(t *testing.T) {
 		{name: "without an id", revision: r11, message: fails(`,"data":{"elicitations":[{"mode":"url","message":"m","url":"https://a.b/"}]}`), want: urlMode + " broken"},
 		{name: "with a path", revision: r11, message: fails(`,"data":{"elicitations":[{"mode":"url","message":"m","url":"a","elicitationId":"1"}]}`), want: "elicitation.url.valid broken"},
 		{name: "in a revision that does not have it", revision: r06, message: fails(``)},
+		{
+			name: "another error for something else", revision: r11, kept: only,
+			message: "> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"a\"}}\n" + `< {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m"}}`,
+		},
 	})
 }
 

@@ -1,6 +1,8 @@
 package shapes_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -63,6 +65,14 @@ func TestContent(t *testing.T) {
 			kept: "content.prompt-embedded.uri-valid content.prompt-embedded.text-or-blob content.mime-type.syntax",
 		},
 		{name: "a resource in a prompt without a scheme", revision: r11, asked: get, message: message(embedded(`"uri":"b","mimeType":"text/plain","text":"a"`)), want: "content.prompt-embedded.uri-valid broken"},
+		{
+			name: "a resource in a prompt whose URI the client chose well once, and badly once", revision: r11, kept: "content.prompt-embedded.uri-valid",
+			message: chosen(1, "a:b") + "\n" + chosen(2, "b"),
+		},
+		{
+			name: "one that is not what the client chose", revision: r11, want: "content.prompt-embedded.uri-valid broken",
+			message: strings.Replace(chosen(1, "a:b")+"\n"+chosen(2, "b"), `"uri":"a:b","mimeType"`, `"uri":"c","mimeType"`, 1),
+		},
 		{name: "both text and blob in a prompt", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"text/plain","text":"a","blob":""`)), want: "content.prompt-embedded.text-or-blob broken"},
 		{name: "neither text nor blob in a prompt", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"text/plain"`)), want: "content.prompt-embedded.text-or-blob broken"},
 		{name: "a blob in a prompt that is no base64", revision: r11, asked: get, message: message(embedded(`"uri":"a:b","mimeType":"a/b","blob":"a b"`)), want: "content.prompt-embedded.text-or-blob broken"},
@@ -125,4 +135,10 @@ func TestIcons(t *testing.T) {
 			want:    "content.icons.sizes-format warning\ncontent.icons.src-valid-uri warning",
 		},
 	})
+}
+
+// chosen is a prompt that embeds a resource with the URI in its argument.
+func chosen(id int, uri string) string {
+	return fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"prompts/get","params":{"name":"a","arguments":{"uri":%q}}}`, id, uri) + "\n" +
+		fmt.Sprintf(`< {"jsonrpc":"2.0","id":%d,"result":%s}`, id, `{"messages":[{"role":"user","content":`+embedded(fmt.Sprintf(`"uri":%q,"mimeType":"text/plain","text":"a"`, uri))+`}]}`)
 }

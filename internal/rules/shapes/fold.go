@@ -52,6 +52,7 @@ func startShape() rules.Fold {
 		q.note(h)
 		topic := t.topics[topicOf(h)]
 		if topic == nil {
+			otherError(h, out)
 			return
 		}
 		met, violations := t.validator.Examine(h.Message, asked(h))
@@ -63,7 +64,7 @@ func startShape() rules.Fold {
 				out.Elsewhere(topic.general.requirement)
 			}
 		default:
-			topic.tell(single(violations), q, h, out)
+			topic.tell(single(violations), q, h, came, out)
 		}
 	}
 	return rules.Fold{
@@ -80,6 +81,16 @@ func startShape() rules.Fold {
 				}
 			}
 		},
+	}
+}
+
+// otherError notes an error that is not the one which demands an elicitation:
+// it is where a server could have used that for something else.
+func otherError(h *rules.Heard, out *rules.Out) {
+	if h.Asked != nil && h.Message.IsError() {
+		if _, ok := h.Message.ErrorCode(); ok {
+			out.Subject(onlyForElicitation)
+		}
 	}
 }
 
@@ -151,7 +162,7 @@ func single(all []schema.Violation) []schema.Violation {
 }
 
 // tell says of each violation which requirement it falls on.
-func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, out *rules.Out) {
+func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, came []int, out *rules.Out) {
 	lacks := lacking(violations)
 	for i, v := range violations {
 		r := t.find(v)
@@ -161,7 +172,11 @@ func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, 
 		if r == nil || r.elsewhere {
 			continue
 		}
-		if q.excuse(v, h) || v.Kind == schema.Missing && lacks[parent(v)] > 0 && lackedBefore(violations[:i], parent(v)) {
+		if q.excuse(v, h) {
+			came[r.number]-- // what the client gave shows nothing of the server
+			continue
+		}
+		if v.Kind == schema.Missing && lacks[parent(v)] > 0 && lackedBefore(violations[:i], parent(v)) {
 			out.Elsewhere(r.requirement)
 			continue
 		}

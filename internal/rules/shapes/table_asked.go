@@ -6,6 +6,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
+// onlyForElicitation is told of every error, as one that demands an elicitation
+// may stand for nothing else.
+const onlyForElicitation = "elicitation.required-error.only-for-that-2025-11-25"
+
 // askedRows are those of what a server asks of the client, and tells it on the
 // way.
 func askedRows() []row {
@@ -73,7 +77,7 @@ func askedRows() []row {
 		},
 
 		{
-			in: anError, place: "URLElicitationRequiredError.data", on: required + "only-for-that-2025-11-25", when: isDataItself, came: "URLElicitationRequiredError",
+			in: anError, place: "URLElicitationRequiredError.data", on: onlyForElicitation, when: isDataItself, came: "URLElicitationRequiredError",
 			summary: "The error -32042 has no data with elicitations.",
 		},
 		{
