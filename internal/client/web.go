@@ -16,6 +16,16 @@ func (c *Conversation) Web() transport.Web {
 	return web
 }
 
+// Resident returns how many bytes of memory the server's processes hold for
+// themselves; false where that can't be told.
+func (c *Conversation) Resident() (bytes int64, ok bool) {
+	weighed, ok := c.link.(transport.Weighed)
+	if !ok {
+		return 0, false
+	}
+	return weighed.Resident()
+}
+
 // Expired tells whether the server has ended the session, which it may do at any
 // time: the last POST of the session that has a response got 404.
 func (c *Conversation) Expired() bool {

@@ -70,6 +70,14 @@ type Mortal interface {
 	ServerEnded(detail string)
 }
 
+// Weighed is a link to a server whose memory can be told.
+type Weighed interface {
+	Link
+	// Resident returns how many bytes of memory all processes of the server hold
+	// for themselves; false where that can't be told.
+	Resident() (bytes int64, ok bool)
+}
+
 // Patience bounds the steps of a shutdown.
 type Patience struct {
 	AfterClose time.Duration // for the exit after its input was closed
