@@ -286,6 +286,9 @@ func (c *Conversation) Quiet(ctx context.Context) error {
 	if err := c.Fence(ctx); err != nil {
 		return err
 	}
+	if c.opts.Enough != nil && c.opts.Enough() {
+		return ErrEnough
+	}
 	resume := c.Idle()
 	defer resume()
 	select {

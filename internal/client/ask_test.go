@@ -242,6 +242,25 @@ func TestGrace(t *testing.T) {
 		})
 }
 
+// TestEnough: a conversation waits for nothing to happen unless nobody needs to know.
+func TestEnough(t *testing.T) {
+	enough := false
+	inBubble(t, Options{Enough: func() bool { return enough }}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+		for _, x := range []struct {
+			enough bool
+			err    error
+			took   time.Duration
+		}{{false, nil, 100 * time.Millisecond}, {true, ErrEnough, 0}} {
+			enough = x.enough
+			c.Ask(t.Context(), "ping", nil)
+			began := time.Now()
+			if err := c.Rest(t.Context()); !errors.Is(err, x.err) || time.Since(began) != x.took {
+				t.Errorf("enough %v: after %v the error is %v", x.enough, time.Since(began), err)
+			}
+		}
+	})
+}
+
 func TestShutdown(t *testing.T) {
 	inBubble(t, Options{}, behave, func(t *testing.T, c *Conversation, s *scripted) {
 		for range 3 {

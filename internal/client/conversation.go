@@ -25,6 +25,9 @@ var ErrEnded = errors.New("the server ended the connection")
 // request was answered and this one was not.
 var ErrUnanswered = errors.New("the request was not answered")
 
+// ErrEnough says that nobody needs to know what did not come, see Options.Enough.
+var ErrEnough = errors.New("what was looked for has come")
+
 // ErrNoFence says that the fence behind a request was not answered either, so
 // that nothing is known of whether the server has read the request.
 var ErrNoFence = errors.New("the fence behind it was not answered")

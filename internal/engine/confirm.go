@@ -151,7 +151,7 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 
 // look runs the unit, and counts which of the candidates come back.
 func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats = candidates[0].tries + 1
+	u.repeats, u.sought = candidates[0].tries+1, candidates
 	done := make(chan struct{})
 	u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
 	<-done

@@ -121,16 +121,19 @@ func (w *watch) doubts(c *candidate) bool {
 	})
 }
 
-// records returns those by which the unit was judged.
+// records returns those by which the unit was judged, each once.
 func (u *unit) records() []*transcript.Transcript {
 	var out []*transcript.Transcript
+	add := func(record *transcript.Transcript) {
+		if record != nil && !slices.Contains(out, record) {
+			out = append(out, record)
+		}
+	}
 	for _, rd := range u.ruled {
-		out = append(out, rd.record)
+		add(rd.record)
 	}
 	for _, s := range u.said {
-		if s.Record != nil {
-			out = append(out, s.Record)
-		}
+		add(s.Record)
 	}
 	return out
 }
@@ -139,11 +142,15 @@ func (u *unit) records() []*transcript.Transcript {
 // the deviation was seen, and nobody knows who did that. Such a deviation must
 // come back each time: a network that fails now and then is not the server.
 func (c *candidate) frail() bool {
-	return slices.ContainsFunc(c.unit.records(), func(record *transcript.Transcript) bool {
-		events := record.From(0)
-		return !exited(record) && slices.ContainsFunc(transcript.ExchangesOf(events).All(), func(x *transcript.Exchange) bool {
-			return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
-		})
+	u := c.unit
+	u.looked.Do(func() { u.brittle = slices.ContainsFunc(u.records(), broke) })
+	return u.brittle
+}
+
+// broke tells whether a connection did, though the server did not end.
+func broke(record *transcript.Transcript) bool {
+	return !exited(record) && slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
+		return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
 	})
 }
 

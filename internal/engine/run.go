@@ -165,9 +165,10 @@ type opener struct {
 	dialer   transport.Dialer
 	shared   *sharedConversation
 	pace     *client.Pace
-	again    int         // which try this is to see something again, from 1; 0 for none
-	during   *suite.Case // that runs in the shared conversation, nil before the first
-	renewed  bool        // the shared conversation was given up, and is opened anew
+	again    int          // which try this is to see something again, from 1; 0 for none
+	during   *suite.Case  // that runs in the shared conversation, nil before the first
+	sought   []*candidate // what is to be seen again, for which no longer than that is waited
+	renewed  bool         // the shared conversation was given up, and is opened anew
 
 	mu    sync.Mutex
 	convs []*client.Conversation
@@ -190,6 +191,7 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	if o.again > 1 { // what did not come back at once may come late
 		co.LeastGrace = time.Second
 	}
+	co.Enough = o.enough()
 	conv, err := o.r.dialBy(ctx, o.dialer, co)
 	if err != nil {
 		return nil, fmt.Errorf("the server could not be started: %w", err)

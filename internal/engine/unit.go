@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -24,11 +25,14 @@ type unit struct {
 	own      bool                // on a process of its own, see run.repeat
 	begun    *sharedConversation // the one to go on with, see lanes; nil for that of the probe
 	stocks   bool                // it takes stock first, as the probe did in the conversation that cases share
+	sought   []*candidate        // what is to be seen again, in a try
 	// again is the case in which they were seen, nil for none.
 	again *suite.Case
 
 	// disturbed: the process that it had in common with others ended.
 	disturbed bool
+	looked    sync.Once     // for brittle
+	brittle   bool          // see candidate.frail
 	ends      int           // how often the process of its own ended by itself
 	untold    []*suite.Case // done, and not told to the progress for that
 
@@ -63,7 +67,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		pace = r.paces[u.revision]
 	}
 	dialer, stop := u.dialer(r)
-	o := &opener{r: r, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, again: u.repeats}
+	o := &opener{r: r, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, again: u.repeats, sought: u.sought}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
 		shared.conv.SetIdle(pass.idle)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -83,5 +84,29 @@ func TestPrefixesOfKeptTranscripts(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What was found while a conversation goes on is found in the whole of it, too.
+// It is judged where the client goes on: before, the server may be in the middle
+// of a message.
+func TestWhatWasFoundStays(t *testing.T) {
+	found, all := 0, judges.All()
+	for _, g := range goldens(t, "broken") {
+		whole := told(g.judge(g.Events))
+		for n, e := range g.Events {
+			if n == 0 || e.Kind != transcript.Sent || g.Events[n-1].Kind == transcript.Sent {
+				continue
+			}
+			for _, e := range told(rules.SoFar(all, g.Events[:n], spec.Revision(g.Revision), spec.Transport(g.Transport))) {
+				found++
+				if !slices.Contains(whole, e) {
+					t.Errorf("%s: found after %d events, and not in the whole: %s %s: %s", g.file, n, e.Requirement, e.Outcome, e.Summary)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("nothing is found while a conversation goes on")
 	}
 }

@@ -112,18 +112,38 @@ func (o *Out) result(requirement string) *Result {
 // the one asked for; what the server negotiates overrides it, for all of the
 // conversation.
 func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
+	s, runs := fold(all, events, asked, t)
+	for _, r := range runs {
+		if r.fold.End != nil {
+			r.fold.End(s, r.out)
+		}
+	}
+	return results(runs)
+}
+
+// SoFar is Judge for a conversation that goes on: it returns what the rules
+// have found by now, whatever follows, and nothing that they say at its end.
+func SoFar(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
+	_, runs := fold(all, events, asked, t)
+	return results(runs)
+}
+
+// running is one rule over one conversation.
+type running struct {
+	fold Fold
+	out  *Out
+}
+
+// fold folds all rules over the events.
+func fold(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []running) {
 	s := NewSession(asked, t)
 	s.lines = readLines(events, t)
 	s.negotiated = agreed(events, s)
-	type run struct {
-		fold Fold
-		out  *Out
-	}
-	runs := make([]run, 0, len(all))
+	runs := make([]running, 0, len(all))
 	listeners := audience{}
-	var watchers []run
+	var watchers []running
 	for i := range all {
-		r := run{all[i].Start(), &Out{&all[i], s, map[string]*Result{}}}
+		r := running{all[i].Start(), &Out{&all[i], s, map[string]*Result{}}}
 		runs = append(runs, r)
 		listeners.add(r.fold, r.out)
 		if r.fold.See != nil {
@@ -137,19 +157,20 @@ func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 		}
 		listeners.hear(s, e)
 	}
-	var results []Result
+	return s, runs
+}
+
+func results(runs []running) []Result {
+	var out []Result
 	for _, r := range runs {
-		if r.fold.End != nil {
-			r.fold.End(s, r.out)
-		}
 		for _, requirement := range r.out.rule.Requirements {
 			res := r.out.results[requirement]
 			if res != nil && (len(res.Deviations) > 0 || res.Subjects > 0 && !res.elsewhere) {
-				results = append(results, *res)
+				out = append(out, *res)
 			}
 		}
 	}
-	return results
+	return out
 }
 
 // agreed returns the revision that the conversation comes to, or "".

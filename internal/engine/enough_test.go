@@ -1,0 +1,89 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// What is tried again listens no longer for what may come once all has come back,
+// and as long as ever where a rule tells at the end, or where nothing came back.
+func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
+	found := verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong"}
+	pongs := func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && strings.Contains(string(e.Raw), "pong")
+	}
+	atOnce := rules.Fold{See: func(_ *rules.Session, e *transcript.Event, out *rules.Out) {
+		if pongs(e) {
+			out.Found(found)
+		}
+	}}
+	atEnd := func() rules.Fold {
+		pong := false
+		return rules.Fold{
+			See: func(_ *rules.Session, e *transcript.Event, _ *rules.Out) { pong = pong || pongs(e) },
+			End: func(_ *rules.Session, out *rules.Out) {
+				if pong {
+					out.Found(found)
+				}
+			},
+		}
+	}
+	for _, x := range []struct {
+		name  string
+		start func() rules.Fold
+		asks  bool
+		once  bool // it does not come back
+		want  []bool
+	}{
+		{"a rule that tells at once", rules.Stateless(atOnce), false, false, []bool{false, true}},
+		{"in the shared conversation", rules.Stateless(atOnce), true, false, []bool{false, true}},
+		{"a rule that tells at the end", atEnd, false, false, []bool{false, false}},
+		{"what does not come back", rules.Stateless(atOnce), false, true, []bool{false, false, false, false}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			var enough []bool // of each run of the case
+			c := suite.Case{
+				ID: "toy.waits", Title: "ping", Provokes: []string{pinged}, Asks: x.asks,
+				Run: func(ctx context.Context, t *suite.T) {
+					var conv *client.Conversation
+					if x.asks {
+						conv = t.Conversation(ctx)
+					} else {
+						conv = t.Start(ctx, client.Options{})
+					}
+					conv.Ask(ctx, "tools/list", nil)
+					enough = append(enough, errors.Is(conv.Quiet(ctx), client.ErrEnough))
+				},
+			}
+			y := &toy{answer: func(start int64, m *wire.Message) []byte {
+				if m.Method == "tools/list" && (!x.once || start < 3) {
+					return wire.NewResult(m.ID, map[string]any{"pong": true})
+				}
+				return nil
+			}}
+			_, err := judge(t, y, engine.Options{
+				Cases: []suite.Case{c}, Revisions: []spec.Revision{spec.V20250618},
+				Rules: []rules.Rule{{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: x.start}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(x.want, enough); diff != "" {
+				t.Errorf("whether it was enough (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
