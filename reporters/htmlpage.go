@@ -30,6 +30,7 @@ type page struct {
 	Options                       pageOptions
 	Findings                      []pageFinding
 	MoreFindings                  string
+	Lacking                       []pageLacking
 	Tables                        []pageTable
 	Stats                         string
 }
@@ -47,6 +48,10 @@ type pageArea struct {
 }
 
 type pageOptions struct{ Outcomes, Areas, Levels, Revisions []string }
+
+// pageLacking is what was not observed for want of calls, and the lines of the
+// configuration file by which it would be.
+type pageLacking struct{ Title, Head, Lines string }
 
 type pageTable struct {
 	Name, Sum string
@@ -106,6 +111,12 @@ func newPage(r *verdict.Report) *page {
 		p.Areas = append(p.Areas, pageAreaOf(r, area))
 	}
 	p.findings(r)
+	lines, counts := lacking(r)
+	for _, g := range lackingGroups(lines, counts) {
+		p.Lacking = append(p.Lacking, pageLacking{
+			Title: count(g.total, "requirement") + " " + g.why.title, Head: g.why.head, Lines: strings.Join(g.rows(counts, pageList), "\n"),
+		})
+	}
 	for _, area := range areas {
 		p.Tables = append(p.Tables, p.table(r, area))
 	}

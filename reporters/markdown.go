@@ -67,12 +67,8 @@ func markdownLacking(r *verdict.Report) string {
 	lines, counts := lacking(r)
 	text := ""
 	for _, g := range lackingGroups(lines, counts) {
-		more := ""
-		if n := len(g.lines) - listed; n > 0 {
-			g.lines, more = g.lines[:listed], fmt.Sprintf("\n  … and %s", count(n, "more line"))
-		}
-		text += fmt.Sprintf("<details><summary>%s %s</summary>\n\n%s\n\n<pre>%s%s</pre>\n\n</details>\n\n",
-			count(g.total, "requirement"), g.why.title, prose(g.why.head, markdownText), html.EscapeString(preformatted(lackingRows(g.lines, counts))), more)
+		text += fmt.Sprintf("<details><summary>%s %s</summary>\n\n%s\n\n<pre>%s</pre>\n\n</details>\n\n",
+			count(g.total, "requirement"), g.why.title, prose(g.why.head, markdownText), html.EscapeString(preformatted(g.rows(counts, listed))))
 	}
 	return text
 }

@@ -1,7 +1,6 @@
 package reporters
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 	for _, g := range lackingGroups(lines, counts) {
 		if c.o.Verbose {
 			out = append(out, wrap(g.why.head, c.o.Width, 4)...)
-			out = append(out, lackingRows(g.lines, counts)...)
+			out = append(out, g.rows(counts, len(g.lines))...)
 			continue
 		}
 		out = append(out, wrap(count(g.total, "requirement")+" "+g.why.short, c.o.Width, 4)...)
@@ -53,12 +52,12 @@ var (
 	lackingKnown = lackingWhy{
 		title: "not observed because no tool is known that shows it",
 		short: "not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints the lines to add",
-		head:  "not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a tool for NAME:",
+		head:  "not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a tool for NAME, and its arguments:",
 	}
 	lackingCalls = lackingWhy{
 		title: "not observed because the tools that show it may not be called",
 		short: "not observed because the tools that show it may not be called; --call-tools all calls all tools, tools.call in mcp-conform.yaml names some, and -v prints the lines",
-		head:  "not observed because the tools that show it may not be called; to call all tools: --call-tools all; to call some, add to mcp-conform.yaml, the names in one list:",
+		head:  "not observed because the tools that show it may not be called; to call all tools: --call-tools all; to call some, add to mcp-conform.yaml those that may be:",
 	}
 )
 
@@ -82,10 +81,38 @@ func lackingGroups(lines []string, counts map[string]int) []lackingGroup {
 	return slices.DeleteFunc([]lackingGroup{calls, known}, func(g lackingGroup) bool { return len(g.lines) == 0 })
 }
 
-func lackingRows(lines []string, counts map[string]int) []string {
+// lackingForms are the lines as a verdict has them, each for itself, and what
+// stands above them where they are written below each other: a key that is
+// there twice would be refused.
+var lackingForms = []struct {
+	before, after string
+	heads         []string
+	row           string
+}{
+	{"tools: {call: [safe, ", "]}", []string{"  tools:", "    call:", "      - safe"}, "      - "},
+	{"fixtures: {", "}", []string{"  fixtures:"}, "    "},
+}
+
+// rows writes the lines, the first few of them, as a part of the configuration
+// file that can be taken over as it is.
+func (g *lackingGroup) rows(counts map[string]int, most int) []string {
 	var out []string
-	for _, line := range lines {
-		out = append(out, fmt.Sprintf("  %s  (%s)", clip(line, 200), count(counts[line], "requirement")))
+	for _, line := range g.lines[:min(len(g.lines), most)] {
+		row := "  " + clip(line, 200)
+		for _, f := range lackingForms {
+			rest, is := strings.CutPrefix(line, f.before)
+			if rest, ends := strings.CutSuffix(rest, f.after); is && ends {
+				if !slices.Contains(out, f.heads[0]) {
+					out = append(out, f.heads...)
+				}
+				row = f.row + clip(rest, 200)
+				break
+			}
+		}
+		out = append(out, row+"  # "+count(counts[line], "requirement"))
+	}
+	if more := len(g.lines) - most; more > 0 {
+		out = append(out, "  # … and "+count(more, "more line"))
 	}
 	return out
 }

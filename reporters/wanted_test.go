@@ -1,39 +1,45 @@
 package reporters
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 func TestWhatIsLacking(t *testing.T) {
-	const slow = "fixtures: slow: {tool: NAME}"
+	const slow, asks = "fixtures: {slow: {tool: NAME, arguments: {…}}}", "fixtures: {sampling: {tool: NAME, arguments: {…}}}"
 	r := &verdict.Report{Verdicts: []verdict.Verdict{
 		{Requirement: "a", Revision: "2025-06-18", Lacks: slow},
 		{Requirement: "a", Revision: "2025-11-25", Lacks: slow},
-		{Requirement: "b", Revision: "2025-11-25", Lacks: "tools: call: [\x1b[2J]"},
+		{Requirement: "b", Revision: "2025-11-25", Lacks: "tools: {call: [safe, \x1b[2J]}"},
 		{Requirement: "c", Revision: "2025-11-25", Lacks: slow},
+		{Requirement: "e", Revision: "2025-11-25", Lacks: asks},
+		{Requirement: "f", Revision: "2025-11-25", Lacks: "tools: {call: [safe, slow-task]}"},
 		{Requirement: "d", Revision: "2025-11-25"},
 	}}
 	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
-	want := []string{
+	calls := []string{"  tools:", "    call:", "      - safe", `      - \u001b[2J  # 1 requirement`, "      - slow-task  # 1 requirement"}
+	known := []string{"  fixtures:", "    slow: {tool: NAME, arguments: {…}}  # 2 requirements", "    sampling: {tool: NAME, arguments: {…}}  # 1 requirement"}
+	want := slices.Concat([]string{
 		"not observed because the tools that show it may not be called; to call all tools: --call-tools all;",
-		"to call some, add to mcp-conform.yaml, the names in one list:",
-		`  tools: call: [\u001b[2J]  (1 requirement)`,
+		"to call some, add to mcp-conform.yaml those that may be:",
+	}, calls, []string{
 		"not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a",
-		"tool for NAME:",
-		"  " + slow + "  (2 requirements)",
-	}
+		"tool for NAME, and its arguments:",
+	}, known)
 	if diff := cmp.Diff(want, show(ConsoleOptions{Verbose: true})); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	want = []string{
-		"1 requirement not observed because the tools that show it may not be called; --call-tools all calls all tools,",
+		"2 requirements not observed because the tools that show it may not be called; --call-tools all calls all tools,",
 		"tools.call in mcp-conform.yaml names some, and -v prints the lines",
-		"2 requirements not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints",
+		"3 requirements not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints",
 		"the lines to add",
 	}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Width: 120})); diff != "" {
@@ -42,22 +48,48 @@ func TestWhatIsLacking(t *testing.T) {
 	if got := show(ConsoleOptions{Quiet: true}); got != nil {
 		t.Errorf("a quiet console shows %q", got)
 	}
-	text := string(write(t, Markdown, r))
-	for _, line := range []string{
-		"<details><summary>2 requirements not observed because no tool is known that shows it</summary>",
-		"<pre>  " + slow + "  (2 requirements)</pre>",
-		"<details><summary>1 requirement not observed because the tools that show it may not be called</summary>",
-		"<pre>  tools: call: [\\u001b[2J]  (1 requirement)</pre>",
-	} {
-		if !strings.Contains(text, line) {
-			t.Errorf("Markdown has no %q:\n%s", line, text)
+	for name, w := range map[string]Writer{"Markdown": Markdown, "HTML": HTML} {
+		text := string(write(t, w, r))
+		for _, part := range []string{
+			"<summary>3 requirements not observed because no tool is known that shows it</summary>",
+			strings.Join(known, "\n") + "</",
+			"<summary>2 requirements not observed because the tools that show it may not be called</summary>",
+			strings.Join(calls, "\n") + "</",
+		} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s has no %q:\n%s", name, part, text)
+			}
 		}
 	}
-	r.Verdicts = r.Verdicts[4:]
+	r.Verdicts = r.Verdicts[len(r.Verdicts)-1:]
 	if got := show(ConsoleOptions{Verbose: true}); got != nil {
 		t.Errorf("where nothing is lacking, it shows %q", got)
 	}
-	if text := string(write(t, Markdown, r)); strings.Contains(text, "want of") {
+	if text := string(write(t, Markdown, r)); strings.Contains(text, "not observed because") {
 		t.Errorf("where nothing is lacking, Markdown has:\n%s", text)
+	}
+	if text := string(write(t, HTML, r)); strings.Contains(text, `id="lacking"`) {
+		t.Error("where nothing is lacking, HTML has a place for it")
+	}
+}
+
+// TestLinesOfTheConfigurationAreTaken: what is shown is a part of the file as it
+// stands once its placeholders are filled in; of many lines the first are shown.
+func TestLinesOfTheConfigurationAreTaken(t *testing.T) {
+	var verdicts []verdict.Verdict
+	for i, line := range []string{"tools: {call: [safe, a]}", "tools: {call: [safe, b]}", "fixtures: {slow: {tool: NAME, arguments: {…}}}", "fixtures: {roots: {tool: NAME, arguments: {…}}}"} {
+		verdicts = append(verdicts, verdict.Verdict{Requirement: strconv.Itoa(i), Lacks: line})
+	}
+	lines, counts := lacking(&verdict.Report{Verdicts: verdicts})
+	var rows []string
+	for _, g := range lackingGroups(lines, counts) {
+		rows = append(rows, g.rows(counts, len(lines))...)
+		if first := g.rows(counts, 1); first[len(first)-1] != "  # … and 1 more line" {
+			t.Errorf("of two lines one is shown as %q", first)
+		}
+	}
+	text := strings.NewReplacer("NAME", "c", "{…}", "{}").Replace(strings.Join(rows, "\n"))
+	if _, err := config.Parse(config.Name, []byte(text)); err != nil {
+		t.Errorf("%v in:\n%s", err, text)
 	}
 }
