@@ -44,6 +44,12 @@ func (a *Asked) PutOff() bool {
 	return len(a.Replies) > 0 && a.Replies[0].IsError() && a.Replies[0].Busy()
 }
 
+// Withdrawn tells whether the client cancelled it and the answer is an error,
+// of which that may be the reason.
+func (a *Asked) Withdrawn() bool {
+	return a.Cancelled && len(a.Replies) > 0 && a.Replies[0].IsError()
+}
+
 // Regular tells whether the request is well formed, has an id of its own, and
 // was sent when the handshake was done: so that what is answered tells of
 // nothing but the method. It may be part of a batch.

@@ -129,7 +129,7 @@ func (r *levelRefusals) end(_ *rules.Session, out *rules.Out) {
 // refused judges an error to logging/setLevel.
 func (r *levelRefusals) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	level := wire.At(h.Asked.Message.Params(), "/level")
-	if !judged(s, h) || h.Asked.Cancelled { // which may be why
+	if !judged(s, h) || h.Asked.Withdrawn() {
 		return
 	}
 	n, hasCode := h.Message.ErrorCode()

@@ -129,7 +129,7 @@ func (l *ledger) read(s *rules.Session) {
 		}
 	}
 	for _, a := range s.All() {
-		if a.WellFormed && len(a.Replies) > 0 && !a.PutOff() {
+		if a.WellFormed && len(a.Replies) > 0 && !a.PutOff() && !a.Withdrawn() {
 			l.readQuery(a)
 		}
 	}
@@ -151,7 +151,7 @@ func (l *ledger) readCall(a *rules.Asked) {
 	c.name, _ = wire.Text(wire.At(params, "/name"))
 	c.asTask = augmented(params)
 	l.calls = append(l.calls, c)
-	if len(a.Replies) == 0 || a.PutOff() {
+	if len(a.Replies) == 0 || a.PutOff() || a.Withdrawn() {
 		return
 	}
 	c.reply, c.event = a.Replies[0], a.Answers[0]
