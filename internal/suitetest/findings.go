@@ -2,6 +2,7 @@ package suitetest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,8 @@ type Misbehaviour struct {
 	May []string
 	// Kept lists requirements that have to be found kept.
 	Kept []string
+	// Shown lists texts that have to stand in the evidence of the findings.
+	Shown []string
 }
 
 // Try runs the case of cases that m names.
@@ -61,11 +64,23 @@ func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 				kept = append(kept, v.Requirement)
 			}
 		}
+		for _, text := range m.Shown {
+			if !shown(report, text) {
+				t.Errorf("no evidence shows %s", text)
+			}
+		}
 		for _, id := range m.Kept {
 			if !slices.Contains(kept, id) {
 				t.Errorf("%s was not found kept; kept were %v", id, kept)
 			}
 		}
+	})
+}
+
+// shown tells whether the evidence of a finding has the text.
+func shown(r *verdict.Report, text string) bool {
+	return slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
+		return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.Contains(e.Text, text) })
 	})
 }
 

@@ -232,6 +232,10 @@ func TestMalformedOverHTTP(t *testing.T) {
 		{Name: "what is no object is answered on a stream to come back to", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
 		{Name: "the session ends while lines are sent", Seams: forgets("5")},
 		{Name: "an error without an id comes when the next lines are sent", Seams: late, Kept: []string{"base.invalid-request"}},
+		{
+			Name: "what was sent is shown, not the head of its request", Seams: refusesMethod5, Shown: []string{`"method":5}`},
+			Want: []string{"base.invalid-request: A message that is no valid request is refused with another error than foreseen. (warning)"},
+		},
 	} {
 		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP
 		m.Try(t, errors.Cases())
@@ -271,6 +275,19 @@ func late() refserver.Seams {
 		default:
 		}
 		h.ServeHTTP(w, r)
+	}}
+}
+
+// refusesMethod5 refuses a request whose method is a number with a code of its own.
+func refusesMethod5() refserver.Seams {
+	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, h http.Handler) {
+		body := read(r)
+		if !strings.Contains(body, `"method":5}`) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, strings.Replace(body, `"method":5`, `"error":{"code":-32000,"message":"the method is a number"}`, 1))
 	}}
 }
 

@@ -1,6 +1,7 @@
 package errors
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -22,7 +24,7 @@ var kinds = map[string]string{
 // judge says what the answer to one line, and what became of the server,
 // mean for the line's requirements.
 func (w *walk) judge(t *suite.T, p *probe) {
-	d := verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{p.sent}}
+	d := verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{w.at(p)}}
 	if p.event != nil && p.fate == survived { // else it is about what did not come
 		d.At = append(d.At, p.event.Seq)
 	}
@@ -47,6 +49,17 @@ func (w *walk) judge(t *suite.T, p *probe) {
 	}
 	d.Seen = "to " + p.what + ": " + p.seen()
 	t.Deviates(w.c, d)
+}
+
+// at returns the position of the line itself: over HTTP the head of its request
+// stands before it, and what ends an exchange before that may, too.
+func (w *walk) at(p *probe) int {
+	for _, e := range w.c.Record.From(p.sent) {
+		if e.Kind == transcript.Sent && bytes.Equal(e.Raw, p.frame) {
+			return e.Seq
+		}
+	}
+	return p.sent
 }
 
 // fault returns the summary of what is wrong with the answer, empty if it is

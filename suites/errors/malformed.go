@@ -54,7 +54,8 @@ type probe struct {
 	line
 	id       wire.ID // that an answer may have; none where it can't be read
 	stem     wire.ID // the number that the id was made of
-	sent     int     // its position in the record
+	frame    []byte  // as it was sent
+	sent     int     // the position in the record from which it is to be found
 	until    int     // the position after the answer to the fence behind it
 	fate     fate
 	reply    *wire.Message // the first answer, nil if none came
@@ -85,6 +86,7 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 		var frame []byte
 		frame, p.id, p.stem = l.fill(w.c)
 		w.probes = append(w.probes, p)
+		p.frame = frame
 		_ = w.c.Send(ctx, frame) // that it can't be sent, the fence shows
 		fence := w.c.Fence
 		if unsure && i == 0 || i == len(lines)-1 {
