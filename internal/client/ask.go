@@ -216,6 +216,20 @@ func (c *Conversation) AwaitReply(ctx context.Context, from int, id wire.ID) *Re
 	})
 }
 
+// AwaitReplyFor is AwaitReply for limit at most.
+func (c *Conversation) AwaitReplyFor(ctx context.Context, limit time.Duration, from int, id wire.ID) *Reply {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+	defer cancel()
+	return c.AwaitReply(ctx, from, id)
+}
+
+// ListenFor is AwaitReplyFor where the answer may take its time, or should not
+// come: others may work from the first moment on.
+func (c *Conversation) ListenFor(ctx context.Context, limit time.Duration, from int, id wire.ID) *Reply {
+	defer c.Idle()()
+	return c.AwaitReplyFor(ctx, limit, from, id)
+}
+
 // replyTo makes a reply of the response with the given id that await finds.
 func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transcript.Event, error)) *Reply {
 	var m *wire.Message

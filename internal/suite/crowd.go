@@ -224,10 +224,7 @@ func (c *Crowd) works(ctx context.Context, conv *client.Conversation, params map
 // comes tells whether the answer comes when it has as long again as any request:
 // a machine that is busy may have kept it.
 func (c *Crowd) comes(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
-	defer conv.Idle()()
-	ctx, cancel := context.WithTimeoutCause(ctx, conv.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
-	return conv.AwaitReply(ctx, 0, id).Answered()
+	return conv.ListenFor(ctx, conv.Options().Timeout, 0, id).Answered()
 }
 
 // foreign looks for messages that are another client's.

@@ -79,7 +79,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 		return
 	}
 	id, from := start(ctx, t, c, a.brief)
-	r := awaitFor(ctx, c, from, id, limit)
+	r := c.ListenFor(ctx, limit, from, id)
 	switch {
 	case r.Answered():
 		t.Kept(raceHandled)
@@ -93,13 +93,4 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 		})
 		_ = c.Cancel(ctx, id, "no answer in time")
 	}
-}
-
-// awaitFor waits for the answer to a call, no longer than said, which may be
-// longer than other requests are waited for.
-func awaitFor(ctx context.Context, c *client.Conversation, from int, id wire.ID, limit time.Duration) *client.Reply {
-	defer c.Idle()()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, client.ErrUnanswered)
-	defer cancel()
-	return c.AwaitReply(ctx, from, id)
 }

@@ -64,9 +64,7 @@ func opening(ctx context.Context, t *suite.T) {
 
 // within waits for an answer that is owed.
 func within(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
-	return c.AwaitReply(ctx, from, id)
+	return c.AwaitReplyFor(ctx, c.Options().Timeout, from, id)
 }
 
 // first waits for the answer to initialize, the server's start included, and no
@@ -80,10 +78,7 @@ func first(ctx context.Context, c *client.Conversation, from int, id, ping wire.
 	if err != nil {
 		return &client.Reply{Err: err}
 	}
-	ctx, cancel = context.WithTimeoutCause(ctx, c.Grace(), client.ErrUnanswered)
-	defer cancel()
-	defer c.Idle()()
-	return c.AwaitReply(ctx, from, id)
+	return c.ListenFor(ctx, c.Grace(), from, id)
 }
 
 // silenced only notes what becomes of a server whose client does what no client

@@ -100,7 +100,7 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {
 		t.GiveUp("the tool could not be called once more")
 	}
-	if awaitFor(ctx, c, from, id, againTime).Answered() {
+	if c.ListenFor(ctx, againTime, from, id).Answered() {
 		t.Kept(raceHandled)
 		return
 	}
@@ -111,7 +111,7 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	if !fresh.TryFor(ctx, againTime, spec.MethodToolsCall, tool.Params()).Answered() {
 		t.GiveUp("the call comes to no end where nothing was cancelled either")
 	}
-	if awaitFor(ctx, c, from, id, c.Options().Timeout).Answered() {
+	if c.ListenFor(ctx, c.Options().Timeout, from, id).Answered() {
 		t.Kept(raceHandled)
 		return
 	}

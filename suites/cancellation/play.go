@@ -131,7 +131,7 @@ func (p *play) settle() {
 
 // awaits waits for the answer to a request no longer than said.
 func (p *play) awaits(id wire.ID, limit time.Duration) bool {
-	return awaitFor(p.ctx, p.c, p.from, id, limit).Answered()
+	return p.c.ListenFor(p.ctx, limit, p.from, id).Answered()
 }
 
 // fate is what an event tells of what became of the request with the id.

@@ -65,7 +65,7 @@ func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inv
 	fence(ctx, t, c)
 	until := time.Now().Add(duration)
 	for _, id := range []wire.ID{id, early} {
-		listen(ctx, c, from, id, time.Until(until))
+		c.ListenFor(ctx, time.Until(until), from, id)
 	}
 	if runs {
 		t.Quiet(ctx, c)
@@ -80,12 +80,4 @@ func start(ctx context.Context, t *suite.T, c *client.Conversation, slow invento
 		t.GiveUp("the tool could not be called: " + err.Error())
 	}
 	return id, from
-}
-
-// listen waits for the answer to a call, no longer than the time given.
-func listen(ctx context.Context, c *client.Conversation, from int, id wire.ID, atMost time.Duration) {
-	defer c.Idle()()
-	ctx, cancel := context.WithTimeoutCause(ctx, atMost, client.ErrUnanswered)
-	defer cancel()
-	c.AwaitReply(ctx, from, id)
 }

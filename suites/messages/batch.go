@@ -62,7 +62,7 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 	for _, id := range ids {
 		r := c.Settle(ctx, a.from, id)
 		if errors.Is(r.Err, client.ErrNoFence) { // deaf, or busy
-			r = awaitOwed(ctx, c, a.from, id)
+			r = c.AwaitReplyFor(ctx, c.Options().Timeout, a.from, id)
 		}
 		if !r.Answered() {
 			a.ended = ended(c, c.Fence(ctx))
@@ -75,13 +75,6 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 	a.gather(c)
 	a.missed = len(a.events) < len(ids) // the last may have come since
 	return a, nil
-}
-
-func awaitOwed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	defer c.Waits()()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
-	return c.AwaitReply(ctx, from, id)
 }
 
 // gather sorts what came since by the id that it answers.

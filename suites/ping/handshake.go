@@ -51,7 +51,7 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	if err := c.Send(ctx, wire.NewRequest(id, spec.MethodPing, nil)); err != nil {
 		return &client.Reply{Err: err}
 	}
-	early := awaitEarly(ctx, c, from, id)
+	early := c.AwaitReplyFor(ctx, earlyWait, from, id)
 	if early.Answered() {
 		// The server runs and reads: what it says in this silence, it says
 		// before initialize.
@@ -64,12 +64,6 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	early.Sent = sent(c, from, id)
 	judgeEarly(ctx, t, c, early)
 	return init
-}
-
-func awaitEarly(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	wait, cancel := context.WithTimeoutCause(ctx, earlyWait, client.ErrUnanswered)
-	defer cancel()
-	return c.AwaitReply(wait, from, id)
 }
 
 func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) {

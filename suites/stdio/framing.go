@@ -164,9 +164,7 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 	if err := c.SendBytes(ctx, first); err != nil {
 		return &client.Reply{Err: err}
 	}
-	bound, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
-	_ = c.AwaitReply(bound, from, before) // a server that mistook the first write has failed, which its last answer shows
-	cancel()
+	_ = owed(ctx, c, from, before) // a server that mistook the first write has failed, which its last answer shows
 	var rest [][]byte
 	for _, b := range append(slices.Clone(request[cut:]), '\n') {
 		rest = append(rest, []byte{b})
@@ -189,10 +187,7 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 // owed waits for the answer to a request that any server owes, as long as it may
 // take: what is behind it tells nothing, for answers come in any order.
 func owed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	defer c.Waits()()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
-	defer cancel()
-	return c.AwaitReply(ctx, from, id)
+	return c.AwaitReplyFor(ctx, c.Options().Timeout, from, id)
 }
 
 // sentSince returns the position of the first frame sent since from.

@@ -167,8 +167,5 @@ func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 
 // listen waits for the answer to a request that was sent at from or later.
 func (r *runner) listen(ctx context.Context, from int, id wire.ID) {
-	defer r.c.Idle()()
-	ctx, cancel := context.WithTimeoutCause(ctx, callTime, client.ErrUnanswered)
-	defer cancel()
-	r.c.AwaitReply(ctx, from, id)
+	r.c.ListenFor(ctx, callTime, from, id)
 }
