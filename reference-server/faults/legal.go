@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -98,7 +100,7 @@ func legalMessages() []Fault {
 			})
 		})),
 		legal("ids-first", "the members of messages come in another order, with blanks", AlterBytes(Everything, spaced)),
-		legal("escaped", "everything beyond ASCII is escaped", AlterBytes(Everything, ascii)),
+		legal("escaped", "each character of a text or a name is escaped", AlterBytes(Everything, escaped)),
 		legal("carriage-return", "lines end in CR LF", Outgoing(Everything, func(o *refserver.Out) { o.End = "\r\n" })),
 		legal("error-data-null", "errors have data that is null", editError(dataIsFree, func(e Members) { e["data"] = jsontext.Value("null") })),
 		legal("error-data", "errors have data", editError(dataIsFree, func(e Members) { e["data"] = jsontext.Value(`{"hint":["look","again"]}`) })),
@@ -254,19 +256,30 @@ func spaced(frame []byte) []byte {
 	return []byte(" { " + strings.Join(parts, " , ") + " } ")
 }
 
-// ascii escapes every character beyond ASCII.
-func ascii(frame []byte) []byte {
+// escaped writes every character of a text or a name as an escape.
+func escaped(frame []byte) []byte {
 	var b strings.Builder
-	for _, r := range string(frame) {
+	quoted := false
+	for rest := string(frame); rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
 		switch {
-		case r < 0x80:
-			b.WriteRune(r)
-		case r > 0xffff:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		case r == '"':
+			quoted = !quoted
+			b.WriteByte('"')
+		case !quoted:
+			b.WriteString(rest[:n])
+		case r == '\\': // it is an escape already
+			n = len(`\n`)
+			if rest[1] == 'u' {
+				n = len(`\u000a`)
+			}
+			b.WriteString(rest[:n])
 		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
 		}
+		rest = rest[n:]
 	}
 	return []byte(b.String())
 }

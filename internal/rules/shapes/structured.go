@@ -102,9 +102,10 @@ func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
 }
 
 // member returns a member of an object. Most results have none of that name,
-// which is found out at little cost.
+// which is found out at little cost. Where there are escapes it may be written
+// with them.
 func member(v jsontext.Value, name string) jsontext.Value {
-	if !bytes.Contains(v, []byte(name)) {
+	if !bytes.Contains(v, []byte(name)) && !bytes.Contains(v, []byte(`\u`)) {
 		return nil
 	}
 	return wire.At(v, "/"+name)
