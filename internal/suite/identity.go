@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
@@ -31,20 +32,28 @@ func Started(c *client.Conversation) bool {
 }
 
 // SameMachine tells whether the server is known to run on this machine, so that
-// it can be shown files here.
+// it can be shown files here: the run started it, or it was reached at a loopback
+// address.
 func SameMachine(c *client.Conversation) bool {
 	if Started(c) {
 		return true
 	}
-	for _, f := range c.Web().Headers("POST") {
-		if strings.EqualFold(f.Name, "Host") {
-			host := f.Value
-			if at, err := netip.ParseAddrPort(host); err == nil {
-				return at.Addr().IsLoopback()
-			}
-			name, _, _ := strings.Cut(host, ":")
-			return strings.EqualFold(name, "localhost")
+	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {
+		if x.Request != nil && x.Request.Head != nil {
+			return loopback(x.RequestHead().Get("Host"))
 		}
 	}
 	return false
+}
+
+// loopback tells whether a Host header names this machine.
+func loopback(host string) bool {
+	if at, err := netip.ParseAddrPort(host); err == nil {
+		return at.Addr().IsLoopback()
+	}
+	if at, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return at.IsLoopback()
+	}
+	name, _, _ := strings.Cut(host, ":")
+	return strings.EqualFold(name, "localhost")
 }

@@ -16,6 +16,7 @@ import (
 const (
 	maxPrompts   = 8               // arguments of prompts
 	maxVariables = 8               // variables of templates
+	maxPages     = 20              // of the list of prompts
 	askTime      = 3 * time.Second // a request
 	allAsked     = 8 * time.Second // the requests of a case; what is not asked by then is not asked
 )

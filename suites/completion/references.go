@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
@@ -63,7 +65,11 @@ func references(ctx context.Context, t *suite.T) {
 
 func unknown(ctx context.Context, t *suite.T) {
 	supported(t)
-	a := newAsker(t.Conversation(ctx))
+	c := t.Conversation(ctx)
+	if c.Server().Declares("prompts") { // tools that were called since the last list may have changed it
+		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
+	}
+	a := newAsker(c)
 	requests := []map[string]any{
 		complete(promptRef(unknownName), "name", ""),
 		complete(templateRef("mcp-conform://no-such-template/{name}"), "name", ""),

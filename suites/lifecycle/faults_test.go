@@ -2,6 +2,8 @@ package lifecycle_test
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"sync"
 	"testing"
 
@@ -275,4 +277,40 @@ type fault struct {
 
 func (f fault) run(t *testing.T, rev spec.Revision) {
 	suitetest.TryRuled(t, lifecycle.Cases(), f.name, f.judge, rev, f.seams, f.want)
+}
+
+// Over HTTP a request can be refused by a status alone.
+func TestShutdownRefusedByStatus(t *testing.T) {
+	const noShutdown = "lifecycle.no-shutdown-message"
+	answer := func(status int, body string) func() refserver.Seams {
+		return func() refserver.Seams {
+			return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				body := []byte(body)
+				posted, _ := io.ReadAll(r.Body)
+				id := wire.Parse(posted)
+				if len(id.Messages) == 0 || id.Messages[0].Method != "shutdown" && id.Messages[0].Method != "exit" {
+					r.Body = io.NopCloser(bytes.NewReader(posted))
+					next.ServeHTTP(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "text/plain")
+				if status == http.StatusOK {
+					w.Header().Set("Content-Type", "application/json")
+					body = wire.NewResult(id.Messages[0].ID, map[string]any{})
+				}
+				w.WriteHeader(status)
+				_, _ = w.Write(body)
+			}}
+		}
+	}
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "refused", Seams: answer(http.StatusBadRequest, "no such method\n"), Kept: []string{noShutdown}},
+		{
+			Name: "served", Seams: answer(http.StatusOK, ""),
+			Want: []string{noShutdown + ": A request named shutdown or exit is served. (warning)"},
+		},
+	} {
+		m.Case, m.Transport = "lifecycle.unregulated", spec.StreamableHTTP
+		m.Try(t, lifecycle.Cases())
+	}
 }

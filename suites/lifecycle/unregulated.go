@@ -69,9 +69,14 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 
 // asksToEnd sends a request that other protocols end with.
 func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
+	from := c.Record.Len()
 	r := c.Ask(ctx, method, nil)
 	if ended(ctx, c, r) {
 		deviates(t, c, r, noShutdown, "A request named shutdown or exit ends the server.", "an error: there is no such method")
+		return
+	}
+	if !r.Answered() && suite.Refused(c, from) { // by the status of HTTP
+		t.Kept(noShutdown)
 		return
 	}
 	t.Expect(c, r).Keeps(noShutdown, "A request named shutdown or exit is served.", suite.BeAnyError())

@@ -85,11 +85,16 @@ func tellings(v *view, out *rules.Out) {
 	}
 }
 
+// refusalBody judges the messages in the body of a refusal. A body without any,
+// which was read to its end, is as good: what is refused is no request, which
+// alone has an id to answer to.
 func refusalBody(x *exchange, out *rules.Out) {
+	plain := x.bodied() && x.Ended() == transcript.Complete && !barred(x.Status())
 	for _, m := range x.Messages() {
 		if !m.Has("jsonrpc") {
 			continue
 		}
+		plain = false
 		if m.IsError() && (!m.ID.Present() || m.ID.IsNull()) {
 			out.Subject(rejectedBody)
 			continue
@@ -100,6 +105,9 @@ func refusalBody(x *exchange, out *rules.Out) {
 			Permitted:   "an error without an id, or any body that is no message",
 			Seen:        x.seen(), At: x.at(),
 		})
+	}
+	if plain {
+		out.Subject(rejectedBody)
 	}
 }
 

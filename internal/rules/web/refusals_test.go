@@ -1,0 +1,46 @@
+package web_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/rules/web"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// What is in the body of a refusal was looked at, be it a message or not.
+func TestRefusalBodies(t *testing.T) {
+	const body = "streamable-http.rejected-body"
+	for _, test := range []struct {
+		name, status, media, body string
+		came, broken              bool
+	}{
+		{"text", "400 Bad Request", "text/plain", "no such notification", true, false},
+		{"JSON that is no message", "400 Bad Request", "application/json", `{"error":"no"}`, true, false},
+		{"an error without an id", "400 Bad Request", "application/json", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"m"}}`, true, false},
+		{"an error with an id", "400 Bad Request", "application/json", `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"m"}}`, true, true},
+		{"nothing", "400 Bad Request", "", "", false, false},
+		{"the text of a gateway", "502 Bad Gateway", "text/plain", "no upstream", false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			answer := "1< HTTP/1.1 " + test.status
+			if test.body != "" {
+				answer += fmt.Sprintf("\n    Content-Type: %s\n1<< %s", test.media, test.body)
+			}
+			script := expand(spec.V20251125, "= hello\n= post 1 {\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}\n"+answer+"\n1! complete")
+			rec, err := transcript.ParseScript("revision: 2025-11-25\ntransport: streamable-http\n" + script + "\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			results := rules.Judge(slices.Concat(rules.Base(), web.Rules()), rec.Events, spec.V20251125, spec.StreamableHTTP)
+			i := slices.IndexFunc(results, func(r rules.Result) bool { return r.Requirement == body })
+			if came := i >= 0; came != test.came || came && len(results[i].Deviations) > 0 != test.broken {
+				t.Errorf("it came up: %v\n%s", came, strings.TrimSpace(script))
+			}
+		})
+	}
+}

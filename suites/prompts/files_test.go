@@ -1,0 +1,29 @@
+package prompts_test
+
+import (
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites/prompts"
+)
+
+// A server that is reached at a loopback address can be shown files, too.
+func TestFilesOverHTTP(t *testing.T) {
+	const validates = "prompts.security.validate-inputs-and-outputs"
+	fault, ok := faults.Lookup(validates + "/path")
+	if !ok {
+		t.Fatal("the fault is gone")
+	}
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "all is well", Kept: []string{validates}},
+		{
+			Name: "a file shown", Seams: fault.Seams,
+			Want: []string{validates + ": A prompt shows the file whose name it was given as an argument. (note)"},
+		},
+	} {
+		m.Case, m.Transport = "prompts.files", spec.StreamableHTTP
+		m.Try(t, prompts.Cases())
+	}
+}
