@@ -146,7 +146,7 @@ func (w *writer) pair(flag, text string) {
 func (w *writer) tools(v *inventory.Inventory) {
 	called, not := []string{}, []string{}
 	for _, t := range v.Tools {
-		if !short(t.Name) {
+		if !short(t.Name) || slices.Contains(called, t.Name) || slices.Contains(not, t.Name) { // a list may have it twice
 			continue
 		}
 		if _, ok := v.Tool(t.Name); ok {

@@ -62,6 +62,20 @@ func TestDraft(t *testing.T) {
 	}
 }
 
+// TestDraftNamesEachToolOnce: a list whose pages repeat has a tool several times.
+func TestDraftNamesEachToolOnce(t *testing.T) {
+	var tools []inventory.Tool
+	for range 2 {
+		tools = append(tools, inventory.Tool{Name: "reads", ReadOnly: true}, inventory.Tool{Name: "writes"})
+	}
+	d := &Draft{Server: "server", Revision: "2025-11-25", Offer: &inventory.Inventory{Tools: tools}, Target: []string{"--", "node", "server.js"}}
+	text := d.Write()
+	named := strings.Join(regexp.MustCompile(`(?m)^  # (not )?called: .*$`).FindAllString(text, -1), "\n")
+	if strings.Count(named, "reads") != 1 || strings.Count(named, "writes") != 1 {
+		t.Errorf("the tools are named thus:\n%s", named)
+	}
+}
+
 func TestDraftOfTargets(t *testing.T) {
 	for _, c := range []struct {
 		words []string
