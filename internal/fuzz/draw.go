@@ -18,6 +18,10 @@ func mix(seed, n uint64) uint64 {
 func (s *search) draw(n uint64) drawn {
 	seed, places := mix(s.Seed, n), uint64(len(s.places))
 	c := drawn{place: s.places[n%places], seed: seed}
+	if s.weighs(n / places) {
+		c.script = c.place.Offer.Repetition(n / places).Example(int(seed)) //nolint:gosec // mix leaves the sign alone
+		return c
+	}
 	if round := n / places; round%4 < 3 {
 		return s.sweep(c, round/4*3+round%4, n%places)
 	}

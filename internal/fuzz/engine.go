@@ -40,6 +40,10 @@ type search struct {
 	// alone is held for reading by who searches, and for writing by who makes
 	// sure of a finding, so that no other server works then.
 	alone sync.RWMutex
+	// weighing is held by who repeats a request; blind says that nobody can tell
+	// how much memory the server has.
+	weighing sync.Mutex
+	blind    atomic.Bool
 
 	mu       sync.Mutex
 	claimed  map[string]bool
@@ -69,6 +73,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	bounded, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s.stop = stop
+	s.weigh()
 	if o.Time > 0 {
 		timer := time.AfterFunc(o.Time, func() { stop(errEnough) })
 		defer timer.Stop()
@@ -103,6 +108,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.Incomplete = context.Cause(ctx).Error()
 	case cause != nil && !errors.Is(cause, errEnough) && !errors.Is(cause, context.Canceled):
 		r.Incomplete = cause.Error()
+	case s.blind.Load():
+		r.Incomplete = errBlind.Error()
 	}
 	return r, nil
 }
@@ -188,7 +195,9 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 	if ctx.Err() != nil {
 		return
 	}
-	s.novel.Add(int64(s.novelty.note(o, c.mood)))
+	if !s.weighed(o) {
+		s.novel.Add(int64(s.novelty.note(o, c.mood)))
+	}
 	for _, sight := range oneEnd(o, Judge(s.Laws, o)) {
 		if sight.Outcome <= verdict.Note && !s.opinion(sight.Law) || !s.claim(&sight) {
 			continue
@@ -236,7 +245,7 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 }
 
 func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Duration) Holding {
-	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Forbidden: map[string]bool{}}
+	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Weighing: &s.weighing, Forbidden: map[string]bool{}}
 	for _, name := range place.Forbidden {
 		h.Forbidden[name] = true
 	}

@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -34,6 +35,8 @@ type Holding struct {
 	Leaves bool
 	// Offer is what the server has, for laws that hold answers against it.
 	Offer *generate.Offer
+	// Weighing, where it is set, is held while a request is repeated.
+	Weighing sync.Locker
 	// Forbidden are the tools that the server has and that must not be called:
 	// what calls one is left out, wherever it comes from.
 	Forbidden map[string]bool
@@ -111,6 +114,8 @@ func (r *holder) do(i int, o *generate.Operation) {
 		return
 	case generate.HTTP:
 		r.exchange(t, o)
+	case generate.Repeat:
+		r.repeat(t, i, o)
 	}
 	t.spans = append(t.spans, span{i, from, t.c.Record.Len()})
 }

@@ -21,6 +21,8 @@ type Law struct {
 	// Opinion: the specification does not state it, so what breaks it is noted,
 	// and only where the law is asked for by its name.
 	Opinion bool
+	// Weighs: it judges repeated requests, which are only made where it is held.
+	Weighs bool
 	// Judge says what breaks it.
 	Judge func(o *Outcome) []Breach
 	// Observed tells whether an outcome that does not break it is one in which

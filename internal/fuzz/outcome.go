@@ -30,6 +30,8 @@ type Talk struct {
 	Server client.Server
 	Events []*transcript.Event
 	Walks  []Walked
+	// Growths are what came of repeated requests.
+	Growths []*Growth
 	// Deaf: a fence was not answered in time.
 	Deaf bool
 	// Unanswered is the first request without an answer, "" for none. What the

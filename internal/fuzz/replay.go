@@ -91,7 +91,7 @@ func (r *Replay) check() error {
 	case len(r.Script.Operations) == 0:
 		return errors.New("it has no operations")
 	}
-	deeds := []generate.Deed{generate.Send, generate.Raw, generate.Answer, generate.Walk, generate.Fence, generate.Close, generate.HTTP}
+	deeds := []generate.Deed{generate.Send, generate.Raw, generate.Answer, generate.Walk, generate.Fence, generate.Close, generate.HTTP, generate.Repeat}
 	for i := range r.Script.Operations {
 		o := &r.Script.Operations[i]
 		switch {

@@ -255,6 +255,8 @@ func (k *shrinker) values() {
 		switch {
 		case o.Violates != "" && o.Method != "":
 			// What is said of the params was proven of these alone.
+		case o.Do == generate.Repeat:
+			// It takes long, and one request is small enough.
 		case o.Do == generate.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
 			k.message(i)
 		case o.Exchange != nil:

@@ -39,6 +39,9 @@ const (
 	Close Deed = "close"
 	// HTTP holds an exchange of its own beside those that carry messages.
 	HTTP Deed = "http"
+	// Repeat makes one request again and again, with ids of its own, then cancels
+	// it as often, and weighs the server meanwhile.
+	Repeat Deed = "repeat"
 )
 
 // Operation is one thing that a client does. It is complete in itself, so that

@@ -18,6 +18,7 @@ const (
 	parseError      = "base.parse-error"
 	invalidRequest  = "base.invalid-request"
 	validatesInputs = "tools.call.validates-inputs"
+	freeResources   = "cancellation.free-resources"
 )
 
 // Laws returns all laws but that of the passive rules.
@@ -55,6 +56,15 @@ func Laws() []fuzz.Law {
 			Requirements: []string{validatesInputs},
 			Opinion:      true,
 			Judge:        invalidArguments,
+		},
+		{
+			ID:           "memory-steady",
+			Title:        "requests that are repeated, or cancelled, do not make the server grow on and on",
+			Requirements: []string{freeResources, requestAnswered},
+			Opinion:      true,
+			Weighs:       true,
+			Judge:        memory,
+			Observed:     weighed,
 		},
 	}
 }

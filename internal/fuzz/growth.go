@@ -1,0 +1,261 @@
+package fuzz
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Growth is how much memory a server had while one request was repeated in one
+// conversation: first as it is, until it made no difference any more; then
+// cancelled in the write that makes it; then as it is once more.
+type Growth struct {
+	Plain, Cancelled, After []Window
+	// First is where in the record the first request stands, of those that were
+	// cancelled where there are any, and Last where the last event does.
+	First, Last int
+	// Why says why nothing can be said, "" where something can.
+	Why string
+	// Blind: the system does not tell how much memory the server has.
+	Blind bool
+}
+
+// Window is a number of equal requests.
+type Window struct {
+	Resident  int64 // bytes of memory behind it
+	Exchanged int64 // bytes of the messages in both directions
+}
+
+// How requests are repeated, and what counts as growth. Much memory is taken
+// without need and given back late, so only what goes on in every window, and
+// comes to far more than was said, counts.
+const (
+	windowSize    = 128
+	windowWrite   = 32
+	plainWindows  = 24
+	warmWindows   = 8 // of these
+	cancelWindows = 16
+	afterWindows  = 6
+	afterShare    = 4 // of what cancelled requests add, others do not add even this part
+	steadyWindows = 3 // that add nothing
+
+	leastStep      = 1 << 20
+	stepOfMessages = 4
+	leastPlain     = 64 << 20
+	leastCancelled = 32 << 20
+	mostExchanged  = 24 << 20
+
+	samples     = 8
+	leastWindow = 100 * time.Millisecond
+	mostWindow  = 3 * time.Second
+)
+
+// adds returns what the windows added one after the other; false where one of
+// them added next to nothing.
+func adds(all []Window) (total int64, each bool) {
+	each = len(all) > 1
+	for i := 1; i < len(all); i++ {
+		step := all[i].Resident - all[i-1].Resident
+		total += step
+		each = each && step >= leastStep+stepOfMessages*all[i].Exchanged
+	}
+	return total, each
+}
+
+// steady tells whether the last windows added next to nothing together.
+func steady(all []Window) bool {
+	if len(all) <= steadyWindows {
+		return false
+	}
+	last := all[len(all)-1-steadyWindows:]
+	total, _ := adds(last)
+	return total < leastStep
+}
+
+// WithEach returns how much memory the server took with all requests, and
+// whether it took more with each window to the end.
+func (g *Growth) WithEach() (bytes int64, grows bool) {
+	if g.Why != "" || len(g.Plain) < plainWindows {
+		return 0, false
+	}
+	total, each := adds(g.Plain[warmWindows-1:])
+	return total, each && total >= leastPlain
+}
+
+// WithCancelled returns how much memory the server took with cancelled requests,
+// and whether it took more with each window of them, and next to none with the same
+// requests before and after that were not cancelled.
+func (g *Growth) WithCancelled() (bytes int64, grows bool) {
+	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !steady(g.Plain) {
+		return 0, false
+	}
+	// What was had before and given back may be taken again.
+	most := slices.MaxFunc(g.Plain, func(a, b Window) int { return cmp.Compare(a.Resident, b.Resident) })
+	_, each := adds(append(g.Plain[len(g.Plain)-1:len(g.Plain):len(g.Plain)], g.Cancelled...))
+	bytes = g.Cancelled[len(g.Cancelled)-1].Resident - most.Resident
+	after := g.After[len(g.After)-1].Resident - g.Cancelled[len(g.Cancelled)-1].Resident
+	return bytes, each && bytes >= leastCancelled && after*afterShare < bytes*afterWindows/cancelWindows
+}
+
+// repeater repeats a request.
+type repeater struct {
+	*holder
+	t       *talk
+	i       int
+	message *wire.Message
+	grown   *Growth
+	limit   time.Duration // of the wait for answers to what was cancelled
+	left    int64         // bytes that may be exchanged
+}
+
+// repeat makes a request again and again. One does so at a time, for a server
+// that grows takes room.
+func (r *holder) repeat(t *talk, i int, o *generate.Operation) {
+	read := wire.Parse(o.Message)
+	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
+		return
+	}
+	if r.Weighing != nil {
+		r.Weighing.Lock()
+		defer r.Weighing.Unlock()
+	}
+	p := &repeater{holder: r, t: t, i: i, message: &read.Messages[0], grown: &Growth{First: t.c.Record.Len()}, left: mostExchanged}
+	t.Growths = append(t.Growths, p.grown)
+	p.all()
+	p.grown.Last = t.c.Record.Len() - 1
+	for _, e := range t.c.Record.From(p.grown.First) { // something of the server's may have come before
+		if e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request }) {
+			p.grown.First = e.Seq
+			return
+		}
+	}
+}
+
+func (p *repeater) all() {
+	g := p.grown
+	if _, told := p.t.c.Resident(); !told {
+		g.Blind, g.Why = true, "it can't be told how much memory the server has"
+		return
+	}
+	if p.sample(); g.Why != "" {
+		return
+	}
+	for len(g.Plain) < plainWindows && !steady(g.Plain) {
+		if !p.window(&g.Plain, false) {
+			return
+		}
+	}
+	if !steady(g.Plain) {
+		return
+	}
+	g.First = p.t.c.Record.Len()
+	for len(g.Cancelled) < cancelWindows {
+		last := g.Plain[len(g.Plain)-1]
+		if len(g.Cancelled) > 0 {
+			last = g.Cancelled[len(g.Cancelled)-1]
+		}
+		if !p.window(&g.Cancelled, true) {
+			return
+		}
+		if _, more := adds([]Window{last, g.Cancelled[len(g.Cancelled)-1]}); !more {
+			return
+		}
+	}
+	for range afterWindows {
+		if !p.window(&g.After, false) {
+			return
+		}
+	}
+}
+
+// sample asks a few times, to see how long an answer takes: where that is long,
+// what is not yet answered would look like growth.
+func (p *repeater) sample() {
+	var took []time.Duration
+	for range samples {
+		began := time.Now()
+		if !p.send(1, false) || !p.answered(mostWindow) {
+			p.grown.Why = "it was not answered"
+			return
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	if took[0]*windowSize > mostWindow { // on a busy machine the least is the truth
+		p.grown.Why = "its answers take too long to ask for many"
+	}
+	p.limit = max(leastWindow, min(3*windowSize*took[samples/2], mostWindow))
+}
+
+// window makes requests, waits until the server is done with them and notes how
+// much memory it has then; it reports false where that can't be gone on with.
+func (p *repeater) window(into *[]Window, cancel bool) bool {
+	from := p.t.c.Record.Len()
+	for range windowSize / windowWrite {
+		if p.ctx.Err() != nil || p.enough() || !p.send(windowWrite, cancel) {
+			p.grown.Why = "it was broken off"
+			return false
+		}
+		p.fence(p.t)
+	}
+	limit := mostWindow
+	if cancel { // it need not be answered
+		limit = p.limit
+	}
+	if !p.answered(limit) && !cancel {
+		p.grown.Why = "its answers do not come in time"
+		return false
+	}
+	p.fence(p.t)
+	bytes, told := p.t.c.Resident()
+	exchanged := exchanged(p.t.c.Record.From(from))
+	if p.left -= exchanged; !told || p.t.over || p.left < 0 {
+		p.grown.Why = "it was broken off"
+		return false
+	}
+	*into = append(*into, Window{Resident: bytes, Exchanged: exchanged})
+	return true
+}
+
+// send makes n requests in one write.
+func (p *repeater) send(n int, cancel bool) bool {
+	var frames [][]byte
+	for range n {
+		id := p.t.c.NewID()
+		frames = append(frames, generate.Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes())
+		p.count()
+		p.t.asked[id.Key()] = p.i
+		p.t.asks = append(p.t.asks, asked{id: id, method: p.message.Method, cancelled: cancel})
+		if cancel {
+			frames = append(frames, generate.Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + id.Raw() + `}`)}.Bytes())
+		}
+	}
+	p.t.held = frames
+	p.t.heldFrom = p.i
+	p.flush(p.t)
+	return !p.t.over
+}
+
+// answered waits until all that was asked has its answer.
+func (p *repeater) answered(limit time.Duration) bool {
+	open := p.t.asks[max(0, len(p.t.asks)-windowSize):]
+	return p.t.until(p.ctx, limit, func() bool {
+		return !slices.ContainsFunc(open, func(a asked) bool { return p.t.answered[a.id.Key()] == nil })
+	})
+}
+
+// exchanged returns how many bytes the messages have in both directions.
+func exchanged(events []*transcript.Event) int64 {
+	n := int64(0)
+	for _, e := range events {
+		if e.Kind == transcript.Sent || e.Kind == transcript.Received {
+			n += int64(len(e.Raw))
+		}
+	}
+	return n
+}

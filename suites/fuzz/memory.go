@@ -1,0 +1,47 @@
+package fuzz
+
+import (
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// memory looks for servers that take more and more of it.
+func memory(o *fuzz.Outcome) []fuzz.Breach {
+	var out []fuzz.Breach
+	for n, t := range o.Talks {
+		for _, g := range t.Growths {
+			d := verdict.Deviation{At: []int{g.First, g.Last}, Weight: verdict.OnlyNote}
+			if bytes, grows := g.WithCancelled(); grows {
+				d.Requirement = freeResources
+				d.Summary = "The memory of the server grows with each request that is cancelled, and not with the same that are not."
+				d.Permitted = "memory that stays about the same"
+				d.Seen = told(bytes)
+			} else if bytes, grows := g.WithEach(); grows {
+				d.Requirement = requestAnswered
+				d.Summary = "The memory of the server grows with each request."
+				d.Permitted = "memory that stays about the same; the specification does not ask for it"
+				d.Seen = told(bytes)
+			} else {
+				continue
+			}
+			out = append(out, fuzz.Breach{Deviation: d, Talk: n})
+		}
+	}
+	return out
+}
+
+func told(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
+
+// weighed tells whether it could be said of an outcome whether the memory grows.
+func weighed(o *fuzz.Outcome, _ string) bool {
+	for _, t := range o.Talks {
+		for _, g := range t.Growths {
+			if g.Why == "" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,206 @@
+package fuzz_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// keepingVariable makes the test binary run as a server that keeps something.
+const keepingVariable = "MCP_CONFORM_TEST_KEEPING"
+
+func TestMain(m *testing.M) {
+	what, ok := os.LookupEnv(keepingVariable)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	os.Exit(refserver.ServeStdio(context.Background(), os.Stdin, os.Stdout, os.Stderr, nil, refserver.Options{Seams: keeping(what)}))
+}
+
+// keeping returns the seams of a server that keeps 64 KiB of something.
+func keeping(what string) refserver.Seams {
+	var mu sync.Mutex
+	var kept [][]byte
+	keep := func(most int) {
+		mu.Lock()
+		defer mu.Unlock()
+		kept = append(kept, bytes.Repeat([]byte{1}, 64<<10))
+		if most > 0 && len(kept) > most {
+			kept = kept[1:]
+		}
+	}
+	onRequest := func(most int) refserver.Seams {
+		return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			keep(most)
+			return next(c)
+		}}
+	}
+	onCancelled := func(most int) refserver.Seams {
+		return refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+			if n.Method == spec.MethodCancelled {
+				keep(most)
+			}
+			next(n)
+		}}
+	}
+	switch what {
+	case "cancelled requests":
+		return onCancelled(0)
+	case "some cancelled requests":
+		return onCancelled(200)
+	case "requests":
+		return onRequest(0)
+	case "garbage":
+		debug.SetGCPercent(800)
+		return onRequest(1)
+	default:
+		return refserver.Seams{}
+	}
+}
+
+func keepingDialer(t *testing.T, what string) transport.Dialer {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells how much memory a process has")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stdio.NewDialer(stdio.Command{Argv: []string{self}, Env: append(os.Environ(), keepingVariable+"="+what)})
+}
+
+func repeating(method, params string) generate.Script {
+	m := generate.Message{ID: wire.IntID(1), Method: method}
+	if params != "" {
+		m.Params = []byte(params)
+	}
+	return generate.Script{Revision: spec.V20251125, Operations: []generate.Operation{{Do: generate.Repeat, Method: method, Message: m.Bytes()}}}
+}
+
+// TestMemory: a server that keeps something of each request is noted, and of
+// each that is cancelled in other words; one that keeps some is not.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	const (
+		each      = "base.request-answered"
+		cancelled = "cancellation.free-resources"
+		echo      = `{"name":"echo","arguments":{"text":"x"}}`
+	)
+	for _, c := range []struct {
+		keeps, method, params string
+		want                  []string
+	}{
+		{"nothing", spec.MethodPing, "", nil},
+		{"nothing", spec.MethodToolsCall, echo, nil},
+		{"nothing", spec.MethodToolsList, "", nil},
+		{"some cancelled requests", spec.MethodPing, "", nil},
+		{"garbage", spec.MethodPing, "", nil},
+		{"cancelled requests", spec.MethodPing, "", []string{cancelled}},
+		{"cancelled requests", spec.MethodToolsCall, echo, []string{cancelled}},
+		{"requests", spec.MethodPing, "", []string{each}},
+	} {
+		t.Run(c.keeps+" of "+c.method, func(t *testing.T) {
+			h := fuzz.Holding{Dialer: keepingDialer(t, c.keeps), Timeout: 5 * time.Second, Start: 20 * time.Second}
+			began := time.Now()
+			o := h.Hold(t.Context(), repeating(c.method, c.params))
+			if len(o.Talks) == 0 || len(o.Talks[0].Growths) == 0 {
+				t.Fatal("nothing was held", o.Refused)
+			}
+			g := o.Talks[0].Growths[0]
+			t.Logf("%v, %d requests: %d, %d and %d windows %v", time.Since(began), o.Requests, len(g.Plain), len(g.Cancelled), len(g.After), g)
+			if g.Why != "" || len(g.Plain) == 0 {
+				t.Fatalf("nothing was seen: %s", g.Why)
+			}
+			var got []string
+			for _, s := range fuzz.Judge(lawsCalled("memory-steady"), o) {
+				if got = append(got, s.Requirement); s.Outcome != verdict.Note || s.Method != c.method {
+					t.Errorf("%s: %s about %s", s.Summary, s.Outcome, s.Method)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestMemoryOfSlowTools: what takes long is not asked for many times.
+func TestMemoryOfSlowTools(t *testing.T) {
+	h := fuzz.Holding{Dialer: keepingDialer(t, "nothing"), Timeout: 5 * time.Second, Start: 20 * time.Second}
+	o := h.Hold(t.Context(), repeating(spec.MethodToolsCall, `{"name":"slow","arguments":{"durationMs":60}}`))
+	if g := o.Talks[0].Growths[0]; g.Why == "" || len(g.Plain) > 0 || len(fuzz.Judge(lawsCalled("memory-steady"), o)) > 0 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestMemorySearched: a search finds what is kept, makes sure of it and can play
+// it again; where nobody can weigh the server it says so at once.
+func TestMemorySearched(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	o := fuzz.Options{
+		Dialer: keepingDialer(t, "cancelled requests"), Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Jobs: 2,
+		Time: time.Minute, Seed: 1, Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 20}, Enough: func(*fuzz.Finding) bool { return true },
+	}
+	report, err := fuzz.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Findings) == 0 {
+		t.Fatalf("nothing was found: %+v", report)
+	}
+	t.Logf("found after %v, made sure of after %v", report.Findings[0].After, report.Took)
+	f := report.Findings[0]
+	if f.Requirement != "cancellation.free-resources" || f.Outcome != verdict.Note || len(f.Script.Operations) != 1 {
+		t.Errorf("found was %v", told(report))
+	}
+	r, err := fuzz.ReadReplay(f.Replay().Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, want := range map[string]fuzz.Verdict{"cancelled requests": fuzz.StillBroken, "nothing": fuzz.Fixed} {
+		o.Dialer = keepingDialer(t, what)
+		played, err := fuzz.Play(t.Context(), o, r)
+		if err != nil || played.Verdict != want {
+			t.Errorf("a server that keeps %s: %v, %+v", what, err, played)
+		}
+	}
+}
+
+func TestMemoryUntold(t *testing.T) {
+	web, stop := suitetest.ReferenceOver(spec.StreamableHTTP, refserver.Options{})
+	defer stop()
+	for name, d := range map[string]transport.Dialer{"within the process": bundled.Dialer(nil), "over HTTP": web} {
+		report, err := fuzz.Run(t.Context(), fuzz.Options{
+			Dialer: d, Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Time: time.Hour,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Incomplete == "" || len(report.Findings) > 0 {
+			t.Errorf("%s: %+v", name, report)
+		}
+	}
+}
