@@ -186,7 +186,7 @@ func (a *app) writeBaseline(path, from, reason string) error {
 	if err := writeFile(path, b.Write); err != nil {
 		return usagef("", "%v", err)
 	}
-	fmt.Fprintf(a.Out, "%s: %s, %d new, %d kept, %d taken out\n", path, amount(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped))
+	fmt.Fprintf(a.Out, "%s: %s, %d new, %d kept, %d taken out, by %s\n", path, amount(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped), from)
 	for _, e := range change.Dropped {
 		fmt.Fprintf(a.Out, "  taken out: %s (%s)\n", e.Requirement, reporters.Visible(e.Reason))
 	}

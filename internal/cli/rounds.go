@@ -25,6 +25,8 @@ type rounds struct {
 	wait func()
 	// forsake is told of a file that changes in each round, and is watched no more.
 	forsake func(path string)
+	// gone tells whether nothing is at the path; nil for never.
+	gone func(path string) bool
 
 	during map[string]int // in how many rounds on end a path has changed
 	own    map[string]bool
@@ -52,7 +54,8 @@ func (r *rounds) run(ctx context.Context) {
 				return
 			}
 		}
-		if why = next; !r.settled(ctx) {
+		var still bool
+		if why, still = r.settled(ctx, next); !still {
 			return
 		}
 	}
@@ -96,7 +99,7 @@ func (r *rounds) counted(changed []string) string {
 		if now[path] >= ownDoing {
 			r.own[path] = true
 			r.forsake(path)
-		} else if next == "" {
+		} else if next == "" || r.rather(next, path) {
 			next = path
 		}
 	}
@@ -118,21 +121,32 @@ func (r *rounds) next(ctx context.Context) string {
 	}
 }
 
+// rather tells whether a change is better named by another path, since nothing
+// is at the one any more: what an editor makes to put it in a file's place is
+// named by the file.
+func (r *rounds) rather(path, other string) bool {
+	return r.gone != nil && r.gone(path) && !r.gone(other)
+}
+
 // settled waits until nothing has changed for a while; false where the context
 // ends first.
-func (r *rounds) settled(ctx context.Context) bool {
+func (r *rounds) settled(ctx context.Context, why string) (string, bool) {
 	timer := time.NewTimer(r.settle)
 	defer timer.Stop()
 	for {
 		select {
 		case path, open := <-r.changes:
-			if r.counts(path, open) {
-				timer.Reset(r.settle)
+			if !r.counts(path, open) {
+				continue
+			}
+			timer.Reset(r.settle)
+			if r.rather(why, path) {
+				why = path
 			}
 		case <-timer.C:
-			return true
+			return why, true
 		case <-ctx.Done():
-			return false
+			return why, false
 		}
 	}
 }

@@ -75,6 +75,30 @@ func TestChangesAreJudgedTogether(t *testing.T) {
 	})
 }
 
+// TestAChangeIsNamedByTheFileThatIsThere: editors write beside a file, and put
+// that in its place.
+func TestAChangeIsNamedByTheFileThatIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDriven(t)
+		d.gone = func(path string) bool { return path == "temporary" || path == "removed" }
+		d.while(t, func() {
+			for range 2 { // while a round is held, and when none is
+				time.Sleep(time.Second / 2)
+				for _, path := range []string{"temporary", "source", "temporary", "other"} {
+					d.changes <- path
+				}
+				time.Sleep(5 * time.Second)
+			}
+			d.changes <- "removed"
+			d.changes <- "temporary"
+			time.Sleep(5 * time.Second)
+		})
+		if diff := cmp.Diff([]string{"judge ", "judge source", "wait", "judge source", "wait", "judge removed", "wait"}, d.told); diff != "" {
+			t.Errorf("rounds (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestAChangeDuringARoundBringsAnother: not beside it, and not twice.
 func TestAChangeDuringARoundBringsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

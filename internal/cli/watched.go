@@ -91,7 +91,7 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 	defer quit()
 	w := &watched{a: a, f: f, files: reports, quit: quit}
 	a.code = ExitNotJudged
-	r := &rounds{changes: watch.changes, settle: settling, judge: w.judge, wait: w.wait, forsake: w.forsake}
+	r := &rounds{changes: watch.changes, settle: settling, judge: w.judge, wait: w.wait, forsake: w.forsake, gone: gone}
 	if f.watch.build != "" {
 		r.build = w.build
 	}
@@ -107,6 +107,11 @@ func (w *watched) wait() { w.printf("watching for changes; Ctrl-C ends it") }
 
 func (w *watched) forsake(path string) {
 	w.printf("note: %s changes in each run: it is taken for the server's doing, and not watched any more", shorter(path))
+}
+
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	return err != nil
 }
 
 // shorter is the path from the current folder, where that is shorter.
