@@ -287,7 +287,7 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	}
 	argv := s.target(f.Revision)
 	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(argv[2:])...)
-	s.printf("  again: %s\n", s.text(strings.Join(again, " ")))
+	s.printf("  again: %s\n", s.text(reporters.ShellQuote(again)))
 }
 
 // cameBack says what came of trying a finding again.
