@@ -313,55 +313,8 @@ func (m *maker) valueDrill(on, number int) {
 	}
 }
 
-// frames are the lengths of lines at which buffers end.
-var frames = []int{
-	127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 1460, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 16384, 32768, 65535, 65536, 65537,
-}
-
-// fillings are ways of making a message longer.
-const fillings = 3
-
-func (o *Offer) sizeDrills() int { return len(frames) * fillings * len(o.Requests()) }
-
-// sizeDrill makes a request whose line has so many bytes.
-func (m *maker) sizeDrill(on, number int) {
-	size, filling, method := frames[number%len(frames)], number/len(frames)%fillings, m.requests[number/len(frames)/fillings]
-	m.askPlainly(on, method)
-	last := &m.out[len(m.out)-1]
-	one := &wire.Parse(last.Message).Messages[0]
-	message := Message{ID: one.ID, Method: one.Method, Params: one.Params()}
-	fill := func(n int) Bytes {
-		text := strings.Repeat("x", n)
-		switch filling {
-		case 0:
-			return append(append(Bytes(strings.Repeat(" ", n)), message.Bytes()...), ' ')
-		case 1:
-			with := message
-			with.Params = withMeta(message.Params, jsontext.Value(`{"example.com/filling":"`+text+`"}`))
-			return with.Bytes()
-		default:
-			if n%2 == 0 {
-				text = strings.Repeat("é", n/2)
-			}
-			with := message
-			with.Params = withMeta(message.Params, jsontext.Value(`{"example.com/filling":"`+text+`"}`))
-			return with.Bytes()
-		}
-	}
-	if lack := size - len(fill(0)); lack >= 0 {
-		last.Message = fill(lack)
-	}
-}
-
 // askPlainly asks without _meta.
 func (m *maker) askPlainly(on int, method string) {
 	h := m.held[on]
 	m.askAs(on, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))
-}
-
-func withMeta(params, meta jsontext.Value) jsontext.Value {
-	if params == nil {
-		return jsontext.Value(`{"_meta":` + string(meta) + `}`)
-	}
-	return withMember(params, "_meta", meta)
 }

@@ -1,0 +1,61 @@
+package generate
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// frames are the lengths of lines at which buffers end.
+var frames = []int{
+	127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 1460, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 16384, 32768, 65535, 65536, 65537,
+}
+
+// The ways of making a message longer: by space around it, and by a text in it,
+// of characters of one byte or of two.
+const (
+	blanks = iota
+	narrowText
+	wideText
+	fillings // how many there are
+)
+
+func (o *Offer) sizeDrills() int { return len(frames) * fillings * len(o.Requests()) }
+
+// sizeDrill makes a request whose line has so many bytes.
+func (m *maker) sizeDrill(on, number int) {
+	size, filling, method := frames[number%len(frames)], number/len(frames)%fillings, m.requests[number/len(frames)/fillings]
+	m.askPlainly(on, method)
+	last := &m.out[len(m.out)-1]
+	one := &wire.Parse(last.Message).Messages[0]
+	message := Message{ID: one.ID, Method: one.Method, Params: one.Params()}
+	if lack := size - len(message.filled(filling, 0)); lack >= 0 {
+		last.Message = message.filled(filling, lack)
+	}
+}
+
+// filled writes the message with so many bytes more than with none.
+func (m Message) filled(filling, n int) Bytes {
+	switch {
+	case filling == blanks:
+		return append(append(Bytes(strings.Repeat(" ", n)), m.Bytes()...), ' ')
+	case filling == wideText && n%2 == 0:
+		m.Params = withMeta(m.Params, filler(strings.Repeat("é", n/2)))
+	default:
+		m.Params = withMeta(m.Params, filler(strings.Repeat("x", n)))
+	}
+	return m.Bytes()
+}
+
+func filler(text string) jsontext.Value {
+	return jsontext.Value(`{"example.com/filling":"` + text + `"}`)
+}
+
+func withMeta(params, meta jsontext.Value) jsontext.Value {
+	if params == nil {
+		return jsontext.Value(`{"_meta":` + string(meta) + `}`)
+	}
+	return withMember(params, "_meta", meta)
+}
