@@ -35,7 +35,7 @@ type Options struct {
 	Selection Selection
 	// Jobs is the number of servers that work at once; default: the cores.
 	// Servers from which an answer, silence or the exit is waited for do not
-	// count, up to four times as many.
+	// count, up to four times as many; over HTTP eight times, up to 16.
 	Jobs int
 	// Timeout, StartTimeout: see client.Options.
 	Timeout, StartTimeout time.Duration
@@ -111,7 +111,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	r := &run{o: o, started: time.Now()}
-	r.gate = newGate(o.Jobs)
+	r.gate = newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport()))
 	r.paces = map[spec.Revision]*client.Pace{}
 	for _, rev := range spec.HandshakeRevisions() {
 		r.paces[rev] = &client.Pace{}

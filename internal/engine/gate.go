@@ -1,11 +1,31 @@
 package engine
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
 
 // waitersPerWorker bounds the servers alive at once, or the sessions with one:
 // so many for each one that works, as most wait for an answer, for silence, or
 // for their exit.
 const waitersPerWorker = 4
+
+// Sessions with one server at a URL cost neither a process nor its start: with
+// few workers there are twice as many, up to what four workers have anyway.
+const (
+	sessionsPerWorker = 2 * waitersPerWorker
+	manySessions      = 4 * waitersPerWorker
+)
+
+// mostAlive bounds the servers alive at once, or the sessions with one.
+func mostAlive(jobs int, over spec.Transport) int {
+	most := jobs * waitersPerWorker
+	if over == spec.Stdio {
+		return most
+	}
+	return max(most, min(jobs*sessionsPerWorker, manySessions))
+}
 
 // gate bounds the servers that work and that live at once, and lets one work
 // with no other alive.
@@ -25,8 +45,8 @@ type gate struct {
 	working int
 }
 
-func newGate(jobs int) *gate {
-	g := &gate{live: make(chan struct{}, jobs*waitersPerWorker), jobs: jobs}
+func newGate(jobs, alive int) *gate {
+	g := &gate{live: make(chan struct{}, alive), jobs: jobs}
 	g.fewer = sync.NewCond(&g.mu)
 	return g
 }

@@ -3,13 +3,30 @@ package engine
 import (
 	"testing"
 	"testing/synctest"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
+
+func TestMostAlive(t *testing.T) {
+	for _, x := range []struct {
+		jobs int
+		over spec.Transport
+		want int
+	}{
+		{1, spec.Stdio, 4}, {2, spec.Stdio, 8}, {8, spec.Stdio, 32},
+		{1, spec.StreamableHTTP, 8}, {2, spec.StreamableHTTP, 16}, {2, spec.SSE, 16}, {4, spec.StreamableHTTP, 16}, {8, spec.StreamableHTTP, 32},
+	} {
+		if got := mostAlive(x.jobs, x.over); got != x.want {
+			t.Errorf("%d jobs over %s: %d are alive at most, not %d", x.jobs, x.over, got, x.want)
+		}
+	}
+}
 
 // A pass that lasts for most of the run may last until others have had theirs,
 // so who waits to be alone must not keep them out.
 func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(2)
+		g := newGate(2, 8)
 		probe := g.enter(false)
 		probe.last()
 		probe.rest()

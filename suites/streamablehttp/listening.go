@@ -23,6 +23,7 @@ func listening() suite.Case {
 			"streamable-http.sse-interim-related-2025-03-26", "lifecycle.shutdown-http",
 			"streamable-http.sse-close-after-response-2025-03-26",
 		},
+		Waits: true,
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			c := t.Start(ctx, client.Options{})
 			w := t.Web(c)
