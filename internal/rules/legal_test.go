@@ -39,6 +39,9 @@ func legal() []scene {
 			> nonsense
 			< {"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"}}
 			= fence 1`},
+		{name: "an id that is no UTF-8 comes back as what was read", script: "= hello\n" +
+			"> {\"jsonrpc\":\"2.0\",\"id\":\"\x82\",\"method\":\"ping\"}\n" +
+			"< {\"jsonrpc\":\"2.0\",\"id\":\"\ufffd\",\"result\":{}}\n= fence 1"},
 		{name: "a refused empty batch", revision: spec.V20250326, script: `
 			= hello
 			> []

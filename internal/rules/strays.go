@@ -75,7 +75,7 @@ func (s *Session) attribute(r *stray) {
 		r.class = toResponse
 		return
 	}
-	if s.garbledMentions(r.message.ID) || isError && s.refusable(r.event) {
+	if s.garbledMentions(r.message.ID) || s.misread(r) || isError && s.refusable(r.event) {
 		r.class = excused
 		return
 	}
@@ -149,6 +149,14 @@ func (s *Session) attributeExtras() {
 			a.Answers, a.Replies = slices.Delete(a.Answers, i, i+1), slices.Delete(a.Replies, i, i+1)
 		}
 	}
+}
+
+// misread tells whether the client sent a request whose bytes nobody can read
+// for certain, and whose id may have been taken for that of the response.
+func (s *Session) misread(r *stray) bool {
+	return slices.ContainsFunc(s.order, func(a *Asked) bool {
+		return !a.sound && a.Event.Seq < r.event.Seq && len(a.Answers) == 0 && likeness(a.Message.ID, r.message.ID) != unsolicited
+	})
 }
 
 // answersPointless tells whether an error has the id of a response that the
