@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -138,6 +139,13 @@ func single(when func(m *wire.Message) bool) func(*refserver.Session, *wire.Fram
 	}
 }
 
+// written drops the requests whose text when picks.
+func written(when func(raw []byte) bool) refserver.Seams {
+	return incoming(func(s *refserver.Session, f *wire.Frame) bool {
+		return requestWith(wire.ID.Present)(s, f) && when(f.Raw)
+	}, swallows)
+}
+
 func answerFaults() []Fault {
 	ping := Results(spec.MethodPing)
 	again := func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }
@@ -151,6 +159,12 @@ func answerFaults() []Fault {
 		breaks("base.request-answered/with-meta", "requests with _meta are not answered", unanswered("", func(c *refserver.Call) bool {
 			return c.Method != spec.MethodInitialize && wire.At(c.Params, "/_meta") != nil
 		})),
+		breaks("base.request-answered/backwards", "requests that do not begin with the member jsonrpc are not answered",
+			written(func(raw []byte) bool { return !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) })).over(ordered()...),
+		breaks("base.request-answered/blanks", "requests with blanks between their members are not answered",
+			written(func(raw []byte) bool { return bytes.Contains(raw, []byte(`" : `)) })).over(ordered()...),
+		breaks("base.request-answered/escapes", "requests whose method is written with escapes are not answered",
+			written(func(raw []byte) bool { return bytes.Contains(raw, []byte(`"method":"\u`)) })).over(ordered()...),
 		breaks("base.request-answered/long-dropped", "what is longer than 64 KiB is dropped",
 			incoming(func(_ *refserver.Session, f *wire.Frame) bool { return len(f.Raw) > 64<<10 }, swallows)),
 

@@ -23,6 +23,12 @@ func TestMisbehaviour(t *testing.T) {
 			}
 			return next(c)
 		})}, // a rule's business
+		{Name: "requests in unusual spelling dropped", Case: "messages.ids", Seams: incoming(func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			if !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) {
+				return refserver.Swallow()
+			}
+			return refserver.Pass(raw)
+		})}, // a rule's business
 		{
 			Name: "silent to notifications", Case: "messages.unknown-notifications",
 			Kept: []string{"base.unknown-notification-harmless", "base.notification-no-response"},

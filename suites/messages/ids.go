@@ -2,7 +2,11 @@ package messages
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -32,7 +36,7 @@ func shapes() []wire.ID {
 func ids() suite.Case {
 	return suite.Case{
 		ID:    "messages.ids",
-		Title: "Sends requests with string and integer ids of every legal shape",
+		Title: "Sends requests with string and integer ids of every legal shape, and some that are written in other ways than usual",
 		Requirements: []string{
 			"base.response-id-echo", "base.request-answered", "base.response-once",
 			"base.response-unsolicited", "base.message-utf8", "stdio.no-embedded-newlines",
@@ -44,6 +48,9 @@ func ids() suite.Case {
 			for _, id := range shapes() {
 				requests = append(requests, c.Request(id, c.Harmless(), nil))
 			}
+			for _, write := range spellings() {
+				requests = append(requests, write(c.Request(c.NewID(), c.Harmless(), nil)))
+			}
 			for _, r := range c.AskTogether(ctx, requests...) {
 				if !r.Answered() {
 					return // the rules tell what came instead
@@ -53,4 +60,39 @@ func ids() suite.Case {
 			t.Kept("base.response-id-echo")
 		},
 	}
+}
+
+// spellings are ways to write a request that are all the same to JSON. Who looks
+// for texts in a line instead of reading it knows one of them alone.
+func spellings() []func(request []byte) []byte {
+	return []func([]byte) []byte{
+		func(request []byte) []byte { // the last member first
+			names, members := wire.Members(request)
+			slices.Reverse(names)
+			return object(names, members, `%s:%s`, `,`)
+		},
+		func(request []byte) []byte { // blanks between the tokens
+			names, members := wire.Members(request)
+			return object(names, members, " %s : %s", " ,")
+		},
+		func(request []byte) []byte { // a method in escapes
+			names, members := wire.Members(request)
+			method, _ := wire.Text(members["method"])
+			var escaped strings.Builder
+			for _, r := range method {
+				fmt.Fprintf(&escaped, `\u%04x`, r)
+			}
+			members["method"] = jsontext.Value(`"` + escaped.String() + `"`)
+			return object(names, members, `%s:%s`, `,`)
+		},
+	}
+}
+
+// object writes members in the order of the names.
+func object(names []string, members map[string]jsontext.Value, member, separator string) []byte {
+	var written []string
+	for _, name := range names {
+		written = append(written, fmt.Sprintf(member, wire.Quote(name), members[name]))
+	}
+	return []byte("{" + strings.Join(written, separator) + "}")
 }
