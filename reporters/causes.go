@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,13 +19,7 @@ func families(es []entry) []family {
 	var out []family
 	for i := range es {
 		e := &es[i]
-		at := -1
-		for j := range out {
-			if e.sharesAllWith(&out[j].entry) {
-				at = j
-				break
-			}
-		}
+		at := slices.IndexFunc(out, func(f family) bool { return e.sharesAllWith(&f.entry) })
 		if at < 0 {
 			out = append(out, family{entry: *e})
 		} else {
@@ -34,22 +29,11 @@ func families(es []entry) []family {
 	return out
 }
 
+// sharesAllWith tells whether each cause of e is one of the root's. What was
+// seen by itself in a revision has one of its own there.
 func (e *entry) sharesAllWith(root *entry) bool {
-	for _, cause := range e.causes {
-		if cause == "" || !root.causedBy(cause) {
-			return false
-		}
-	}
-	return len(e.causes) > 0
-}
-
-func (e *entry) causedBy(cause string) bool {
-	for _, have := range e.causes {
-		if have == cause {
-			return true
-		}
-	}
-	return false
+	foreign := func(cause string) bool { return cause == "" || !slices.Contains(root.causes, cause) }
+	return len(e.causes) > 0 && !slices.ContainsFunc(e.causes, foreign)
 }
 
 // size is how many findings the families have together.
