@@ -180,6 +180,7 @@ func (s *search) work(ctx, bounded context.Context) {
 // operations begin; what was begun is brought to its end, unless that takes too
 // long: then it is cut off, and nothing can be said of it.
 func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn) (o *Outcome, cut bool) {
+	defer s.oneWeighs(&c.script)()
 	s.alone.RLock()
 	defer s.alone.RUnlock()
 	ctx, cancel := within(ctx, long, s.closing.small)
@@ -245,7 +246,7 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 }
 
 func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Duration) Holding {
-	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Weighing: &s.weighing, Forbidden: map[string]bool{}}
+	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Forbidden: map[string]bool{}}
 	for _, name := range place.Forbidden {
 		h.Forbidden[name] = true
 	}

@@ -44,10 +44,11 @@ const (
 	afterShare    = 4 // of what cancelled requests add, others do not add even this part
 	steadyWindows = 3 // that add nothing
 
-	leastStep      = 1 << 20
+	leastStep      = 2 << 20
+	nextToNothing  = 1 << 20
 	stepOfMessages = 4
 	leastPlain     = 64 << 20
-	leastCancelled = 32 << 20
+	leastCancelled = 64 << 20
 	mostExchanged  = 24 << 20
 
 	samples     = 8
@@ -74,7 +75,7 @@ func steady(all []Window) bool {
 	}
 	last := all[len(all)-1-steadyWindows:]
 	total, _ := adds(last)
-	return total < leastStep
+	return total < nextToNothing
 }
 
 // WithEach returns how much memory the server took with all requests, and
@@ -113,16 +114,11 @@ type repeater struct {
 	left    int64         // bytes that may be exchanged
 }
 
-// repeat makes a request again and again. One does so at a time, for a server
-// that grows takes room.
+// repeat makes a request again and again.
 func (r *holder) repeat(t *talk, i int, o *generate.Operation) {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return
-	}
-	if r.Weighing != nil {
-		r.Weighing.Lock()
-		defer r.Weighing.Unlock()
 	}
 	p := &repeater{holder: r, t: t, i: i, message: &read.Messages[0], grown: &Growth{First: t.c.Record.Len()}, left: mostExchanged}
 	t.Growths = append(t.Growths, p.grown)

@@ -3,7 +3,6 @@ package fuzz
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -35,8 +34,6 @@ type Holding struct {
 	Leaves bool
 	// Offer is what the server has, for laws that hold answers against it.
 	Offer *generate.Offer
-	// Weighing, where it is set, is held while a request is repeated.
-	Weighing sync.Locker
 	// Forbidden are the tools that the server has and that must not be called:
 	// what calls one is left out, wherever it comes from.
 	Forbidden map[string]bool

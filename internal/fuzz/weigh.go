@@ -2,7 +2,9 @@ package fuzz
 
 import (
 	"errors"
+	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
@@ -27,6 +29,16 @@ func (s *search) asksWeight() (asked, alone bool) {
 func (s *search) weighs(round uint64) bool {
 	asked, alone := s.asksWeight()
 	return asked && !s.blind.Load() && (alone || round%repeatEvery == 0)
+}
+
+// oneWeighs waits until nobody else repeats a request, where the script does, for
+// a server that grows takes room; the function it returns gives way to the next.
+func (s *search) oneWeighs(script *generate.Script) (end func()) {
+	if !slices.ContainsFunc(script.Operations, func(o generate.Operation) bool { return o.Do == generate.Repeat }) {
+		return func() {}
+	}
+	s.weighing.Lock()
+	return s.weighing.Unlock
 }
 
 // weigh ends the search where the server can't be weighed and nothing else is
