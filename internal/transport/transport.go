@@ -1,6 +1,7 @@
 // Package transport names what every way of reaching a server has in common.
-// A link carries raw bytes and writes all it sees into a transcript; it knows
-// nothing of JSON-RPC.
+// A link carries raw bytes and writes all it sees into a transcript. Of the
+// messages it knows no more than its transport makes it know: over HTTP which
+// are requests, and which of them opens the session.
 package transport
 
 import (
