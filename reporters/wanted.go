@@ -36,7 +36,9 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 	for _, g := range lackingGroups(lines, counts) {
 		if c.o.Verbose {
 			out = append(out, wrap(g.why.head, c.o.Width, 4)...)
-			out = append(out, g.rows(counts, len(g.lines))...)
+			for _, row := range g.rows(counts, len(g.lines)) {
+				out = append(out, "  "+row)
+			}
 			continue
 		}
 		out = append(out, wrap(count(g.total, "requirement")+" "+g.why.short, c.o.Width, 4)...)
@@ -89,8 +91,8 @@ var lackingForms = []struct {
 	heads         []string
 	row           string
 }{
-	{"tools: {call: [safe, ", "]}", []string{"  tools:", "    call:", "      - safe"}, "      - "},
-	{"fixtures: {", "}", []string{"  fixtures:"}, "    "},
+	{"tools: {call: [safe, ", "]}", []string{"tools:", "  call:", "    - safe"}, "    - "},
+	{"fixtures: {", "}", []string{"fixtures:"}, "  "},
 }
 
 // rows writes the lines, the first few of them, as a part of the configuration
@@ -98,7 +100,7 @@ var lackingForms = []struct {
 func (g *lackingGroup) rows(counts map[string]int, most int) []string {
 	var out []string
 	for _, line := range g.lines[:min(len(g.lines), most)] {
-		row := "  " + clip(line, 200)
+		row, what := clip(line, 200), count(counts[line], "requirement")
 		for _, f := range lackingForms {
 			rest, is := strings.CutPrefix(line, f.before)
 			if rest, ends := strings.CutSuffix(rest, f.after); is && ends {
@@ -106,13 +108,16 @@ func (g *lackingGroup) rows(counts map[string]int, most int) []string {
 					out = append(out, f.heads...)
 				}
 				row = f.row + clip(rest, 200)
+				if rest == "NAME" {
+					what = "any other tool: " + what
+				}
 				break
 			}
 		}
-		out = append(out, row+"  # "+count(counts[line], "requirement"))
+		out = append(out, row+"  # "+what)
 	}
 	if more := len(g.lines) - most; more > 0 {
-		out = append(out, "  # … and "+count(more, "more line"))
+		out = append(out, "# … and "+count(more, "more line"))
 	}
 	return out
 }

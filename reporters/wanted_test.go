@@ -21,23 +21,30 @@ func TestWhatIsLacking(t *testing.T) {
 		{Requirement: "c", Revision: "2025-11-25", Lacks: slow},
 		{Requirement: "e", Revision: "2025-11-25", Lacks: asks},
 		{Requirement: "f", Revision: "2025-11-25", Lacks: "tools: {call: [safe, slow-task]}"},
+		{Requirement: "g", Revision: "2025-11-25", Lacks: "tools: {call: [safe, NAME]}"},
 		{Requirement: "d", Revision: "2025-11-25"},
 	}}
 	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
-	calls := []string{"  tools:", "    call:", "      - safe", `      - \u001b[2J  # 1 requirement`, "      - slow-task  # 1 requirement"}
-	known := []string{"  fixtures:", "    slow: {tool: NAME, arguments: {…}}  # 2 requirements", "    sampling: {tool: NAME, arguments: {…}}  # 1 requirement"}
+	calls := []string{"tools:", "  call:", "    - safe", `    - \u001b[2J  # 1 requirement`, "    - slow-task  # 1 requirement", "    - NAME  # any other tool: 1 requirement"}
+	known := []string{"fixtures:", "  slow: {tool: NAME, arguments: {…}}  # 2 requirements", "  sampling: {tool: NAME, arguments: {…}}  # 1 requirement"}
+	indented := func(rows []string) (out []string) {
+		for _, row := range rows {
+			out = append(out, "  "+row)
+		}
+		return out
+	}
 	want := slices.Concat([]string{
 		"not observed because the tools that show it may not be called; to call all tools: --call-tools all;",
 		"to call some, add to mcp-conform.yaml those that may be:",
-	}, calls, []string{
+	}, indented(calls), []string{
 		"not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a",
 		"tool for NAME, and its arguments:",
-	}, known)
+	}, indented(known))
 	if diff := cmp.Diff(want, show(ConsoleOptions{Verbose: true})); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	want = []string{
-		"2 requirements not observed because the tools that show it may not be called; --call-tools all calls all tools,",
+		"3 requirements not observed because the tools that show it may not be called; --call-tools all calls all tools,",
 		"tools.call in mcp-conform.yaml names some, and -v prints the lines",
 		"3 requirements not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints",
 		"the lines to add",
@@ -53,7 +60,7 @@ func TestWhatIsLacking(t *testing.T) {
 		for _, part := range []string{
 			"<summary>3 requirements not observed because no tool is known that shows it</summary>",
 			strings.Join(known, "\n") + "</",
-			"<summary>2 requirements not observed because the tools that show it may not be called</summary>",
+			"<summary>3 requirements not observed because the tools that show it may not be called</summary>",
 			strings.Join(calls, "\n") + "</",
 		} {
 			if !strings.Contains(text, part) {
@@ -84,11 +91,11 @@ func TestLinesOfTheConfigurationAreTaken(t *testing.T) {
 	var rows []string
 	for _, g := range lackingGroups(lines, counts) {
 		rows = append(rows, g.rows(counts, len(lines))...)
-		if first := g.rows(counts, 1); first[len(first)-1] != "  # … and 1 more line" {
+		if first := g.rows(counts, 1); first[len(first)-1] != "# … and 1 more line" {
 			t.Errorf("of two lines one is shown as %q", first)
 		}
 	}
-	text := strings.NewReplacer("NAME", "c", "{…}", "{}").Replace(strings.Join(rows, "\n"))
+	text := "target: {command: [server]}\n" + strings.NewReplacer("NAME", "c", "{…}", "{}").Replace(strings.Join(rows, "\n"))
 	if _, err := config.Parse(config.Name, []byte(text)); err != nil {
 		t.Errorf("%v in:\n%s", err, text)
 	}
