@@ -160,6 +160,7 @@ func odd() []string {
 	lines := []string{
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`,
 		`{"jsonrpc":"2.0","method":"notifications/com.example.unknown"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"none","progress":1}}`,
+		`{"jsonrpc" : "2.0" , "id" : 88 , "method" : "ping"}`, `{"jsonrpc":"2.0","id":89,"method":"\u0070ing"}`,
 	}
 	for i, q := range [][2]string{
 		{"tools/call", `{"name":"ask-sampling-tools"}`}, {"tools/call", `{"name":"ask-elicitation-required"}`}, {"tools/call", `{"name":"ask-elicitation-required"}`},
