@@ -120,7 +120,7 @@ func calls(o *fuzz.Outcome, t *fuzz.Talk) []call {
 				}
 				used[key] = true
 			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-				if c := open[wire.RawID(string(wire.At(m.Params(), "/requestId"))).Key()]; c != nil {
+				if c := open[wire.IDAt(m.Params(), "/requestId").Key()]; c != nil {
 					c.disturbed = true
 				}
 			case e.Kind == transcript.Received && m.Kind == wire.Request:
