@@ -25,10 +25,10 @@ func concurrencyFaults() []Fault {
 		}).in(callable()...),
 		breaksAfresh("base.request-answered/crowds", "of reads with nothing between them those beyond the ninetieth are lost", func() refserver.Seams {
 			return beyond(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
-		}),
+		}).over(spec.Stdio), // over HTTP fewer are made
 		breaksAfresh("base.response-once/crowds", "of reads with nothing between them those beyond the fiftieth are answered twice", func() refserver.Seams {
 			return beyond(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
-		}),
+		}).over(spec.Stdio),
 		breaksAfresh("progress.token-echo/newest", "progress has the token of the call that came last", newestToken).in(callable()...),
 		breaksAfresh("stdio.stdout-only-messages/torn", "long answers are written in two pieces, between which others come", torn),
 		breaksAfresh("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the one before", func() refserver.Seams {
@@ -164,7 +164,7 @@ func newestToken() refserver.Seams {
 // longAnswer is what no longer goes out in one piece, and tearTime what passes
 // between two pieces.
 const (
-	longAnswer = 1500
+	longAnswer = 1000
 	tearTime   = 3 * time.Millisecond
 )
 

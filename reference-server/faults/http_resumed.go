@@ -3,17 +3,17 @@ package faults
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// strangeIDs handles by do the GETs with an event id that their session never
-// had; of are the sessions that had it.
-func strangeIDs(do func(v *visit, of []string)) refserver.Seams {
+// strangeIDsListen takes an event id that the session never had for none.
+func strangeIDsListen() refserver.Seams {
 	var mu sync.Mutex
-	known := map[string][]string{}
+	known := map[string][]string{} // the sessions that had it, by the id
 	return alters(anyVisit, func(v *visit, r *reply) {
 		session := v.r.Header.Get(sessionHeader)
 		if resumes(v) {
@@ -21,7 +21,7 @@ func strangeIDs(do func(v *visit, of []string)) refserver.Seams {
 			of := slices.Clone(known[v.r.Header.Get(eventHeader)])
 			mu.Unlock()
 			if !slices.Contains(of, session) {
-				do(v, of)
+				v.r.Header.Del(eventHeader)
 				return
 			}
 		}
@@ -38,16 +38,31 @@ func strangeIDs(do func(v *visit, of []string)) refserver.Seams {
 	})
 }
 
-// resumedAnywhere looks for the stream of an event in all sessions.
+// resumedAnywhere keeps the events of all sessions in one place: an id names the
+// session, too, and nobody looks whether that is the one that asks.
 func resumedAnywhere() refserver.Seams {
-	return strangeIDs(func(v *visit, of []string) {
-		if len(of) > 0 {
-			v.as(of[len(of)-1])
+	var mu sync.Mutex
+	var sessions []string
+	return alters(anyVisit, func(v *visit, r *reply) {
+		session := v.r.Header.Get(sessionHeader)
+		number, id, ok := strings.Cut(v.r.Header.Get(eventHeader), "/")
+		mu.Lock()
+		if at, err := strconv.Atoi(number); resumes(v) && ok && err == nil && at < len(sessions) {
+			session = sessions[at]
+			v.r.Header.Set(eventHeader, id)
+			v.as(session)
+		}
+		at := slices.Index(sessions, session)
+		if at < 0 {
+			at = len(sessions)
+			sessions = append(sessions, session)
+		}
+		mu.Unlock()
+		r.edit = func(b []byte) []byte {
+			if !r.streams() {
+				return b
+			}
+			return bytes.ReplaceAll(b, []byte("id: "), []byte("id: "+strconv.Itoa(at)+"/"))
 		}
 	})
-}
-
-// strangeIDsListen takes an event id that the session never had for none.
-func strangeIDsListen() refserver.Seams {
-	return strangeIDs(func(v *visit, _ []string) { v.r.Header.Del(eventHeader) })
 }
