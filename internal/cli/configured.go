@@ -49,6 +49,7 @@ func (a *app) configure(fs *pflag.FlagSet, f *runFlags) error {
 			return err
 		}
 	}
+	f.startGiven = fs.Changed("start-timeout")
 	if fs.Changed("start") {
 		f.target.Start = &f.started
 	}

@@ -84,7 +84,11 @@ func (a *app) doctor(f *runFlags) error {
 	}
 	slices.Reverse(revisions)
 	for i, rev := range revisions {
-		if spoken := d.visit(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: f.start}, i == 0); !spoken && d.fatal {
+		start := f.start
+		if i == 0 {
+			start = o.FirstStart
+		}
+		if spoken := d.visit(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: start}, i == 0); !spoken && d.fatal {
 			break
 		}
 	}

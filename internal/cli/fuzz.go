@@ -155,7 +155,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
-		Rate: f.rate, Corpus: f.corpus, Timeout: f.timeout, Start: f.start, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
+		Rate: f.rate, Corpus: f.corpus, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
 		Stock: screen.stock, Found: screen.found, Progress: screen.progress,
 	})
 	if err != nil {

@@ -124,7 +124,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	revisions := slices.Clone(spec.HandshakeRevisions())
 	slices.Reverse(revisions)
 	for _, rev := range revisions {
-		c, err := client.Open(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: f.run.start})
+		c, err := client.Open(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: o.FirstStart})
 		if err != nil {
 			return "", &engine.UnreachableError{Reason: err.Error(), Err: err}
 		}

@@ -49,6 +49,7 @@ type runFlags struct {
 	replayFiles         bool
 	watch               watchFlags
 	configured          configured
+	startGiven          bool // --start-timeout, or what stands for it elsewhere
 	known               knownFlags
 	verbose, quiet      bool
 }
@@ -98,6 +99,10 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
 	return c
 }
+
+// firstStart is what the first start of a command gets that may have to download
+// the server, where nobody says how long that may take.
+const firstStart = time.Minute
 
 const examples = `  mcp-conform run ./my-server
   mcp-conform run -- npx -y some-server --flag
@@ -237,6 +242,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	t, err := a.resolve(f)
 	if err != nil {
 		return o, nil, err
+	}
+	if o.FirstStart = f.start; !f.startGiven && t.Fetches() {
+		o.FirstStart = firstStart
 	}
 	o.Target = t.Display()
 	if f.reference {

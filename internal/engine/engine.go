@@ -39,9 +39,12 @@ type Options struct {
 	Jobs int
 	// Timeout, StartTimeout: see client.Options.
 	Timeout, StartTimeout time.Duration
-	Policy                inventory.Config
-	Seed                  uint64
-	Progress              Progress
+	// FirstStart is the StartTimeout of the first session, before which the
+	// server may have to be downloaded; zero for that of all.
+	FirstStart time.Duration
+	Policy     inventory.Config
+	Seed       uint64
+	Progress   Progress
 
 	// Target is how reports name the server; Version is the tool's.
 	Target, Version string

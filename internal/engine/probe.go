@@ -45,7 +45,7 @@ func (p *probed) amiss() bool {
 func (r *run) probe(ctx context.Context) error {
 	wanted := r.o.wanted()
 	pass := r.gate.enter(false)
-	results := r.ask(ctx, wanted[:1])
+	results := []*probed{r.askOne(ctx, wanted[0], max(r.o.StartTimeout, r.o.FirstStart))}
 	first := results[0]
 	if first.echoed() {
 		r.closeAll(results)
@@ -72,16 +72,16 @@ func (r *run) ask(ctx context.Context, revisions []spec.Revision) []*probed {
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
-		wg.Go(func() { out[i] = r.askOne(ctx, rev) })
+		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.o.StartTimeout) })
 	}
 	wg.Wait()
 	return out
 }
 
-func (r *run) askOne(ctx context.Context, rev spec.Revision) *probed {
+func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.o.clientOptions(rev)
-	co.Pace = r.paces[rev]
+	co.StartTimeout, co.Pace = start, r.paces[rev]
 	p.conv, p.err = r.dial(ctx, co)
 	if p.err != nil {
 		return p
@@ -104,7 +104,7 @@ func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 		if !p.dead() {
 			continue
 		}
-		again := r.askOne(ctx, p.revision)
+		again := r.askOne(ctx, p.revision, r.o.StartTimeout)
 		if again.dead() {
 			results[i] = again
 			r.closeAll(results[i : i+1])
@@ -358,6 +358,6 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 		return fmt.Sprintf("the server wrote %d messages, but did not answer initialize within %v", answered, waited), "answer the request with its own id"
 	default:
 		return fmt.Sprintf("the server did not answer initialize within %v and wrote nothing to stdout", waited),
-			"check that the command starts an MCP server on stdio; one that starts slowly (npx that has to download first) needs --start-timeout 60s"
+			"check that the command starts an MCP server on stdio; one that starts slowly needs --start-timeout 60s"
 	}
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,6 +12,37 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
+
+// A command that has to download the server first has as long as that takes, once.
+func TestFirstStart(t *testing.T) {
+	const usual = 3 * time.Second
+	for name, first := range map[string]time.Duration{"there is time": time.Minute, "there is none": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			y := &toy{answer: func(start int64, m *wire.Message) []byte {
+				if start == 1 && m.Method == spec.MethodInitialize {
+					time.Sleep(usual + usual/3)
+				}
+				return nil
+			}}
+			p, err := judge(t, y, engine.Options{
+				Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, StartTimeout: usual, FirstStart: first,
+			})
+			if first == 0 {
+				if err == nil {
+					t.Error("it was judged")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(all("kept", spec.V20250618), summary(p)); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
 
 // A server that answers initialize with another id can't be dealt with, but it
 // can be judged: that is one mistake.

@@ -116,12 +116,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 
 // probe takes stock of the server in each revision.
 func (s *search) probe(ctx context.Context) error {
+	start := max(s.Start, s.FirstStart)
 	for _, rev := range s.Revisions {
 		if !s.Dialer.Transport().DefinedIn(rev) {
 			continue
 		}
 		began := time.Now()
-		place, events, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+		place, events, err := Probe(ctx, s.Dialer, rev, s.Policy, client.Options{Timeout: s.Timeout, StartTimeout: start})
+		start = s.Start
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,9 @@ type Options struct {
 	// Timeout bounds the wait for an answer that is owed, Start that for the
 	// answer to initialize.
 	Timeout, Start time.Duration
+	// FirstStart is Start for the first session, before which the server may have
+	// to be downloaded; zero where it is no other.
+	FirstStart time.Duration
 	// Shrink bounds the shrinking of one finding.
 	Shrink Budget
 	// Enough ends the search with the first finding for which it is true; nil

@@ -39,6 +39,45 @@ type Target struct {
 	secrets    secretSet
 }
 
+// fetchers are programs that may have to download what they start; those with
+// subcommands name the ones that do.
+var fetchers = map[string][]string{
+	"npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil,
+	"npm": {"exec", "x"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "uv": {"run", "tool"}, "pipx": {"run"},
+	"deno": {"run"}, "go": {"run"}, "docker": {"run"}, "podman": {"run"},
+}
+
+// Fetches tells whether the command may have to download, or build, the server
+// before it starts it.
+func (t *Target) Fetches() bool {
+	argv := t.Argv
+	if len(argv) > 2 && program(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // as on Windows npx has to be started
+		argv = argv[2:]
+	}
+	if len(argv) == 0 {
+		return false
+	}
+	subcommands, known := fetchers[program(argv[0])]
+	if !known || subcommands == nil {
+		return known
+	}
+	for _, arg := range argv[1:] {
+		if !strings.HasPrefix(arg, "-") {
+			return slices.Contains(subcommands, arg)
+		}
+	}
+	return false
+}
+
+// program is the name of a program without its folder and what Windows adds.
+func program(path string) string {
+	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
+	for _, extension := range []string{".exe", ".cmd", ".ps1"} {
+		name = strings.TrimSuffix(name, extension)
+	}
+	return name
+}
+
 // Options are what the user gave.
 type Options struct {
 	// Args are the positional arguments, Dash how many of them stand before
