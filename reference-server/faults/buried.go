@@ -170,7 +170,7 @@ func buriedIDs() []Fault {
 				mu.Lock()
 				defer mu.Unlock()
 				seen[id.Raw()] = true
-				if s, ok := wire.Text(jsontext.Value(id.Raw())); ok && seen[s] && id.IsString() {
+				if s, ok := wire.Text(jsontext.Value(id.Raw())); ok && s != "" && seen[s] && id.IsString() {
 					return s
 				}
 				return id.Raw()
