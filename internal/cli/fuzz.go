@@ -29,13 +29,12 @@ import (
 // fuzzFlags are the flags of mcp-conform fuzz.
 type fuzzFlags struct {
 	runFlags
-	time       time.Duration
-	cases      int
-	properties []string
-	rate       float64
-	corpus     string
-	folder     string
-	shrink     time.Duration
+	time   time.Duration
+	cases  int
+	rate   float64
+	corpus string
+	folder string
+	shrink time.Duration
 }
 
 // lawsBy returns the laws of those names; without names all that the
@@ -57,6 +56,8 @@ func lawsBy(names []string) ([]fuzz.Law, error) {
 	}
 	return out, nil
 }
+
+func propertyUsage() string { return "hold only these laws: " + strings.Join(lawNames(), ", ") }
 
 func (a *app) fuzzCommand() *cobra.Command {
 	f := &fuzzFlags{}
@@ -95,7 +96,7 @@ could not be started or reached, 4 the search is incomplete.`,
 	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; what was found is then made small for a tenth of that, at least 10s, and tried again")
 	fs.IntVar(&f.cases, "cases", 0, "how many sequences are held at most (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
-	fs.StringSliceVar(&f.properties, "property", nil, "hold only these laws: "+strings.Join(lawNames(), ", "))
+	fs.StringSliceVar(&f.properties, "property", nil, propertyUsage())
 	fs.StringSliceVar(&f.revisions, "revision", nil, "speak only these revisions, as 2025-06-18 (default: all that the server speaks)")
 	fs.IntVar(&f.jobs, "jobs", 0, "sequences that are held at once (default: four for each core)")
 	fs.Float64Var(&f.rate, "rate", 0, "requests a second at most (default: no bound)")

@@ -46,6 +46,7 @@ type runFlags struct {
 	recorder            *recorder // nil without --transcript
 	callTools           string
 	fuzz                string
+	properties          []string // the laws of the search; none for those that the specification states
 	replayFiles         bool
 	watch               watchFlags
 	configured          configured
@@ -88,6 +89,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.StringVar(&f.fuzz, "fuzz", "off", "search beside the cases, too: off, quick (some seconds), thorough (minutes)")
+	fs.StringSliceVar(&f.properties, "property", nil, "with --fuzz: "+propertyUsage())
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage())
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())

@@ -29,7 +29,11 @@ func (f *runFlags) checkFuzz() error {
 	if _, ok := fuzzSlices[f.fuzz]; !ok {
 		return usagef("give off, quick or thorough", "--fuzz is %q", f.fuzz)
 	}
-	return nil
+	if len(f.properties) > 0 && f.fuzz == "off" {
+		return usagef("add --fuzz quick", "--property names laws of a search, and --fuzz is off")
+	}
+	_, err := lawsBy(f.properties)
+	return err
 }
 
 // fuzzed searches for more once the cases are done, and adds what it found to
@@ -43,7 +47,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	if len(revisions) == 0 {
 		return nil
 	}
-	laws, err := lawsBy(nil)
+	laws, err := lawsBy(f.properties)
 	if err != nil {
 		return err
 	}
