@@ -157,6 +157,7 @@ func completionRefused() rules.Fold {
 			}.judge(h, out)
 		case q.strange:
 			strangeReference(h, out)
+		case q.kind == "ref/prompt" && !h.Message.IsError() && !b.prompts.lasts(s): // it may be there by now
 		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(q.of, h.Asked):
 			invalid{
 				completionUnknown, "Values are given for a prompt that is not listed.",

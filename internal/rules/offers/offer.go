@@ -49,6 +49,7 @@ type offer struct {
 	list
 	whole   *walk            // the last that came to the end; nil where the list may have changed since
 	walks   map[string]*walk // by the cursor that leads on
+	settled bool             // the last two that came to the end had the same
 	changes int              // the position of the last word of a change, -1 before one
 	seen    map[string]jsontext.Value
 	ever    map[string]bool // all that ever stood in it: it may be hidden, and not gone
@@ -75,7 +76,7 @@ func (o *offer) hears() rules.Hears {
 
 // forget says that the list may have changed.
 func (o *offer) forget(e *transcript.Event) {
-	o.whole, o.changes = nil, e.Seq
+	o.whole, o.settled, o.changes = nil, false, e.Seq
 	clear(o.walks)
 }
 
@@ -114,6 +115,12 @@ func (o *offer) lacks(name string, a *rules.Asked) bool {
 	return o.whole != nil && o.changes < a.Event.Seq && !o.ever[name]
 }
 
+// lasts tells whether the list can be taken to be what it was: changes are
+// told, or it was found the same twice.
+func (o *offer) lasts(s *rules.Session) bool {
+	return o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
+}
+
 func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if !regular(s, h) {
 		return
@@ -136,6 +143,7 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		o.lead(p.walk, next)
 		return
 	}
+	o.settled = o.whole != nil && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
 	o.whole, o.seen = p.walk, maps.Clone(p.walk.items)
 	if o.onWhole != nil {
 		o.onWhole(s, p.walk, out)

@@ -29,8 +29,8 @@ func (q requires) note(h *rules.Heard) {
 }
 
 // excuse tells whether the violation is a URI made of what the client gave
-// wrongly: an argument that is repeated, one that is no string, or a required
-// one that was left out.
+// wrongly: one that it asked for, an argument that is repeated, one that is no
+// string, or a required one that was left out.
 func (q requires) excuse(v schema.Violation, h *rules.Heard) bool {
 	if v.Kind != schema.NotURI || h.Asked == nil {
 		return false
@@ -38,6 +38,9 @@ func (q requires) excuse(v schema.Violation, h *rules.Heard) bool {
 	params := h.Asked.Message.Params()
 	_, given := wire.Members(wire.At(params, "/arguments"))
 	there := text(h.Message.Raw, v.Pointer)
+	if asked(h) == spec.MethodResourcesRead && there == text(params, "/uri") {
+		return true
+	}
 	for _, raw := range given {
 		if argument, ok := wire.Text(raw); ok && argument == there || !ok && asked(h) == spec.MethodPromptsGet {
 			return true

@@ -22,6 +22,7 @@ type ledger struct {
 	notes, taken []*note
 	// answered are the client's requests about tasks that have an answer.
 	answered []*query
+	odd      *transcript.Event // the first call that may be refused for its form, and is not looked at
 	listings []listing
 }
 
@@ -124,8 +125,12 @@ func (l *ledger) hears() rules.Hears {
 func (l *ledger) read(s *rules.Session) {
 	l.s, l.byID = s, map[string]*task{}
 	for _, a := range s.All() {
-		if a.WellFormed && a.Message.Method == spec.MethodToolsCall {
+		switch {
+		case a.Message.Method != spec.MethodToolsCall:
+		case a.WellFormed:
 			l.readCall(a)
+		case l.odd == nil:
+			l.odd = a.Event
 		}
 	}
 	for _, a := range s.All() {

@@ -331,6 +331,9 @@ func (l *ledger) judgeNotification(n *note, out *rules.Out) {
 			return
 		}
 	}
+	if l.odd != nil && l.odd.Seq < n.event.Seq {
+		return // it may be that of a call that is not looked at
+	}
 	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.asked.Event.Seq < n.event.Seq }) {
 		return // it may be the task of a call that is not answered yet
 	}
