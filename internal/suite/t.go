@@ -146,6 +146,14 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 	inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)
 }
 
+// MakeSure walks through a list once more where the server did not declare that
+// it tells of its changes: only what was not there twice is known not to be.
+func (t *T) MakeSure(ctx context.Context, capability, method, member string, pages int) {
+	if !t.Inventory.Declares(capability + ".listChanged") {
+		inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)
+	}
+}
+
 // Start returns a conversation with a fresh server, its handshake done.
 func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	c := t.Open(ctx, o)

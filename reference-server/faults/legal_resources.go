@@ -95,7 +95,7 @@ func resourcesLegal() []Fault {
 		legal("updates-below", "updates name what is below the resource that is subscribed to", together(harmless("update-resource"),
 			Outgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames[0] = []byte(updateOf(note + "/line/1")) }))),
 		legalAfresh("updates-at-once", "an update comes before and behind the answer to each subscription, and to its end", func() refserver.Seams {
-			var subscribed sync.Map // by session: an end alone is none of a subscription
+			var subscribed sync.Map // by session and URI: an end alone is none of a subscription
 			return together(updatesAround(spec.MethodResourcesSubscribe, &subscribed), updatesAround(spec.MethodResourcesUnsubscribe, &subscribed))
 		}),
 		legal("updates-twice", "each update comes twice", together(harmless("update-resource"),
@@ -143,10 +143,19 @@ func updatesAround(method string, subscribed *sync.Map) refserver.Seams {
 	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		uri, isText := wire.Text(wire.At(c.Params, "/uri"))
-		if method == spec.MethodResourcesSubscribe && err == nil {
-			subscribed.Store(c.Session, true)
+		type line struct {
+			session *refserver.Session
+			uri     string
 		}
-		if _, any := subscribed.Load(c.Session); any && err == nil && isText {
+		there := method == spec.MethodResourcesSubscribe
+		switch {
+		case err != nil:
+		case there:
+			subscribed.Store(line{c.Session, uri}, true)
+		default:
+			_, there = subscribed.LoadAndDelete(line{c.Session, uri})
+		}
+		if there && err == nil && isText {
 			update := []byte(updateOf(uri))
 			c.Session.SendRaw(update)
 			if method == spec.MethodResourcesSubscribe {

@@ -74,6 +74,9 @@ func listedCall(name string, h *rules.Heard, out *rules.Out) {
 
 // unlistedCall judges the call of a tool that a complete list does not have.
 func unlistedCall(tools *offer, name string, s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !h.Message.IsError() && !failed(h.Message) && !tools.lasts(s) {
+		return // it may be there by now
+	}
 	if other := sameButCase(tools, name); other != "" {
 		if h.Message.IsError() || failed(h.Message) {
 			out.Subject(toolCase)
