@@ -64,11 +64,12 @@ func (l *listing) learn(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 
 func (l *listing) forget(*rules.Session, *rules.Heard, *rules.Out) { l.schemas = nil }
 
-// judge leaves alone results that are errors, which need not be structured,
-// and tasks, whose result comes later.
+// judge leaves alone results that are errors, which need not be structured, those
+// of calls that were cancelled, which may be what there was by then, and tasks,
+// whose result comes later.
 func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	result := h.Message.Result()
-	if !since(s, spec.V20250618) || !h.Asked.WellFormed || result.Kind() != '{' {
+	if !since(s, spec.V20250618) || !h.Asked.WellFormed || h.Asked.Cancelled || result.Kind() != '{' {
 		return
 	}
 	var promised jsontext.Value
