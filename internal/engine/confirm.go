@@ -68,7 +68,6 @@ func (r *run) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 		if a.needsSolitude() || r.single() {
 			continue
 		}
-		a.candidates = slices.DeleteFunc(a.candidates, r.betterSeen)
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			claimed = append(claimed, a)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -74,20 +73,8 @@ func merged(candidates []*candidate) []*candidate {
 
 // madeFor tells whether the case in which the deviation was seen judges the
 // requirement, or is made to provoke what is judged of it.
-func (c *candidate) madeFor() bool { return c.during != nil && made(c.during, c.Requirement) }
-
-// made tells whether the case judges the requirement, or is made to provoke what
-// is judged of it.
-func made(c *suite.Case, requirement string) bool {
-	return slices.Contains(c.Requirements, requirement) || c.ProvokesID(requirement)
-}
-
-// betterSeen tells whether another case of the run is made to show what was seen
-// in one that is not: it may do so in less time, and more surely.
-func (r *run) betterSeen(c *candidate) bool {
-	return !c.madeFor() && slices.ContainsFunc(r.units, func(u *unit) bool {
-		return u.revision == c.unit.revision && slices.ContainsFunc(u.cases, func(other *suite.Case) bool { return made(other, c.Requirement) })
-	})
+func (c *candidate) madeFor() bool {
+	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
 }
 
 // caseID returns the id of the case in which it was seen, "" for none.
