@@ -33,7 +33,7 @@ func (o *opener) back(judges []rules.Rule) bool {
 	for _, conv := range o.all() {
 		for _, result := range rules.SoFar(judges, conv.Record.From(0), conv.Revision(), o.r.o.Dialer.Transport()) {
 			for _, d := range result.Deviations {
-				seen[newCandidate(result.Rule, result.Revision, nil, d, nil).key()] = true
+				seen[findingKey(result.Rule, result.Revision, d.Requirement, d.Summary)] = true
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,7 +47,7 @@ const metaDepth = 12
 
 // walkMeta calls see with each key of each _meta object in v.
 func walkMeta(v jsontext.Value, depth int, see func(key string)) {
-	if depth == 0 || !mayName(v, "_meta") {
+	if depth == 0 || !wire.MayName(v, "_meta") {
 		return
 	}
 	switch v.Kind() {
@@ -70,13 +69,6 @@ func walkMeta(v jsontext.Value, depth int, see func(key string)) {
 			walkMeta(element, depth-1, see)
 		}
 	}
-}
-
-// mayName tells whether a member of this name may stand somewhere in v: most
-// messages have none, and to look for its bytes costs far less than to read v.
-// Where there are escapes it may be written with them.
-func mayName(v jsontext.Value, name string) bool {
-	return bytes.Contains(v, []byte(name)) || bytes.Contains(v, []byte(`\u`))
 }
 
 var (

@@ -147,9 +147,10 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 }
 
 // MakeSure walks through a list once more where the server did not declare that
-// it tells of its changes: only what was not there twice is known not to be.
-func (t *T) MakeSure(ctx context.Context, capability, method, member string, pages int) {
-	if !t.Inventory.Declares(capability + ".listChanged") {
+// it tells of its changes: only what was not there twice is known not to be. The
+// capability has the name of the member.
+func (t *T) MakeSure(ctx context.Context, method, member string, pages int) {
+	if !t.Inventory.Declares(member + ".listChanged") {
 		inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)
 	}
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func (m *Message) Busy() bool {
 		text, _ := Text(At(m.Members["error"], "/message"))
 		return busy.MatchString(text)
 	}
-	if m.Kind != Response || !mayName(m.Result(), "isError") || string(At(m.Result(), "/isError")) != "true" {
+	if m.Kind != Response || !MayName(m.Result(), "isError") || string(At(m.Result(), "/isError")) != "true" {
 		return false
 	}
 	for block := range elements(At(m.Result(), "/content")) {
@@ -38,12 +37,6 @@ func (m *Message) Busy() bool {
 		}
 	}
 	return false
-}
-
-// mayName tells whether a member of this name may stand in v, with escapes or
-// without: most results have none, which is found out at little cost.
-func mayName(v []byte, name string) bool {
-	return bytes.Contains(v, []byte(name)) || bytes.Contains(v, []byte(`\u`))
 }
 
 // saysWhen tells whether the data of an error says when to ask again, or holds

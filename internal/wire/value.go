@@ -160,6 +160,13 @@ func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 	return names, values
 }
 
+// MayName tells whether a member of this name may stand somewhere in v: most
+// values have none, and to look for its bytes costs far less than to read v.
+// Where there are escapes it may be written with them.
+func MayName(v jsontext.Value, name string) bool {
+	return bytes.Contains(v, []byte(name)) || bytes.Contains(v, []byte(`\u`))
+}
+
 // Object writes what Members returns, changed or not, as an object again: the
 // members in the order of names, each once.
 func Object(names []string, members map[string]jsontext.Value) []byte {

@@ -34,7 +34,7 @@ func notificationFaults() []Fault {
 		breaks("base.notification-no-response/no-id-error", "unknown notifications get an error without id",
 			answers(unknown, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`)),
 		breaks("base.notification-no-response/bad-params", "notifications with wrong params get an error with id null", answers(func(n *refserver.Note) bool {
-			id := wire.IDAt(n.Params, "/requestId")
+			id := cancelledIn(n)
 			wrongID := n.Method == spec.MethodCancelled && !id.IsString() && !id.IsInteger()
 			return wrongID || n.Params != nil && n.Params.Kind() != '{'
 		}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}`)),

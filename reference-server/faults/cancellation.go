@@ -93,7 +93,7 @@ func cancellationFaults() []Fault {
 		breaks(own+"null", "a cancellation names null", tells(spec.MethodCancelled, `{"requestId":null}`)),
 
 		breaks(idType+"text-for-number", "a cancellation that names an integer as a string is heeded", cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
-			if id := wire.IDAt(n.Params, "/requestId"); id.IsString() {
+			if id := cancelledIn(n); id.IsString() {
 				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {
 					n.Params = wire.JSON(map[string]any{"requestId": jsontext.Value(bare)})
 				}

@@ -103,7 +103,7 @@ func answersCancelled() refserver.Seams {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
-			n.Session.SendRaw(wire.NewError(wire.IDAt(n.Params, "/requestId"), -32800, "Request cancelled", nil))
+			n.Session.SendRaw(wire.NewError(cancelledIn(n), -32800, "Request cancelled", nil))
 		}
 	}), mute(t.overtaken))
 }
@@ -118,7 +118,7 @@ func crossing() refserver.Seams {
 		if !runs {
 			return
 		}
-		id := wire.IDAt(n.Params, "/requestId")
+		id := cancelledIn(n)
 		if token := t.token(n.Session, id); token != nil {
 			n.Session.SendRaw(wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
 		}

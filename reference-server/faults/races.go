@@ -17,7 +17,7 @@ func raceFaults() []Fault {
 		breaksAfresh("base.response-once/cancelled", "a cancelled request gets an error at once, and its result later", func() refserver.Seams {
 			t := newCalls()
 			return together(t.seams(), cancelling(func(n *refserver.Note, _ func(*refserver.Note)) {
-				if id := wire.IDAt(n.Params, "/requestId"); t.cancel(n) {
+				if id := cancelledIn(n); t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(id, -32800, "Request cancelled", nil))
 				}
 			}))

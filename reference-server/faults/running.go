@@ -76,7 +76,7 @@ func (t *calls) token(s *refserver.Session, id wire.ID) jsontext.Value {
 func (t *calls) cancel(n *refserver.Note) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.of[callKey{n.Session, wire.IDAt(n.Params, "/requestId").Key()}]
+	c := t.of[callKey{n.Session, cancelledIn(n).Key()}]
 	if c == nil || !c.running || c.cancelled {
 		return false
 	}
@@ -99,7 +99,7 @@ func onceCancelled(frame func(id wire.ID, token jsontext.Value) []byte) refserve
 		runs := t.cancel(n)
 		next(n)
 		if runs {
-			id := wire.IDAt(n.Params, "/requestId")
+			id := cancelledIn(n)
 			later(n.Session, 150*time.Millisecond, frame(id, t.token(n.Session, id)))
 		}
 	}))

@@ -276,7 +276,7 @@ func byNotification() refserver.Seams {
 			return result, err
 		}),
 		notified(method(spec.MethodCancelled), func(note *refserver.Note) {
-			request := wire.IDAt(note.Params, "/requestId")
+			request := cancelledIn(note)
 			if id := n.text(request.Key()); id != "" {
 				n.keep(id, "cancelled")
 			}

@@ -69,11 +69,15 @@ func spellings() []func(request []byte) []byte {
 		func(request []byte) []byte { // the last member first
 			names, members := wire.Members(request)
 			slices.Reverse(names)
-			return object(names, members, `%s:%s`, `,`)
+			return wire.Object(names, members)
 		},
 		func(request []byte) []byte { // blanks between the tokens
 			names, members := wire.Members(request)
-			return object(names, members, " %s : %s", " ,")
+			var written []string
+			for _, name := range names {
+				written = append(written, fmt.Sprintf(" %s : %s", wire.Quote(name), members[name]))
+			}
+			return []byte("{" + strings.Join(written, " ,") + "}")
 		},
 		func(request []byte) []byte { // a method in escapes
 			names, members := wire.Members(request)
@@ -83,16 +87,7 @@ func spellings() []func(request []byte) []byte {
 				fmt.Fprintf(&escaped, `\u%04x`, r)
 			}
 			members["method"] = jsontext.Value(`"` + escaped.String() + `"`)
-			return object(names, members, `%s:%s`, `,`)
+			return wire.Object(names, members)
 		},
 	}
-}
-
-// object writes members in the order of the names.
-func object(names []string, members map[string]jsontext.Value, member, separator string) []byte {
-	var written []string
-	for _, name := range names {
-		written = append(written, fmt.Sprintf(member, wire.Quote(name), members[name]))
-	}
-	return []byte("{" + strings.Join(written, separator) + "}")
 }

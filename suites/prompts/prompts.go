@@ -157,7 +157,7 @@ func gets(ctx context.Context, t *suite.T) {
 
 func unknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	t.MakeSure(ctx, "prompts", spec.MethodPromptsList, "prompts", maxPages)
+	t.MakeSure(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"name": unknownName})
 	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"arguments": map[string]any{}})
 }

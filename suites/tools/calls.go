@@ -95,7 +95,7 @@ func resourceLinks(r *client.Reply) []string {
 
 func unknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	t.MakeSure(ctx, "tools", spec.MethodToolsList, "tools", maxPages)
+	t.MakeSure(ctx, spec.MethodToolsList, "tools", maxPages)
 	r := c.Ask(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 	if !r.Answered() {
 		return

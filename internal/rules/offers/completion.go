@@ -157,8 +157,7 @@ func completionRefused() rules.Fold {
 			}.judge(h, out)
 		case q.strange:
 			strangeReference(h, out)
-		case q.kind == "ref/prompt" && !h.Message.IsError() && !b.prompts.lasts(s): // it may be there by now
-		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(q.of, h.Asked):
+		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.of, h.Asked, !h.Message.IsError()):
 			invalid{
 				completionUnknown, "Values are given for a prompt that is not listed.",
 				"Completion for a prompt that does not exist is refused with another code than -32602.", verdict.Full,

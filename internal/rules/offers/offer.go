@@ -110,15 +110,14 @@ func readOnly(tool jsontext.Value) bool {
 func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
 
 // lacks tells whether the item was known not to be in the list when the
-// request was sent, and still is, and never was.
-func (o *offer) lacks(name string, a *rules.Asked) bool {
-	return o.whole != nil && o.changes < a.Event.Seq && !o.ever[name]
-}
-
-// lasts tells whether the list can be taken to be what it was: changes are
-// told, or it was found the same twice.
-func (o *offer) lasts(s *rules.Session) bool {
-	return o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
+// request was sent, and still is, and never was. What was served although no
+// list has it may be there by now, unless the list can be taken to be what it
+// was: changes are told, or it was found the same twice.
+func (o *offer) lacks(s *rules.Session, name string, a *rules.Asked, served bool) bool {
+	if o.whole == nil || o.changes >= a.Event.Seq || o.ever[name] {
+		return false
+	}
+	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
 }
 
 func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {

@@ -86,8 +86,7 @@ func promptsFound() rules.Fold {
 		case b.prompts.seen[name] != nil:
 			listedGet(b.prompts.seen[name], name, h, out)
 		case h.Message.IsError() && !soundArguments(h.Asked): // which may be why
-		case !h.Message.IsError() && !b.prompts.lasts(s): // it may be there by now
-		case b.prompts.lacks(name, h.Asked):
+		case b.prompts.lacks(s, name, h.Asked, !h.Message.IsError()):
 			invalid{
 				promptUnknown, "A prompt that is not listed is served.",
 				"A prompt that does not exist is refused with another code than -32602.", verdict.Full,

@@ -36,7 +36,7 @@ func toolsFound() rules.Fold {
 		case wire.At(h.Asked.Message.Params(), "/task") != nil: // what a task may be made of is another matter
 		case b.tools.seen[name] != nil:
 			listedCall(name, h, out)
-		case b.tools.lacks(name, h.Asked):
+		case b.tools.lacks(s, name, h.Asked, !h.Message.IsError() && !failed(h.Message)):
 			unlistedCall(b.tools, name, s, h, out)
 		}
 	}
@@ -74,9 +74,6 @@ func listedCall(name string, h *rules.Heard, out *rules.Out) {
 
 // unlistedCall judges the call of a tool that a complete list does not have.
 func unlistedCall(tools *offer, name string, s *rules.Session, h *rules.Heard, out *rules.Out) {
-	if !h.Message.IsError() && !failed(h.Message) && !tools.lasts(s) {
-		return // it may be there by now
-	}
 	if other := sameButCase(tools, name); other != "" {
 		if h.Message.IsError() || failed(h.Message) {
 			out.Subject(toolCase)

@@ -102,11 +102,9 @@ func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	copied(result, structured, d, out)
 }
 
-// member returns a member of an object. Most results have none of that name,
-// which is found out at little cost. Where there are escapes it may be written
-// with them.
+// member returns a member of an object, of which most have none of that name.
 func member(v jsontext.Value, name string) jsontext.Value {
-	if !bytes.Contains(v, []byte(name)) && !bytes.Contains(v, []byte(`\u`)) {
+	if !wire.MayName(v, name) {
 		return nil
 	}
 	return wire.At(v, "/"+name)
