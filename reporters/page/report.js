@@ -14,6 +14,8 @@
   });
 
   const said = byId("said");
+  let quiet;
+  const relabel = new Map();
   const copy = async (text) => {
     try {
       await navigator.clipboard.writeText(text);
@@ -36,7 +38,10 @@
     button.focus();
     label.data = done ? "Copied" : "Select it by hand";
     said.textContent = label.data;
-    setTimeout(() => { label.data = "Copy"; said.textContent = ""; }, 2000);
+    clearTimeout(quiet); // or what an earlier copy set would silence this one
+    quiet = setTimeout(() => { said.textContent = ""; }, 2000);
+    clearTimeout(relabel.get(button));
+    relabel.set(button, setTimeout(() => { label.data = "Copy"; }, 2000));
   });
 
   const open = () => {
