@@ -1,6 +1,7 @@
 package asking
 
 import (
+	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -103,26 +104,50 @@ type visit struct {
 	event *transcript.Event
 }
 
+// unannounced is the end of a visit that was told before anything of the visit was.
+type unannounced struct {
+	id    string
+	found verdict.Deviation
+	event *transcript.Event
+}
+
+// withheld returns the position of the first request whose answer the client may
+// not have been given: none comes for one that was cancelled, and that of a task
+// may never be fetched. It may have been the error that asks for a visit.
+func withheld(s *rules.Session) int {
+	for _, a := range s.All() {
+		if a.Cancelled || len(a.Replies) == 0 || a.Succeeded() && wire.At(a.Replies[0].Member("result"), "/task") != nil {
+			return a.Event.Seq
+		}
+	}
+	return math.MaxInt
+}
+
 func elicitationIDs() rules.Fold {
 	given := map[string]visit{} // by request
-	known := map[string]bool{}  // by request or by error
-	learn := func(e jsontext.Value) (id string, ok bool) {
+	// known are those given by request or by error, with the exchange in which
+	// they first were.
+	known := map[string]int{}
+	var early []unannounced
+	learn := func(e jsontext.Value, at *transcript.Event) (id string, ok bool) {
 		if id, ok = wire.Text(wire.At(e, "/elicitationId")); ok {
-			known[id] = true
+			if _, before := known[id]; !before {
+				known[id] = at.Exchange
+			}
 		}
 		return id, ok
 	}
 	return rules.Fold{Hear: rules.Hears{
 		rules.ErrorTo(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 			for _, e := range required(h) {
-				learn(e)
+				learn(e, h.Event)
 			}
 		},
 		rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 			if mode(h.Message.Params()) != "url" {
 				return
 			}
-			id, ok := learn(h.Message.Params())
+			id, ok := learn(h.Message.Params(), h.Event)
 			if !ok {
 				return
 			}
@@ -145,19 +170,31 @@ func elicitationIDs() rules.Fold {
 		},
 		rules.Notification(spec.MethodElicitDone): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			id, ok := wire.Text(wire.At(h.Message.Params(), "/elicitationId"))
+			_, before := known[id]
 			switch {
 			case !began(s) || !ok:
-			case known[id]:
+			case before:
 				out.Subject(completeKnownID)
 			default:
-				out.Found(verdict.Deviation{
+				early = append(early, unannounced{id, verdict.Deviation{
 					Requirement: completeKnownID,
 					Summary:     "The completion of an elicitation is told that was not asked for.",
 					Permitted:   "the elicitationId of an elicitation/create, or of an error -32042, that came before",
 					Seen:        rules.Excerpt(h.Message.Raw),
 					At:          rules.At(h.Event),
-				})
+				}, h.Event})
 			}
 		},
+	}, End: func(s *rules.Session, out *rules.Out) {
+		first := withheld(s)
+		for _, e := range early {
+			exchange, later := known[e.id]
+			switch {
+			case later && exchange != e.event.Exchange: // of two streams none is the first
+				out.Subject(completeKnownID)
+			case e.event.Seq < first:
+				out.Found(e.found)
+			}
+		}
 	}}
 }
