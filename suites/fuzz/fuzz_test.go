@@ -93,7 +93,10 @@ func evidence(f *fuzz.Finding) string {
 	return text
 }
 
-var legalTime = flag.Duration("fuzz.legal", 0, "search every legal variation for this long: none may show anything")
+var (
+	legalTime = flag.Duration("fuzz.legal", 0, "search every legal variation for this long: none may show anything")
+	legalSeed = flag.Uint64("fuzz.legal.seed", 1, "the seed of these searches")
+)
 
 // TestLegalVariations: what is odd and permitted breaks no law either.
 func TestLegalVariations(t *testing.T) {
@@ -119,7 +122,7 @@ func TestLegalVariations(t *testing.T) {
 			}
 			defer stop()
 			report, err := fuzz.Run(t.Context(), fuzz.Options{
-				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Time: *legalTime, Seed: 1, Revisions: f.Revisions,
+				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Time: *legalTime, Seed: *legalSeed, Revisions: f.Revisions,
 				Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 100},
 			})
 			if err != nil {
