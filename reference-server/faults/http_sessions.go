@@ -43,6 +43,7 @@ func sessionFaults() []Fault {
 		})),
 		breaksAfresh(unique+"short", "session ids have four letters", named(func(_ int, id string) string { return id[:4] })),
 		breaksAfresh(unique+"same", "all sessions have the same id", named(func(int, string) string { return "7d9f0a52-41d8-4b60-9e0c-5d2f8a1b6c34" })),
+		breaksAfresh(unique+"again", "the id of a session that has ended is given to the next", recycledSessions),
 		breaks(required+"404", "requests without a session id get 404", visits(nameless, says(http.StatusNotFound))),
 		breaks(required+"500", "requests without a session id get 500", visits(nameless, says(http.StatusInternalServerError))),
 		breaks(over+"served", "DELETE is granted, and the session goes on", visits(deletes, answers(http.StatusNoContent, "", ""))),

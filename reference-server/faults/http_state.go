@@ -37,6 +37,34 @@ func renamedSessions(name func(n int, id string) string) refserver.Seams {
 	})
 }
 
+// recycledSessions gives a session the id of one that has ended, if there is one.
+func recycledSessions() refserver.Seams {
+	var mu sync.Mutex
+	var free []string
+	used := map[string]bool{}
+	return together(
+		renamedSessions(func(_ int, id string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(free) > 0 {
+				id, free = free[0], free[1:]
+			}
+			used[id] = true
+			return id
+		}),
+		visits(deletes, func(v *visit) {
+			id := v.r.Header.Get(sessionHeader)
+			v.serve()
+			mu.Lock()
+			defer mu.Unlock()
+			if used[id] {
+				used[id] = false
+				free = append(free, id)
+			}
+		}),
+	)
+}
+
 // members are the sessions that a fault has seen, in their order.
 type members struct {
 	mu  sync.Mutex

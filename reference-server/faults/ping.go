@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,16 @@ func pingFaults() []Fault {
 				unanswered(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
 			)
 		}).in(callable()...),
+		breaksAfresh("ping.responds/taken-for-the-answer", "while the client is asked in a call ping is taken for its answer", whileAsked(func(*refserver.Call, Handler, <-chan struct{}) (any, *refserver.Error) {
+			return nil, refserver.Unanswered
+		})).in(callable()...),
+		breaksAfresh("ping.responds/after-the-answer", "while the client is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, over <-chan struct{}) (any, *refserver.Error) {
+			select {
+			case <-over:
+			case <-c.Context().Done():
+			}
+			return next(c)
+		})).in(callable()...),
 
 		breaks("ping.empty-result/pong", "the answer to ping says pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
 		breaks("ping.empty-result/time", "the answer to ping tells the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),
@@ -103,4 +114,44 @@ func pinging(every time.Duration) refserver.Seams {
 			}
 		})
 	})
+}
+
+// whileAsked has pings answered otherwise from the moment at which the client is
+// asked in a call up to the end of that.
+func whileAsked(ping func(c *refserver.Call, next Handler, over <-chan struct{}) (any, *refserver.Error)) func() refserver.Seams {
+	return func() refserver.Seams {
+		var mu sync.Mutex
+		open := map[*refserver.Session]chan struct{}{}
+		over := func(s *refserver.Session) {
+			mu.Lock()
+			defer mu.Unlock()
+			if open[s] != nil {
+				close(open[s])
+				delete(open, s)
+			}
+		}
+		return together(
+			refserver.Seams{Patience: patient},
+			Outgoing(Requests, func(o *refserver.Out) {
+				mu.Lock()
+				defer mu.Unlock()
+				if o.Method != spec.MethodPing && o.Related.Present() && open[o.Session] == nil {
+					open[o.Session] = make(chan struct{})
+				}
+			}),
+			Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				defer over(c.Session)
+				return next(c)
+			}),
+			Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				mu.Lock()
+				waiting := open[c.Session]
+				mu.Unlock()
+				if waiting == nil {
+					return next(c)
+				}
+				return ping(c, next, waiting)
+			}),
+		)
+	}
 }

@@ -1,8 +1,10 @@
 package ping_test
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
@@ -18,6 +20,7 @@ func TestFaults(t *testing.T) {
 		notEmpty  = "ping.empty-result: The result of a ping is not empty. (broken)"
 		early     = "ping.before-initialized: A ping before initialize is answered with an error. (warning)"
 		earlyMute = "ping.before-initialized: A ping before initialize is not answered. (warning)"
+		behind    = "ping.responds: A ping is answered only when the client has answered what the server asked. (warning)"
 		strong    = "ping.before-initialized: A ping is answered with an error. (warning)"
 	)
 	no := &refserver.Error{Code: spec.CodeInternal, Message: "no"}
@@ -58,6 +61,22 @@ func TestFaults(t *testing.T) {
 		}, []string{partly}},
 		{"unknown while a tool runs", "ping.while-busy", beside(&refserver.Error{Code: spec.CodeMethodNotFound, Message: "no"}), []string{refused}},
 		{"no time while a tool runs, in whatever words", "ping.while-busy", beside(&refserver.Error{Code: -32000, Message: "Serveur occupé"}), nil},
+		{"all is well: asked", "ping.while-asked", suitetest.Handles(onPing(nil)), nil},
+		{"half a second while the client is asked", "ping.while-asked", whileCalled(func(c *refserver.Call, _ <-chan struct{}) bool {
+			select {
+			case <-time.After(time.Second / 2):
+			case <-c.Context().Done():
+			}
+			return true
+		}), nil},
+		{"unanswered while the client is asked", "ping.while-asked", whileCalled(func(*refserver.Call, <-chan struct{}) bool { return false }), []string{partly}},
+		{"answered when the call is over in which the client is asked", "ping.while-asked", whileCalled(func(c *refserver.Call, over <-chan struct{}) bool {
+			select {
+			case <-over:
+			case <-c.Context().Done():
+			}
+			return true
+		}), []string{behind}},
 		{"no time for any ping, in whatever words", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: -32000, Message: "Serveur occupé"}
 		})), []string{refused}},
@@ -119,5 +138,36 @@ func beside(err *refserver.Error) func() refserver.Seams {
 			}
 			return next(c)
 		}}
+	}
+}
+
+// whileCalled has pings answered while a tool runs when wait returns, if it says
+// so. The server asks with patience.
+func whileCalled(wait func(c *refserver.Call, over <-chan struct{}) (answer bool)) func() refserver.Seams {
+	return func() refserver.Seams {
+		var mu sync.Mutex
+		var running chan struct{}
+		return refserver.Seams{
+			Patience: func(string) time.Duration { return time.Minute },
+			Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+				mu.Lock()
+				over := running
+				if c.Method == spec.MethodToolsCall && over == nil {
+					over = make(chan struct{})
+					running = over
+					defer func() {
+						mu.Lock()
+						defer mu.Unlock()
+						running = nil
+						close(over)
+					}()
+				}
+				mu.Unlock()
+				if c.Method == spec.MethodPing && over != nil && !wait(c, over) {
+					return nil, refserver.Unanswered
+				}
+				return next(c)
+			},
+		}
 	}
 }

@@ -46,6 +46,14 @@ func Cases() []suite.Case {
 			Run:          whileBusy,
 		},
 		{
+			ID:           "ping.while-asked",
+			Title:        "ping while the server waits for the client's answer to its own request",
+			Requirements: []string{responds, emptyResult},
+			Needs:        []string{"tools"},
+			Waits:        true,
+			Run:          whileAsked,
+		},
+		{
 			ID:    "ping.during-handshake",
 			Title: "ping before initialize, and between its answer and initialized, listening for what the server says unasked",
 			Requirements: []string{

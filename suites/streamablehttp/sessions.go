@@ -81,7 +81,7 @@ func end(ctx context.Context, w *suite.Web, id string) (ended bool) {
 	return x != nil && x.Succeeded()
 }
 
-// afterTheEnd ends sessions, and comes back to the first of them.
+// afterTheEnd ends sessions, comes back to the first of them, and opens another.
 func afterTheEnd(ctx context.Context, w *suite.Web, ids []string) {
 	for i, id := range ids {
 		of := suite.With(sessionHeader, id)
@@ -96,6 +96,9 @@ func afterTheEnd(ctx context.Context, w *suite.Web, ids []string) {
 		w.Harmless(ctx, of)
 		w.Tell(ctx, of)
 		w.Get(ctx, of)
+		end(ctx, w, id)
+	}
+	if id := opened(ctx, w); id != "" {
 		end(ctx, w, id)
 	}
 	w.Harmless(ctx) // that of the conversation goes on
