@@ -94,7 +94,7 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	if err != nil {
 		return nil, err
 	}
-	c.link, c.lend = link, c.opts.Idle
+	c.link, c.lend, c.nextID = link, c.opts.Idle, max(c.opts.FirstID, 1)-1
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.heard, c.mute = context.WithCancelCause(c.ctx)
 	go c.pump()

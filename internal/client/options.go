@@ -21,6 +21,8 @@ type Options struct {
 	Version string
 	// Capabilities are the client's; nil means all that the revision knows.
 	Capabilities map[string]any
+	// FirstID is the first id that NewID returns; default 1.
+	FirstID int64
 	// Timeout bounds the wait for an answer; default 10 s.
 	Timeout time.Duration
 	// StartTimeout bounds the wait for the answer to initialize, the

@@ -56,16 +56,23 @@ func pingFaults() []Fault {
 				unanswered(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
 			)
 		}).in(callable()...),
-		breaksAfresh("ping.responds/taken-for-the-answer", "while the client is asked in a call ping is taken for its answer", whileAsked(func(*refserver.Call, Handler, <-chan struct{}) (any, *refserver.Error) {
+		breaksAfresh("ping.responds/taken-for-the-answer", "while the client is asked in a call ping is taken for its answer", whileAsked(func(*refserver.Call, Handler, *question) (any, *refserver.Error) {
 			return nil, refserver.Unanswered
 		})).in(callable()...),
-		breaksAfresh("ping.responds/after-the-answer", "while the client is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, over <-chan struct{}) (any, *refserver.Error) {
+		breaksAfresh("ping.responds/after-the-answer", "while the client is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
 			select {
-			case <-over:
+			case <-q.over:
 			case <-c.Context().Done():
 			}
 			return next(c)
 		})).in(callable()...),
+		breaksAfresh("ping.responds/id-of-a-question", "while the client is asked in a call ping with the id of what it is asked is taken for its answer", whileAsked(
+			func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+				if c.ID.Same(q.id) {
+					return nil, refserver.Unanswered
+				}
+				return next(c)
+			})).in(callable()...),
 
 		breaks("ping.empty-result/pong", "the answer to ping says pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
 		breaks("ping.empty-result/time", "the answer to ping tells the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),
@@ -116,41 +123,46 @@ func pinging(every time.Duration) refserver.Seams {
 	})
 }
 
+// question is what the client is asked in a call.
+type question struct {
+	id   wire.ID
+	over chan struct{} // closed at the end of the call
+}
+
 // whileAsked has pings answered otherwise from the moment at which the client is
 // asked in a call up to the end of that.
-func whileAsked(ping func(c *refserver.Call, next Handler, over <-chan struct{}) (any, *refserver.Error)) func() refserver.Seams {
+func whileAsked(ping func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex
-		open := map[*refserver.Session]chan struct{}{}
-		over := func(s *refserver.Session) {
-			mu.Lock()
-			defer mu.Unlock()
-			if open[s] != nil {
-				close(open[s])
-				delete(open, s)
-			}
-		}
+		open := map[*refserver.Session]*question{}
 		return together(
 			refserver.Seams{Patience: patient},
 			Outgoing(Requests, func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()
 				if o.Method != spec.MethodPing && o.Related.Present() && open[o.Session] == nil {
-					open[o.Session] = make(chan struct{})
+					open[o.Session] = &question{o.ID, make(chan struct{})}
 				}
 			}),
 			Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				defer over(c.Session)
+				defer func() {
+					mu.Lock()
+					defer mu.Unlock()
+					if q := open[c.Session]; q != nil {
+						close(q.over)
+						delete(open, c.Session)
+					}
+				}()
 				return next(c)
 			}),
 			Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				mu.Lock()
-				waiting := open[c.Session]
+				q := open[c.Session]
 				mu.Unlock()
-				if waiting == nil {
+				if q == nil {
 					return next(c)
 				}
-				return ping(c, next, waiting)
+				return ping(c, next, q)
 			}),
 		)
 	}
