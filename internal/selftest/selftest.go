@@ -311,15 +311,25 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 
 // dialer returns how the server of a row is reached, and what ends it.
 func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end func()) {
-	f := j.fault
-	switch {
-	case j.at.Transport != spec.Stdio:
-		h := &overHTTP{ctx: ctx, fault: f, over: j.at.Transport, lasting: f.Transports != nil && !f.Alone, starts: o.starts}
-		return h, h.end
-	case f.NeedsProcess:
+	if f := j.fault; f.NeedsProcess && j.at.Transport == spec.Stdio {
 		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
 	}
-	return counted{bundled.Dialer(func() refserver.Options { return serverOptions(f) }), o.starts}, func() {}
+	return dialer(ctx, j.fault, j.at.Transport, o.starts)
+}
+
+// Dialer returns how servers with a fault, in this process, are reached over a
+// transport, and what ends them. A fault that needs a process of its own can't be
+// had so on stdio.
+func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transport.Dialer, end func()) {
+	return dialer(ctx, f, over, new(atomic.Int64))
+}
+
+func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64) (d transport.Dialer, end func()) {
+	if over != spec.Stdio {
+		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.Alone, starts: starts}
+		return h, h.end
+	}
+	return counted{bundled.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}
 }
 
 // counted counts the servers that a dialer of stdio starts.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/selftest"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -98,41 +98,45 @@ var (
 	legalSeed = flag.Uint64("fuzz.legal.seed", 1, "the seed of these searches")
 )
 
-// TestLegalVariations: what is odd and permitted breaks no law either.
+// TestLegalVariations: what is odd and permitted breaks no law either, over each
+// transport.
 func TestLegalVariations(t *testing.T) {
 	if *legalTime == 0 {
 		t.Skip("it takes minutes; -fuzz.legal asks for it")
 	}
 	for _, f := range faults.All() {
-		over := spec.Stdio
-		if len(f.Transports) > 0 {
-			over = f.Transports[0]
-		}
-		if !f.Legal || f.NeedsProcess || f.Alone || f.Everywhere {
+		if !f.Legal {
 			continue
 		}
-		t.Run(f.ID, func(t *testing.T) {
-			d, stop := bundled.Misbehaving(f.Seams), func() {}
-			if over != spec.Stdio {
-				o := refserver.Options{JSONOnly: f.JSONOnly}
-				if f.Seams != nil {
-					o.Seams = f.Seams()
-				}
-				d, stop = suitetest.ReferenceOver(over, o)
+		places := map[spec.Transport][]spec.Revision{}
+		for _, at := range selftest.Places(f, true) {
+			places[at.Transport] = append(places[at.Transport], at.Revision)
+		}
+		for _, over := range spec.Transports() {
+			if len(places[over]) == 0 || over == spec.Stdio && f.NeedsProcess {
+				continue
 			}
-			defer stop()
-			report, err := fuzz.Run(t.Context(), fuzz.Options{
-				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Time: *legalTime, Seed: *legalSeed, Revisions: f.Revisions,
-				Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 100},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, one := range report.Findings {
-				if one.Outcome > verdict.Note {
-					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Again, one.Tries, one.Revision, one.Seen, script(one), evidence(one))
-				}
-			}
-		})
+			t.Run(f.ID+"/"+string(over), func(t *testing.T) { legal(t, f, over, places[over]) })
+		}
+	}
+}
+
+func legal(t *testing.T, f faults.Fault, over spec.Transport, revisions []spec.Revision) {
+	d, end := selftest.Dialer(t.Context(), f, over)
+	defer end()
+	report, err := fuzz.Run(t.Context(), fuzz.Options{
+		Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Time: *legalTime, Seed: *legalSeed, Revisions: revisions,
+		Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 100},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Requests == 0 {
+		t.Error("nothing was sent")
+	}
+	for _, one := range report.Findings {
+		if one.Outcome > verdict.Note {
+			t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Again, one.Tries, one.Revision, one.Seen, script(one), evidence(one))
+		}
 	}
 }
