@@ -183,8 +183,12 @@ type link struct {
 	heard  chan struct{} // closed when it was told of the end, or never will be
 }
 
-// Shutdown implements transport.Link.
+// Shutdown implements transport.Link. A connection that broke may be the first
+// that is seen of the server's end, of which the link is to hear then.
 func (l *link) Shutdown(p transport.Patience) {
+	if broke(l.record) {
+		l.server.Ended()
+	}
 	l.server.leave(l)
 	l.Mortal.Shutdown(p)
 }
@@ -216,6 +220,17 @@ func cut(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
 		return x.Method() == http.MethodPost && (x.End == nil || x.Ended() == transcript.Broken)
 	})
+}
+
+// broke tells whether the last connection of a POST broke, or could not be made.
+func broke(record *transcript.Transcript) bool {
+	all := transcript.ExchangesOf(record.From(0)).All()
+	for _, x := range slices.Backward(all) {
+		if x.Method() == http.MethodPost && x.End != nil {
+			return x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable
+		}
+	}
+	return false
 }
 
 // underWay tells whether an exchange is.

@@ -185,6 +185,21 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// A link that goes as soon as its connection broke hears of the end, too, which
+// is known a little later than that.
+func TestEndOfWhoGoesAtOnce(t *testing.T) {
+	d := dialer(t, "")
+	for i := range 20 {
+		s := dial(t, d)
+		s.exit()
+		s.await(func(e *transcript.Event) bool { return e.Kind == transcript.Over && e.How == transcript.Broken })
+		s.Shutdown(transport.Patience{})
+		if !slices.ContainsFunc(s.rec.From(0), is(transcript.Exited)) {
+			t.Fatalf("nothing is known of end %d", i+1)
+		}
+	}
+}
+
 func TestFresh(t *testing.T) {
 	for _, port := range []string{"", freePort(t)} {
 		t.Run("port "+port, func(t *testing.T) {
