@@ -173,6 +173,7 @@ func (r *holder) end(on int) {
 	r.out.Messages += frames(t.c.Record.From(0))
 	if !t.torn { // what follows from half a line is nobody's fault
 		t.Events = t.c.Record.From(0)
+		t.excuse()
 	}
 	r.out.Talks = append(r.out.Talks, t.Talk)
 }

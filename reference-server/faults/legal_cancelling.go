@@ -79,9 +79,10 @@ func oneByOne() refserver.Seams {
 		f := wire.Parse(raw)
 		mu.Lock()
 		var before chan struct{}
+		var of callKey
 		for key, answered := range pending {
 			if key.session == s {
-				before = answered
+				before, of = answered, key
 			}
 		}
 		mu.Unlock()
@@ -89,6 +90,9 @@ func oneByOne() refserver.Seams {
 			select {
 			case <-before:
 			case <-time.After(time.Second): // what has no answer holds nothing up for ever
+				mu.Lock()
+				delete(pending, of)
+				mu.Unlock()
 			case <-s.Context().Done():
 			}
 		}

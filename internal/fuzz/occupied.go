@@ -1,0 +1,65 @@
+package fuzz
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A server may do one thing after the other, and a tool may take as long as its
+// author likes: what was sent behind a call is not waited for in vain where the
+// call is not answered either. Nothing tells that from a server that has fallen
+// silent.
+
+// excuse takes back that answers did not come that a call may have held up.
+func (t *Talk) excuse() {
+	call := occupying(t.Events)
+	if call == nil {
+		return
+	}
+	held := func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp && e.Of > call.Seq }
+	if !t.Deaf && !slices.ContainsFunc(t.Events, held) {
+		return
+	}
+	t.Deaf = false
+	if t.Unanswered == "" {
+		t.Unanswered = "a call that may hold up the others"
+	}
+	t.Events = slices.Clone(t.Events)
+	for i, e := range t.Events {
+		if held(e) {
+			t.Events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, behind a call that is not answered"}
+		}
+	}
+}
+
+// occupying returns the call that has no answer and behind which nothing has
+// one, nil where there is none.
+func occupying(events []*transcript.Event) *transcript.Event {
+	var calls []*transcript.Event
+	asked, answered := map[string]int{}, map[int]bool{}
+	newest := -1
+	for _, e := range events {
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			switch {
+			case e.Kind == transcript.Sent && m.Kind == wire.Request:
+				asked[m.ID.Key()] = e.Seq
+				if m.Method == spec.MethodToolsCall || m.Method == spec.MethodTasksResult {
+					calls = append(calls, e)
+				}
+			case e.Kind == transcript.Received && m.Kind == wire.Response:
+				if at, ok := asked[m.ID.Key()]; ok {
+					answered[at], newest = true, max(newest, at)
+				}
+			}
+		}
+	}
+	i := slices.IndexFunc(calls, func(e *transcript.Event) bool { return !answered[e.Seq] && e.Seq > newest })
+	if i < 0 {
+		return nil
+	}
+	return calls[i]
+}
