@@ -15,12 +15,13 @@ import (
 
 // excuse takes back that answers did not come that a call may have held up.
 func (t *Talk) excuse() {
-	call := occupying(t.Events)
-	if call == nil {
+	gaveUp := func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }
+	if !t.Deaf && !slices.ContainsFunc(t.Events, gaveUp) {
 		return
 	}
-	held := func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp && e.Of > call.Seq }
-	if !t.Deaf && !slices.ContainsFunc(t.Events, held) {
+	call := occupying(t.Events)
+	held := func(e *transcript.Event) bool { return gaveUp(e) && e.Of > call.Seq }
+	if call == nil || !t.Deaf && !slices.ContainsFunc(t.Events, held) {
 		return
 	}
 	t.Deaf = false

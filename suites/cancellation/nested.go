@@ -22,39 +22,31 @@ import (
 func nested(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.Asking()
-	var answers atomic.Bool
-	c := t.Start(ctx, client.Options{Answer: func(m *wire.Message) []byte {
-		switch {
-		case m.Method == spec.MethodPing:
-			return wire.NewResult(m.ID, map[string]any{})
-		case answers.Load():
-			return refusal(m)
-		default:
-			return nil
-		}
-	}})
+	var open atomic.Bool
+	open.Store(true)
+	c := t.Start(ctx, client.Options{Answer: suite.Leaves(&open)})
 	t.Quiet(ctx, c) // what the server asks of itself at the beginning has come
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
 	asked := questions(ctx, t, c, calls, tool.Params(), tool.Params())
 	if len(asked) == 0 {
 		t.GiveUp("the tool did not ask the client")
 	}
-	open := calls[0]
+	last := calls[0]
 	if len(asked) > 1 {
-		_ = c.Send(ctx, refusal(asked[1]))
-		open = other(ctx, c, from, calls)
+		_ = c.Send(ctx, suite.Refuse(asked[1]))
+		last = other(ctx, c, from, calls)
 	}
-	if c.Cancel(ctx, open, "the case wants to see what becomes of the request in it") != nil {
+	if c.Cancel(ctx, last, "the case wants to see what becomes of the request in it") != nil {
 		t.GiveUp("the cancellation could not be sent")
 	}
 	t.Quiet(ctx, c)
-	_ = c.Send(ctx, refusal(asked[0]))
+	_ = c.Send(ctx, suite.Refuse(asked[0]))
 	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
 		gone(ctx, c, r.Err)
 		return
 	}
 	others(ctx, t, c, tool.Tool)
-	answers.Store(true)
+	open.Store(false)
 	again(ctx, t, c, tool)
 }
 
@@ -79,7 +71,7 @@ func others(ctx context.Context, t *suite.T, c *client.Conversation, but string)
 	}
 	t.Quiet(ctx, c)
 	for _, m := range asked {
-		_ = c.Send(ctx, refusal(m))
+		_ = c.Send(ctx, suite.Refuse(m))
 	}
 	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
 		gone(ctx, c, r.Err)
@@ -107,7 +99,7 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	if ctx.Err() != nil || !c.Alive() {
 		t.GiveUp("the call could not be waited for")
 	}
-	fresh := t.Start(ctx, client.Options{Answer: refusal})
+	fresh := t.Start(ctx, client.Options{Answer: suite.Refuse})
 	if !fresh.TryFor(ctx, againTime, spec.MethodToolsCall, tool.Params()).Answered() {
 		t.GiveUp("the call comes to no end where nothing was cancelled either")
 	}
@@ -136,10 +128,6 @@ func asks(c *client.Conversation, from int, id wire.ID) []int {
 		}
 	}
 	return nil
-}
-
-func refusal(m *wire.Message) []byte {
-	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
 }
 
 // questions makes the calls and returns the first requests of the server, one

@@ -31,16 +31,7 @@ func whileAsked(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.Asking()
 	var thinks atomic.Bool
-	c := t.Start(ctx, client.Options{FirstID: farIDs, Answer: func(m *wire.Message) []byte {
-		switch {
-		case m.Method == spec.MethodPing:
-			return wire.NewResult(m.ID, map[string]any{})
-		case thinks.Load():
-			return nil
-		default:
-			return refusal(m)
-		}
-	}})
+	c := t.Start(ctx, client.Options{FirstID: farIDs, Answer: suite.Leaves(&thinks)})
 	t.Quiet(ctx, c) // what the server asks of itself at the beginning has come
 	thinks.Store(true)
 	call, from := c.NewID(), c.Record.Len()
@@ -66,7 +57,7 @@ func whileAsked(ctx context.Context, t *suite.T) {
 		}
 	}
 	thinks.Store(false)
-	_ = c.Send(ctx, refusal(question))
+	_ = c.Send(ctx, suite.Refuse(question))
 	for i, id := range pings {
 		r := c.ListenFor(ctx, c.Options().Timeout, at, id)
 		r.Sent = sent(c, at, id)
@@ -106,8 +97,4 @@ func asks(ctx context.Context, c *client.Conversation, from int, call wire.ID) *
 		return false
 	})
 	return question
-}
-
-func refusal(m *wire.Message) []byte {
-	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
 }

@@ -1,0 +1,29 @@
+package suite
+
+import (
+	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Refuse is the answer to a request of the server for which the client has no
+// time.
+func Refuse(m *wire.Message) []byte {
+	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
+}
+
+// Leaves answers pings; what else the server asks it leaves open while open is
+// set, and refuses otherwise. It is for client.Options.Answer.
+func Leaves(open *atomic.Bool) func(m *wire.Message) []byte {
+	return func(m *wire.Message) []byte {
+		switch {
+		case m.Method == spec.MethodPing:
+			return wire.NewResult(m.ID, map[string]any{})
+		case open.Load():
+			return nil
+		default:
+			return Refuse(m)
+		}
+	}
+}
