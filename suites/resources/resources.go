@@ -179,15 +179,23 @@ func undeclared(ctx context.Context, t *suite.T) {
 func reads(ctx context.Context, t *suite.T) {
 	c := listing(ctx, t)
 	uris := first(maxReads, t.Inventory.Resources)
-	// Some are read again: it shows which of them change by themselves.
 	unanswered := 0
-	for _, uri := range slices.Concat(uris, first(maxRereads, uris)) {
-		if ctx.Err() != nil || !c.Alive() || unanswered == maxUnanswered {
-			return
+	each := func(uris []string) (on bool) {
+		for _, uri := range uris {
+			if ctx.Err() != nil || !c.Alive() || unanswered == maxUnanswered {
+				return false
+			}
+			if !read(ctx, c, uri).Answered() {
+				unanswered++
+			}
 		}
-		if !read(ctx, c, uri).Answered() {
-			unanswered++
-		}
+		return true
+	}
+	if each(uris) && len(uris) > 0 {
+		// Some are listed and read again: it shows which of them change by
+		// themselves.
+		walk(ctx, c, spec.MethodResourcesList)
+		each(first(maxRereads, uris))
 	}
 }
 

@@ -236,12 +236,14 @@ type sizes struct {
 }
 
 // sized is what was read of a URI first, whether that was the same each time it
-// was read again, and whether it had another size later.
+// was read again, whether the list gave the same size in between, and whether
+// it had another size later.
 type sized struct {
 	listed       listedItem
 	read         *rules.Heard
 	claim, bytes int64
 	again, same  bool
+	listedAgain  bool
 	resized      bool
 }
 
@@ -255,13 +257,15 @@ func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 	if !ok {
 		return
 	}
+	listed, isListed := z.ledger.resource(asked)
+	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
 	if before := z.byURI[asked]; before != nil {
 		before.same = (before.same || !before.again) && held(contents(before.read)[0]) == held(items[0])
 		before.again, before.resized = true, before.resized || before.bytes != n
+		before.listedAgain = before.listedAgain || isListed && isSize && claim == before.claim &&
+			before.read.Event.Seq < listed.on.asked.Event.Seq && listed.on.event.Seq < h.Asked.Event.Seq
 		return
 	}
-	listed, isListed := z.ledger.resource(asked)
-	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
 	of, _ := wire.Text(wire.At(items[0], "/uri"))
 	if isListed && isSize && of == asked {
 		r := &sized{listed: listed, read: h, claim: claim, bytes: n}
@@ -295,7 +299,9 @@ func (z *sizes) end(_ *rules.Session, out *rules.Out) {
 		case r.resized:
 		case r.claim == r.bytes:
 			out.Subject(sizeRaw)
-		case r.same: // else it may be one that changes with every read, if not its length
+		case r.same && r.listedAgain:
+			// Else it may be one that changes with every read, if not its length,
+			// or one that changed between the list and the reads.
 			out.Found(verdict.Deviation{
 				Requirement: sizeRaw,
 				Summary:     "The size of a listed resource is not that of its raw content.",
