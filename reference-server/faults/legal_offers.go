@@ -128,10 +128,11 @@ func legalOffers() []Fault {
 	}
 }
 
-// longName is a name of 128 characters that ends in name.
+// longName is a name of 128 characters that ends in name; longer, where name is
+// so long itself that it is none of this server's.
 func longName(name string) string {
 	const head = "Aa0.-_"
-	return head + strings.Repeat("z", 128-len(head)-2-len(name)) + "__" + name
+	return head + strings.Repeat("z", max(0, 128-len(head)-2-len(name))) + "__" + name
 }
 
 // onNamed refuses requests by the name in their params.
