@@ -221,6 +221,34 @@ type harnessError struct{ error }
 
 func (e harnessError) Unwrap() error { return e.error }
 
+// failures prints what went wrong by nobody's fault, a line each. What was found
+// broken by then stays so: a file that can't be written mends no server.
+func (a *app) failures(err error) int {
+	for _, one := range each(err) {
+		fmt.Fprintf(a.Err, "mcp-conform: %s\n", reporters.Visible(one.Error()))
+	}
+	if a.code == ExitBroken {
+		return ExitBroken
+	}
+	return ExitNotJudged
+}
+
+// each returns the errors that were joined to one.
+func each(err error) []error {
+	if harness, ok := err.(harnessError); ok { //nolint:errorlint // what lies deeper is part of its words
+		err = harness.error
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // so is this
+	if !ok {
+		return []error{err}
+	}
+	var out []error
+	for _, one := range joined.Unwrap() {
+		out = append(out, each(one)...)
+	}
+	return out
+}
+
 // fail prints an error for people and returns the exit code it stands for.
 func (a *app) fail(err error) int {
 	var usage *target.UsageError
@@ -238,8 +266,10 @@ func (a *app) fail(err error) int {
 		if unreachable.Stderr != "" {
 			defer func() { a.quoteStderr(unreachable.Stderr) }()
 		}
-	case errors.As(err, &nothing), errors.As(err, new(harnessError)):
+	case errors.As(err, &nothing):
 		code = ExitNotJudged
+	case errors.As(err, new(harnessError)):
+		return a.failures(err)
 	}
 	fmt.Fprintf(a.Err, "mcp-conform: %s\n", reporters.Visible(text))
 	if advice != "" {

@@ -136,6 +136,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	case f.shrink <= 0:
 		return usagef("give a positive value", "--shrink-time is %v", f.shrink)
 	}
+	if f.folder != "" {
+		if err := roomIn(f.folder); err != nil {
+			return usagef("name a folder that can be written", "--out %q: %v", f.folder, err)
+		}
+	}
 	defer a.watch()()
 	o, notices, err := a.options(&f.runFlags)
 	if f.stop != nil {

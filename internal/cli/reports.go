@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,29 @@ func writable(path string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// roomIn tells by its error why no file can be written in a folder, which need
+// not be there yet. It leaves no trace: there may be nothing to write in the end.
+func roomIn(folder string) error {
+	var made []string // the innermost first
+	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		made = append(made, at)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, ".mcp-conform-*")
+	if err == nil {
+		err = errors.Join(f.Close(), os.Remove(f.Name()))
+	}
+	for _, at := range made {
+		_ = os.Remove(at) // unless somebody else has put something there
+	}
+	return err
 }
 
 // writeReports writes all reports that can be written, and says of each that

@@ -32,6 +32,11 @@ func (f *runFlags) checkFuzz() error {
 	if len(f.properties) > 0 && f.fuzz == "off" {
 		return usagef("add --fuzz quick", "--property names laws of a search, and --fuzz is off")
 	}
+	if f.fuzz != "off" || f.replayFiles { // there may be replay files to write
+		if err := roomIn(f.out); err != nil {
+			return usagef("name a folder that can be written", "--out %q: %v", f.out, err)
+		}
+	}
 	_, err := lawsBy(f.properties)
 	return err
 }
