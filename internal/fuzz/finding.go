@@ -25,7 +25,7 @@ type Finding struct {
 	// with the whole time for answers, and Again how often it came back.
 	Tries, Again int
 	// Shrinking is how many tries it took to make it small, and Cut that there
-	// was no time left to make it as small as it can be.
+	// was no time left to try all that may be smaller.
 	Shrinking int
 	Cut       bool
 	// Case is the seed of the script that first showed it, After when that was.
@@ -70,7 +70,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 		}
 		for _, again := range Judge(laws, out) {
 			if again.Key() == key && again.Outcome == sight.Outcome {
-				f.Breach = again.Breach
+				f.Breach, f.Evidence = again.Breach, out // the one points into the other
 				return out
 			}
 		}
@@ -106,8 +106,9 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, shows s
 		repeats = 4
 		back = shows(ctx, f.Script, exploring, beside) != nil
 	}
-	if back {
-		f.Script, f.Shrinking = Shrink(ctx, f.Script, evidence, s.Shrink, func(script generate.Script) bool {
+	switch {
+	case back:
+		f.Script, f.Shrinking, f.Cut = Shrink(ctx, f.Script, evidence, s.Shrink, func(script generate.Script) bool {
 			for range repeats {
 				if shows(ctx, script, s.shrinking(), beside) != nil {
 					return true
@@ -115,8 +116,9 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, shows s
 			}
 			return false
 		})
+	case ctx.Err() != nil:
+		f.Cut = (&shrinker{best: f.Script}).more()
 	}
-	f.Cut = ctx.Err() != nil
 	return repeats
 }
 
@@ -146,7 +148,7 @@ func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, 
 			f.Tries++
 			if o != nil {
 				f.Again++
-				f.Script, f.Evidence = script, o
+				f.Script = script
 			}
 		}
 		if f.Again > 0 {

@@ -2,6 +2,8 @@ package fuzz
 
 import (
 	"context"
+	"crypto/sha256"
+	"math"
 	"slices"
 	"time"
 
@@ -22,27 +24,53 @@ type shrinker struct {
 	shows func(generate.Script) bool // on a fresh server
 	left  int                        // tries
 	best  generate.Script
+	tried map[[sha256.Size]byte]bool // scripts that did not show the same
 }
 
-// Shrink returns the smallest script that it finds for which shows holds, and
-// how many tries that took. First the operations in hint are tried alone.
-func Shrink(ctx context.Context, s generate.Script, hint []int, b Budget, shows func(generate.Script) bool) (generate.Script, int) {
+// Shrink returns the smallest script that it finds for which shows holds, how
+// many tries that took, and whether there was no time to try all that may be
+// smaller. First the operations in hint are tried alone.
+func Shrink(ctx context.Context, s generate.Script, hint []int, b Budget, shows func(generate.Script) bool) (small generate.Script, tries int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
-	k := &shrinker{ctx: ctx, shows: shows, left: b.Tries, best: s}
+	k := &shrinker{ctx: ctx, shows: shows, left: b.Tries, best: s, tried: map[[sha256.Size]byte]bool{}}
 	k.guess(hint)
 	if len(k.best.Operations) > 12 {
 		k.windows()
 	}
 	for before := -1; before != k.weight() && k.may(); {
 		before = k.weight()
-		k.operations()
-		k.conversations()
-		k.manners()
-		k.values()
+		k.round()
 	}
-	return k.best, b.Tries - k.left
+	return k.best, b.Tries - k.left, ctx.Err() != nil && k.more()
 }
+
+// round tries once all that may make the best script smaller.
+func (k *shrinker) round() {
+	k.operations()
+	k.conversations()
+	k.manners()
+	k.values()
+}
+
+// more tells whether there is something that may be smaller than the best script
+// and was not tried. It tries nothing: a script of one operation, of which all
+// was tried when the time ended, is as small as it can be.
+func (k *shrinker) more() bool {
+	found := false
+	rest := &shrinker{ctx: context.Background(), left: math.MaxInt, best: k.best, tried: map[[sha256.Size]byte]bool{}}
+	rest.shows = func(s generate.Script) bool {
+		if !k.tried[spelled(s)] {
+			found, rest.left = true, 0
+		}
+		return false
+	}
+	rest.round()
+	return found
+}
+
+// spelled tells scripts apart.
+func spelled(s generate.Script) [sha256.Size]byte { return sha256.Sum256(encode(s.Operations)) }
 
 // weight is what becomes less with every step.
 func (k *shrinker) weight() int {
@@ -72,7 +100,10 @@ func (k *shrinker) try(operations []generate.Operation) bool {
 	}
 	k.left--
 	s := generate.Script{Revision: k.best.Revision, Operations: operations}
-	if !k.shows(s) || k.ctx.Err() != nil {
+	if shown := k.shows(s); k.ctx.Err() != nil {
+		return false // nobody knows what it would have shown
+	} else if !shown {
+		k.tried[spelled(s)] = true
 		return false
 	}
 	k.best = s

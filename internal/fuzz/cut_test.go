@@ -1,0 +1,55 @@
+package fuzz
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// TestCut: that there was no time is said only where something was left to try.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	ping := generate.Operation{Do: generate.Send, Method: spec.MethodPing, Message: generate.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+	awaited := ping
+	awaited.Await = true
+	// All is tried until the time ends with a try: what takes part is one
+	// operation that can be left out, and one that is needed.
+	until := func(end int) (tries int, cut bool) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		n := 0
+		s := generate.Script{Revision: spec.V20251125, Operations: []generate.Operation{awaited, ping}}
+		_, tries, cut = Shrink(ctx, s, nil, Budget{Time: time.Hour, Tries: 1000}, func(s generate.Script) bool {
+			if n++; n == end {
+				cancel()
+			}
+			return s.Operations[0].Await
+		})
+		return tries, cut
+	}
+	all, cut := until(0)
+	if all < 3 || cut {
+		t.Fatalf("%d tries, cut %v, with all the time", all, cut)
+	}
+	if _, cut := until(1); !cut {
+		t.Error("what ended with the first try is not said to be cut")
+	}
+	if _, cut := until(all); cut {
+		t.Error("what ended when all was tried a second time is said to be cut")
+	}
+	for name, c := range map[string]struct {
+		operations []generate.Operation
+		want       bool
+	}{
+		"one request":                 {[]generate.Operation{ping}, false},
+		"one that need not be waited": {[]generate.Operation{awaited}, true},
+		"two requests":                {[]generate.Operation{ping, ping}, true},
+	} {
+		if got := (&shrinker{best: generate.Script{Operations: c.operations}}).more(); got != c.want {
+			t.Errorf("%s: %v where nothing was tried", name, got)
+		}
+	}
+}
