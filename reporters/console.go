@@ -32,6 +32,7 @@ type Console struct {
 	mu      sync.Mutex
 	areas   []*areaProgress // in the order in which they were first heard of
 	status  string          // the status line as it stands on the terminal
+	doing   string          // what is done behind the cases
 	begun   bool            // a line was written
 	noticed map[string]bool
 	err     error // the first of out
@@ -77,6 +78,15 @@ func (c *Console) Area(area string, done, total int) {
 	}
 	a := c.area(area)
 	a.done, a.total = done, total
+	c.showStatus()
+}
+
+// Doing says on the status line what is done behind the cases, "" for nothing
+// more. It may be called often.
+func (c *Console) Doing(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.doing = Visible(what)
 	c.showStatus()
 }
 
@@ -160,7 +170,7 @@ func (c *Console) End(r *verdict.Report) {
 	if !c.o.Quiet {
 		c.showAreas(r)
 	}
-	c.areas = nil // what did not finish has no status any more
+	c.areas, c.doing = nil, "" // what did not finish has no status any more
 	for _, n := range r.Notices {
 		c.notice(n)
 	}
@@ -228,7 +238,8 @@ func (c *Console) gap() {
 	}
 }
 
-// showStatus rewrites the status line: the areas that are at work.
+// showStatus rewrites the status line: the areas that are at work, or what is
+// done behind them.
 func (c *Console) showStatus() {
 	if !c.o.Live || c.o.Quiet {
 		return
@@ -238,6 +249,9 @@ func (c *Console) showStatus() {
 		if a.done < a.total {
 			running = append(running, fmt.Sprintf("%s %d/%d", a.name, a.done, a.total))
 		}
+	}
+	if c.doing != "" {
+		running = append(running, c.doing)
 	}
 	status := ""
 	if len(running) > 0 {

@@ -259,6 +259,23 @@ func TestConsoleTakesCallsFromManyGoroutines(t *testing.T) {
 	}
 }
 
+// TestWhatIsDoneBehindTheCasesIsShown: on a terminal, as long as it is done, and
+// without what could move its cursor.
+func TestWhatIsDoneBehindTheCasesIsShown(t *testing.T) {
+	for _, o := range []ConsoleOptions{{Width: 80}, {Width: 80, Live: true, Quiet: true}, {Width: 80, Live: true}} {
+		var b bytes.Buffer
+		c := NewConsole(&b, o)
+		c.Doing("searching: 3s\x1b[2J")
+		if shown := strings.Contains(b.String(), "… searching: 3s"); shown != (o.Live && !o.Quiet) || strings.Contains(b.String(), "\x1b") {
+			t.Errorf("with %+v: %q", o, b.String())
+		}
+		c.End(clean())
+		if text := screen(b.String()); strings.Contains(text, "searching") {
+			t.Errorf("with %+v it stays:\n%s", o, text)
+		}
+	}
+}
+
 func TestAPipeIsNoTerminal(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

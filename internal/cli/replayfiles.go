@@ -53,7 +53,7 @@ func (a *app) keepSightings(f *runFlags, o *engine.Options) (*replayFiles, error
 // write writes a file for each finding whose conversation shows it again when
 // it is held as a replay, in the first revision in which it does, and puts the
 // command into the finding.
-func (w *replayFiles) write(ctx context.Context, p *verdict.Report) error {
+func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(string)) error {
 	if w == nil || ctx.Err() != nil {
 		return nil
 	}
@@ -67,10 +67,12 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report) error {
 			continue
 		}
 		wanted[key] = true
+		doing(fmt.Sprintf("holding again for a replay file: finding %d of %d", i+1, len(p.Findings)))
 		if s, ok := w.sighted[f.ID]; ok && !written[key] && f.Revision.Era() == spec.Handshake {
 			written[key] = w.one(ctx, f, s)
 		}
 	}
+	doing("")
 	if len(wanted) > 0 {
 		n := 0
 		for _, ok := range written {

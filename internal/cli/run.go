@@ -148,6 +148,7 @@ func (f *runFlags) looks(a *app) reporters.ConsoleOptions {
 // screen shows a run while it goes on, and at its end.
 type screen interface {
 	engine.Progress
+	Doing(what string)
 	End(r *verdict.Report)
 }
 
@@ -181,7 +182,7 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 		return nil, err
 	}
 	report.Notices = append(notices, report.Notices...)
-	failed := errors.Join(replays.write(ctx, report), a.fuzzed(ctx, f, &o, report))
+	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn = f.failOn
 	f.known.apply(report, whole)
 	console.End(report)

@@ -42,8 +42,8 @@ func (f *runFlags) checkFuzz() error {
 }
 
 // fuzzed searches for more once the cases are done, and adds what it found to
-// the report.
-func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report) error {
+// the report; doing is told how far that is.
+func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report, doing func(string)) error {
 	slice := fuzzSlices[f.fuzz]
 	if slice.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
 		return nil
@@ -58,6 +58,9 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	}
 	slice.Dialer, slice.Laws, slice.Revisions, slice.Policy, slice.Seed, slice.Jobs = o.Dialer, laws, revisions, o.Policy, f.seed, f.jobs
 	slice.Timeout, slice.Start = f.timeout, f.start
+	doing("searching")
+	defer doing("")
+	slice.Progress = func(s fuzz.Status) { doing(searching(s)) }
 	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
 	found, err := fuzz.Run(ctx, slice)
 	if err != nil {
@@ -89,6 +92,15 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	}
 	renumber(report)
 	return failed
+}
+
+// searching says how far a search is.
+func searching(s fuzz.Status) string {
+	line := fmt.Sprintf("searching: %v, %s, %s", s.Took.Round(time.Second), requests(s.Requests), findings(s.Findings))
+	if s.Busy != "" {
+		line += "; " + s.Busy
+	}
+	return line
 }
 
 // reported tells whether a case or a rule of the run says the same.

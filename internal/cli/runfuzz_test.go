@@ -1,6 +1,12 @@
 package cli
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,5 +58,33 @@ func TestEndOfAServerIsTold(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestASearchShowsThatItSearches: a screen does not stand still while a run
+// searches, and the status line is gone at its end.
+func TestASearchShowsThatItSearches(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("starts servers")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := filepath.Join(t.TempDir(), "mcp-conform") // the test binary is the tool where it has its name
+	if err := os.Symlink(self, tool); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	invoke([]string{"run", "--fuzz", "quick", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},
+		World{Out: &out, Err: &out, Environ: os.Environ(), Live: true, Columns: 100})
+	if !regexp.MustCompile(`\r… searching: [1-9]s, \d+ requests, 0 findings`).Match(out.Bytes()) {
+		t.Errorf("the screen does not tell of the search:\n%q", out.String())
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	for _, line := range lines {
+		if shown := line[strings.LastIndex(line, "\r")+1:]; strings.Contains(shown, "searching") {
+			t.Errorf("the status stays: %q", shown)
+		}
 	}
 }

@@ -193,6 +193,9 @@ func (*changes) Area(string, int, int) {}
 // Notice implements engine.Progress.
 func (*changes) Notice(string) {}
 
+// Doing implements screen.
+func (*changes) Doing(string) {}
+
 // End shows what has changed since the last run.
 func (c *changes) End(report *verdict.Report) { c.w.changed(report) }
 
