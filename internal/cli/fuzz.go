@@ -75,7 +75,8 @@ found as small as it can be. Each finding was seen again on a fresh server.
 With --out each finding is written to a file that mcp-conform replay reads.
 
 Exit codes: 0 nothing broken was found, 1 something was, 2 usage, 3 the server
-could not be started or reached, 4 the search is incomplete.`,
+could not be started or reached, 4 nothing could be searched or the search is
+incomplete.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.command = "fuzz"
 			f.takeTarget(c, args)
@@ -155,6 +156,12 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
 		o.Dialer = bundled.Dialer(nil)
 	}
+	if err := undefined(&o); err != nil {
+		return err
+	}
+	if err := engine.Reach(a.ctx, o); err != nil { // or a mute server would be waited for in each revision
+		return err
+	}
 	if _, said := os.LookupEnv("GOGC"); !said {
 		defer debug.SetGCPercent(debug.SetGCPercent(moreGarbage)) // what is kept is little, what is read much
 	}
@@ -165,7 +172,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		Stock: screen.stock, Found: screen.found, Progress: screen.progress,
 	})
 	if err != nil {
-		return fuzzError(a.ctx, err)
+		return fuzzError(a.ctx, err, o)
 	}
 	screen.end(report)
 	a.code = ExitKept
@@ -184,17 +191,36 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // is collected.
 const moreGarbage = 400
 
-// fuzzError says by its type what the exit code is.
-func fuzzError(ctx context.Context, err error) error {
-	var unreachable *fuzz.UnreachableError
-	switch {
-	case ctx.Err() != nil:
-		return &engine.NothingJudgedError{Reason: context.Cause(ctx).Error()}
-	case errors.As(err, &unreachable):
-		return &engine.UnreachableError{Reason: err.Error(), Err: err}
-	default:
-		return &engine.UnreachableError{Reason: err.Error(), Err: err}
+// undefined refuses revisions of which none has the transport: a search goes by
+// what the revision defines.
+func undefined(o *engine.Options) error {
+	over := o.Dialer.Transport()
+	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) || r.Era() != spec.Handshake }) {
+		return nil
 	}
+	return &engine.NothingJudgedError{Reason: fmt.Sprintf("the server is reached over %s, which %s does not define", over, revisionNames(o.Revisions))}
+}
+
+func revisionNames(all []spec.Revision) string {
+	var names []string
+	for _, r := range all {
+		names = append(names, string(r))
+	}
+	return strings.Join(names, ", ")
+}
+
+// fuzzError says by its type what the exit code is, and of a server that spoke no
+// revision why.
+func fuzzError(ctx context.Context, err error, o engine.Options) error {
+	if ctx.Err() == nil && errors.As(err, new(*fuzz.UnreachableError)) {
+		if why := engine.Unspoken(ctx, o); why != nil {
+			return why
+		}
+	}
+	if ctx.Err() != nil {
+		return &engine.NothingJudgedError{Reason: context.Cause(ctx).Error()}
+	}
+	return &engine.UnreachableError{Reason: err.Error(), Err: err}
 }
 
 // fuzzScreen tells people of the search.

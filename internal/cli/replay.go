@@ -80,7 +80,7 @@ func (a *app) replay(f *runFlags, file string) error {
 		Dialer: o.Dialer, Laws: laws, Policy: o.Policy, Timeout: f.timeout, Start: f.start,
 	}, r)
 	if err != nil {
-		return fuzzError(a.ctx, err)
+		return fuzzError(a.ctx, err, o)
 	}
 	text := func(s string) string { return reporters.Visible(o.Redactor.Known(s)) }
 	a.println(fmt.Sprintf("%s: %s", out.Verdict, text(r.Expect.Requirement)))

@@ -113,12 +113,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := o.someSelected(); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, started: time.Now()}
-	r.gate = newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport()))
-	r.paces = map[spec.Revision]*client.Pace{}
-	for _, rev := range spec.HandshakeRevisions() {
-		r.paces[rev] = &client.Pace{}
-	}
+	r := newRun(o)
 	defer r.gate.drain()
 	if err := r.probe(ctx); err != nil {
 		return nil, err
@@ -149,6 +144,16 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		r.gate.drain()
 	}
 	return r.report(ctx), nil
+}
+
+func newRun(o Options) *run {
+	r := &run{o: o, started: time.Now()}
+	r.gate = newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport()))
+	r.paces = map[spec.Revision]*client.Pace{}
+	for _, rev := range spec.HandshakeRevisions() {
+		r.paces[rev] = &client.Pace{}
+	}
+	return r
 }
 
 // named is the server's name for people: what it calls itself, where it does,

@@ -45,26 +45,35 @@ func (p *probed) amiss() bool {
 func (r *run) probe(ctx context.Context) error {
 	wanted := r.o.wanted()
 	pass := r.gate.enter(false)
-	results := []*probed{r.askOne(ctx, wanted[0], max(r.o.StartTimeout, r.o.FirstStart))}
-	first := results[0]
-	if first.echoed() {
+	first, err := r.askFirst(ctx, wanted[0])
+	results := []*probed{first}
+	if err != nil {
 		r.closeAll(results)
 		pass.rest()
 		pass.leave()
-		return &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
+		return err
 	}
 	if first.amiss() {
 		return r.settleProbe(ctx, pass, results)
-	}
-	if first.dead() {
-		defer func() { r.closeAll(results); pass.rest(); pass.leave() }()
-		return r.unreachable(ctx, first)
 	}
 	results = append(results, r.ask(ctx, wanted[1:])...)
 	if slices.ContainsFunc(results, (*probed).dead) {
 		results = r.retryAlone(ctx, results)
 	}
 	return r.settleProbe(ctx, pass, results)
+}
+
+// askFirst asks for the first revision. The error says why there is nobody to
+// ask for another.
+func (r *run) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
+	first := r.askOne(ctx, rev, max(r.o.StartTimeout, r.o.FirstStart))
+	switch {
+	case first.echoed():
+		return first, &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
+	case first.dead() && !first.amiss():
+		return first, r.unreachable(ctx, first)
+	}
+	return first, nil
 }
 
 // ask asks for each revision on a server of its own, all at once.

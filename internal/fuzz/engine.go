@@ -140,7 +140,7 @@ func (s *search) probe(ctx context.Context) error {
 		s.places = append(s.places, place)
 	}
 	if len(s.places) == 0 {
-		return &UnreachableError{"the server completed the handshake in none of the revisions; mcp-conform run says why"}
+		return &UnreachableError{"the server completed the handshake in none of the revisions"}
 	}
 	return nil
 }
