@@ -132,7 +132,7 @@ func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, scrip
 	}
 	var found *fuzz.Sighting
 	for range replayShows {
-		out := fuzz.Holding{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Forbidden: forbidden}.Hold(ctx, script)
+		out := fuzz.Holding{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Notices: fuzz.ToldLate(f.Requirement), Forbidden: forbidden}.Hold(ctx, script)
 		all := fuzz.Judge(w.law, out)
 		at := slices.IndexFunc(all, func(s fuzz.Sighting) bool {
 			return s.Requirement == f.Requirement && s.Summary == f.Summary && (found == nil || found.Method == s.Method)

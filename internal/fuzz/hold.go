@@ -32,6 +32,8 @@ type Holding struct {
 	Patient bool
 	// Leaves: what is open at the end is cancelled all the same.
 	Leaves bool
+	// Notices: the server is given the time to tell of changes before the end.
+	Notices bool
 	// Offer is what the server has, for laws that hold answers against it.
 	Offer *generate.Offer
 	// Forbidden are the tools that the server has and that must not be called:
@@ -190,6 +192,7 @@ func (r *holder) settle(t *talk) {
 			}
 		}
 	}
+	r.notice(t)
 	r.count()
 	if reply := t.c.Ask(r.ctx, t.c.Harmless(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
 		t.Deaf = true

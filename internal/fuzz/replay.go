@@ -168,7 +168,7 @@ func Play(ctx context.Context, o Options, r *Replay) (*Replayed, error) {
 		out.Tries++
 		got := s.once(ctx, place, r.Script, o.Dialer)
 		sight := wanted.in(laws, got)
-		if sight == nil && got.hurried() && ctx.Err() == nil { // what is slow would look as if it were mended
+		if sight == nil && (got.hurried() || ToldLate(r.Expect.Requirement)) && ctx.Err() == nil { // what is slow would look as if it were mended
 			got = s.patiently(ctx, place, r)
 			sight = wanted.in(laws, got)
 		}

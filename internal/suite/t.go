@@ -136,16 +136,6 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	return c
 }
 
-// WalkAgain walks through a list once more, some pages at most, which shows
-// whether it has changed since stock was taken of it; member is that of the
-// result which holds the items.
-func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
-	if t.Inventory.Incomplete[method] != "" {
-		t.GiveUp("the list could not be walked to its end before")
-	}
-	inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)
-}
-
 // MakeSure walks through a list once more where the server did not declare that
 // it tells of its changes: only what was not there twice is known not to be. The
 // capability has the name of the member.

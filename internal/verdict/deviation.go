@@ -1,6 +1,15 @@
 package verdict
 
-import "github.com/mcp-conform/mcp-conform/internal/spec"
+import (
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// NoticeTime is how long a server may take to tell of a change before its
+// silence is held against it. No revision sets a time, and who watches files, or
+// asks for them now and then, gathers changes before telling.
+const NoticeTime = 3 * time.Second
 
 // Weight softens what a deviation can be called below the grade of its
 // requirement; it never hardens.

@@ -59,7 +59,7 @@ var all = sync.OnceValue(func() []Fault {
 		loggingFaults(), progressFaults(), cancellationFaults(), cancelRaceFaults(), about("progress", legalRunning()), about("cancellation", legalCancelling()),
 		taskFaults(), about("tasks", legalTasks()),
 		httpFaults(), aboutHTTP(legalHTTP()),
-		about("base", legalPractice()), raceFaults(), concurrencyFaults(), about("resources", legalCrowds()), about("content", legalPermitted()),
+		about("base", legalPractice()), raceFaults(), concurrencyFaults(), about("resources", legalCrowds()), about("resources", legalNotices()), about("content", legalPermitted()),
 		taskLimitFaults(), toldFaults(), secretFaults(), fileFaults(), boundaryFaults(),
 		about("tasks", legalTaskLimits()), about("roots", legalFiles()), aboutHTTP(legalSecrets()),
 	)

@@ -18,7 +18,7 @@ const (
 
 // resourcesFaults break what only the course of a conversation can show.
 func resourcesFaults() []Fault {
-	return slices.Concat(offeredFaults(), readingFaults(), templateFaults(), subscriptionFaults(), changedResourcesFaults())
+	return slices.Concat(offeredFaults(), readingFaults(), templateFaults(), subscriptionFaults(), updateFaults(), changedResourcesFaults())
 }
 
 func offeredFaults() []Fault {

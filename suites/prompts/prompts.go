@@ -202,8 +202,11 @@ func changed(ctx context.Context, t *suite.T) {
 	change, _ := t.Inventory.ChangingList(spec.MethodPromptsList)
 	c := t.Conversation(ctx)
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
+	from := c.Record.Len()
 	c.TryFor(ctx, getTime, spec.MethodToolsCall, change.Params())
 	_ = c.Quiet(ctx) // the notification may come a little later
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
-	_ = c.Fence(ctx)
+	if t.Inventory.Declares("prompts.listChanged") {
+		t.Notice(ctx, c, from, spec.MethodPromptsChanged)
+	}
 }

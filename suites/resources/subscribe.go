@@ -46,37 +46,66 @@ func subscription(ctx context.Context, c *client.Conversation, method, uri strin
 	return c.Try(ctx, method, map[string]any{"uri": uri})
 }
 
-// updates changes a resource while it is subscribed to, and after.
+// updates changes a resource while it is subscribed to, once more when other
+// things have ended, after its own end, and when it is subscribed to again, twice.
 func updates(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.Changing()
 	c := t.Conversation(ctx)
-	call := func(n int) {
-		change, _, _ := t.Inventory.ChangingTo(n)
+	changes := 0
+	call := func() {
+		changes++
+		change, _, _ := t.Inventory.ChangingTo(changes)
 		c.Try(ctx, spec.MethodToolsCall, change.Params())
 		_ = c.Quiet(ctx) // the update may come a little later
 	}
-	subscribeBeside(ctx, c, uri, t.Inventory.Resources)
-	read(ctx, c, uri)
-	read(ctx, c, uri) // shows that reading alone changes nothing
-	call(1)
-	read(ctx, c, uri)
+	// Told says whether the server tells of a change. Where it does not there is
+	// no need for more.
+	told := func() bool {
+		read(ctx, c, uri)
+		read(ctx, c, uri) // shows that reading alone changes nothing
+		from := c.Record.Len()
+		call()
+		read(ctx, c, uri)
+		return t.Notice(ctx, c, from, spec.MethodResourcesUpdated)
+	}
+	others := subscribeBeside(ctx, c, uri, t.Inventory.Resources)
+	if !told() {
+		return
+	}
+	// The subscription outlives another one, a refusal, and a cancellation.
+	if len(others) > 0 {
+		subscription(ctx, c, spec.MethodResourcesUnsubscribe, others[0])
+	}
+	c.Ask(ctx, "com.example.mcp-conform/none", nil)
+	_ = c.Cancel(ctx, c.NewID(), "nothing has this id")
+	if !told() {
+		return
+	}
 	subscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
 	_ = c.Quiet(ctx) // what was in flight has come
-	call(2)
+	call()
+	for range 2 {
+		subscription(ctx, c, spec.MethodResourcesSubscribe, uri)
+		if !told() {
+			return
+		}
+	}
 }
 
 // subscribeBeside subscribes to a resource and to others in one write, as no
-// subscription must end another.
-func subscribeBeside(ctx context.Context, c *client.Conversation, uri string, listed []string) {
+// subscription must end another. It returns the others.
+func subscribeBeside(ctx context.Context, c *client.Conversation, uri string, listed []string) (others []string) {
 	requests := [][]byte{c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": uri})}
 	for _, other := range listed {
 		// Updates of what is below may name what is above.
 		if len(requests) < maxSubscriptions && !strings.HasPrefix(uri, other) && !strings.HasPrefix(other, uri) {
 			requests = append(requests, c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": other}))
+			others = append(others, other)
 		}
 	}
 	c.TryTogether(ctx, requests...)
+	return others
 }
 
 // changes walks the list before and after it changed.
@@ -85,10 +114,13 @@ func changes(ctx context.Context, t *suite.T) {
 	change, _ := t.Inventory.ChangingList(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
 	walk(ctx, c, spec.MethodResourcesList)
+	from := c.Record.Len()
 	c.Try(ctx, spec.MethodToolsCall, change.Params())
 	_ = c.Quiet(ctx) // the notification may come a little later
 	walk(ctx, c, spec.MethodResourcesList)
-	_ = c.Fence(ctx)
+	if t.Inventory.Declares("resources.listChanged") {
+		t.Notice(ctx, c, from, spec.MethodResourcesChanged)
+	}
 }
 
 // maxPages bounds a walk.

@@ -65,9 +65,12 @@ func changed(ctx context.Context, t *suite.T, c *client.Conversation, call inven
 // maxPages bounds a walk through a list.
 const maxPages = 20
 
-// changeable are the lists, and the members of their results.
-var changeable = []struct{ method, member string }{
-	{spec.MethodToolsList, "tools"}, {spec.MethodPromptsList, "prompts"}, {spec.MethodResourcesList, "resources"},
+// changeable are the lists, the members of their results, and what tells of their
+// changes.
+var changeable = []struct{ method, member, changed string }{
+	{spec.MethodToolsList, "tools", spec.MethodToolsChanged},
+	{spec.MethodPromptsList, "prompts", spec.MethodPromptsChanged},
+	{spec.MethodResourcesList, "resources", spec.MethodResourcesChanged},
 }
 
 // listChanges changes all lists that can be, each walked through before and
@@ -90,6 +93,7 @@ func listChanges() suite.Case {
 				}
 			}
 			walk()
+			from := c.Record.Len()
 			for _, l := range changeable {
 				if change, ok := t.Inventory.ChangingList(l.method); ok {
 					c.TryFor(ctx, callTime, spec.MethodToolsCall, change.Params())
@@ -97,6 +101,11 @@ func listChanges() suite.Case {
 			}
 			t.Quiet(ctx, c) // what tells of it may come a little later
 			walk()
+			for _, l := range changeable {
+				if _, ok := t.Inventory.ChangingList(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
+					t.Notice(ctx, c, from, l.changed)
+				}
+			}
 		}),
 	}
 }

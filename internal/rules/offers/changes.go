@@ -117,6 +117,9 @@ func (f *feature) changes() rules.Fold {
 					out.Subject(f.told)
 					continue
 				}
+				if !answeredLater(s, c.after.pages[len(c.after.pages)-1]) {
+					continue
+				}
 				out.Found(verdict.Deviation{
 					Requirement: f.told,
 					Summary:     "The list of " + f.things + " changes, and the server does not tell.",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -91,8 +92,8 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Out) {
 	}
 }
 
-func (w *completeWalk) begun() int { return w.pages[0].asked.Event.Seq }
-func (w *completeWalk) ended() int { return w.pages[len(w.pages)-1].event.Seq }
+func (w *completeWalk) begun() int               { return w.pages[0].asked.Event.Seq }
+func (w *completeWalk) ended() *transcript.Event { return w.pages[len(w.pages)-1].event }
 
 // end judges the changes of which nothing was said in time: a notification
 // may come late, so that the conversation has to have gone on.
@@ -101,7 +102,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 		switch {
 		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
 			out.Subject(resourcesChangeSent)
-		case answeredSince(s, x.to.ended()):
+		case answeredLater(s, x.to.ended()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			out.Found(verdict.Deviation{
 				Requirement: resourcesChangeSent,
@@ -114,8 +115,10 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 	}
 }
 
-// answeredSince tells whether a request that was sent after the position was
-// answered.
-func answeredSince(s *rules.Session, from int) bool {
-	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool { return a.Event.Seq > from && len(a.Answers) > 0 })
+// answeredLater tells whether a request was answered that was sent so long after
+// the event that the server had the time to tell of a change.
+func answeredLater(s *rules.Session, e *transcript.Event) bool {
+	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
+		return a.Event.Seq > e.Seq && a.Event.At-e.At >= verdict.NoticeTime && len(a.Answers) > 0
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -293,6 +295,26 @@ func rawBytes(item []byte) (int64, bool) {
 	return int64(len(raw)), err == nil
 }
 
+// storedAs tells whether a text may come from a file of that many bytes: reading
+// it may have made LF of CRLF, left out a byte order mark, or made UTF-8 of
+// another encoding. The raw content is then what the file holds.
+func storedAs(text string, size int64) bool {
+	units, latin := 0, true
+	for _, r := range text {
+		units += utf16.RuneLen(r)
+		latin = latin && r <= unicode.MaxLatin1
+	}
+	type form struct{ bytes, ofBreak int }
+	forms := []form{{len(text), 1}, {len("\ufeff") + len(text), 1}, {2 * units, 2}, {2 + 2*units, 2}}
+	if latin {
+		forms = append(forms, form{utf8.RuneCountInString(text), 1})
+	}
+	breaks := strings.Count(text, "\n") - strings.Count(text, "\r\n")
+	return slices.ContainsFunc(forms, func(f form) bool {
+		return size == int64(f.bytes) || size == int64(f.bytes+breaks*f.ofBreak)
+	})
+}
+
 func (z *sizes) end(_ *rules.Session, out *rules.Out) {
 	for _, r := range z.reads {
 		switch {
@@ -302,13 +324,18 @@ func (z *sizes) end(_ *rules.Session, out *rules.Out) {
 		case r.same && r.listedAgain:
 			// Else it may be one that changes with every read, if not its length,
 			// or one that changed between the list and the reads.
-			out.Found(verdict.Deviation{
+			d := verdict.Deviation{
 				Requirement: sizeRaw,
 				Summary:     "The size of a listed resource is not that of its raw content.",
 				Permitted:   "the number of bytes, before any encoding as base64",
 				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
 				At:          rules.At(r.listed.on.event, r.read.Asked.Event, r.read.Event),
-			})
+			}
+			if text, isText := wire.Text(wire.At(contents(r.read)[0], "/text")); isText && storedAs(text, r.claim) {
+				d.Summary, d.Weight = "The size of a listed resource is that of its text in another form.", verdict.OnlyNote
+				d.Seen += ": as many as with CRLF, with a byte order mark, as UTF-16 or as Latin-1"
+			}
+			out.Found(d)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package offers
 
 import (
 	"bytes"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,13 +125,31 @@ type line struct {
 	leaving   bool              // an unsubscribe was sent
 	left      *rules.Heard      // the answer that ended it
 	// What the reads of the URI showed while it was subscribed to: the last
-	// contents, whether they came twice, and the change after that.
-	last     *rules.Heard
-	steady   bool
-	changed  *rules.Heard
-	steadyAt int // the position of the last read before the change
-	// notified is where the last update of the URI, or below it, came.
-	notified int
+	// contents, whether they came twice, and the changes after that.
+	last    *rules.Heard
+	steady  bool
+	changes []*seenChange
+	// notified is where updates of the URI, or below it, came.
+	notified []int
+}
+
+// seenChange is a change that a read showed.
+type seenChange struct {
+	by        *rules.Heard
+	steadyAt  int               // the position of the last read before the change
+	confirmed *transcript.Event // the subscription in force
+	// until is the request that ends the subscription, or begins another: a
+	// server may drop what it has not told of by then. Nil where there was none.
+	until *transcript.Event
+}
+
+// upTo says that the subscription is in force up to the event.
+func (l *line) upTo(e *transcript.Event) {
+	for _, c := range l.changes {
+		if c.until == nil {
+			c.until = e
+		}
+	}
 }
 
 func (u *updates) line(uri string) *line {
@@ -152,6 +172,7 @@ func (u *updates) subscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 		l := u.line(asked)
 		l.pending++
 		l.leaving, l.left = false, nil
+		l.upTo(h.Event)
 		l.last, l.steady = nil, false
 	}
 }
@@ -164,7 +185,9 @@ func (u *updates) confirmed(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 
 func (u *updates) unsubscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 	if asked, ok := uriOf(h.Asked); ok {
-		u.line(asked).leaving = true
+		l := u.line(asked)
+		l.leaving = true
+		l.upTo(h.Event)
 	}
 }
 
@@ -190,11 +213,14 @@ func (u *updates) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	case l.last == nil || same:
 		l.steady = same
 	case l.left != nil:
-		if l.notified < l.last.Event.Seq {
+		if !l.told(l.last.Event.Seq, h.Event.Seq) {
 			out.Subject(updatesStop) // it changed, and nobody said so
 		}
-	case l.steady && l.changed == nil:
-		l.changed, l.steadyAt = h, l.last.Event.Seq
+	case l.steady:
+		l.changes = append(l.changes, &seenChange{by: h, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
+		l.steady = false
+	default:
+		l.steady = false
 	}
 	l.last = h
 }
@@ -206,7 +232,7 @@ func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	about, _ := wire.Text(wire.At(h.Message.Params(), "/uri"))
 	for _, l := range u.ordered {
 		if covers(l.uri, about) {
-			l.notified = h.Event.Seq
+			l.notified = append(l.notified, h.Event.Seq)
 		}
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
@@ -255,22 +281,50 @@ func (u *updates) late(h *rules.Heard, about string, d verdict.Deviation, out *r
 // may name something below what was subscribed to.
 func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
 
+// told tells whether an update came between two positions.
+func (l *line) told(from, to int) bool {
+	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
+}
+
+// upTo is the position up to which an update tells of the change: those that
+// come later are of another subscription.
+func (c *seenChange) upTo() int {
+	if c.until == nil {
+		return math.MaxInt
+	}
+	return c.until.Seq
+}
+
 // end judges changes that reads showed: the update may come at any time, also
-// before the read that shows the change.
+// before the read that shows the change. One that comes later stands for all
+// changes before it.
 func (u *updates) end(s *rules.Session, out *rules.Out) {
+	if !s.ServerDeclared("resources.subscribe") {
+		return
+	}
 	for _, l := range u.ordered {
-		switch {
-		case l.changed == nil || !s.ServerDeclared("resources.subscribe"):
-		case l.notified > l.steadyAt:
-			out.Subject(updateSent)
-		case u.fence > l.changed.Event.Seq:
-			out.Found(verdict.Deviation{
-				Requirement: updateSent,
-				Summary:     "A resource that is subscribed to has changed, and no update came.",
-				Permitted:   "notifications/resources/updated",
-				Seen:        "other contents than before, twice the same: " + rules.Excerpt(l.changed.Message.Raw),
-				At:          rules.At(l.confirmed, l.changed.Event),
-			})
+		for _, c := range l.changes {
+			switch {
+			case l.told(c.steadyAt, c.upTo()):
+				out.Subject(updateSent)
+			case u.fence > c.by.Event.Seq && c.hadTime(s):
+				out.Found(verdict.Deviation{
+					Requirement: updateSent,
+					Summary:     "A resource that is subscribed to has changed, and no update came.",
+					Permitted:   "notifications/resources/updated",
+					Seen:        "other contents than before, twice the same: " + rules.Excerpt(c.by.Message.Raw),
+					At:          rules.At(c.confirmed, c.by.Event),
+				})
+			}
 		}
 	}
+}
+
+// hadTime tells whether the server had the time to tell of the change while the
+// subscription was in force.
+func (c *seenChange) hadTime(s *rules.Session) bool {
+	if c.until != nil {
+		return c.until.At-c.by.Event.At >= verdict.NoticeTime
+	}
+	return answeredLater(s, c.by.Event)
 }

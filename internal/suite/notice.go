@@ -1,0 +1,66 @@
+package suite
+
+import (
+	"context"
+	"maps"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Notice waits until the server has told of a change by a notification, where
+// it has not from the position on, for verdict.NoticeTime at most; then it asks
+// something, as a silence only counts where the conversation went on. It tells
+// whether there was one.
+func (t *T) Notice(ctx context.Context, c *client.Conversation, from int, method string) bool {
+	wait, cancel := context.WithTimeout(ctx, verdict.NoticeTime)
+	defer cancel()
+	_, err := c.Await(wait, from, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && Carries(e, func(m *wire.Message) bool { return m.Kind == wire.Notification && m.Method == method })
+	})
+	_ = c.Fence(ctx)
+	return err == nil
+}
+
+// WalkAgain walks through a list once more, some pages at most, which shows
+// whether it has changed since stock was taken of it; member is that of the
+// result which holds the items. Where it has, a server that declares to tell of
+// that is given the time for it.
+func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
+	if t.Inventory.Incomplete[method] != "" {
+		t.GiveUp("the list could not be walked to its end before")
+	}
+	c := t.Conversation(ctx)
+	begun := c.Record.Len()
+	before, last := namesIn(c.Record.From(0), member)
+	inventory.Walk(ctx, c, method, member, pages)
+	after, _ := namesIn(c.Record.From(begun), member)
+	if t.Inventory.Declares(member+".listChanged") && len(before) > 0 && !maps.Equal(before, after) {
+		t.Notice(ctx, c, last, notices[member])
+	}
+}
+
+// notices tell that a list has changed, by the member of its result.
+var notices = map[string]string{"tools": spec.MethodToolsChanged, "prompts": spec.MethodPromptsChanged, "resources": spec.MethodResourcesChanged}
+
+// namesIn returns the names in all results that have the member, and the position
+// of the last of them.
+func namesIn(events []*transcript.Event, member string) (names map[string]bool, last int) {
+	names = map[string]bool{}
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			for _, item := range wire.Elements(wire.At(m.Result(), "/"+member)) {
+				name, _ := wire.Text(wire.At(item, "/name"))
+				names[name], last = true, e.Seq
+			}
+		}
+	}
+	return names, last
+}
