@@ -114,6 +114,7 @@ const (
 	listed     = 40 // findings; more hide the heaviest, which come first
 	entryMax   = 12
 	excerptMax = 4
+	scriptMax  = 5    // of an operation of a search
 	replayMax  = 4096 // bytes; a longer command is of no use on a screen
 )
 
@@ -129,7 +130,7 @@ var looks = map[verdict.Outcome]struct {
 }
 
 // entryLines renders e in at most entryMax lines, of which the headline is one
-// however narrow the screen. Only the page and the
+// however narrow the screen; what a search sent comes in between. Only the page and the
 // command may be longer than the width, for they are there to be copied.
 func (c *Console) entryLines(e *entry) []string {
 	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
@@ -163,8 +164,34 @@ func (c *Console) entryLines(e *entry) []string {
 		last = append(last, "  "+text)
 	}
 	out = append(out, c.excerptLines(e.Evidence, min(excerptMax, room-len(out)-len(last)))...)
-	return append(out, last...)
+	return slices.Concat(out, c.scriptLines(e.Script), last)
 }
+
+// scriptLines shows what a search sent: what is seen may come of what was sent
+// long before.
+func (c *Console) scriptLines(script []string) []string {
+	var out []string
+	for i, line := range script {
+		label := strings.Repeat(" ", len(scriptLabel))
+		if i == 0 {
+			label = c.paint(dim, scriptLabel)
+		}
+		parts := []string{Visible(line)}
+		if c.folding() > 0 {
+			parts = wrap(line, c.o.Width-4-len(scriptLabel), scriptMax)
+		}
+		for n, part := range parts {
+			if n > 0 {
+				label, part = strings.Repeat(" ", len(scriptLabel)), "  "+part
+			}
+			out = append(out, "  "+label+part)
+		}
+	}
+	return out
+}
+
+// scriptLabel stands before what a search sent.
+const scriptLabel = "script     "
 
 // headline is the first line of an entry, broken between words.
 func (c *Console) headline(e *entry, where string) []string {
@@ -251,7 +278,7 @@ func again(f *verdict.Finding) string {
 		return ""
 	}
 	argv := f.Replay
-	if f.Outcome == verdict.Note && len(argv) > 2 { // notes are shown on demand only
+	if f.Outcome == verdict.Note && len(argv) > 2 && argv[1] != "replay" { // notes are shown on demand only
 		argv = slices.Insert(slices.Clone(argv), 2, "-v")
 	}
 	line := ShellQuote(argv)

@@ -20,6 +20,7 @@ type pageFinding struct {
 	Permitted, Seen                                         string
 	Events                                                  []pageEvent
 	Left                                                    string
+	Script                                                  []string // the first line sums it up
 	Replay, Play, Page, Basis, Transport, Judge, Tries, IDs string
 
 	ids []string
@@ -106,7 +107,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		Revisions: visibleAll(e.revisions), Known: clip(e.Known, pageTextMany), Statement: clip(statement(e.Requirement), pageTextMany),
 		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
 		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
-		Tries: tries(&e.Finding), ids: e.ids,
+		Tries: tries(&e.Finding), Script: clipped(e.Script), ids: e.ids,
 	}
 	if n := len(e.others); n > 0 {
 		f.Consequence = "The same on " + count(n, "other requirement")
@@ -126,6 +127,15 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	f.IDs = clip(strings.Join(e.ids, ", "), pageText1)
 	f.Blocked = blockedIDs(r, e.ids)
 	return f
+}
+
+// clipped are lines of text for the page.
+func clipped(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		out = append(out, clip(line, pageTextMany))
+	}
+	return out
 }
 
 // blockedIDs lists the requirements that could not be judged because of the

@@ -228,6 +228,9 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 		if more := len(f.Evidence) - junitEvents; more > 0 {
 			line("", fmt.Sprintf("and %s, see the JSON report", count(more, "more event")))
 		}
+		for i, text := range f.Script {
+			line([]string{"script: ", "  "}[min(i, 1)], text)
+		}
 		line("page: ", f.Page)
 		line("", again(f))
 		line("", "judged by "+f.Judge+", "+tries(f))

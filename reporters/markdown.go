@@ -145,6 +145,12 @@ func markdownEntry(f *family) string {
 		block = append(block, "")
 		block = append(block, NewConsole(io.Discard, ConsoleOptions{Width: markdownText}).excerptLines(e.Evidence, markdownEvents)...)
 	}
+	if len(e.Script) > 0 {
+		block = append(block, "")
+		for i, line := range e.Script {
+			add([]string{"script     ", "           "}[min(i, 1)], line)
+		}
+	}
 	if text := again(&e.Finding); text != "" {
 		block = append(block, "", text)
 	}

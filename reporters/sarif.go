@@ -238,6 +238,9 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 			"events": NewConsole(io.Discard, ConsoleOptions{Width: sarifProperty}).excerptLines(e.Evidence, sarifEvents),
 		},
 	}
+	if len(e.Script) > 0 {
+		out.Properties["script"] = clipped(e.Script)
+	}
 	// GitHub tells alerts apart by the first; where it stands, it does not look
 	// for one in the file's lines, which are not what is wrong.
 	print := fingerprint(e)

@@ -17,7 +17,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -286,40 +285,35 @@ func (s *fuzzScreen) progress(st fuzz.Status) {
 	}
 }
 
-// mostShown bounds what is shown of a script and its answers.
-const mostShown = 12
-
+// found shows a finding as run does, and writes it to a file where that is asked
+// for.
 func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.count++
-	s.printf("\n%s %s: %s\n", strings.ToUpper(f.Outcome.String()), f.Requirement, f.Summary)
-	s.printf("  permitted: %s\n  seen:      %s\n", s.text(f.Permitted), s.text(f.Seen))
-	s.printf("  in %s over %s, by the law %s; %s; %s, %s%s\n",
-		f.Revision, f.Transport, f.Law, cameBack(f), amount(len(f.Script.Operations), "operation", "operations"),
-		amount(f.Script.Size(), "byte", "bytes"), unfinished(f))
-	for i := range f.Script.Operations {
-		if i == mostShown {
-			s.printf("    … %d more\n", len(f.Script.Operations)-i)
-			break
-		}
-		s.printf("    → %s\n", s.text(shown(&f.Script.Operations[i])))
-	}
+	again, err := s.write(f)
+	s.err = errors.Join(s.err, err)
+	v := fuzzFinding(f, s.redactor, again)
+	s.printf("\n%s\n", strings.Join(reporters.Entry(&v, reporters.ConsoleOptions{Color: s.a.Color, Width: min(s.a.Columns, widest)}), "\n"))
+}
+
+// write writes the replay file of a finding, and returns the command that plays
+// it; none where no folder is named.
+func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 	if s.folder == "" {
-		return
+		return nil, nil
 	}
 	name := filepath.Join(s.folder, fmt.Sprintf("%02d-%s.json", s.count, f.Requirement))
-	r := f.Replay()
-	r.Expect.Seen, r.Expect.Permitted = s.redactor.Known(r.Expect.Seen), s.redactor.Known(r.Expect.Permitted)
 	err := os.MkdirAll(s.folder, 0o755)
 	if err == nil {
-		err = os.WriteFile(name, r.Encode(), 0o600)
+		err = os.WriteFile(name, replayOf(f, s.redactor).Encode(), 0o600)
 	}
 	if err != nil {
-		s.err = errors.Join(s.err, harnessError{fmt.Errorf("writing a replay file: %w", err)})
-		return
+		return nil, harnessError{fmt.Errorf("writing a replay file: %w", err)}
 	}
-	argv := s.target(f.Revision)
-	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(argv[2:])...)
-	s.printf("  again: %s\n", s.text(reporters.ShellQuote(again)))
+	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(s.target(f.Revision)[2:])...)
+	for i := range again {
+		again[i] = s.redactor.Known(again[i])
+	}
+	return again, nil
 }
 
 // cameBack says what came of trying a finding again.
@@ -349,29 +343,6 @@ func withoutRevision(argv []string) []string {
 		return argv[2:]
 	}
 	return argv
-}
-
-// shown is one operation in a line.
-func shown(o *generate.Operation) string {
-	const most = 200
-	text := string(o.Do)
-	switch {
-	case len(o.Message) > most:
-		text += " " + string(o.Message[:most]) + "…"
-	case len(o.Message) > 0:
-		text += " " + string(o.Message)
-	case o.Exchange != nil:
-		text += " " + o.Exchange.Method + ": " + o.Exchange.Why
-	default:
-		text += " " + o.Method
-	}
-	if o.On > 0 {
-		text = fmt.Sprintf("(conversation %d) ", o.On+1) + text
-	}
-	if o.Await {
-		text += "   (waits for the answer)"
-	}
-	return text
 }
 
 func (s *fuzzScreen) end(r *fuzz.Report) {

@@ -114,12 +114,10 @@ func reported(p *verdict.Report, f *fuzz.Finding) bool {
 // plays it.
 func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, name string) ([]string, error) {
 	name = filepath.Join(f.out, "replay-"+name+".json")
-	r := one.Replay()
-	r.Expect.Seen, r.Expect.Permitted = o.Redactor.Known(r.Expect.Seen), o.Redactor.Known(r.Expect.Permitted)
 	argv := slices.Concat([]string{"mcp-conform", "replay", name}, withoutRevision(o.Replay(one.Revision)[2:]))
 	err := os.MkdirAll(f.out, 0o755)
 	if err == nil {
-		err = os.WriteFile(name, r.Encode(), 0o600)
+		err = os.WriteFile(name, replayOf(one, o.Redactor).Encode(), 0o600)
 	}
 	if err != nil {
 		return argv, harnessError{fmt.Errorf("writing a replay file: %w", err)}
@@ -127,15 +125,33 @@ func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, nam
 	return argv, nil
 }
 
+// replayOf is the replay file of a finding without the secrets that are known.
+func replayOf(f *fuzz.Finding, redactor *transcript.Redactor) *fuzz.Replay {
+	r := f.Replay()
+	r.Expect.Seen, r.Expect.Permitted = redactor.Known(r.Expect.Seen), redactor.Known(r.Expect.Permitted)
+	for i := range r.ByItself {
+		r.ByItself[i] = redactor.Known(r.ByItself[i])
+	}
+	return r
+}
+
+// fuzzFinding is a finding of a search as one of a run.
+func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string) verdict.Finding {
+	q := spec.Requirements().Lookup(f.Requirement)
+	evidence, around := fuzzEvidence(f, redactor)
+	return verdict.Finding{
+		Requirement: q.ID, Level: q.Level, Basis: q.Basis(f.Revision), Revision: f.Revision,
+		Transport: f.Transport, Judge: "fuzz." + f.Law, Outcome: f.Outcome, Summary: f.Summary, Permitted: redactor.Known(f.Permitted),
+		Seen: redactor.Known(f.Seen), Evidence: evidence, Context: around, Script: scriptLines(f, redactor.Known, len(replay) > 0), Page: q.Page(f.Revision),
+		Replay: replay, Tries: f.Tries, Reproduced: f.Again,
+	}
+}
+
 // addFinding adds a finding and raises the verdict that it is about.
 func addFinding(p *verdict.Report, f *fuzz.Finding, redactor *transcript.Redactor, replay []string) {
 	q := spec.Requirements().Lookup(f.Requirement)
-	evidence, around := fuzzEvidence(f, redactor)
-	v := verdict.Finding{
-		ID: fmt.Sprintf("F%d", len(p.Findings)+1), Requirement: q.ID, Level: q.Level, Basis: q.Basis(f.Revision), Revision: f.Revision,
-		Transport: f.Transport, Judge: "fuzz." + f.Law, Outcome: f.Outcome, Summary: f.Summary, Permitted: redactor.Known(f.Permitted),
-		Seen: redactor.Known(f.Seen), Evidence: evidence, Context: around, Page: q.Page(f.Revision), Replay: replay, Tries: f.Tries, Reproduced: f.Again,
-	}
+	v := fuzzFinding(f, redactor, replay)
+	v.ID = fmt.Sprintf("F%d", len(p.Findings)+1)
 	p.Findings = append(p.Findings, v)
 	for i := range p.Verdicts {
 		have := &p.Verdicts[i]

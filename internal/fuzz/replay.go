@@ -29,6 +29,9 @@ type Replay struct {
 	Expect    Expected        `json:"expect"`
 	Transport spec.Transport  `json:"transport"`
 	Script    generate.Script `json:"script"`
+	// ByItself says in words what the client also did, for people: a replay does
+	// it again by itself.
+	ByItself []string `json:"byItself,omitempty"`
 	// Seed is that of the script that first showed it.
 	Seed uint64 `json:"seed,omitempty"`
 	// Reproduced is how often it came back of how many tries.
@@ -48,8 +51,12 @@ type Expected struct {
 
 // Replay returns the finding as a file has it.
 func (f *Finding) Replay() *Replay {
+	var did []string
+	for _, d := range f.ByItself() {
+		did = append(did, fmt.Sprintf("behind operation %d: %s", d.Behind+1, d.Text))
+	}
 	return &Replay{
-		Version: replayVersion, Transport: f.Transport, Script: f.Script, Seed: f.Case, Reproduced: [2]int{f.Again, f.Tries},
+		Version: replayVersion, Transport: f.Transport, Script: f.Script, Seed: f.Case, Reproduced: [2]int{f.Again, f.Tries}, ByItself: did,
 		Expect: Expected{
 			Law: f.Law, Requirement: f.Requirement, Summary: f.Summary, Method: f.Method, Outcome: f.Outcome.String(),
 			Permitted: f.Permitted, Seen: f.Seen,

@@ -86,6 +86,9 @@ type Finding struct {
 	// Group is the id of the finding that names the cause, where several have
 	// the same; of that finding itself, too.
 	Group string `json:"group,omitempty"`
+	// Script tells what a search sent: in the first line how much that is, then a
+	// line for each operation, and for what the client did by itself.
+	Script []string `json:"script,omitempty"`
 }
 
 // Verdict is what is said of one requirement in one revision over one transport.

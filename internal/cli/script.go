@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// Bounds of what is shown of a script.
+const (
+	mostShown = 12  // operations
+	mostLine  = 200 // bytes of a message
+	asides    = 4   // of what the client did by itself, behind one operation
+)
+
+// scriptLines tells what a search sent: a line that sums it up, then each
+// operation in one, and behind it what the client did by itself. Secrets that
+// redact knows are taken out before anything is shortened, for half of one is
+// one, too. Filed: a replay file has all of it.
+func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []string {
+	out := []string{fmt.Sprintf("%s, %s, by the law %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
+		amount(f.Script.Size(), "byte", "bytes"), f.Law, cameBack(f), unfinished(f))}
+	did := map[int][]string{}
+	for _, d := range f.ByItself() {
+		did[d.Behind] = append(did[d.Behind], d.Text)
+	}
+	besides := func(behind int) {
+		all := did[behind]
+		if more := len(all) - asides; more > 0 { // what came last is nearer to what was seen
+			all = all[more:]
+			out = append(out, fmt.Sprintf("  … by itself, the client did %d more before", more))
+		}
+		for _, text := range all {
+			out = append(out, "  … by itself, "+reporters.Visible(shortened(redact(text), mostLine)))
+		}
+	}
+	besides(-1)
+	last := len(f.Script.Operations) - 1
+	for i := range f.Script.Operations {
+		if i == mostShown {
+			more := "… and " + amount(last+1-i, "more operation", "more operations")
+			if filed {
+				more += ", which the replay file has"
+			}
+			out = append(out, more)
+			for n := i + 1; n <= last; n++ {
+				did[i] = append(did[i], did[n]...)
+			}
+			besides(i)
+			break
+		}
+		out = append(out, "→ "+reporters.Visible(shown(&f.Script.Operations[i], redact)))
+		besides(i)
+	}
+	return out
+}
+
+// shown is one operation in a line.
+func shown(o *generate.Operation, redact func(string) string) string {
+	text := string(o.Do)
+	switch {
+	case len(o.Message) > 0:
+		message := shortened(redact(withTaken(o)), mostLine)
+		if o.Method != "" && !strings.Contains(message, o.Method) { // what is left of it does not say
+			text += " " + o.Method + ":"
+		}
+		text += " " + message
+	case o.Exchange != nil:
+		text += " " + o.Exchange.Method + ": " + o.Exchange.Why
+	default:
+		text += " " + o.Method
+	}
+	if o.On > 0 {
+		text = fmt.Sprintf("(conversation %d) ", o.On+1) + text
+	}
+	if o.Await {
+		text += "   (waits for the answer)"
+	}
+	return strings.TrimRight(text, " ")
+}
+
+// withTaken is the message with words in the places of the values that it takes from
+// earlier answers: what stands there in the script is sent nowhere.
+func withTaken(o *generate.Operation) string {
+	names, members := wire.Members(jsontext.Value(o.Message))
+	if len(o.Take) == 0 || members == nil {
+		return string(o.Message)
+	}
+	inside, params := wire.Members(members["params"])
+	if params == nil {
+		params = map[string]jsontext.Value{}
+	}
+	for _, t := range o.Take {
+		if !slices.Contains(inside, t.Into) {
+			inside = append(inside, t.Into)
+		}
+		what := strings.TrimPrefix(t.From, "/result/")
+		params[t.Into] = jsontext.Value(fmt.Sprintf("<%s of the answer to %s>", what, shortened(string(t.ID), mostID)))
+	}
+	if members["params"] == nil {
+		names = append(names, "params")
+	}
+	members["params"] = wire.Object(inside, params)
+	return string(wire.Object(names, members))
+}
+
+// mostID bounds an id where another message names it.
+const mostID = 40
+
+// shortened cuts a message to a number of bytes, where that can be in the middle
+// of its long values: the method may stand behind them.
+func shortened(text string, most int) string {
+	for _, room := range []int{80, 60, 40, 24} {
+		if len(text) <= most {
+			return text
+		}
+		text = shortValues(text, room)
+	}
+	if len(text) <= most {
+		return text
+	}
+	return middle(text, most)
+}
+
+// shortValues cuts what stands between the marks of JSON; what is no JSON is one
+// long value or several.
+func shortValues(text string, room int) string {
+	var out strings.Builder
+	for len(text) > 0 {
+		n := 1
+		switch {
+		case text[0] == '"':
+			for n < len(text) && text[n] != '"' {
+				if text[n] == '\\' {
+					n++
+				}
+				n++
+			}
+			n = min(n+1, len(text))
+		case !strings.ContainsRune(marks, rune(text[0])):
+			if n = strings.IndexAny(text, marks); n < 0 {
+				n = len(text)
+			}
+		}
+		out.WriteString(middle(text[:n], room))
+		text = text[n:]
+	}
+	return out.String()
+}
+
+// marks part the values of JSON.
+const marks = "\"{}[]:, \t\r\n"
+
+// middle leaves out the middle of a text, and splits no character.
+func middle(text string, room int) string {
+	if len(text) <= room {
+		return text
+	}
+	from, to := room*2/3, len(text)-(room/3-len("…"))
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	return text[:from] + "…" + text[to:]
+}

@@ -1,0 +1,138 @@
+package fuzz
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// ByItself is what a client did while a script was held though no operation says
+// so: it answers requests of the server, and cancels what is open when it leaves.
+// That may be what breaks a server.
+type ByItself struct {
+	// Behind is the operation behind which it stands, -1 where it is before all.
+	Behind int
+	// Text says in words what it did; ids and methods in it may be the server's.
+	Text string
+}
+
+// ByItself returns what the client did by itself, in the order of the
+// operations. What is the same several times is told once.
+func (o *Outcome) ByItself() []ByItself {
+	var out []ByItself
+	for _, t := range o.Talks {
+		var last string
+		times := 0
+		for _, e := range t.Events {
+			if e.Kind != transcript.Sent || o.said(t, e) {
+				continue
+			}
+			for i := range e.Messages() {
+				what, of := t.own(e.Seq, &e.Frame.Messages[i])
+				if what == "" {
+					continue
+				}
+				behind := o.behind(t, e.Seq)
+				if n := len(out) - 1; n >= 0 && times > 0 && last == what && out[n].Behind == behind {
+					times++
+					out[n].Text = fmt.Sprintf("%s, %d times", what, times)
+					continue
+				}
+				last, times = what, 1
+				out = append(out, ByItself{behind, what + of})
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b ByItself) int { return a.Behind - b.Behind })
+	return out
+}
+
+// own says what a message is that the client sends by itself, and which one; ""
+// where it is told elsewhere or of no weight.
+func (t *Talk) own(at int, m *wire.Message) (what, of string) {
+	switch {
+	case m.Kind == wire.Response:
+		asked := t.request(transcript.Received, at, m.ID)
+		if asked == nil {
+			return "", ""
+		}
+		how := "answered"
+		if m.IsError() {
+			how = "refused"
+		}
+		return fmt.Sprintf("the client %s the server's %s", how, asked.Method), " with id " + m.ID.Raw()
+	case m.Method == spec.MethodCancelled:
+		id := wire.IDAt(m.Params(), "/requestId")
+		if asked := t.request(transcript.Sent, at, id); asked != nil {
+			return "the client cancelled " + asked.Method, fmt.Sprintf(" with id %s, which was still open when it left", id.Raw())
+		}
+	}
+	return "", ""
+}
+
+// request returns the last request with the id that went in that direction
+// before a place in the record, nil for none.
+func (t *Talk) request(direction transcript.Kind, before int, id wire.ID) *wire.Message {
+	for _, e := range slices.Backward(t.Events[:min(before, len(t.Events))]) {
+		if e.Kind != direction {
+			continue
+		}
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
+				return m
+			}
+		}
+	}
+	return nil
+}
+
+// said tells whether an operation says what is sent: that it repeats a request
+// and cancels each, too.
+func (o *Outcome) said(t *Talk, e *transcript.Event) bool {
+	for _, s := range t.spans {
+		if e.Seq >= s.from && e.Seq < s.to && o.Script.Operations[s.operation].Do == generate.Repeat {
+			return true
+		}
+	}
+	return slices.ContainsFunc(o.Script.Operations, func(p generate.Operation) bool {
+		return p.On == t.On && len(p.Message) > 0 && bytes.Equal(bytes.TrimSpace(p.Message), bytes.TrimSpace(e.Raw))
+	})
+}
+
+// behind returns the operation of the conversation that stands last before a
+// place in the record. Several that were written at once stand in one place.
+func (o *Outcome) behind(t *Talk, at int) int {
+	first, next := -1, len(o.Script.Operations)
+	for _, s := range t.spans {
+		if s.from > at {
+			next = s.operation
+			break
+		}
+		first = s.operation
+	}
+	out := -1
+	for i := range o.Script.Operations[:next] {
+		p := &o.Script.Operations[i]
+		if i < first || p.On != t.On {
+			continue
+		}
+		if out = i; p.Do == generate.Close && i > first {
+			break
+		}
+	}
+	return out
+}
+
+// ByItself returns what the client did by itself when the script last showed the
+// finding.
+func (f *Finding) ByItself() []ByItself {
+	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
+		return nil
+	}
+	return f.Evidence.ByItself()
+}
