@@ -238,7 +238,7 @@ func each(err error) []error {
 	if harness, ok := err.(harnessError); ok { //nolint:errorlint // what lies deeper is part of its words
 		err = harness.error
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // so is this
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return []error{err}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -81,6 +82,11 @@ func (a *app) replay(f *runFlags, file string) error {
 	}, r)
 	if err != nil {
 		return fuzzError(a.ctx, err, o)
+	}
+	if out.Unspoken {
+		if why := engine.Unspoken(a.ctx, o); why != nil {
+			return why
+		}
 	}
 	text := func(s string) string { return reporters.Visible(o.Redactor.Known(s)) }
 	a.println(fmt.Sprintf("%s: %s", out.Verdict, text(r.Expect.Requirement)))

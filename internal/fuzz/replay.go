@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -133,6 +134,8 @@ type Replayed struct {
 	Verdict Verdict
 	// Why says in a sentence what it rests on.
 	Why string
+	// Unspoken: the server did not complete the handshake in the revision.
+	Unspoken bool
 	// Tries is how often it was tried, Again how often the finding came back.
 	Tries, Again int
 	Sighting     *Sighting
@@ -157,7 +160,7 @@ func Play(ctx context.Context, o Options, r *Replay) (*Replayed, error) {
 		return nil, err
 	}
 	if place == nil {
-		out.Why = "the server does not complete the handshake in " + string(r.Script.Revision)
+		out.Unspoken, out.Why = true, "the server does not complete the handshake in "+string(r.Script.Revision)
 		return out, nil
 	}
 	if why := place.lacks(&r.Script); why != "" {
@@ -191,6 +194,9 @@ func Play(ctx context.Context, o Options, r *Replay) (*Replayed, error) {
 		}
 		if why := got.doubt(laws[0], r.Expect.Requirement); why != "" {
 			doubt = why
+			if end := got.ended(); end != "" {
+				doubt += ": " + end
+			}
 		}
 		out.Evidence = got
 	}
@@ -250,6 +256,75 @@ func (o *Outcome) doubt(law Law, requirement string) string {
 	}
 	return ""
 }
+
+// ended says of a server that ended by itself what it was at, "" where none did.
+func (o *Outcome) ended() string {
+	for _, t := range o.Talks {
+		if why := t.ended(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (t *Talk) ended() string {
+	var open []asked
+	behind := ""
+	for at, e := range t.Events {
+		switch e.Kind {
+		case transcript.InputClosed, transcript.Signalled:
+			return "" // it was told to
+		case transcript.Sent, transcript.Received:
+			for i := range e.Messages() {
+				m := &e.Frame.Messages[i]
+				switch {
+				case e.Kind == transcript.Sent && m.Kind == wire.Request:
+					open = append(open, asked{id: m.ID, method: m.Method})
+					behind = m.Method
+				case e.Kind == transcript.Sent && m.Method != "":
+					behind = m.Method
+				case e.Kind == transcript.Received && m.Kind == wire.Response:
+					open = slices.DeleteFunc(open, func(a asked) bool { return a.id.Same(m.ID) })
+				}
+			}
+		case transcript.OutputClosed, transcript.Exited:
+			if e.Exchange != 0 { // of one exchange of many
+				continue
+			}
+			how := howEnded(t.Events[at:])
+			switch {
+			case len(open) > 0:
+				return how + " before it answered " + open[0].named()
+			case behind != "":
+				return how + " behind " + behind
+			}
+			return how
+		}
+	}
+	return ""
+}
+
+// howEnded says of a server whose output ended whether its process did, too. One
+// that we told to go may have gone for that, unless it failed.
+func howEnded(events []*transcript.Event) string {
+	told := false
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.InputClosed:
+			told = true
+		case transcript.Signalled:
+			return closedOutput
+		case transcript.Exited:
+			if told && e.ExitCode == 0 {
+				return closedOutput
+			}
+			return "the server ended by itself (" + e.Detail + ")"
+		}
+	}
+	return closedOutput
+}
+
+const closedOutput = "the server closed its output"
 
 // lacks says what the script needs that the server does not offer, or that must
 // not be used; "" for nothing.
