@@ -60,10 +60,7 @@ func pingFaults() []Fault {
 			return nil, refserver.Unanswered
 		})).in(callable()...),
 		breaksAfresh("ping.responds/after-the-answer", "while the client is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
-			select {
-			case <-q.over:
-			case <-c.Context().Done():
-			}
+			q.ended(c)
 			return next(c)
 		})).in(callable()...),
 		breaksAfresh("ping.responds/id-of-a-question", "while the client is asked in a call ping with the id of what it is asked is taken for its answer", whileAsked(
@@ -73,6 +70,35 @@ func pingFaults() []Fault {
 				}
 				return next(c)
 			})).in(callable()...),
+		breaksAfresh("ping.responds/user-asked", "while the user is asked in a call ping is not answered", whileAsked(deafFor(spec.MethodElicit))).in(from(spec.V20250618)...),
+		breaksAfresh("ping.responds/model-asked", "while the client's model is asked in a call ping is not answered", whileAsked(deafFor(spec.MethodSampling))).in(callable()...),
+		breaksAfresh("ping.responds/behind-the-user", "while the user is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+			if q.method == spec.MethodElicit {
+				q.ended(c)
+			}
+			return next(c)
+		})).in(from(spec.V20250618)...),
+		breaksAfresh("ping.responds/several-asked", "while a call asks the client two things at once ping is not answered", func() refserver.Seams {
+			var open atomic.Int32
+			return together(
+				refserver.Seams{Patience: patient},
+				calling("ask-sampling", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+					if !c.Session.Declared("roots") {
+						return next(c)
+					}
+					var other sync.WaitGroup
+					defer other.Wait()
+					open.Add(2)
+					other.Go(func() {
+						defer open.Add(-1)
+						_, _ = c.Ask(spec.MethodRootsList, nil)
+					})
+					defer open.Add(-1)
+					return next(c)
+				}),
+				unanswered(spec.MethodPing, func(*refserver.Call) bool { return open.Load() > 1 }),
+			)
+		}).in(callable()...),
 
 		breaks("ping.empty-result/pong", "the answer to ping says pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
 		breaks("ping.empty-result/time", "the answer to ping tells the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),
@@ -125,8 +151,27 @@ func pinging(every time.Duration) refserver.Seams {
 
 // question is what the client is asked in a call.
 type question struct {
-	id   wire.ID
-	over chan struct{} // closed at the end of the call
+	id     wire.ID
+	method string
+	over   chan struct{} // closed at the end of the call
+}
+
+// ended waits for the end of the call in which was asked.
+func (q *question) ended(c *refserver.Call) {
+	select {
+	case <-q.over:
+	case <-c.Context().Done():
+	}
+}
+
+// deafFor leaves pings unanswered while the client is asked for the method.
+func deafFor(method string) func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+	return func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+		if q.method == method {
+			return nil, refserver.Unanswered
+		}
+		return next(c)
+	}
 }
 
 // whileAsked has pings answered otherwise from the moment at which the client is
@@ -141,7 +186,7 @@ func whileAsked(ping func(c *refserver.Call, next Handler, q *question) (any, *r
 				mu.Lock()
 				defer mu.Unlock()
 				if o.Method != spec.MethodPing && o.Related.Present() && open[o.Session] == nil {
-					open[o.Session] = &question{o.ID, make(chan struct{})}
+					open[o.Session] = &question{o.ID, o.Method, make(chan struct{})}
 				}
 			}),
 			Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

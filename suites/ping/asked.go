@@ -3,6 +3,8 @@ package ping
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,25 +25,64 @@ const thinkingTime = 3 * time.Second
 // requests: both count for themselves, most of them from 0 or 1 on.
 const farIDs = 7001
 
-// whileAsked leaves a request of the server open, as a user does who thinks
-// about it, and pings. Whoever waits for an answer by reading nothing but that
-// takes the ping for it, or leaves it lying there. One of the pings has the id of
-// the server's request, which is none of the client's.
+// whileAsked leaves requests of the server open, as a user does who thinks about
+// it, and pings. Whoever waits for an answer by reading nothing but that takes
+// the ping for it, or leaves it lying there. Roots, sampling and elicitation are
+// tried each, as servers may wait for them in different ways.
 func whileAsked(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
-	tool, _ := t.Inventory.Asking()
-	var thinks atomic.Bool
-	c := t.Start(ctx, client.Options{FirstID: farIDs, Answer: suite.Leaves(&thinks)})
-	t.Quiet(ctx, c) // what the server asks of itself at the beginning has come
-	thinks.Store(true)
-	call, from := c.NewID(), c.Record.Len()
-	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {
-		t.GiveUp("the tool could not be called: " + err.Error())
+	a := &asking{t: t}
+	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.thinks.answer})
+	t.Quiet(ctx, a.c) // what the server asks of itself at the beginning has come
+	for _, tool := range askers(t.Inventory) {
+		if !a.pings(ctx, tool) {
+			break
+		}
 	}
-	question := asks(ctx, c, from, call)
-	if question == nil {
+	if !a.tried {
 		t.GiveUp("the tool did not ask the client")
 	}
+}
+
+// askers returns a tool for each topic, none of them twice.
+func askers(v *inventory.Inventory) []inventory.Known {
+	var out []inventory.Known
+	for _, topic := range []inventory.Role{inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation} {
+		for _, tool := range v.Known(topic) {
+			if !slices.ContainsFunc(out, func(o inventory.Known) bool { return o.Tool == tool.Tool }) {
+				out = append(out, tool)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// asking is the conversation in which the server asks.
+type asking struct {
+	t      *suite.T
+	c      *client.Conversation
+	thinks thinking
+	tried  bool // it was pinged beside a question
+	told   bool // it was said that a ping has to wait for the client's answer
+}
+
+// pings calls a tool and pings while what it asks is open. One of the pings has
+// the id of the server's request, which is none of the client's. It tells whether
+// the call came to its end, so that another one can be tried.
+func (a *asking) pings(ctx context.Context, tool inventory.Known) bool {
+	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
+	a.thinks.begin()
+	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {
+		a.t.GiveUp("the tool could not be called: " + err.Error())
+	}
+	question, ended := asks(ctx, c, from, call)
+	if question == nil {
+		a.refuse(ctx)
+		return ended
+	}
+	a.tried = true
+	c.ListenFor(ctx, c.Grace(), from, call) // what else the tool asks at once has come
 	at, pings := c.Record.Len(), []wire.ID{c.NewID()}
 	if sent(c, 0, question.ID) == nil {
 		pings = append(pings, question.ID)
@@ -49,38 +90,90 @@ func whileAsked(ctx context.Context, t *suite.T) {
 	prompt := make([]bool, len(pings))
 	for i, id := range pings {
 		if err := c.Send(ctx, c.Request(id, spec.MethodPing, nil)); err != nil {
-			t.GiveUp("the ping could not be sent: " + err.Error())
+			a.t.GiveUp("the ping could not be sent: " + err.Error())
 		}
-		if prompt[i] = c.ListenFor(ctx, thinkingTime, at, id).Answered(); !prompt[i] {
+		if prompt[i] = c.ListenFor(ctx, a.patience(), at, id).Answered(); !prompt[i] {
 			pings = pings[:i+1]
 			break
 		}
 	}
-	thinks.Store(false)
-	_ = c.Send(ctx, suite.Refuse(question))
+	a.refuse(ctx)
 	for i, id := range pings {
 		r := c.ListenFor(ctx, c.Options().Timeout, at, id)
 		r.Sent = sent(c, at, id)
 		if !prompt[i] && r.Succeeded() {
-			d := unanswered(responds, "A ping is answered only when the client has answered what the server asked.", r)
-			d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
-			d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one behind the client's answer to that", thinkingTime, suite.Excerpt(question.Method, 80))
-			t.Deviates(c, d)
-			return
-		}
-		if !asked(ctx, t, c, r) {
-			return
+			a.behind(question, r)
+		} else if !asked(ctx, a.t, c, r) {
+			return false
 		}
 	}
-	c.ListenFor(ctx, c.Options().Timeout, from, call) // the conversation is left with nothing in flight
+	return c.ListenFor(ctx, c.Options().Timeout, from, call).Answered()
+}
+
+// patience is how long a ping is waited for while a question is open. Where it is
+// known already that pings have to wait for the client's answer, only those matter
+// that have no answer behind it either.
+func (a *asking) patience() time.Duration {
+	if a.told {
+		return a.c.Grace()
+	}
+	return thinkingTime
+}
+
+// behind says once that a ping was answered only behind the client's answer.
+func (a *asking) behind(question *wire.Message, r *client.Reply) {
+	if a.told {
+		return
+	}
+	a.told = true
+	d := unanswered(responds, "A ping is answered only when the client has answered what the server asked.", r)
+	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
+	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one behind the client's answer to that", thinkingTime, suite.Excerpt(question.Method, 80))
+	a.t.Deviates(a.c, d)
+}
+
+// refuse ends the thinking: what was left open is refused.
+func (a *asking) refuse(ctx context.Context) {
+	for _, m := range a.thinks.end() {
+		_ = a.c.Send(ctx, suite.Refuse(m))
+	}
+}
+
+// thinking leaves open what the server asks, and keeps it: of several questions
+// each is answered in the end, and once.
+type thinking struct {
+	mu   sync.Mutex
+	on   atomic.Bool
+	left []*wire.Message
+}
+
+func (k *thinking) answer(m *wire.Message) []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	answer := suite.Leaves(&k.on)(m)
+	if answer == nil {
+		k.left = append(k.left, m)
+	}
+	return answer
+}
+
+func (k *thinking) begin() { k.on.Store(true) }
+
+// end returns what was left open.
+func (k *thinking) end() []*wire.Message {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	left := k.left
+	k.left = nil
+	k.on.Store(false)
+	return left
 }
 
 // asks waits for what the server asks in a call, and returns nil where the call
-// ends without that.
-func asks(ctx context.Context, c *client.Conversation, from int, call wire.ID) *wire.Message {
+// ends without that, or nothing comes.
+func asks(ctx context.Context, c *client.Conversation, from int, call wire.ID) (question *wire.Message, ended bool) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
-	var question *wire.Message
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		if e.Kind != transcript.Received {
 			return false
@@ -91,10 +184,11 @@ func asks(ctx context.Context, c *client.Conversation, from int, call wire.ID) *
 				question = m
 				return true
 			case m.Kind == wire.Response && m.ID.Same(call):
+				ended = true
 				return true
 			}
 		}
 		return false
 	})
-	return question
+	return question, ended
 }

@@ -1,6 +1,8 @@
 package ping_test
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/suites/ping"
 )
@@ -77,6 +80,12 @@ func TestFaults(t *testing.T) {
 			}
 			return true
 		}), []string{behind}},
+		{"unanswered while the user is asked", "ping.while-asked", whileOpen(false, asking(spec.MethodElicit)), []string{partly}},
+		{"unanswered while the model is asked", "ping.while-asked", whileOpen(false, asking(spec.MethodSampling)), []string{partly}},
+		{"answered when the user has answered", "ping.while-asked", whileOpen(true, asking(spec.MethodElicit)), []string{behind}},
+		{"answered when the client has answered, whatever it is asked", "ping.while-asked", whileOpen(true, several(1)), []string{behind}},
+		{"unanswered while two things are asked at once", "ping.while-asked", whileOpen(false, several(2)), []string{partly}},
+		{"two things are asked at once", "ping.while-asked", whileOpen(false, several(3)), nil},
 		{"no time for any ping, in whatever words", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: -32000, Message: "Serveur occupé"}
 		})), []string{refused}},
@@ -165,6 +174,68 @@ func whileCalled(wait func(c *refserver.Call, over <-chan struct{}) (answer bool
 				mu.Unlock()
 				if c.Method == spec.MethodPing && over != nil && !wait(c, over) {
 					return nil, refserver.Unanswered
+				}
+				return next(c)
+			},
+		}
+	}
+}
+
+// asking and several tell of a question for the method, and of so many at once.
+func asking(method string) func(open map[string]string) bool {
+	return func(open map[string]string) bool { return slices.Contains(slices.Collect(maps.Values(open)), method) }
+}
+
+func several(n int) func(open map[string]string) bool {
+	return func(open map[string]string) bool { return len(open) >= n }
+}
+
+// whileOpen leaves pings unanswered while deaf is true of the server's requests
+// that are open, the method of each by its id, or answers them when none is any
+// more. The tool that asks the model asks for roots at the same time.
+func whileOpen(answers bool, deaf func(open map[string]string) bool) func() refserver.Seams {
+	return func() refserver.Seams {
+		var mu sync.Mutex
+		open, none := map[string]string{}, make(chan struct{})
+		return refserver.Seams{
+			Patience: func(string) time.Duration { return time.Minute },
+			Outgoing: func(o *refserver.Out) {
+				mu.Lock()
+				defer mu.Unlock()
+				if o.Kind == refserver.OutRequest && o.Related.Present() {
+					open[o.ID.Key()] = o.Method
+				}
+			},
+			Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, m := range wire.Parse(raw).Messages {
+					if was := len(open); m.Kind == wire.Response {
+						if delete(open, m.ID.Key()); was > 0 && len(open) == 0 {
+							close(none)
+							none = make(chan struct{})
+						}
+					}
+				}
+				return refserver.Pass(raw)
+			},
+			Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+				tool, _ := wire.Text(wire.At(c.Params, "/name"))
+				mu.Lock()
+				is, over := c.Method == spec.MethodPing && deaf(open), none
+				mu.Unlock()
+				switch {
+				case is && !answers:
+					return nil, refserver.Unanswered
+				case is:
+					select {
+					case <-over:
+					case <-c.Context().Done():
+					}
+				case c.Method == spec.MethodToolsCall && tool == "ask-sampling":
+					var other sync.WaitGroup
+					other.Go(func() { _, _ = c.Ask(spec.MethodRootsList, nil) })
+					defer other.Wait()
 				}
 				return next(c)
 			},

@@ -47,7 +47,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "ping.while-asked",
-			Title:        "ping while the server waits for the client's answer to its own request",
+			Title:        "ping while the server waits for the client's answer to its own request: for roots, sampling and elicitation each",
 			Requirements: []string{responds, emptyResult},
 			Needs:        []string{"tools"},
 			Waits:        true,
