@@ -30,6 +30,9 @@ type threshold struct {
 	set    []*setting
 	// since counts the round trips since the last of them was answered.
 	since *trips
+	// begun are the requests without an answer, but for those that set a level,
+	// and older those of them that were made before the last level was answered.
+	begun, older []*rules.Asked
 }
 
 // setting is a request that sets the level.
@@ -60,11 +63,25 @@ func (t *threshold) answered(h *rules.Heard) {
 	if open {
 		t.since = nil
 	}
+	t.older = slices.DeleteFunc(slices.Clone(t.begun), replied)
 }
+
+// begins takes note of a request that may make the server log.
+func (t *threshold) begins(a *rules.Asked) {
+	if a.Regular() { // only to such an answer is certain to come
+		t.begun = append(slices.DeleteFunc(t.begun, replied), a)
+	}
+}
+
+func replied(a *rules.Asked) bool { return len(a.Answers) > 0 }
 
 // settled tells whether all requests were answered, and what was on its way
 // meanwhile has come.
-func (t *threshold) settled() bool { return t.since != nil && t.since.n > 0 }
+func (t *threshold) settled() bool {
+	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(a *rules.Asked) bool {
+		return !replied(a) && (!a.Cancelled || t.since.n < settled) // one that was cancelled may stay without an answer
+	})
+}
 
 // level returns the mildest level that may come, -1 where anything may.
 func (t *threshold) level() int {

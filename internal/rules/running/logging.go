@@ -176,9 +176,16 @@ func judged(s *rules.Session, h *rules.Heard) bool {
 // logThreshold judges messages that come when it is certain which level is in force.
 func logThreshold() rules.Fold {
 	t := &threshold{lowest: -1}
-	var set *transcript.Event
+	var set, refused *transcript.Event // refused is the last of what was refused since
 	return rules.Fold{Hear: onAnswers(rules.Hears{
-		rules.ClientRequest(spec.MethodSetLevel): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { t.asked(h.Asked) },
+		rules.ClientRequest(""): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+			switch {
+			case h.Asked.Message.Method == spec.MethodSetLevel:
+				t.asked(h.Asked)
+			case ordered(s): // elsewhere its stream tells what a message belongs to
+				t.begins(h.Asked)
+			}
+		},
 		rules.Notification(spec.MethodMessage): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			least, got := t.level(), severity(wire.At(h.Message.Params(), "/level"))
 			switch {
@@ -196,14 +203,16 @@ func logThreshold() rules.Fold {
 					Summary:     "A log message is milder than the level that was set.",
 					Permitted:   "messages of level " + severities[least] + " and above",
 					Seen:        rules.Excerpt(h.Message.Raw),
-					At:          rules.At(set, h.Event),
+					At:          rules.At(set, refused, h.Event),
 				})
 			}
 		},
 	}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 		if h.Asked.Message.Method == spec.MethodSetLevel {
 			t.answered(h)
-			set = h.Event
+			if refused = h.Event; !h.Message.IsError() {
+				set, refused = h.Event, nil
+			}
 		} else if t.since != nil {
 			t.since.heard(h)
 		}

@@ -38,6 +38,7 @@ func TestCorners(t *testing.T) {
 	log := func(level string) string {
 		return fmt.Sprintf(`< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)
 	}
+	call3 := strings.Replace(call, `"id":1`, `"id":3`, 1)
 	at := fmt.Sprintf
 	trip := func(id int) string { return at(ping, id) + "\n" + at(pong, id) }
 	for _, c := range []struct {
@@ -103,6 +104,24 @@ func TestCorners(t *testing.T) {
 		}, nil},
 		{"milder than any that may be in force", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(3, "warning"), set(4, "alert"), log("info"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from before the level was set", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), trip(6), trip(7), log("error"),
+		}, nil},
+		{"milder than any level since the call was made", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), log("warning"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from before the level was set that has its answer", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), strings.Replace(done, `"id":1`, `"id":3`, 1), log("error"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from behind the level", []string{
+			set(1, "error"), at(pong, 1), trip(2), set(4, "alert"), at(pong, 4), trip(5), call3, log("error"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from before the level was set that was cancelled", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), cancel("3"), trip(5), log("error"),
+		}, nil},
+		{"one that was cancelled and had its time", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), cancel("3"), trip(5), trip(6), log("error"),
 		}, []string{"logging.set-level.threshold warning"}},
 		{"a level that was refused", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(3, "debug"), `< {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"no"}}`, trip(4), log("info"),
