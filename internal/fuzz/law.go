@@ -204,12 +204,20 @@ func (o *Outcome) evidence(b Breach) []int {
 				out = append(out, s.operation)
 			}
 		}
+		if open := t.open(at); tells(e) && len(open) > 0 {
+			out = append(out, slices.Max(open)) // most likely it is this one that had the server say so
+		}
 	}
 	if len(out) == 0 && len(b.At) > 0 {
 		out = t.open(b.At[0])
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// tells tells whether the server says something that nobody asked for.
+func tells(e *transcript.Event) bool {
+	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Notification })
 }
 
 // open returns the operations whose requests had no answer at a place in the

@@ -119,12 +119,27 @@ func (m *maker) switchTo(on int, c change) {
 	m.awaited()
 }
 
-// switchDrill goes from one state to another, and does what may show in which
-// one the server is.
+// switchDrill goes from one state to another.
 func (m *maker) switchDrill(on, number int) {
 	all := m.offer.changes()
 	m.switchTo(on, all[number%len(all)])
 	m.switchTo(on, all[number/len(all)])
+	m.showing(on)
+}
+
+func (o *Offer) lapseDrills() int { return len(o.changes()) }
+
+// lapseDrill makes a change, and behind it a request of the same method that has
+// to be refused: the state is then as it was.
+func (m *maker) lapseDrill(on, number int) {
+	c := m.offer.changes()[number]
+	m.switchTo(on, c)
+	m.invalidOf(on, c.method)
+	m.showing(on)
+}
+
+// showing does what may show in which state the server is.
+func (m *maker) showing(on int) {
 	if len(m.offer.Tools) == 0 || !m.offer.Has("tools") {
 		m.request(on)
 		return

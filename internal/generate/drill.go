@@ -30,6 +30,7 @@ var drills = []drill{
 	{share: 1, each: 4, count: (*Offer).crowdDrills, do: (*maker).crowdDrill},
 	{share: 2, each: 1, count: (*Offer).repeatDrills, do: (*maker).repeatDrill},
 	{share: 2, each: 6, count: (*Offer).switchDrills, do: (*maker).switchDrill},
+	{share: 1, each: 6, mood: Odd, count: (*Offer).lapseDrills, do: (*maker).lapseDrill},
 }
 
 // Turn is one script's part of a sweep.

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 func TestEachWordComesOnce(t *testing.T) {
@@ -45,7 +46,7 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 func TestTurnsShareOut(t *testing.T) {
 	next := map[*drill]uint64{}
 	turns := map[*drill]int{}
-	for n := range uint64(360) {
+	for n := range uint64(380) {
 		d, first := (&Turn{Number: n}).of()
 		if first != next[d] {
 			t.Fatalf("turn %d begins with drill %d, and %d is next", n, first, next[d])
@@ -77,5 +78,27 @@ func TestSweepsOfLittle(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLevelsStayBehindWhatIsRefused: a sweep sets each level, has another
+// request for one refused behind it, and calls tools then.
+func TestLevelsStayBehindWhatIsRefused(t *testing.T) {
+	o := &Offer{Revision: spec.V20251125, Transport: spec.Stdio, Declared: map[string]bool{"logging": true, "tools": true}, Tools: []Tool{{Name: "log"}}}
+	o.Prepare()
+	shown := map[string]bool{}
+	for n := range uint64(60) {
+		turn := &Turn{Number: n, Seed: 1}
+		all := Scripts{Offer: o, Mood: turn.Mood(), Turn: turn}.Script().Example(int(n)).Operations //nolint:gosec // small
+		for i := range max(0, len(all)-2) {
+			set, refused, call := &all[i], &all[i+1], &all[i+2]
+			if set.Method == spec.MethodSetLevel && set.Violates == "" && set.Await && refused.Method == spec.MethodSetLevel && refused.Violates != "" && call.Method == spec.MethodToolsCall {
+				level, _ := wire.Text(wire.At([]byte(set.Message), "/params/level"))
+				shown[level] = true
+			}
+		}
+	}
+	if len(shown) != len(levels) {
+		t.Errorf("%d of %d levels stood before what is refused", len(shown), len(levels))
 	}
 }

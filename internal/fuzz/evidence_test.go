@@ -1,0 +1,51 @@
+package fuzz
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// TestWhatIsToldPointsToWhatRuns: a notification has no request of its own, so
+// the evidence takes in the last one that had no answer when it came, without
+// which nothing would show it again.
+func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
+	t.Parallel()
+	rec := transcript.New()
+	for _, e := range []struct {
+		kind transcript.Kind
+		raw  string
+	}{
+		{transcript.Sent, `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`},
+		{transcript.Received, `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		{transcript.Sent, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"slow"}}`},
+		{transcript.Sent, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"log"}}`},
+		{transcript.Sent, `{"jsonrpc":"2.0","id":4,"method":"ping"}`},
+		{transcript.Received, `{"jsonrpc":"2.0","id":4,"result":{}}`},
+		{transcript.Received, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":1}}`},
+		{transcript.Received, `{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`},
+		{transcript.Received, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`},
+		{transcript.Received, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":1}}`},
+	} {
+		rec.Add(transcript.Event{Kind: e.kind, Raw: []byte(e.raw)})
+	}
+	o := &Outcome{Talks: []*Talk{{Events: rec.From(0), asked: map[string]int{}}}}
+	for _, e := range o.Talks[0].Events {
+		if e.Kind == transcript.Sent {
+			o.Talks[0].asked[e.Messages()[0].ID.Key()] = len(o.Talks[0].asked)
+		}
+	}
+	for name, c := range map[string]struct{ at, want []int }{
+		"while calls run":    {[]int{1, 6}, []int{0, 2}},
+		"while nothing runs": {[]int{1, 9}, []int{0}},
+		"an answer":          {[]int{0, 1}, []int{0}},
+	} {
+		b := Breach{}
+		b.At = c.at
+		if diff := cmp.Diff(c.want, o.evidence(b)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
