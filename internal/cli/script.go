@@ -16,7 +16,7 @@ import (
 
 // Bounds of what is shown of a script.
 const (
-	mostShown = 12  // operations
+	mostShown = 12  // operations, the first and the last
 	mostLine  = 200 // bytes of a message
 	asides    = 4   // of what the client did by itself, behind one operation
 )
@@ -43,19 +43,18 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []stri
 		}
 	}
 	besides(-1)
-	last := len(f.Script.Operations) - 1
-	for i := range f.Script.Operations {
-		if i == mostShown {
-			more := "… and " + amount(last+1-i, "more operation", "more operations")
+	for i := 0; i < len(f.Script.Operations); i++ {
+		if more := len(f.Script.Operations) - mostShown; more > 0 && i == mostShown/2 {
+			line := "… " + amount(more, "more operation", "more operations")
 			if filed {
-				more += ", which the replay file has"
+				line += ", which the replay file has"
 			}
-			out = append(out, more)
-			for n := i + 1; n <= last; n++ {
+			out = append(out, line)
+			for n := i + 1; n < i+more; n++ {
 				did[i] = append(did[i], did[n]...)
 			}
 			besides(i)
-			break
+			i += more
 		}
 		out = append(out, "→ "+reporters.Visible(shown(&f.Script.Operations[i], redact)))
 		besides(i)
