@@ -129,12 +129,13 @@ func listenFaults() []Fault {
 				mu.Unlock()
 			})
 		}),
-		breaks("streamable-http.get-retry-before-close/closed", "the stream of a GET is closed at once, without a retry field", visits(listens, func(v *visit) {
-			ctx, cancel := context.WithTimeout(v.r.Context(), briefly)
-			defer cancel()
-			v.r = v.r.WithContext(ctx)
-			v.serve()
-		})),
+		breaks("streamable-http.get-retry-before-close/closed", "slow calls are polled, and no connection has a retry field, also of those by GET", together(
+			visits(callsSlow, func(v *visit) {
+				ctx, cancel := context.WithTimeout(v.r.Context(), briefly)
+				defer cancel()
+				v.r = v.r.WithContext(ctx)
+				v.serve()
+			}), alters(resumesCall, closesBehindFirst))),
 	}
 }
 

@@ -299,6 +299,7 @@ func legalStreams() []Fault {
 			v.serve()
 		}))).in(spec.V20251125),
 		legalAfresh("stream-listening-closed", "the stream of a GET is closed again and again, and may be resumed", closing("retry: 30\n")).in(spec.V20251125),
+		legalAfresh("stream-listening-ends", "the stream of a GET ends again and again, and each is one of its own", listeningEnds),
 		legalAfresh("stream-several", "of several open streams that a session listens on the newest brings what changes", func() refserver.Seams { return broadcast(onNewest) }),
 		legalAfresh("stream-in-turn", "a call makes three changes, and of several open streams that a session listens on each brings one", func() refserver.Seams { return broadcast(onEachInTurn()) }),
 		legal("stream-newest", "a new stream that a session listens on takes over, and a resource may be changed", harmless("update-resource")),

@@ -37,7 +37,7 @@ func getRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.get-retry",
-			Title:        "a GET whose stream goes on is not closed without a retry field",
+			Title:        "a GET that goes on with the stream of a request is not closed before the response without a retry field",
 			Requirements: []string{getRetry},
 			Start:        look(getRetries),
 		},
@@ -215,14 +215,20 @@ func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
 	}
 }
 
-// getRetries judges a stream that the server closed and then let resume: it
-// had not ended.
+// getRetries judges a connection that the server closed though its stream had
+// not ended. A stream that the server opens for what it says unasked may end at
+// any time, and what a later one brings does not tell whether it goes on with
+// the first; that of a request goes on until the response has come.
 func getRetries(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		if x.Method() != "GET" || !x.opened() || x.Ended() != transcript.Complete || v.excused(x) || !v.wasResumed(x) {
+		if x.Method() != "GET" || !x.opened() || x.Ended() != transcript.Complete || v.excused(x) {
 			continue
 		}
-		if x.retries() {
+		end := v.answeredLater(x)
+		if end == nil {
+			continue
+		}
+		if v.retriesUpTo(x) {
 			out.Subject(getRetry)
 			continue
 		}
@@ -233,23 +239,36 @@ func getRetries(v *view, out *rules.Out) {
 			Requirement: getRetry,
 			Summary:     "The server closes a GET whose stream goes on without a retry field.",
 			Permitted:   "an event with a retry field before the connection is closed",
-			Seen:        "the end of the connection; the stream was resumed later",
-			At:          shown(x.Request, x.Response, x.End),
+			Seen:        "the end of the connection; the response came when the stream was resumed again",
+			At:          shown(x.Request, x.Response, x.End, end),
 		})
 	}
 }
 
-// wasResumed tells whether the client could go on with the stream of x when it
-// was closed. One that brings nothing more was over, as that of a request that
-// was cancelled.
-func (v *view) wasResumed(x *exchange) bool {
-	for _, y := range v.all {
-		id, resumes := y.lastID()
-		if resumes && y.Request.Seq > x.End.Seq && y.opened() && y.brings() && y.session == x.session && v.ids[x.session][id] == x {
-			return true
+// answeredLater returns the response to a request whose stream x went on with,
+// where it came first on a GET that went on with the stream behind the end of x.
+func (v *view) answeredLater(x *exchange) *transcript.Event {
+	origin := v.origin(x)
+	if origin == nil || origin.Method() != "POST" {
+		return nil
+	}
+	for _, a := range origin.requests {
+		if len(a.Answers) == 0 {
+			continue
+		}
+		if y := v.of(a.Answers[0]); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
+			return a.Answers[0]
 		}
 	}
-	return false
+	return nil
+}
+
+// retriesUpTo tells whether the stream of x had a retry field before x ended, on
+// whichever connection: a client keeps the last one.
+func (v *view) retriesUpTo(x *exchange) bool {
+	return slices.ContainsFunc(v.all, func(y *exchange) bool {
+		return v.origin(y) == v.origin(x) && slices.ContainsFunc(y.pieces, func(p piece) bool { return p.says.Retry != "" && p.Seq < x.End.Seq })
+	})
 }
 
 // takenOver tells whether the client opened another stream by GET while x was
@@ -261,9 +280,4 @@ func (v *view) takenOver(x *exchange) bool {
 		}
 	}
 	return false
-}
-
-// brings tells whether any event of the stream has data.
-func (x *exchange) brings() bool {
-	return slices.ContainsFunc(x.pieces, func(p piece) bool { return len(p.says.Data) > 0 })
 }
