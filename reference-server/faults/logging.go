@@ -68,6 +68,17 @@ func loggingFaults() []Fault {
 			}))
 		}).in(callable()...).over(spec.Stdio),
 
+		breaks(threshold+"refused", "a level that is refused takes the one that was set with it", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil {
+				params := c.Params
+				c.Params = wire.JSON(map[string]any{"level": "debug"})
+				_, _ = next(c)
+				c.Params = params
+			}
+			return result, err
+		})).in(callable()...).over(spec.Stdio),
+
 		breaksAfresh(above+"nothing", "once a level was set nothing is logged", silencing(func(string, string) bool { return true })).in(callable()...),
 		breaksAfresh(above+"same-only", "messages of just the level that was set are sent", silencing(func(set, level string) bool { return set != level })).in(callable()...),
 		breaksAfresh(above+"not-itself", "messages of the level that was set are kept back", silencing(func(set, level string) bool { return set == level })).in(callable()...),

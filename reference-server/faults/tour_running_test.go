@@ -23,7 +23,7 @@ func dawdle() []string {
 		}
 		lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q%s}`, method, params))
 	}
-	for _, level := range []string{`"emergency"`, `"alert"`, `"critical"`, `"error"`, `"warning"`, `"notice"`, `"info"`, `"debug"`, `"INFO"`, "3", "null", `"warning"`} {
+	for _, level := range []string{`"emergency"`, `"alert"`, `"critical"`, `"error"`, `"warning"`, `"notice"`, `"info"`, `"debug"`, `"INFO"`, "3", "null", `"warning"`, `"INFO"`} {
 		ask("logging/setLevel", `{"level":`+level+`}`)
 		ask("tools/call", `{"name":"log"}`)
 	}

@@ -32,7 +32,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "logging.levels-and-others",
-			Title:        "Sets a level, levels that do not exist, and a higher one, and calls a tool that logs after them",
+			Title:        "Sets a level, levels that do not exist, a higher one, and again one that does not exist, and calls a tool that logs after them",
 			Requirements: []string{sendsAll},
 			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
 			Needs:        []string{"logging"},
@@ -82,7 +82,9 @@ func levels(ctx context.Context, t *suite.T) {
 	}
 }
 
-// others sets what is no level between two that are.
+// others sets what is no level between two that are, and behind the last: what
+// was refused leaves the level as it was. That shows by milder messages only
+// where the level lets few through.
 func others(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if !set(ctx, c, "debug").Answered() {
@@ -94,7 +96,11 @@ func others(ctx context.Context, t *suite.T) {
 		}
 	}
 	logs(ctx, t, c, "")
-	if set(ctx, c, "warning").Succeeded() { // from everything to less
+	if !set(ctx, c, "warning").Succeeded() { // from everything to less
+		return
+	}
+	logs(ctx, t, c, "warning")
+	if r := set(ctx, c, unknown[0]); r.Answered() && !r.Succeeded() {
 		logs(ctx, t, c, "warning")
 	}
 }
