@@ -21,7 +21,7 @@ func listening() suite.Case {
 			"streamable-http.get-no-response", "streamable-http.get-retry-before-close", "streamable-http.concurrent-streams",
 			"streamable-http.no-broadcast", "streamable-http.event-id-unique", "streamable-http.accepted-202-response",
 			"streamable-http.sse-interim-related-2025-03-26", "lifecycle.shutdown-http",
-			"streamable-http.sse-close-after-response-2025-03-26",
+			"streamable-http.sse-close-after-response-2025-03-26", "streamable-http.resume-via-get",
 		},
 		Waits: true,
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {

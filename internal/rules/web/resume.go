@@ -132,15 +132,56 @@ func resumptions(v *view, out *rules.Out) {
 			continue
 		}
 		if origin.Method() == "POST" && (x.Status() == 400 || x.Status() == 405 || x.Status() == 501) {
-			out.Found(verdict.Deviation{
-				Requirement: resumeViaGet,
-				Summary:     "The stream of a POST has event ids, and can't be resumed.",
-				Permitted:   "to go on with the stream, or not to give ids",
-				Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.seen(),
-				At:          shown(origin.Request, x.Request, x.Response),
-			})
+			v.notResumed(x, origin, id, out)
 		}
 	}
+}
+
+// notResumed judges a GET with the id of an event from the stream of a POST,
+// which is refused. 405 is what a server owes that has no streams for GET, and
+// the ids that prime a stream oblige it to none: only who closes a connection
+// before the response counts on the client's coming back.
+func (v *view) notResumed(x, origin *exchange, id string, out *rules.Out) {
+	d := verdict.Deviation{
+		Requirement: resumeViaGet,
+		Summary:     "The stream of a POST has event ids, and can't be resumed.",
+		Permitted:   "an event stream, or 405",
+		Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.seen(),
+		At:          shown(origin.Request, x.Request, x.Response),
+	}
+	switch closed := v.closedEarly(x, origin, id); {
+	case closed != nil:
+		d.Permitted = "to go on with the stream, whose response was still to come when the server closed the connection"
+		d.At = shown(origin.Request, closed, x.Request, x.Response)
+	case x.Status() == 405:
+		d.Summary, d.Weight = "Streams have event ids, and a GET that names one gets 405.", verdict.OnlyNote
+		d.Permitted = "this: to tell again what was missed is a permission"
+	}
+	out.Found(d)
+}
+
+// closedEarly returns the end of the connection that brought the event which x
+// names, where the server closed it and has left a request of its stream
+// without a response ever since.
+func (v *view) closedEarly(x, origin *exchange, id string) *transcript.Event {
+	last := v.ids[x.session][id]
+	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.confused(origin) || v.excused(last) || v.maybeOver(last) {
+		return nil
+	}
+	if slices.ContainsFunc(origin.requests, func(a *rules.Asked) bool { return len(a.Answers) == 0 && !v.cancelled(a, last.End.Seq) }) {
+		return last.End
+	}
+	return nil
+}
+
+// cancelled tells whether the client had cancelled the request, or its id,
+// before a position. That it did so when the stream was lost excuses nothing.
+func (v *view) cancelled(a *rules.Asked, before int) bool {
+	return a.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
+		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
+			return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(a.Message.ID)
+		})
+	})
 }
 
 // replayed judges what came on x, which goes on with the stream of origin
