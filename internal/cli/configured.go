@@ -49,7 +49,10 @@ func (a *app) configure(fs *pflag.FlagSet, f *runFlags) error {
 			return err
 		}
 	}
-	f.startGiven = fs.Changed("start-timeout")
+	f.startGiven, f.jobsGiven = fs.Changed("start-timeout"), fs.Changed("jobs")
+	if fs.Changed("property") && len(f.properties) == 0 {
+		return usagef("known are "+strings.Join(lawNames(), ", "), "--property names no property")
+	}
 	if fs.Changed("start") {
 		f.target.Start = &f.started
 	}

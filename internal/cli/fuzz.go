@@ -82,6 +82,9 @@ incomplete.`,
 			if err := a.configure(c.Flags(), &f.runFlags); err != nil {
 				return err
 			}
+			if c.Flags().Changed("time") && f.time <= 0 { // zero is no bound to the engine
+				return usagef("give a positive value", "--time is %v", f.time)
+			}
 			if f.cases > 0 && !c.Flags().Changed("time") {
 				f.time = 0
 			}
@@ -131,14 +134,20 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		return usagef("give a positive value", "--cases is %d", f.cases)
 	case f.rate < 0:
 		return usagef("give a positive value", "--rate is %v", f.rate)
-	case f.time < 0:
-		return usagef("give a positive value", "--time is %v", f.time)
 	case f.shrink <= 0:
 		return usagef("give a positive value", "--shrink-time is %v", f.shrink)
 	}
 	if f.folder != "" {
 		if err := roomIn(f.folder); err != nil {
 			return usagef("name a folder that can be written", "--out %q: %v", f.folder, err)
+		}
+	}
+	if f.corpus != "" {
+		if err := fuzz.CheckCorpus(f.corpus); err != nil {
+			return usagef("name a folder that a search has written, or a new one", "--corpus %q: %v", f.corpus, err)
+		}
+		if err := roomIn(f.corpus); err != nil {
+			return usagef("name a folder that can be written", "--corpus %q: %v", f.corpus, err)
 		}
 	}
 	defer a.watch()()
@@ -170,8 +179,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		Rate: f.rate, Corpus: f.corpus, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
 		Stock: screen.stock, Found: screen.found, Progress: screen.progress,
 	})
-	if err != nil {
+	if report == nil {
 		return fuzzError(a.ctx, err, o)
+	}
+	if err != nil {
+		screen.err = errors.Join(screen.err, harnessError{err})
 	}
 	screen.end(report)
 	a.code = ExitKept
@@ -228,7 +240,8 @@ type fuzzScreen struct {
 	redactor *transcript.Redactor
 	folder   string
 	target   func(rev spec.Revision, focus ...string) []string
-	live     bool // a line stands there that is to be overwritten
+	called   []string // the tools that are called in the revision before
+	live     bool     // a line stands there that is to be overwritten
 	last     time.Time
 	count    int
 	err      error
@@ -246,7 +259,20 @@ func (s *fuzzScreen) printf(format string, args ...any) {
 func (s *fuzzScreen) text(server string) string { return reporters.Visible(s.redactor.Known(server)) }
 
 func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
-	s.printf("%s: %s; tools that are called: %s\n", rev, p.Offer, s.text(named(p.Callable)))
+	tools := named(p.Callable)
+	if len(s.called) > 0 && len(without(s.called, p.Callable)) == 0 {
+		tools = "the same"
+		if more := without(p.Callable, s.called); len(more) > 0 {
+			tools += ", and " + named(more)
+		}
+	}
+	s.called = p.Callable
+	s.printf("%s: %s; tools that are called: %s\n", rev, p.Offer, s.text(tools))
+}
+
+// without returns the names that are not among the others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
 // named lists names, not too many.

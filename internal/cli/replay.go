@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +63,9 @@ func (a *app) replay(f *runFlags, file string) error {
 	r, err := fuzz.ReadReplay(data)
 	if err != nil {
 		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%s can't be replayed: %v", file, err)
+	}
+	if names := lawNames(); !slices.Contains(names, r.Expect.Law) {
+		return usagef("known are "+strings.Join(names, ", "), "%s can't be replayed: it rests on the law %q, which this program does not have", file, r.Expect.Law)
 	}
 	laws, err := lawsBy(lawNames())
 	if err != nil {

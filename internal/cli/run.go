@@ -51,6 +51,7 @@ type runFlags struct {
 	watch               watchFlags
 	configured          configured
 	startGiven          bool // --start-timeout, or what stands for it elsewhere
+	jobsGiven           bool // --jobs, so too
 	known               knownFlags
 	verbose, quiet      bool
 }
@@ -88,7 +89,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.DurationVar(&f.max, "max-time", 10*time.Minute, "end the run after this time")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
-	fs.StringVar(&f.fuzz, "fuzz", "off", "search beside the cases, too: off, quick (some seconds), thorough (minutes)")
+	fs.StringVar(&f.fuzz, "fuzz", "off", "search beside the cases, too: off, quick (some seconds), thorough (a minute)")
 	fs.StringSliceVar(&f.properties, "property", nil, "with --fuzz: "+propertyUsage())
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage())
@@ -221,7 +222,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if f.failOn != "must" && f.failOn != "should" {
 		return o, nil, usagef("give must or should", "--fail-on is %q", f.failOn)
 	}
-	if f.jobs < 0 {
+	if f.jobs < 0 || f.jobs == 0 && f.jobsGiven {
 		return o, nil, usagef("give a positive value", "--jobs is %d", f.jobs)
 	}
 	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start, "max-time": f.max}); err != nil {

@@ -26,6 +26,9 @@ type entry struct {
 	Operations []generate.Operation `json:"operations"`
 }
 
+// CheckCorpus says by its error why the corpus in a folder can't be read.
+func CheckCorpus(dir string) error { return newNovelty().load(dir) }
+
 // load reads a corpus that was kept; lines that can't be read are an error.
 func (n *novelty) load(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, corpusFile))

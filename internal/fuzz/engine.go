@@ -57,7 +57,8 @@ type search struct {
 
 var errEnough = errors.New("enough was seen")
 
-// Run searches until its time is over, and returns what it found.
+// Run searches until its time is over, and returns what it found. An error
+// beside a report says that the corpus could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), claimed: map[string]bool{}, alike: map[string]int{}, doubtful: map[string]*doubtful{}, busy: map[string]int{}}
@@ -94,11 +95,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	for _, key := range slices.Sorted(maps.Keys(s.doubtful)) {
 		s.report(s.doubtful[key].finding)
 	}
-	if o.Corpus != "" {
-		if err := s.novelty.save(o.Corpus); err != nil {
-			return nil, err
-		}
-	}
 	r := &Report{Status: s.status(), Findings: s.findings}
 	for _, p := range s.places {
 		r.Revisions = append(r.Revisions, p.Offer.Revision)
@@ -110,6 +106,9 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.Incomplete = cause.Error()
 	case s.blind.Load():
 		r.Incomplete = errBlind.Error()
+	}
+	if o.Corpus != "" {
+		return r, s.novelty.save(o.Corpus)
 	}
 	return r, nil
 }

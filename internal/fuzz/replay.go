@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
@@ -83,17 +85,50 @@ func ReadReplay(data []byte) (*Replay, error) {
 	d.DisallowUnknownFields()
 	r := &Replay{}
 	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("it is no replay file: %w", err)
+		return nil, errors.New("it is no replay file: " + unreadable(err))
 	}
 	return r, r.check()
 }
 
+// unreadable says in words of JSON what keeps a file from being read.
+func unreadable(err error) string {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return "it is empty"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends in the middle"
+	case errors.As(err, &kind) && kind.Field == "":
+		return "it holds " + article(kind.Value) + ", and no object"
+	case errors.As(err, &kind):
+		return fmt.Sprintf("%s can't be %s", kind.Field, article(kind.Value))
+	default:
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+}
+
+// article names a JSON value, as an array.
+func article(value string) string {
+	switch {
+	case value == "bool":
+		return "true or false"
+	case strings.HasPrefix(value, "array"), strings.HasPrefix(value, "object"):
+		return "an " + value
+	default:
+		return "a " + value
+	}
+}
+
 func (r *Replay) check() error {
 	switch {
+	case r.Version == 0:
+		return errors.New("it is no replay file: it has no mcp-conform-replay, which says the version")
 	case r.Version != replayVersion:
 		return fmt.Errorf("it is of version %d; this program reads version %d", r.Version, replayVersion)
 	case r.Script.Revision.Era() != spec.Handshake || !r.Script.Revision.Published():
 		return fmt.Errorf("its revision is %q, and no handshake revision", r.Script.Revision)
+	case !slices.Contains(spec.Transports(), r.Transport):
+		return fmt.Errorf("its transport is %q; known are %q", r.Transport, spec.Transports())
 	case spec.Requirements().Lookup(r.Expect.Requirement) == nil:
 		return fmt.Errorf("it expects a finding on %q, which is no requirement", r.Expect.Requirement)
 	case len(r.Script.Operations) == 0:

@@ -46,6 +46,7 @@ func TestReplayFilesAreChecked(t *testing.T) {
 		"another version":        func(r *Replay) { r.Version = 2 },
 		"no revision":            func(r *Replay) { r.Script.Revision = "" },
 		"the stateless era":      func(r *Replay) { r.Script.Revision = spec.V20260728 },
+		"an unknown transport":   func(r *Replay) { r.Transport = "pigeon" },
 		"no requirement":         func(r *Replay) { r.Expect.Requirement = "no.such" },
 		"no operations":          func(r *Replay) { r.Script.Operations = nil },
 		"an unknown deed":        func(r *Replay) { r.Script.Operations[0].Do = "jump" },
@@ -61,6 +62,24 @@ func TestReplayFilesAreChecked(t *testing.T) {
 				t.Error("it was taken")
 			}
 		})
+	}
+}
+
+// TestWhatIsNoReplayFileIsToldInWords: without the types of this program.
+func TestWhatIsNoReplayFileIsToldInWords(t *testing.T) {
+	for data, want := range map[string]string{
+		"":                                "it is no replay file: it is empty",
+		"{":                               "it is no replay file: it ends in the middle",
+		"{}":                              "it is no replay file: it has no mcp-conform-replay, which says the version",
+		"[]":                              "it is no replay file: it holds an array, and no object",
+		"true":                            "it is no replay file: it holds true or false, and no object",
+		`{"mcp-conform-replay":2}`:        "it is of version 2; this program reads version 1",
+		`{"script":{"operations":"all"}}`: "it is no replay file: script.operations can't be a string",
+		`{"no-such":1}`:                   `it is no replay file: unknown field "no-such"`,
+	} {
+		if _, err := ReadReplay([]byte(data)); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", data, err, want)
+		}
 	}
 }
 
