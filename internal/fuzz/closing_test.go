@@ -88,6 +88,9 @@ func TestClosing(t *testing.T) {
 			}
 			got := "nothing"
 			if f := s.follow(ctx, drawn{script: script, place: place}, first, sights[0]); f != nil {
+				if f.untried != (f.Tries == 0) {
+					t.Error("what was not tried again makes a search incomplete, and nothing else does")
+				}
 				got = fmt.Sprintf("%d of %d, %d operations, cut %v, flaky %v", f.Again, f.Tries, len(f.Script.Operations), f.Cut, f.Outcome == verdict.Flaky)
 			}
 			if got != c.want {

@@ -51,8 +51,9 @@ type search struct {
 	findings []*Finding
 	doubtful map[string]*doubtful // by key: what did not come back so far
 	busy     map[string]int
-	overhead time.Duration // of opening and closing a conversation
-	refused  int           // scripts in a row that had no server
+	halting  map[string]bool // by method
+	overhead time.Duration   // of opening and closing a conversation
+	refused  int             // scripts in a row that had no server
 }
 
 var errEnough = errors.New("enough was seen")
@@ -106,6 +107,8 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.Incomplete = cause.Error()
 	case s.blind.Load():
 		r.Incomplete = errBlind.Error()
+	case slices.ContainsFunc(r.Findings, func(f *Finding) bool { return f.untried }):
+		r.Incomplete = "there was no time to try again what would break a requirement"
 	}
 	if o.Corpus != "" {
 		return r, s.novelty.save(o.Corpus)
@@ -187,7 +190,7 @@ func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn)
 	ctx, cancel := within(ctx, long, s.closing.small)
 	defer cancel()
 	h := s.holding(d, c.place, exploring)
-	h.Enough = bounded.Done()
+	h.Enough, h.Hangs, h.Brief = bounded.Done(), s.hangs, s.brief()
 	o = h.Hold(ctx, c.script)
 	return o, ctx.Err() != nil
 }
@@ -201,10 +204,16 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 		s.novel.Add(int64(s.novelty.note(o, c.mood)))
 	}
 	for _, sight := range oneEnd(o, Judge(s.Laws, o)) {
-		if sight.Outcome <= verdict.Note && !s.opinion(sight.Law) || !s.claim(&sight) {
+		if sight.Outcome <= verdict.Note && !s.opinion(sight.Law) || s.namesOther(ctx, c, o, &sight) || !s.claim(&sight) {
 			continue
 		}
+		if _, hangs := o.hangs(&sight); hangs {
+			s.halts(sight.Method, true)
+		}
 		f := s.follow(ctx, c, o, sight)
+		if f == nil || f.Flaky() {
+			s.halts(sight.Method, false)
+		}
 		if f == nil || s.doubt(f) {
 			continue
 		}

@@ -33,6 +33,8 @@ type Finding struct {
 	After time.Duration
 	// Cases and Requests are how many there had been by then.
 	Cases, Requests int64
+
+	untried bool // it would break a requirement, and there was no time to try it again
 }
 
 // Flaky tells whether it did not come back whenever it was tried.
@@ -76,13 +78,21 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 		}
 		return nil
 	}
-	repeats := s.reduce(ctx, f, o.evidence(sight.Breach), shows)
+	last, hangs := o.hangs(&sight)
+	evidence, wait := o.evidence(sight.Breach), s.shrinking()
+	small := hangs && s.cutBehind(ctx, f, last, shows)
+	if small {
+		evidence, wait = nil, s.brief()
+	}
+	whole := f.Script
+	repeats := s.reduce(ctx, f, evidence, wait, small, shows)
 	defer s.doing("making sure of " + sight.Requirement)()
-	s.verify(ctx, f, c.script, repeats, shows)
+	s.verify(ctx, f, []generate.Script{f.Script, whole, c.script}, repeats, hangs, shows)
 	if f.Tries == 0 && errors.Is(context.Cause(ctx), errEnough) {
 		return nil
 	}
 	if f.Flaky() {
+		f.untried = f.Tries == 0 && f.Outcome == verdict.Broken
 		f.Outcome = verdict.Flaky
 	}
 	f.Script = c.place.note(f.Script)
@@ -94,14 +104,15 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 type showing func(ctx context.Context, script generate.Script, most time.Duration, place sync.Locker) *Outcome
 
 // reduce makes a finding small where it comes back, and returns how often it has
-// to be tried for that.
-func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, shows showing) (repeats int) {
+// to be tried for that. Each try waits that long for an answer; back says that it
+// did come back.
+func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait time.Duration, back bool, shows showing) (repeats int) {
 	defer s.doing("shrinking " + f.Requirement)()
 	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
 	defer cancel()
 	repeats = 1
 	beside := s.alone.RLocker()
-	back := shows(ctx, f.Script, exploring, beside) != nil
+	back = back || shows(ctx, f.Script, exploring, beside) != nil
 	for try := 0; try < 3 && !back && ctx.Err() == nil; try++ {
 		repeats = 4
 		back = shows(ctx, f.Script, exploring, beside) != nil
@@ -110,7 +121,7 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, shows s
 	case back:
 		f.Script, f.Shrinking, f.Cut = Shrink(ctx, f.Script, evidence, s.Shrink, func(script generate.Script) bool {
 			for range repeats {
-				if shows(ctx, script, s.shrinking(), beside) != nil {
+				if shows(ctx, script, wait, beside) != nil {
 					return true
 				}
 			}
@@ -131,17 +142,26 @@ func (s *search) shrinking() time.Duration {
 	return min(max(3*s.overhead, 500*time.Millisecond), exploring)
 }
 
-// verify tries the small script, and the first one where that does not come
-// back: alone on a fresh server, and with the whole time for answers.
-func (s *search) verify(ctx context.Context, f *Finding, first generate.Script, repeats int, shows showing) {
+// verify tries the scripts until one of them comes back, the small one first and
+// that with which it began last: alone on a fresh server, and with the whole time for answers. Where that
+// shows that a server came to a halt, others need not wait while it is waited for
+// that once more.
+func (s *search) verify(ctx context.Context, f *Finding, scripts []generate.Script, repeats int, hangs bool, shows showing) {
 	ctx, cancel := within(ctx, verifyingTime, s.closing.sure)
 	defer cancel()
-	for _, script := range []generate.Script{f.Script, first} {
+	for i, script := range scripts {
+		if i == 1 && len(script.Operations) == len(scripts[2].Operations) {
+			continue // nothing was left out before
+		}
 		for range s.closing.tries() * min(repeats, 2) {
 			if ctx.Err() != nil {
 				return
 			}
-			o := shows(ctx, script, s.Timeout, &s.alone)
+			place := sync.Locker(&s.alone)
+			if hangs && f.Again > 0 {
+				place = s.alone.RLocker()
+			}
+			o := shows(ctx, script, s.Timeout, place)
 			if o == nil && ctx.Err() != nil {
 				return // it was cut off
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -36,6 +35,11 @@ type Holding struct {
 	Notices bool
 	// Offer is what the server has, for laws that hold answers against it.
 	Offer *generate.Offer
+	// Hangs, where it is set, tells of which methods a request is known to bring
+	// the server to a halt; behind such a one an answer is waited for no longer
+	// than Brief.
+	Hangs func(method string) bool
+	Brief time.Duration
 	// Forbidden are the tools that the server has and that must not be called:
 	// what calls one is left out, wherever it comes from.
 	Forbidden map[string]bool
@@ -88,7 +92,7 @@ type holder struct {
 
 func (r *holder) do(i int, o *generate.Operation) {
 	t := r.talk(o.On)
-	if t == nil || t.over && o.Do != generate.Close || r.forbids(o) {
+	if t == nil || o.Do != generate.Close && (t.over || r.mute(t)) || r.forbids(o) {
 		r.out.Skipped = append(r.out.Skipped, i)
 		return
 	}
@@ -164,34 +168,41 @@ func (r *holder) end(on int) {
 	}
 	delete(r.talks, on)
 	r.flush(t)
-	if !t.over && t.c.Alive() && r.ctx.Err() == nil {
-		r.settle(t)
+	halted := false
+	if (!t.over || t.Deaf) && t.c.Alive() && r.ctx.Err() == nil {
+		halted = r.settle(t)
 	}
 	t.read(t.c.Record.From(t.at))
 	if open := t.unsettled(); len(open) > 0 {
 		t.Unanswered = open[0].named()
 	}
-	t.c.Close()
+	t.close(halted)
 	r.out.Messages += frames(t.c.Record.From(0))
 	if !t.torn { // what follows from half a line is nobody's fault
 		t.Events = t.c.Record.From(0)
+		t.attribute()
 		t.excuse()
 	}
 	r.out.Talks = append(r.out.Talks, t.Talk)
 }
 
-// settle brings to an end what was begun.
-func (r *holder) settle(t *talk) {
+// settle brings to an end what was begun, and tells whether the server has come to
+// a halt.
+func (r *holder) settle(t *talk) (halted bool) {
 	t.read(t.c.Record.From(t.at))
-	r.wait(t)
-	for _, a := range t.asks {
-		if t.answered[a.id.Key()] == nil && !generate.Owed(a.method) && !a.cancelled && !a.task {
-			_ = t.c.Cancel(r.ctx, a.id, "the client leaves")
-			if r.Leaves {
-				t.cancelled(a.id)
-			}
+	if !t.over {
+		r.wait(t)
+	}
+	if stuck := t.stuck(); stuck != nil && !r.Leaves {
+		r.leave(t, stuck)
+		if r.halted(t, stuck) {
+			return true
 		}
 	}
+	if t.over {
+		return false
+	}
+	r.leave(t, nil)
 	r.notice(t)
 	r.count()
 	if reply := t.c.Ask(r.ctx, t.c.Harmless(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
@@ -199,11 +210,10 @@ func (r *holder) settle(t *talk) {
 	}
 	var open []asked
 	if t.until(r.ctx, r.Timeout, func() bool { open = t.open(); return len(open) == 0 }) || !t.c.Alive() || r.ctx.Err() != nil {
-		return
+		return false
 	}
 	for _, a := range open {
-		if seq, ok := t.sent(a.id); ok {
-			t.c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: seq})
-		}
+		r.giveUp(t, &a)
 	}
+	return false
 }

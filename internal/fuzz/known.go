@@ -60,11 +60,22 @@ func (s *search) opinion(law string) bool {
 func (s *search) claim(sight *Sighting) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	alike := sight.mistake()
-	if s.claimed[sight.Key()] || len(s.claimed) >= mostFindings || s.alike[alike] >= mostAlike {
+	if !s.open(sight) {
 		return false
 	}
 	s.claimed[sight.Key()] = true
-	s.alike[alike]++
+	s.alike[sight.mistake()]++
 	return true
+}
+
+// claimable is what claim would report.
+func (s *search) claimable(sight *Sighting) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open(sight)
+}
+
+// open tells whether a sighting may be looked into; the caller holds the lock.
+func (s *search) open(sight *Sighting) bool {
+	return !s.claimed[sight.Key()] && len(s.claimed) < mostFindings && s.alike[sight.mistake()] < mostAlike
 }

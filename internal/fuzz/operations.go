@@ -24,13 +24,16 @@ func (r *holder) send(t *talk, i int, o *generate.Operation) {
 		r.out.Skipped = append(r.out.Skipped, i)
 		return
 	}
-	for _, m := range wire.Parse(frame).Messages {
+	parsed := wire.Parse(frame)
+	for _, m := range parsed.Messages {
 		switch {
 		case m.Kind == wire.Request && m.ID.Present():
 			r.count()
+			_, again := t.asked[m.ID.Key()]
 			t.asked[m.ID.Key()] = i
 			t.asks = append(t.asks, asked{
 				id: m.ID, method: m.Method, params: o.Violates != "", task: wire.At(m.Params(), "/task") != nil,
+				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: t.c.Record.Elapsed(),
 			})
 		case m.Method == spec.MethodCancelled:
 			t.cancelled(wire.IDAt(m.Params(), "/requestId"))
@@ -123,7 +126,7 @@ func (r *holder) raw(t *talk, i int, o *generate.Operation) {
 		for _, m := range wire.Parse(o.Message).Messages {
 			if m.Kind == wire.Request {
 				t.asked[m.ID.Key()] = i
-				t.asks = append(t.asks, asked{id: m.ID, method: m.Method})
+				t.asks = append(t.asks, asked{id: m.ID, method: m.Method, odd: true})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Outcome is what came of a script.
@@ -38,8 +39,10 @@ type Talk struct {
 	// script cancels itself is none of them.
 	Unanswered string
 
-	hurried bool           // an answer was not waited for as long as it may take
-	asked   map[string]int // by the key of its id, the operation that made a request
+	hung    *transcript.Event // the request behind which nothing was answered any more, nil for none
+	before  *wire.Message     // a request before it with no answer either, that is owed none
+	hurried bool              // an answer was not waited for as long as it may take
+	asked   map[string]int    // by the key of its id, the operation that made a request
 	spans   []span
 }
 

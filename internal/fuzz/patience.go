@@ -32,7 +32,7 @@ func (r *holder) patienceWith(t *talk, a asked) time.Duration {
 	case !generate.Owed(a.method), a.params:
 		return min(r.Timeout, authorTime)
 	default:
-		return min(r.Timeout, exploring) // the whole time is given at the end, once
+		return r.explores(t)
 	}
 }
 

@@ -20,9 +20,10 @@ type talk struct {
 	at       int      // how far the record was read
 	answered map[string]*wire.Message
 	asks     []asked
-	over     bool // the server ended, or does not listen
-	missed   bool // an answer did not come in time
-	torn     bool // a write was given up, perhaps in the middle of a line
+	over     bool          // the server ended, or does not listen
+	missed   bool          // an answer did not come in time
+	heard    time.Duration // when the newest answer came
+	torn     bool          // a write was given up, perhaps in the middle of a line
 }
 
 // asked is a request that was sent.
@@ -31,7 +32,10 @@ type asked struct {
 	method    string
 	params    bool // it holds what provably is wrong
 	cancelled bool
+	left      bool // it was cancelled at the end, by no operation
 	task      bool
+	odd       bool // nothing is owed to it by itself: it is one of several in a line, or its id is not one
+	at        time.Duration
 }
 
 func (t *talk) cancelled(id wire.ID) {
@@ -74,7 +78,12 @@ func (t *talk) read(events []*transcript.Event) {
 			continue
 		}
 		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && t.answered[m.ID.Key()] == nil {
+			m := &e.Frame.Messages[i]
+			if m.Kind != wire.Response {
+				continue
+			}
+			t.heard = e.At
+			if t.answered[m.ID.Key()] == nil {
 				t.answered[m.ID.Key()] = m
 			}
 		}

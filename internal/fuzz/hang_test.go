@@ -1,0 +1,197 @@
+package fuzz
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// halting serves one request after the other. It takes its time for a prompt once
+// two resources are subscribed to, for longer than anybody waits where that is
+// wanted.
+func halting(takes time.Duration) stdio.Serve {
+	return func(ctx context.Context, in io.Reader, out, _ io.Writer, signals <-chan string) int {
+		subscribed := map[string]bool{}
+		lines := bufio.NewScanner(in)
+		for lines.Buffer(nil, 16<<20); lines.Scan(); {
+			for _, m := range wire.Parse(lines.Bytes()).Messages {
+				uri, _ := wire.Text(wire.At(m.Params(), "/uri"))
+				result := "{}"
+				switch m.Method {
+				case spec.MethodInitialize:
+					result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"resources":{"subscribe":true},"prompts":{}},"serverInfo":{"name":"a","version":"1"}}`, spec.V20250618)
+				case spec.MethodResourcesList:
+					result = `{"resources":[{"uri":"a:1","name":"1"},{"uri":"a:2","name":"2"},{"uri":"a:3","name":"3"}]}`
+				case spec.MethodResourcesTemplates:
+					result = `{"resourceTemplates":[]}`
+				case spec.MethodPromptsList:
+					result = `{"prompts":[{"name":"p"}]}`
+				case spec.MethodResourcesRead:
+					result = fmt.Sprintf(`{"contents":[{"uri":%q,"text":""}]}`, uri)
+				case spec.MethodResourcesSubscribe:
+					subscribed[uri] = true
+				case spec.MethodResourcesUnsubscribe:
+					delete(subscribed, uri)
+				case spec.MethodPromptsGet:
+					if len(subscribed) >= 2 {
+						select {
+						case <-time.After(takes):
+						case <-ctx.Done():
+						case <-signals:
+							return 1
+						}
+					}
+					result = `{"messages":[]}`
+				case spec.MethodPing:
+				default:
+					if m.Kind == wire.Request {
+						fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID.Raw())
+					}
+					continue
+				}
+				if m.Kind == wire.Request {
+					fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID.Raw(), result)
+				}
+			}
+		}
+		return 0
+	}
+}
+
+// unansweredBy are the findings that a request has no answer, where the server
+// takes so long and has as long as timeout.
+func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding, r *Report) {
+	t.Helper()
+	answered := slices.DeleteFunc(judges.All(), func(r rules.Rule) bool { return !slices.Contains(r.Requirements, "base.request-answered") })
+	r, err := Run(t.Context(), Options{
+		Dialer: stdio.InProcess("halting", halting(takes)), Laws: []Law{Passive(answered)}, Revisions: []spec.Revision{spec.V20250618},
+		Policy: inventory.Config{Policy: inventory.CallNone}, Time: 8 * time.Second, Jobs: 4, Timeout: timeout, Start: 20 * time.Second,
+		Shrink: Budget{Time: 10 * time.Second, Tries: 200},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if f.Requirement == "base.request-answered" {
+			found = append(found, f)
+			t.Logf("%s after %v, %d of %d, %d operations, %d bytes, cut %t: %s", f.Outcome, f.After.Round(time.Millisecond), f.Again, f.Tries, len(f.Script.Operations), f.Script.Size(), f.Cut, f.Seen)
+		}
+	}
+	t.Logf("%d sequences, %d requests", r.Cases, r.Requests)
+	return found, r
+}
+
+// TestHaltIsOneFinding: of a server that comes to a halt the request with which it
+// does so is told, with what it takes for that, and nothing of what is behind it.
+func TestHaltIsOneFinding(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes twenty seconds")
+	}
+	t.Parallel()
+	found, r := unansweredBy(t, time.Hour, time.Second)
+	if len(found) != 1 || r.Incomplete != "" {
+		t.Fatalf("%d findings, incomplete %q", len(found), r.Incomplete)
+	}
+	f := found[0]
+	if f.Outcome != verdict.Broken || f.Method != spec.MethodPromptsGet || f.Again == 0 || len(f.Script.Operations) > 12 {
+		t.Errorf("%s with %s, %d of %d, %d operations", f.Outcome, f.Method, f.Again, f.Tries, len(f.Script.Operations))
+	}
+}
+
+// TestSlowIsNoHalt: who answers after all, in the time that there is, is not said to
+// have come to a halt, long as that takes beside what is waited for in a search.
+func TestSlowIsNoHalt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes twenty seconds")
+	}
+	t.Parallel()
+	found, _ := unansweredBy(t, 3500*time.Millisecond, 8*time.Second)
+	for _, f := range found {
+		if !f.Flaky() {
+			t.Errorf("%s: %s", f.Outcome, f.Seen)
+		}
+	}
+}
+
+// TestAttribute: what has no answer is held against the first of the requests behind
+// which nothing has one.
+func TestAttribute(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, script string
+		want         []int // what is held against the server
+	}{
+		{"all behind a prompt", `
+> {"jsonrpc":"2.0","id":1,"method":"resources/list"}
+< {"jsonrpc":"2.0","id":1,"result":{"resources":[]}}
+> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
+> {"jsonrpc":"2.0","id":4,"method":"ping"}
+! gave-up 3
+! gave-up 4`, []int{2}},
+		{"a ping behind it is answered", `
+> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
+> {"jsonrpc":"2.0","id":4,"method":"ping"}
+< {"jsonrpc":"2.0","id":4,"result":{}}
+! gave-up 3`, []int{1}},
+		{"it was cancelled", `
+> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
+> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
+> {"jsonrpc":"2.0","id":4,"method":"ping"}
+! gave-up 4
+! gave-up 3`, []int{2}},
+		{"a call is before it", `
+> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":4,"method":"ping"}
+! gave-up 4`, nil},
+		{"a call is behind it", `
+> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":4,"method":"ping"}
+! gave-up 4`, nil},
+		{"a list is between it and a call", `
+> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
+> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
+> {"jsonrpc":"2.0","id":4,"method":"ping"}
+! gave-up 3
+! gave-up 4`, []int{0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			rec, err := transcript.ParseScript("revision: 2025-11-25\ntransport: stdio\n" + strings.TrimPrefix(c.script, "\n") + "\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			talk := &Talk{Events: rec.Events, Deaf: true}
+			talk.attribute()
+			talk.excuse()
+			var got []int
+			for _, e := range talk.Events {
+				if e.Kind == transcript.GaveUp {
+					got = append(got, e.Of-1) // the first is that of the start
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v, not %v", got, c.want)
+			}
+		})
+	}
+}
