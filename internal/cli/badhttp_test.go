@@ -63,6 +63,13 @@ func TestBadHTTP(t *testing.T) {
 	}
 	for _, r := range runs {
 		<-r.done
+	}
+	for _, r := range runs {
+		if len(r.complaints) > 0 { // beside so many others an answer may take longer than the second it has
+			t.Logf("%s is tried again alone: %s", r.name, strings.Join(r.complaints, "; "))
+			r.complaints = nil
+			r.check(t)
+		}
 		if len(r.complaints) > 0 {
 			t.Errorf("%s:\n  %s\n%s", r.name, strings.Join(r.complaints, "\n  "), r.text)
 		} else if os.Getenv("MCP_CONFORM_ALOUD") != "" {
