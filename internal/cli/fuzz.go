@@ -328,12 +328,8 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 		return nil, nil
 	}
 	name := filepath.Join(s.folder, fmt.Sprintf("%02d-%s.json", s.count, f.Requirement))
-	err := os.MkdirAll(s.folder, 0o755)
-	if err == nil {
-		err = os.WriteFile(name, replayOf(f, s.redactor).Encode(), 0o600)
-	}
-	if err != nil {
-		return nil, harnessError{fmt.Errorf("writing a replay file: %w", err)}
+	if err := saveReplay(name, f, s.redactor); err != nil {
+		return nil, err
 	}
 	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(s.target(f.Revision)[2:])...)
 	for i := range again {

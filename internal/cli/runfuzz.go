@@ -115,14 +115,20 @@ func reported(p *verdict.Report, f *fuzz.Finding) bool {
 func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, name string) ([]string, error) {
 	name = filepath.Join(f.out, "replay-"+name+".json")
 	argv := slices.Concat([]string{"mcp-conform", "replay", name}, withoutRevision(o.Replay(one.Revision)[2:]))
-	err := os.MkdirAll(f.out, 0o755)
+	return argv, saveReplay(name, one, o.Redactor)
+}
+
+// saveReplay writes the replay file of a finding, in a folder that is made where
+// there is none.
+func saveReplay(name string, f *fuzz.Finding, redactor *transcript.Redactor) error {
+	err := os.MkdirAll(filepath.Dir(name), 0o755)
 	if err == nil {
-		err = os.WriteFile(name, replayOf(one, o.Redactor).Encode(), 0o600)
+		err = os.WriteFile(name, replayOf(f, redactor).Encode(), 0o600)
 	}
 	if err != nil {
-		return argv, harnessError{fmt.Errorf("writing a replay file: %w", err)}
+		return harnessError{fmt.Errorf("writing a replay file: %w", err)}
 	}
-	return argv, nil
+	return nil
 }
 
 // replayOf is the replay file of a finding without the secrets that are known.

@@ -52,6 +52,7 @@ type search struct {
 	doubtful map[string]*doubtful // by key: what did not come back so far
 	busy     map[string]int
 	halting  map[string]bool // by method
+	notices  bool            // what is held ends with the time to tell of changes
 	overhead time.Duration   // of opening and closing a conversation
 	refused  int             // scripts in a row that had no server
 }
@@ -62,7 +63,7 @@ var errEnough = errors.New("enough was seen")
 // beside a report says that the corpus could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
-	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), claimed: map[string]bool{}, alike: map[string]int{}, doubtful: map[string]*doubtful{}, busy: map[string]int{}}
+	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), claimed: map[string]bool{}, alike: map[string]int{}, doubtful: map[string]*doubtful{}, busy: map[string]int{}, halting: map[string]bool{}}
 	if o.Corpus != "" {
 		if err := s.novelty.load(o.Corpus); err != nil {
 			return nil, err
@@ -256,7 +257,7 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 }
 
 func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Duration) Holding {
-	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Forbidden: map[string]bool{}}
+	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Notices: s.notices, Forbidden: map[string]bool{}}
 	for _, name := range place.Forbidden {
 		h.Forbidden[name] = true
 	}

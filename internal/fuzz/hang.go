@@ -51,12 +51,6 @@ func (t *talk) stuck() *asked {
 	return first
 }
 
-// occupies tells whether a request is one that may take as long as it likes, and
-// whatever is behind it with it.
-func occupies(method string) bool {
-	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
-}
-
 // mute tells whether the server has answered nothing for so long that what would
 // be sent now had no answer either.
 func (r *holder) mute(t *talk) bool {
@@ -326,9 +320,6 @@ func (s *search) hangs(method string) bool {
 func (s *search) halts(method string, so bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.halting == nil {
-		s.halting = map[string]bool{}
-	}
 	s.halting[method] = so
 }
 

@@ -36,6 +36,12 @@ func (t *Talk) excuse() {
 	}
 }
 
+// occupies tells whether a request is one that may take as long as it likes, and
+// whatever is behind it with it.
+func occupies(method string) bool {
+	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
+}
+
 // occupying returns the call that has no answer and behind which nothing has
 // one, nil where there is none.
 func occupying(events []*transcript.Event) *transcript.Event {
@@ -48,7 +54,7 @@ func occupying(events []*transcript.Event) *transcript.Event {
 			switch {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request:
 				asked[m.ID.Key()] = e.Seq
-				if m.Method == spec.MethodToolsCall || m.Method == spec.MethodTasksResult {
+				if occupies(m.Method) {
 					calls = append(calls, e)
 				}
 			case e.Kind == transcript.Received && m.Kind == wire.Response:

@@ -128,7 +128,6 @@ func (s *search) patiently(ctx context.Context, place *Surroundings, r *Replay) 
 	d, end := fresh(s.Dialer)
 	defer end()
 	h := s.holding(d, place, s.Timeout)
-	h.Notices = ToldLate(r.Expect.Requirement)
 	h.Patient, h.Leaves = true, strings.HasPrefix(r.Expect.Requirement, "cancellation.")
 	return h.Hold(ctx, r.Script)
 }

@@ -203,7 +203,7 @@ func Play(ctx context.Context, o Options, r *Replay) (*Replayed, error) {
 		return out, nil
 	}
 	wanted := Sighting{Breach: Breach{Deviation: verdict.Deviation{Requirement: r.Expect.Requirement, Summary: r.Expect.Summary}}, Method: r.Expect.Method}
-	s := &search{Options: o, pace: limiter(o.Rate)}
+	s := &search{Options: o, pace: limiter(o.Rate), notices: ToldLate(r.Expect.Requirement)}
 	doubt := ""
 	for range r.tries() {
 		if ctx.Err() != nil {
@@ -213,7 +213,7 @@ func Play(ctx context.Context, o Options, r *Replay) (*Replayed, error) {
 		out.Tries++
 		got := s.once(ctx, place, r.Script, o.Dialer)
 		sight := wanted.in(laws, got)
-		if sight == nil && (got.hurried() || ToldLate(r.Expect.Requirement)) && ctx.Err() == nil { // what is slow would look as if it were mended
+		if sight == nil && got.hurried() && ctx.Err() == nil { // what is slow would look as if it were mended
 			got = s.patiently(ctx, place, r)
 			sight = wanted.in(laws, got)
 		}

@@ -14,46 +14,38 @@ import (
 // updateFaults are those in what a server tells of changes over the life of
 // subscriptions.
 func updateFaults() []Fault {
-	untold := func(name, title string, forgets func(l *lives, method, uri string)) Fault {
+	untold := func(name, title string, forgets func(l *lives, what, uri string)) Fault {
 		return breaksAfresh("resources.subscribe.update-sent/"+name, title, func() refserver.Seams {
-			seams, of := subscriptionLives(func(l *lives, method, uri string) {
-				l.on[uri] = method == spec.MethodResourcesSubscribe
-				if forgets != nil {
-					forgets(l, method, uri)
-				}
-			}, func(l *lives, o *refserver.Out, uri string) {
+			return together(harmless("update-resource"), subscriptionLives(forgets, func(l *lives, o *refserver.Out, uri string) {
 				if !l.on[uri] {
 					o.Frames = nil
 				}
-				if name == "once" {
-					l.on[uri] = false
-				}
-			})
-			switch name {
-			case "ended-by-a-refusal":
-				return together(harmless("update-resource"), seams, Outgoing(Errors(), func(o *refserver.Out) { of(o.Session).end() }))
-			case "ended-by-a-cancellation":
-				return together(harmless("update-resource"), seams, notified(method(spec.MethodCancelled), func(n *refserver.Note) { of(n.Session).end() }))
-			}
-			return together(harmless("update-resource"), seams)
+				forgets(l, spec.MethodResourcesUpdated, uri)
+			}))
 		})
 	}
-	return []Fault{
-		untold("once", "of a resource that is subscribed to only the first change is told", nil),
-		untold("ended-by-another", "the end of a subscription ends all others", func(l *lives, method, _ string) {
-			if method == spec.MethodResourcesUnsubscribe {
+	ended := func(by string) func(l *lives, what, uri string) {
+		return func(l *lives, what, _ string) {
+			if what == by {
 				clear(l.on)
 			}
-		}),
-		untold("ended-by-a-refusal", "an error that is answered to anything ends all subscriptions", nil),
-		untold("ended-by-a-cancellation", "a cancellation of anything ends all subscriptions", nil),
-		untold("not-again", "what was subscribed to before is confirmed again, and its changes are not told", func(l *lives, method, uri string) {
+		}
+	}
+	return []Fault{
+		untold("once", "of a resource that is subscribed to only the first change is told", ended(spec.MethodResourcesUpdated)),
+		untold("ended-by-another", "the end of a subscription ends all others", ended(spec.MethodResourcesUnsubscribe)),
+		untold("ended-by-a-refusal", "an error that is answered to anything ends all subscriptions", ended(refused)),
+		untold("ended-by-a-cancellation", "a cancellation of anything ends all subscriptions", ended(spec.MethodCancelled)),
+		untold("not-again", "what was subscribed to before is confirmed again, and its changes are not told", func(l *lives, what, uri string) {
 			l.on[uri] = l.on[uri] && !l.ended[uri]
-			l.ended[uri] = l.ended[uri] || method == spec.MethodResourcesUnsubscribe
+			l.ended[uri] = l.ended[uri] || what == spec.MethodResourcesUnsubscribe
 		}),
-		untold("switched", "a second subscription to a resource switches the first one off", func(l *lives, method, uri string) {
-			l.twice[uri] = method == spec.MethodResourcesSubscribe && !l.twice[uri]
-			l.on[uri] = l.twice[uri]
+		untold("switched", "a second subscription to a resource switches the first one off", func(l *lives, what, uri string) {
+			switch what {
+			case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
+				l.twice[uri] = what == spec.MethodResourcesSubscribe && !l.twice[uri]
+				l.on[uri] = l.twice[uri]
+			}
 		}),
 	}
 }
@@ -64,9 +56,7 @@ func legalNotices() []Fault {
 	const gathering = 600 * time.Millisecond
 	return []Fault{
 		legalAfresh("updates-late", "an update comes a while after the change, if the subscription is still there", func() refserver.Seams {
-			seams, _ := subscriptionLives(func(l *lives, method, uri string) {
-				l.on[uri] = method == spec.MethodResourcesSubscribe
-			}, func(l *lives, o *refserver.Out, uri string) {
+			return together(harmless("update-resource"), subscriptionLives(nil, func(l *lives, o *refserver.Out, uri string) {
 				frames := o.Frames
 				o.Frames = nil
 				o.Session.Go(func(ctx context.Context) {
@@ -81,8 +71,7 @@ func legalNotices() []Fault {
 						}
 					}
 				})
-			})
-			return together(harmless("update-resource"), seams)
+			}))
 		}),
 		legal("lists-told-late", "that a list has changed is told a while after it", together(harmless("trigger-list-changed"),
 			Outgoing(func(o *refserver.Out) bool {
@@ -100,42 +89,50 @@ type lives struct {
 	on, ended, twice map[string]bool
 }
 
-// end ends all subscriptions.
-func (l *lives) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clear(l.on)
-}
+// refused stands for an error that is answered, to whatever request.
+const refused = "error"
 
-// subscriptionLives follows what is subscribed to in each session; told is called
-// with each update, by the URI of its resource.
-func subscriptionLives(asked func(l *lives, method, uri string), told func(l *lives, o *refserver.Out, uri string)) (seams refserver.Seams, of func(*refserver.Session) *lives) {
+// subscriptionLives follows what is subscribed to in each session. Happens, which
+// may be nil, is called with the method of what may end a subscription, or with
+// refused; told with each update. Both have the URI that it is about, if any.
+func subscriptionLives(happens func(l *lives, what, uri string), told func(l *lives, o *refserver.Out, uri string)) refserver.Seams {
 	var mu sync.Mutex
 	all := map[*refserver.Session]*lives{}
-	of = func(s *refserver.Session) *lives {
+	with := func(s *refserver.Session, do func(l *lives)) {
 		mu.Lock()
-		defer mu.Unlock()
-		if all[s] == nil {
-			all[s] = &lives{on: map[string]bool{}, ended: map[string]bool{}, twice: map[string]bool{}}
+		l := all[s]
+		if l == nil {
+			l = &lives{on: map[string]bool{}, ended: map[string]bool{}, twice: map[string]bool{}}
+			all[s] = l
 		}
-		return all[s]
+		mu.Unlock()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		do(l)
+	}
+	happen := func(s *refserver.Session, what, uri string) {
+		with(s, func(l *lives) {
+			if what == spec.MethodResourcesSubscribe || what == spec.MethodResourcesUnsubscribe {
+				l.on[uri] = what == spec.MethodResourcesSubscribe
+			}
+			if happens != nil {
+				happens(l, what, uri)
+			}
+		})
 	}
 	follow := func(method string) refserver.Seams {
 		return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			l := of(c.Session)
 			uri, _ := wire.Text(wire.At(c.Params, "/uri"))
-			l.mu.Lock()
-			asked(l, method, uri)
-			l.mu.Unlock()
+			happen(c.Session, method, uri)
 			return next(c)
 		})
 	}
-	return together(follow(spec.MethodResourcesSubscribe), follow(spec.MethodResourcesUnsubscribe),
+	return together(
+		follow(spec.MethodResourcesSubscribe), follow(spec.MethodResourcesUnsubscribe),
+		Outgoing(Errors(), func(o *refserver.Out) { happen(o.Session, refused, "") }),
+		notified(method(spec.MethodCancelled), func(n *refserver.Note) { happen(n.Session, spec.MethodCancelled, "") }),
 		Outgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) {
-			l := of(o.Session)
 			uri, _ := wire.Text(wire.At(wire.Parse(o.Frames[0]).Messages[0].Params(), "/uri"))
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			told(l, o, uri)
-		})), of
+			with(o.Session, func(l *lives) { told(l, o, uri) })
+		}))
 }

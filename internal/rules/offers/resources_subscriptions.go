@@ -143,8 +143,8 @@ type seenChange struct {
 	until *transcript.Event
 }
 
-// upTo says that the subscription is in force up to the event.
-func (l *line) upTo(e *transcript.Event) {
+// until says that the subscription was in force until the event.
+func (l *line) until(e *transcript.Event) {
 	for _, c := range l.changes {
 		if c.until == nil {
 			c.until = e
@@ -172,7 +172,7 @@ func (u *updates) subscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 		l := u.line(asked)
 		l.pending++
 		l.leaving, l.left = false, nil
-		l.upTo(h.Event)
+		l.until(h.Event)
 		l.last, l.steady = nil, false
 	}
 }
@@ -187,7 +187,7 @@ func (u *updates) unsubscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 	if asked, ok := uriOf(h.Asked); ok {
 		l := u.line(asked)
 		l.leaving = true
-		l.upTo(h.Event)
+		l.until(h.Event)
 	}
 }
 
