@@ -126,7 +126,10 @@ func (c *Crowd) Work(ctx context.Context) {
 	c.subscriptions(ctx)
 	c.questions(ctx)
 	c.cancellation(ctx)
+	c.levels(ctx)
+	c.overheard(ctx)
 	c.foreign()
+	c.leaving(ctx)
 }
 
 // equalIDs makes requests with the same id and different methods.

@@ -3,6 +3,7 @@ package faults
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -105,7 +106,7 @@ func legacyFaults() []Fault {
 			shutsDown(v.r)
 		})).alone(),
 	}
-	rows = append(rows, legacyCrossingFaults()...)
+	rows = slices.Concat(rows, legacyCrossingFaults(), legacyLeakFaults())
 	rows = append(rows, legacyBodyFaults()...)
 	for i := range rows {
 		rows[i].Transports = []spec.Transport{spec.SSE}

@@ -14,7 +14,7 @@ import (
 // httpFaults are those of Streamable HTTP.
 func httpFaults() []Fault {
 	var out []Fault
-	for _, rows := range [][]Fault{originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(), versionHeaderFaults(), crossingFaults(), bodyFaults(), spellingFaults()} {
+	for _, rows := range [][]Fault{originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(), versionHeaderFaults(), crossingFaults(), leakFaults(), bodyFaults(), spellingFaults()} {
 		out = append(out, rows...)
 	}
 	for i := range out {

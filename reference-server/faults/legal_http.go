@@ -22,7 +22,7 @@ func legalHTTP() []Fault {
 	for _, f := range append(legalWire(), legalBodies()...) {
 		out = append(out, f.over(both...))
 	}
-	for _, f := range slices.Concat(legalStreamable(), legalStreams(), legalCrossing(), legalSpellings(), legalRefusals()) {
+	for _, f := range slices.Concat(legalStreamable(), legalStreams(), legalCrossing(), legalLeaks(), legalSpellings(), legalRefusals()) {
 		out = append(out, f.over(spec.StreamableHTTP))
 	}
 	for _, f := range legalLegacy() {

@@ -118,7 +118,7 @@ func announced(ctx context.Context, w *suite.Web, s *suite.Stream) string {
 func sideBySide() suite.Case {
 	return suite.Case{
 		ID:           "sse.side-by-side",
-		Title:        "Holds three streams at once, with equal ids, slow calls, subscriptions, cancellations and questions to the client",
+		Title:        "Holds three streams at once, with equal ids, slow calls, subscriptions, cancellations, log levels and questions to the client, and ends one of them",
 		Requirements: []string{multipleClients, ownStream},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,

@@ -17,7 +17,7 @@ const (
 func sideBySide() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.side-by-side",
-		Title:        "Holds three sessions at once, with equal ids, slow calls, subscriptions, cancellations and questions to the client",
+		Title:        "Holds three sessions at once, with equal ids, slow calls, subscriptions, cancellations, log levels and questions to the client, and ends one of them",
 		Requirements: []string{multipleClients, isolation, uniqueSession},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,

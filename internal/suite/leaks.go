@@ -1,0 +1,208 @@
+package suite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// provocation is a call after which the server sends messages by a method to
+// the client that made the call, and to no other.
+type provocation struct {
+	call    inventory.Known
+	method  string
+	summary string
+}
+
+func (c *Crowd) provocations() []provocation {
+	var out []provocation
+	add := func(call inventory.Known, ok bool, method, summary string) {
+		if ok {
+			out = append(out, provocation{call, method, summary})
+		}
+	}
+	logging, ok := c.t.Inventory.Logging()
+	add(logging, ok, spec.MethodMessage, "A client gets the log messages of another one's call.")
+	for _, method := range []string{spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList} {
+		asking, ok := c.t.Inventory.AskingFor(method)
+		add(asking, ok, method, "The server asks one client what another one's call is about.")
+	}
+	return out
+}
+
+// overheard has the first client make calls that bring messages to it, while
+// the others only listen. A message counts as a leak where it comes to a
+// listener with the calls, twice, and not without them, twice: a server may tell
+// all clients of what is no single client's business.
+func (c *Crowd) overheard(ctx context.Context) {
+	all := c.provocations()
+	if c.Isolated == "" || len(all) == 0 {
+		return
+	}
+	suspects, ok := c.heardOf(ctx, true, all...)
+	if !ok {
+		return
+	}
+	for _, s := range suspects {
+		seen := s
+		for _, acts := range []bool{false, true, false} {
+			again, ok := c.heardOf(ctx, acts, s.of)
+			if !ok || acts != (len(again) > 0) {
+				seen.event = nil
+				break
+			}
+			if acts {
+				seen = again[0]
+			}
+		}
+		if seen.event != nil {
+			c.shows(seen.at, seen.event, s.of.summary)
+			return
+		}
+	}
+}
+
+// overhearing is a message that came to a client which had asked for nothing.
+type overhearing struct {
+	of    provocation
+	at    *client.Conversation
+	event *transcript.Event
+}
+
+// heardOf returns what the listeners heard, one message of each provocation,
+// while the first client made the calls, or nobody did. It reports false where
+// silence can't be proved.
+func (c *Crowd) heardOf(ctx context.Context, acts bool, all ...provocation) (heard []overhearing, ok bool) {
+	listeners := c.convs[1:]
+	from := make([]int, len(listeners))
+	for i, l := range listeners {
+		from[i] = l.Record.Len()
+	}
+	for _, p := range all {
+		if acts {
+			c.First().TryFor(ctx, crowdTime, spec.MethodToolsCall, p.call.Params())
+		}
+	}
+	silent := make([]bool, len(c.convs))
+	c.each(func(i int, conv *client.Conversation) { silent[i] = i == 0 || conv.Quiet(ctx) == nil })
+	for _, p := range all {
+		for i, l := range listeners {
+			if e := firstOf(l.Record.From(from[i]), p.method); e != nil {
+				heard = append(heard, overhearing{p, l, e})
+				break
+			}
+		}
+	}
+	return heard, !slices.Contains(silent, false)
+}
+
+// firstOf returns the first event that brings a message of the method, or nil.
+func firstOf(events []*transcript.Event, method string) *transcript.Event {
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			if m.Method == method {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// levels has the second client change its log level twice, and looks whether
+// the first, which keeps its own, hears more or less of its own calls by that.
+func (c *Crowd) levels(ctx context.Context) {
+	tool, ok := c.t.Inventory.Logging()
+	first, second := c.First(), c.convs[1]
+	if !ok || c.Isolated == "" || !first.Server().Declares("logging") || !setsLevel(ctx, first, "error") {
+		return
+	}
+	heard := map[string][]string{}
+	var last *transcript.Event
+	for range 2 {
+		for _, level := range []string{"emergency", "debug"} {
+			if !setsLevel(ctx, second, level) || first.Fence(ctx) != nil {
+				return
+			}
+			from := first.Record.Len()
+			if !first.TryFor(ctx, crowdTime, spec.MethodToolsCall, tool.Params()).Succeeded() || first.Fence(ctx) != nil {
+				return
+			}
+			levels, e := loggedIn(first.Record.From(from))
+			heard[level] = append(heard[level], levels)
+			if e != nil {
+				last = e
+			}
+		}
+	}
+	mild, severe := heard["debug"], heard["emergency"]
+	if mild[0] == mild[1] && severe[0] == severe[1] && mild[0] != severe[0] {
+		c.shows(first, last, "The log level that one client sets counts for another.")
+	}
+}
+
+func setsLevel(ctx context.Context, conv *client.Conversation, level string) bool {
+	return conv.Try(ctx, spec.MethodSetLevel, map[string]any{"level": level}).Succeeded()
+}
+
+// loggedIn returns the levels of the log messages among the events, sorted, and
+// the last event that brings one.
+func loggedIn(events []*transcript.Event) (levels string, last *transcript.Event) {
+	var all []string
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			if m.Method == spec.MethodMessage {
+				level, _ := wire.Text(wire.At(m.Params(), "/level"))
+				all, last = append(all, level), e
+			}
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " "), last
+}
+
+// leaving has the first client end its session. Those of the others go on.
+func (c *Crowd) leaving(ctx context.Context) {
+	served := make([]bool, len(c.convs))
+	c.each(func(i int, conv *client.Conversation) {
+		served[i] = i > 0 && conv.Try(ctx, conv.Harmless(), nil).Succeeded()
+	})
+	c.First().Close()
+	c.each(func(i int, conv *client.Conversation) {
+		if !served[i] {
+			return
+		}
+		r := conv.Ask(ctx, conv.Harmless(), nil)
+		if r.Succeeded() || ctx.Err() != nil || intercepted(conv) {
+			return
+		}
+		requirement := c.Isolated
+		if requirement == "" {
+			requirement = c.Several
+		}
+		at := r.Positions()
+		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {
+			at = Shown(all[len(all)-1])
+		}
+		// What the server ended by itself would not be held against it, so this
+		// does not go by way of T.Deviates: another client brought the end about.
+		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{
+			Requirement: requirement,
+			Summary:     "A client is served no more once another one has left.",
+			Permitted:   "sessions that end by themselves: this client was served before the other one ended its own",
+			Seen:        Describe(r), At: at,
+		}})
+	})
+}
