@@ -3,8 +3,12 @@ package client
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // lendAfter is how long a wait for the server counts as work: a server that
@@ -55,12 +59,36 @@ func (c *Conversation) deliver(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {
 		return c.send(ctx, frames...)
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, c.opts.Pace.limit(c.opts.Timeout), ErrUnanswered)
+	limit := c.opts.Pace.limit(c.opts.Timeout)
+	bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
 	defer cancel()
 	from := c.Record.Len()
 	err := c.send(bounded, frames...)
-	if errors.Is(err, ErrUnanswered) && ctx.Err() == nil && c.sent(from, frames[len(frames)-1]) != nil {
-		return nil
+	if !errors.Is(err, ErrUnanswered) || ctx.Err() != nil {
+		return err
 	}
-	return err
+	sent := c.sent(from, frames[len(frames)-1])
+	if sent == nil {
+		return err
+	}
+	if limit == c.opts.Timeout && !hasRequest(sent) { // the POST had its full time, and nothing in it may take longer
+		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: sent.Seq})
+		c.opts.Pace.miss()
+	}
+	return nil
+}
+
+// hasRequest reports whether a request is among the messages of e.
+func hasRequest(e *transcript.Event) bool {
+	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request })
+}
+
+// Unresponded records that an HTTP exchange of the caller's own got no response
+// though it was given its time, where the server responds to others meanwhile:
+// without that nobody knows whether the server is only slow.
+func (c *Conversation) Unresponded(ctx context.Context, x *transcript.Exchange) {
+	if x == nil || x.Request == nil || x.Response != nil || x.Ended() != transcript.Dropped || c.Fence(ctx) != nil {
+		return
+	}
+	c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: x.Request.Seq})
 }

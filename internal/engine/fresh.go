@@ -117,7 +117,7 @@ func (r *run) restock(ctx context.Context) {
 			delete(r.deaf, rev)
 			r.stock[rev] = inventory.Take(ctx, conv, r.o.Policy)
 		}
-		r.end(conv, probing)
+		r.end(conv, probing, false)
 		stop()
 	}
 }

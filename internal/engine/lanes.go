@@ -49,7 +49,7 @@ func (r *run) another(ctx context.Context, rev spec.Revision) *sharedConversatio
 		return nil
 	}
 	if conv.Handshake(ctx) != nil || deaf(ctx, conv) != "" {
-		r.end(conv, probing)
+		r.end(conv, probing, false)
 		return nil
 	}
 	return &sharedConversation{conv: conv}

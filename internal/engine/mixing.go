@@ -50,12 +50,12 @@ func (r *run) overhears(ctx context.Context, p *probed) bool {
 	first, from := p.conv, p.conv.Record.Len()
 	id := wire.StringID("mcp-conform/apart")
 	if other.Handshake(ctx) != nil || !answered(ctx, other, id) {
-		r.end(other, probing)
+		r.end(other, probing, false)
 		return false
 	}
 	_ = first.Fence(ctx) // what was sent before its answer was heard then
 	p.conv = other
-	r.end(first, probing)
+	r.end(first, probing, false)
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
 }
 

@@ -174,7 +174,7 @@ func (r *run) unused(sharing []*unit) []*sharedConversation {
 func (r *run) endAll(shared []*sharedConversation) {
 	for _, s := range shared {
 		if s.conv != nil {
-			r.end(s.conv, probing)
+			r.end(s.conv, probing, false)
 		}
 	}
 }

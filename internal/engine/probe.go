@@ -224,7 +224,7 @@ func (r *run) stockAlone(ctx context.Context) {
 			if conv.Handshake(ctx) == nil && deaf(ctx, conv) == "" {
 				stock = inventory.Take(ctx, conv, r.o.Policy)
 			}
-			r.end(conv, probing)
+			r.end(conv, probing, false)
 		}
 		r.stock[rev] = stock
 		r.shared[rev] = &sharedConversation{}
@@ -274,7 +274,7 @@ func (r *run) closeAll(results []*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
 		if p.conv != nil {
-			wg.Go(func() { r.end(p.conv, probing) })
+			wg.Go(func() { r.end(p.conv, probing, false) })
 		}
 	}
 	wg.Wait()

@@ -196,6 +196,7 @@ func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
 			}
 			r.overdue.unanswered(&v)
 			r.lack(&v)
+			r.instead(&v)
 			out = append(out, v)
 		}
 	}

@@ -56,7 +56,7 @@ type run struct {
 	found     []*candidate // all deviations, equal ones merged
 
 	starts, messages atomic.Int64
-	lingers          atomic.Bool // a server did not exit when its stdin was closed
+	lingers          atomic.Bool // a server did not exit when its stdin was closed, or did not respond to DELETE
 	floodedBy        string      // what could not be taken in from the server, by mu
 
 	mu      sync.Mutex
@@ -91,9 +91,10 @@ func (r *run) dial(ctx context.Context, o client.Options) (*client.Conversation,
 // impatient is for servers that were seen to linger: waiting again shows nothing new.
 var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
-// end shuts a conversation down, counts it and hands it out, once.
-func (r *run) end(c *client.Conversation, occasion string) {
-	if r.lingers.Load() || c.Web() != nil && r.watch.over() {
+// end shuts a conversation down, counts it and hands it out, once. One that
+// looks for a finding again always waits for the server as long as the first did.
+func (r *run) end(c *client.Conversation, occasion string, again bool) {
+	if r.lingers.Load() && !again || c.Web() != nil && r.watch.over() {
 		c.Shutdown(impatient)
 	} else {
 		c.Close()
@@ -145,6 +146,10 @@ func (r *run) count(c *client.Conversation) bool {
 			closed = true
 		case transcript.Signalled:
 			if closed {
+				r.lingers.Store(true)
+			}
+		case transcript.GaveUp:
+			if events[e.Of].Kind == transcript.Requested && events[e.Of].Head.Method() == "DELETE" {
 				r.lingers.Store(true)
 			}
 		}
@@ -289,7 +294,7 @@ func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env) []suite
 	t := suite.NewT(c, env)
 	done := make(chan suite.Stop, 1)
 	go func() {
-		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: "nothing came up by which to judge it"}
+		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: unshown}
 		defer func() {
 			switch p := recover().(type) {
 			case nil:

@@ -105,7 +105,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		defer after()
 		defer pass.leave()
 		for _, conv := range o.all() {
-			r.end(conv, u.occasion())
+			r.end(conv, u.occasion(), u.repeats > 0)
 		}
 		stop()
 		u.disturbed = o.disturbed()

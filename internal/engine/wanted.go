@@ -49,9 +49,6 @@ func (r *run) lack(v *verdict.Verdict) {
 	}
 }
 
-// unseen is why a rule has nothing to say.
-const unseen = "it did not come up"
-
 // strangers tells what the user names and the server does not offer.
 func (r *run) strangers() {
 	var all []*inventory.Inventory

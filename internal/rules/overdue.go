@@ -11,6 +11,10 @@ import (
 // noteGaveUp takes note of the end of a wait, unless the client itself left the
 // server no way to answer.
 func (s *Session) noteGaveUp(e *transcript.Event) {
+	if s.givenUp == nil {
+		s.givenUp = map[int]bool{}
+	}
+	s.givenUp[e.Of] = true
 	if s.InputClosed || s.OutputEnded || s.sessionEnded {
 		return
 	}
@@ -92,3 +96,11 @@ func (s *Session) buried(a *Asked) bool {
 func mentions(text []byte, id wire.ID) bool {
 	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
 }
+
+// GaveUpOn reports whether the client waited for the response to what was sent
+// at e as long as one may take, and none came.
+func (s *Session) GaveUpOn(e *transcript.Event) bool { return e != nil && s.givenUp[e.Seq] }
+
+// Unanswered reports whether a response was due to the request and none came:
+// that is judged as base.request-answered.
+func (a *Asked) Unanswered() bool { return a.overdue != nil }

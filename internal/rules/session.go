@@ -64,6 +64,8 @@ type Session struct {
 	exchanges transcript.Exchanges
 	posted    map[int][]*Asked // the client's requests, by their exchange
 	once      map[any]any
+	// givenUp are the positions of what the client stopped waiting for.
+	givenUp map[int]bool
 	// sessionEnded: the client ended the session by DELETE.
 	sessionEnded bool
 

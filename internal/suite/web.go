@@ -139,7 +139,11 @@ func (w *Web) Hold(ctx context.Context, r WebRequest) *transcript.Exchange {
 	if ctx.Err() != nil {
 		w.t.GiveUp("the case ran out of time")
 	}
-	return s.Exchange()
+	x = s.Exchange()
+	if r.method() != "GET" && len(asks) == 0 {
+		w.C.Unresponded(ctx, x)
+	}
+	return x
 }
 
 // answersAll tells whether the exchange brought all responses.

@@ -14,7 +14,10 @@ import (
 // httpFaults are those of Streamable HTTP.
 func httpFaults() []Fault {
 	var out []Fault
-	for _, rows := range [][]Fault{originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(), versionHeaderFaults(), crossingFaults(), leakFaults(), bodyFaults(), spellingFaults()} {
+	for _, rows := range [][]Fault{
+		originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(),
+		versionHeaderFaults(), crossingFaults(), leakFaults(), bodyFaults(), spellingFaults(), accountFaults(),
+	} {
 		out = append(out, rows...)
 	}
 	for i := range out {

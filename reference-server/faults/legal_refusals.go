@@ -19,9 +19,13 @@ func legalRefusals() []Fault {
 		legal("http-deficient-initialize-400", "initialize that lacks what it must have gets 400, and an error without an id", visits(deficient, refuse)),
 		legal("http-unknown-notification-400", "a notification that nobody knows gets 400, and so does a batch with it", visits(unknownNotification, refuse)),
 		legal("http-damaged-batch-400", "a batch gets 400 as a whole where a member is no message", visits(damagedBatch, refuse)).in(spec.V20250326),
+		legal("http-large-closes", "the connection is closed on a body of more than 300 kB, which is not read", visits(large, closes)),
 		legalAfresh("http-rate-limited", "every third POST gets 429 once a few were served", tooMany),
 	}
 }
+
+// large picks the requests with a body of more than 300 kB.
+func large(v *visit) bool { return v.frame != nil && v.r.ContentLength > 300_000 }
 
 // aFew is how many requests are served ahead of the first that comes too soon.
 const aFew = 10

@@ -21,6 +21,7 @@ func Rules() []rules.Rule {
 		originRules(),
 		legacyRules(),
 		shutdownRules(),
+		accountRules(),
 	)
 }
 

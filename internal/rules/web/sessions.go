@@ -188,6 +188,14 @@ func strength(id string) float64 {
 
 func sessionStatus(v *view, out *rules.Out) {
 	for _, x := range v.all {
+		if x.flaws == endedSession && v.unexplained(x) && !x.initializes() {
+			out.Found(verdict.Deviation{
+				Requirement: sessionTerminated,
+				Summary:     "A request with the id of an ended session gets no HTTP response.",
+				Permitted:   "404",
+				Seen:        x.seen(), At: x.at(),
+			})
+		}
 		if x.Response == nil || barred(x.Status()) || x.Status() == 403 {
 			continue
 		}

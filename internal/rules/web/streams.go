@@ -135,12 +135,7 @@ func (v *view) confused(x *exchange) bool {
 // excused tells whether the server may have ended the stream for a reason of
 // its own: the session was over, or the client had the server end.
 func (v *view) excused(x *exchange) bool {
-	if v.s.Signalled || v.s.InputClosed {
-		return true
-	}
-	_, gone := v.sessions.gone[x.session]
-	_, ending := v.sessions.ending[x.session]
-	return x.session != "" && (gone || ending && v.sessions.ending[x.session] < x.End.Seq)
+	return v.s.Signalled || v.s.InputClosed || v.sessionOver(x)
 }
 
 func (x *exchange) hasIDs() bool {

@@ -21,6 +21,9 @@ func versionRules() []rules.Rule {
 
 func versionHeaders(v *view, out *rules.Out) {
 	for _, x := range v.all {
+		if x.flaws == badVersion && v.unexplained(x) {
+			invalidVersion(x, out)
+		}
 		if x.Response == nil || barred(x.Status()) || x.Status() == 403 || v.initialized < 0 || x.Request.Seq < v.initialized {
 			continue
 		}
@@ -36,6 +39,8 @@ func versionHeaders(v *view, out *rules.Out) {
 func invalidVersion(x *exchange, out *rules.Out) {
 	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.seen(), At: x.at()}
 	switch {
+	case x.Response == nil:
+		d.Summary = "A request with a version header that names no version gets no HTTP response."
 	case x.Status() == 400:
 		out.Subject(versionInvalid)
 		return

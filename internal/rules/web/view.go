@@ -253,6 +253,9 @@ func (x *exchange) errorIn() *wire.Message {
 
 // seenStatus says which status came, and with what.
 func (x *exchange) seenStatus() string {
+	if x.Response == nil {
+		return "nothing: " + rules.Excerpt(x.End.Detail)
+	}
 	text := "status " + strconv.Itoa(x.Status())
 	if media := x.ResponseHead().MediaType(); media != "" {
 		text += ", " + rules.Excerpt(media)

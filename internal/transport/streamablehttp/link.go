@@ -182,13 +182,23 @@ func (l *Link) Shutdown(patience transport.Patience) {
 		l.mu.Unlock()
 		if session != "" && l.alive() {
 			p := l.client.Begin(l.ctx, l.request("DELETE", nil))
-			within(p.Over(), patience.AfterClose)
+			if !within(p.Over(), patience.AfterClose) && patience.AfterClose >= fullPatience {
+				l.gaveUp(p)
+			}
 		}
 		l.endOnce.Do(func() { close(l.ended) })
 		l.cancel()
 		l.work.Wait()
 		l.client.Wait()
 	})
+}
+
+// gaveUp records that the server did not respond to the exchange in time.
+func (l *Link) gaveUp(p *exchange.Pending) {
+	x := transcript.ExchangesOf(l.client.Record.From(0)).Of(&transcript.Event{Exchange: p.Number()})
+	if x != nil && x.Request != nil && x.Response == nil {
+		l.client.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: x.Request.Seq})
+	}
 }
 
 // spawn runs f beside the link, which waits for it when it is shut down; it
@@ -212,12 +222,19 @@ func (l *Link) alive() bool {
 	}
 }
 
-func within(c <-chan struct{}, d time.Duration) {
+// fullPatience is the least time after which a DELETE without a response is
+// recorded as such; a client with less patience learns nothing.
+const fullPatience = time.Second
+
+// within reports whether c was closed before the time had passed.
+func within(c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-c:
+		return true
 	case <-timer.C:
+		return false
 	}
 }
 

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	httpResponse = "base.http-response"
+	httpServed   = "base.http-legal-request-served"
+)
+
+func accountRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.http-account",
+			Title:        "every HTTP request gets an HTTP response, or there is a reason why not",
+			Requirements: []string{httpResponse},
+			Start:        look(responses),
+		},
+		{
+			ID:           "rule.http-legal-served",
+			Title:        "a legal request is not refused by its status alone",
+			Requirements: []string{httpServed},
+			Start:        look(legalServed),
+		},
+	}
+}
+
+// facts returns what is known of an exchange that may have got no response.
+func (v *view) facts(x *exchange) discount.Facts {
+	f := discount.Facts{
+		Method: x.Method(), Status: x.Status(), Ended: x.Ended(),
+		Waited:      v.s.GaveUpOn(x.Request) || x.Sent != nil && v.s.GaveUpOn(x.Sent),
+		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
+	}
+	if x.Sent != nil {
+		f.Size = x.Sent.Size
+	}
+	// A request that names a session known to be over asks what becomes of such
+	// requests; one that was under way at its end does not.
+	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.sessionOver(x)
+	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return len(a.Answers) == 0 })
+	for _, a := range x.requests {
+		f.Judged = f.Judged || a.Unanswered()
+		f.Withdrawn = f.Withdrawn || a.Cancelled
+	}
+	return f
+}
+
+// sessionOver reports whether the session of x was over, or about to be ended by
+// the client, when x ended.
+func (v *view) sessionOver(x *exchange) bool {
+	ending, ends := v.sessions.ending[x.session]
+	_, gone := v.sessions.gone[x.session]
+	return x.session != "" && (gone || ends && (x.End == nil || ending < x.End.Seq))
+}
+
+// unexplained reports whether x got no HTTP response and no discount applies.
+func (v *view) unexplained(x *exchange) bool {
+	return x.Response == nil && discount.Of(v.facts(x)) == nil
+}
+
+func responses(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		switch {
+		case x.Response != nil:
+			out.Subject(httpResponse)
+		case v.unexplained(x):
+			d := verdict.Deviation{
+				Requirement: httpResponse,
+				Permitted:   "an HTTP response, with a status of an error where the request is refused",
+				At:          shown(x.Request, x.Sent, x.End),
+			}
+			switch x.Ended() {
+			case transcript.Unreadable:
+				d.Summary, d.Seen = "An HTTP request is answered with something that is not HTTP.", x.Method()+": "+rules.Excerpt(x.End.Detail)
+			case transcript.Broken:
+				d.Summary, d.Seen = "The server closes the connection without an HTTP response.", x.Method()+": "+rules.Excerpt(x.End.Detail)
+			default:
+				d.Summary, d.Seen = "An HTTP request gets no response.", x.Method()+" got no response until the timeout"
+			}
+			out.Found(d)
+		}
+	}
+}
+
+// legalServed judges requests of which nothing is wrong, neither in HTTP nor in
+// JSON-RPC, and which the server refuses by a status without a JSON-RPC
+// response; and any request on which the server fails.
+func legalServed(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if x.Response == nil || discount.Intermediary(x.Status()) || v.s.Era() != spec.Handshake {
+			continue
+		}
+		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.initializes() &&
+			!slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Regular() }) && v.listened(x)
+		switch {
+		case legal && x.Succeeded():
+			out.Subject(httpServed)
+		case legal && refusesOutright(x.Status()) && !x.answersFirst():
+			out.Found(verdict.Deviation{
+				Requirement: httpServed,
+				Summary:     "A legal request is refused by its HTTP status, without a JSON-RPC response.",
+				Permitted:   "a result or a JSON-RPC error with the id of the request",
+				Seen:        x.seen(), At: x.at(),
+			})
+		case x.Status() >= 500 && x.Status() != 501 && !x.answersFirst():
+			out.Found(verdict.Deviation{
+				Requirement: httpServed, Weight: verdict.OnlyNote,
+				Summary:   "The server fails on a request that it may refuse.",
+				Permitted: "a status of 400 to 499 that says what is wrong with the request",
+				Seen:      x.seen(), At: x.at(),
+			})
+		}
+	}
+}
+
+// listened reports whether the stream on which the response to x is due was open
+// when x was responded to; over Streamable HTTP that is the exchange itself.
+func (v *view) listened(x *exchange) bool {
+	if v.s.Transport != spec.SSE {
+		return true
+	}
+	streams := v.channelsFor(x)
+	return len(streams) == 1 && streams[0].open(x.Response.Seq)
+}
+
+// refusesOutright reports whether a status says that the server does not take
+// a request at all. 404 and 410 may mean that the session is over, 406 and 415
+// are judged by what the client accepts and sends, 409, 413, 422, 423, 425, 428
+// and 431 depend on state or size.
+func refusesOutright(status int) bool {
+	switch status {
+	case 404, 406, 409, 410, 413, 415, 422, 423, 425, 428, 431:
+		return false
+	}
+	return status >= 400
+}
