@@ -32,13 +32,14 @@ var layers = []struct {
 	{"fixtures", nil},
 	{"internal/wire", nil},
 	{"internal/uri", nil},
+	{"internal/redact", nil},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
 	{"internal/baseline", []string{"internal/spec", "internal/verdict"}},
-	{"internal/target", []string{"internal/spec"}},
+	{"internal/target", []string{"internal/redact", "internal/spec"}},
 
-	{"internal/transcript", []string{"internal/wire"}},
+	{"internal/transcript", []string{"internal/redact", "internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
 	// What the transports over HTTP share.
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},

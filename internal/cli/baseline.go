@@ -183,7 +183,7 @@ func (a *app) writeBaseline(path, from, reason string) error {
 	if len(change.Added) > 0 && strings.TrimSpace(reason) == "" {
 		return usagef("give it with --reason; it can be made more precise in the file", "%s not known yet, and no reason is given why that stands", amount(len(change.Added), "finding is", "findings are"))
 	}
-	if err := writeFile(path, b.Write); err != nil {
+	if err := a.writeFile(path, b.Write); err != nil {
 		return usagef("", "%v", err)
 	}
 	fmt.Fprintf(a.Out, "%s: %s, %d new, %d kept, %d taken out, by %s\n", path, amount(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped), from)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -84,7 +85,9 @@ func Main(args []string, w World) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer stdio.KillAll()
-	a := &app{World: w, ctx: ctx, cancel: cancel}
+	secrets := &redact.Secrets{}
+	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
+	a := &app{World: w, secrets: secrets, ctx: ctx, cancel: cancel}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -97,10 +100,13 @@ func Main(args []string, w World) int {
 // app is one invocation.
 type app struct {
 	World
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	code   int
-	outlet string // what is kept of a server's outputs; stderr where it is ""
+	// secrets must not leave the process. Out and Err know them, and so does
+	// writeFile; what a server said passes clear before it is cut or folded.
+	secrets *redact.Secrets
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	code    int
+	outlet  string // what is kept of a server's outputs; stderr where it is ""
 }
 
 // errInterrupted is the cause of a context that a signal ended.
@@ -225,7 +231,7 @@ func (e harnessError) Unwrap() error { return e.error }
 // broken by then stays so: a file that can't be written mends no server.
 func (a *app) failures(err error) int {
 	for _, one := range each(err) {
-		fmt.Fprintf(a.Err, "mcp-conform: %s\n", reporters.Visible(one.Error()))
+		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one.Error()))
 	}
 	if a.code == ExitBroken {
 		return ExitBroken
@@ -249,6 +255,12 @@ func each(err error) []error {
 	return out
 }
 
+// clear returns a text of the server or the user without secrets.
+func (a *app) clear(text string) string { return a.secrets.Text(text) }
+
+// visible makes a text of the server or the user fit for a screen.
+func (a *app) visible(text string) string { return reporters.Visible(a.clear(text)) }
+
 // fail prints an error for people and returns the exit code it stands for.
 func (a *app) fail(err error) int {
 	var usage *target.UsageError
@@ -271,10 +283,10 @@ func (a *app) fail(err error) int {
 	case errors.As(err, new(harnessError)):
 		return a.failures(err)
 	}
-	fmt.Fprintf(a.Err, "mcp-conform: %s\n", reporters.Visible(text))
+	fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(text))
 	if advice != "" {
 		for line := range strings.SplitSeq(advice, "\n") {
-			fmt.Fprintf(a.Err, "  %s\n", reporters.Visible(line))
+			fmt.Fprintf(a.Err, "  %s\n", a.visible(line))
 		}
 	}
 	return code

@@ -16,7 +16,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -73,8 +72,8 @@ func (a *app) doctor(f *runFlags) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, errors.New("it took longer than a minute"))
 	defer cancel()
-	d := &diagnosis{app: a, redact: o.Redactor}
-	fmt.Fprintf(a.Out, "looking at %s over %s\n", reporters.Visible(o.Target), o.Dialer.Transport())
+	d := &diagnosis{app: a}
+	fmt.Fprintf(a.Out, "looking at %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
 	for _, n := range notices {
 		d.say(remark, "%s", n)
 	}
@@ -98,8 +97,8 @@ func (a *app) doctor(f *runFlags) error {
 
 // unreached tells of a server with which no conversation can begin.
 func (a *app) unreached(name string, why *engine.UnreachableError) {
-	d := &diagnosis{app: a, redact: transcript.NewRedactor(nil)}
-	fmt.Fprintf(a.Out, "looking at %s\n", reporters.Visible(name))
+	d := &diagnosis{app: a}
+	fmt.Fprintf(a.Out, "looking at %s\n", a.visible(name))
 	d.say(bad, "%s", why.Reason)
 	d.advise(why.Advice)
 	if why.Stderr != "" {
@@ -119,20 +118,19 @@ const (
 // diagnosis is what has been seen so far.
 type diagnosis struct {
 	app    *app
-	redact *transcript.Redactor
 	spoken []string
 	other  []string // versions that the server answered instead
 	fatal  bool     // what went wrong would go wrong again
 }
 
 func (d *diagnosis) say(mark, format string, args ...any) {
-	fmt.Fprintf(d.app.Out, "%s %s\n", mark, reporters.Visible(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(d.app.Out, "%s %s\n", mark, d.app.visible(fmt.Sprintf(format, args...)))
 }
 
 // advise says what to do about the line before.
 func (d *diagnosis) advise(text string) {
 	if text != "" {
-		fmt.Fprintf(d.app.Out, "    %s\n", reporters.Visible(text))
+		fmt.Fprintf(d.app.Out, "    %s\n", d.app.visible(text))
 	}
 }
 
@@ -165,7 +163,7 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 		d.fatal = true
 		return false
 	case !reply.Succeeded():
-		d.say(doubt, "%s: initialize is refused: %s", o.Revision, head(string(reply.Message.Raw)))
+		d.say(doubt, "%s: initialize is refused: %s", o.Revision, head(d.app.clear(string(reply.Message.Raw))))
 		return false
 	}
 	chosen := c.Server().ProtocolVersion
@@ -199,7 +197,7 @@ func (d *diagnosis) noise(c *client.Conversation) {
 		if e.Kind != transcript.Received || e.Exchange != 0 || len(e.Messages()) > 0 {
 			continue
 		}
-		d.say(doubt, "stdout carries what is no message: %s", head(string(e.Raw)))
+		d.say(doubt, "stdout carries what is no message: %s", head(d.app.clear(string(e.Raw))))
 		d.advise("only messages may be written there; logs belong on stderr (console.error, log.SetOutput(os.Stderr))")
 		return
 	}
@@ -213,8 +211,8 @@ func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, repl
 	if over != spec.Stdio {
 		c.Close() // what was on its way is in the record then
 		why := engine.Refused(c.Record.From(0), waited)
-		d.say(bad, "%s", d.redact.Known(why.Reason))
-		d.advise(d.redact.Known(why.Advice))
+		d.say(bad, "%s", why.Reason)
+		d.advise(why.Advice)
 		if text := strings.TrimSpace(c.Stderr(800)); text != "" {
 			d.quote(text)
 		}
@@ -259,9 +257,9 @@ func (d *diagnosis) stderr(c *client.Conversation) {
 // quote shows the last lines of what the server wrote beside its messages.
 func (d *diagnosis) quote(text string) {
 	d.advise("the last it wrote on stderr:")
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := strings.Split(strings.TrimSpace(d.app.clear(text)), "\n")
 	for _, line := range lines[max(0, len(lines)-8):] {
-		d.advise("  " + head(d.redact.Known(line)))
+		d.advise("  " + head(line))
 	}
 }
 

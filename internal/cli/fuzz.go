@@ -159,7 +159,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		return err
 	}
 	for _, n := range notices {
-		fmt.Fprintln(a.Out, reporters.Visible(n))
+		fmt.Fprintln(a.Out, a.visible(n))
 	}
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
 		o.Dialer = bundled.Dialer(nil)
@@ -176,7 +176,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
-		Rate: f.rate, Corpus: f.corpus, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
+		Rate: f.rate, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
 		Stock: screen.stock, Found: screen.found, Progress: screen.progress,
 	})
 	if report == nil {
@@ -256,7 +256,7 @@ func (s *fuzzScreen) printf(format string, args ...any) {
 }
 
 // text makes what the server said fit for a screen.
-func (s *fuzzScreen) text(server string) string { return reporters.Visible(s.redactor.Known(server)) }
+func (s *fuzzScreen) text(server string) string { return s.a.visible(server) }
 
 func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
 	tools := named(p.Callable)
@@ -318,6 +318,7 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	again, err := s.write(f)
 	s.err = errors.Join(s.err, err)
 	v := fuzzFinding(f, s.redactor, again)
+	v.Redact(s.a.clear)
 	s.printf("\n%s\n", strings.Join(reporters.Entry(&v, reporters.ConsoleOptions{Color: s.a.Color, Width: min(s.a.Columns, widest)}), "\n"))
 }
 
@@ -328,13 +329,10 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 		return nil, nil
 	}
 	name := filepath.Join(s.folder, fmt.Sprintf("%02d-%s.json", s.count, f.Requirement))
-	if err := saveReplay(name, f, s.redactor); err != nil {
+	if err := s.a.saveReplay(name, f); err != nil {
 		return nil, err
 	}
 	again := append([]string{"mcp-conform", "replay", name}, withoutRevision(s.target(f.Revision)[2:])...)
-	for i := range again {
-		again[i] = s.redactor.Known(again[i])
-	}
 	return again, nil
 }
 

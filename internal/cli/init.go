@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
-	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
 // workflowFile is where GitHub looks for workflows.
@@ -95,7 +95,7 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			return harnessError{err}
 		}
-		if err := os.WriteFile(name, []byte(texts[name]), 0o666); err != nil {
+		if err := a.writeFile(name, func(w io.Writer) error { _, err := io.WriteString(w, texts[name]); return err }); err != nil {
 			return harnessError{err}
 		}
 		fmt.Fprintf(a.Out, "%s is written.\n", filepath.ToSlash(name))
@@ -137,10 +137,10 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		if ctx.Err() != nil {
 			return "", &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Err: ctx.Err()}
 		}
-		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", reporters.Visible(v.Server.Name), counted(len(v.Tools), "tool"),
+		fmt.Fprintf(a.Out, "%s offers %s, %s, %s and %s in %s.\n", a.visible(v.Server.Name), counted(len(v.Tools), "tool"),
 			counted(len(v.Resources), "resource"), counted(len(v.Templates), "template"), counted(len(v.Prompts), "prompt"), rev)
 		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
-		return d.Write(), nil
+		return a.clear(d.Write()), nil
 	}
 	return "", &engine.UnreachableError{Reason: "the server shakes hands in no revision that is known", Advice: "mcp-conform doctor tells step by step how far it gets"}
 }

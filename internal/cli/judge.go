@@ -83,7 +83,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 		}
 	}
 	j := newJudgement(judges.All())
-	redactor := transcript.NewRedactor(nil)
+	redactor := transcript.NewRedactor(a.secrets)
 	for _, r := range all {
 		r.Events = redactor.Events(r.Events) // reports quote them
 		j.take(r)
@@ -92,12 +92,12 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	report.Stats.Started, report.Stats.Took = started, time.Since(started)
 	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{Color: a.Color, Width: min(a.Columns, widest), Quiet: f.quiet, Verbose: f.verbose})
 	if !f.quiet {
-		fmt.Fprintf(a.Out, "judging %s: %s, by %d rules\n\n", reporters.Visible(report.Target), sessions(len(all)), len(j.rules))
+		fmt.Fprintf(a.Out, "judging %s: %s, by %d rules\n\n", a.visible(report.Target), sessions(len(all)), len(j.rules))
 	}
 	console.End(report)
 	report.FailOn = f.failOn
 	a.code = exitCode(report)
-	return writeReports(files, report)
+	return a.writeReports(files, report)
 }
 
 func sessions(n int) string {

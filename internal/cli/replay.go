@@ -80,7 +80,7 @@ func (a *app) replay(f *runFlags, file string) error {
 		return err
 	}
 	for _, n := range notices {
-		a.println(reporters.Visible(n))
+		a.println(a.visible(n))
 	}
 	out, err := fuzz.Play(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Policy: o.Policy, Timeout: f.timeout, Start: f.start,
@@ -93,13 +93,12 @@ func (a *app) replay(f *runFlags, file string) error {
 			return why
 		}
 	}
-	text := func(s string) string { return reporters.Visible(o.Redactor.Known(s)) }
-	a.println(fmt.Sprintf("%s: %s", out.Verdict, text(r.Expect.Requirement)))
-	a.println("  " + text(r.Expect.Summary))
-	a.println("  " + text(out.Why))
+	a.println(fmt.Sprintf("%s: %s", out.Verdict, a.visible(r.Expect.Requirement)))
+	a.println("  " + a.visible(r.Expect.Summary))
+	a.println("  " + a.visible(out.Why))
 	if out.Sighting != nil {
-		a.println("  permitted: " + text(out.Sighting.Permitted))
-		a.println("  seen:      " + text(out.Sighting.Seen))
+		a.println("  permitted: " + a.visible(out.Sighting.Permitted))
+		a.println("  seen:      " + a.visible(out.Sighting.Seen))
 	}
 	a.code = map[fuzz.Verdict]int{fuzz.Fixed: ExitKept, fuzz.StillBroken: ExitBroken, fuzz.CannotTell: ExitNotJudged}[out.Verdict]
 	return nil

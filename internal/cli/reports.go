@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -137,7 +138,7 @@ func roomIn(folder string) error {
 
 // writeReports writes all reports that can be written, and says of each that
 // can't why.
-func writeReports(files []reportFile, p *verdict.Report) error {
+func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 	if len(files) > 0 && p.Artifact == "" {
 		p.Artifact = artifact()
 	}
@@ -145,9 +146,9 @@ func writeReports(files []reportFile, p *verdict.Report) error {
 	for _, f := range files {
 		err := error(nil)
 		if f.path == "" {
-			err = errors.Join(f.write(f.out, p), appendSummary(f.summary, p))
+			err = errors.Join(f.write(f.out, p), a.appendSummary(f.summary, p))
 		} else {
-			err = writeFile(f.path, func(w io.Writer) error { return f.write(w, p) })
+			err = a.writeFile(f.path, func(w io.Writer) error { return f.write(w, p) })
 		}
 		if err != nil {
 			errs = append(errs, harnessError{fmt.Errorf("the report can't be written: %w", err)})
@@ -156,17 +157,19 @@ func writeReports(files []reportFile, p *verdict.Report) error {
 	return errors.Join(errs...)
 }
 
-func writeFile(path string, write func(io.Writer) error) error {
+// writeFile writes a file without secrets.
+func (a *app) writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	w := bufio.NewWriterSize(a.secrets.Writer(f), 64<<10)
+	return errors.Join(write(w), w.Flush(), f.Close())
 }
 
 // appendSummary writes the report to the end of a job summary, as far as there
 // is room in it.
-func appendSummary(path string, p *verdict.Report) error {
+func (a *app) appendSummary(path string, p *verdict.Report) error {
 	if path == "" {
 		return nil
 	}
@@ -178,7 +181,7 @@ func appendSummary(path string, p *verdict.Report) error {
 	if info, err := f.Stat(); err == nil {
 		room -= int(min(info.Size(), reporters.SummaryLimit))
 	}
-	_, err = f.Write(reporters.Summary(p, room))
+	_, err = a.secrets.Writer(f).Write(reporters.Summary(p, room))
 	return errors.Join(err, f.Close())
 }
 

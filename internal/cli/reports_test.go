@@ -39,7 +39,7 @@ func TestGitHubGetsAnnotationsAndASummary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := writeReports(files, oneKept()); err != nil {
+			if err := a.writeReports(files, oneKept()); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.HasPrefix(out.String(), "::notice "); got != c.want {
@@ -65,7 +65,7 @@ func TestEveryReportHasAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := writeReports(files, oneKept()); err != nil {
+	if err := a.writeReports(files, oneKept()); err != nil {
 		t.Fatal(err)
 	}
 	for file, begins := range map[string]string{

@@ -153,6 +153,23 @@ type screen interface {
 	End(r *verdict.Report)
 }
 
+// discreet is a screen that shows no secrets.
+type discreet struct {
+	screen
+	a *app
+}
+
+// Begin implements engine.Progress.
+func (d discreet) Begin(target string, t spec.Transport, revisions []spec.Revision, cases int) {
+	d.screen.Begin(d.a.clear(target), t, revisions, cases)
+}
+
+// Notice implements engine.Progress.
+func (d discreet) Notice(text string) { d.screen.Notice(d.a.clear(text)) }
+
+// Doing implements screen.
+func (d discreet) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
+
 // judged judges a server once and writes the reports. The report is there as
 // soon as something was judged.
 func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
@@ -165,6 +182,7 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 	if err != nil {
 		return nil, err
 	}
+	console = discreet{console, a}
 	for _, n := range notices {
 		console.Notice(n)
 	}
@@ -186,9 +204,10 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn = f.failOn
 	f.known.apply(report, whole)
+	report.Redact(a.clear)
 	console.End(report)
 	a.code = exitCode(report)
-	return report, errors.Join(failed, writeReports(files, report), f.recorder.failed())
+	return report, errors.Join(failed, a.writeReports(files, report), f.recorder.failed())
 }
 
 // exitCode says by the exit code how the run ended.
@@ -274,9 +293,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 			notices = append(notices, why)
 		}
 	}
-	o.Redactor = transcript.NewRedactor(t.Secrets())
+	o.Redactor = transcript.NewRedactor(a.secrets)
 	if f.transcript != "" {
-		if f.recorder, err = newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
+		if f.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
 			return o, nil, err
 		}
 		o.Record = f.recorder.record
@@ -311,7 +330,7 @@ func (a *app) resolve(f *runFlags) (target.Target, error) {
 		}
 		return a.reference(f.target)
 	}
-	f.target.Environ = a.Environ
+	f.target.Environ, f.target.Secrets = a.Environ, a.secrets
 	t, err := target.Resolve(f.target)
 	if usage := new(target.UsageError); f.command != "" && errors.As(err, &usage) {
 		own := *usage

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,15 +116,18 @@ func reported(p *verdict.Report, f *fuzz.Finding) bool {
 func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, name string) ([]string, error) {
 	name = filepath.Join(f.out, "replay-"+name+".json")
 	argv := slices.Concat([]string{"mcp-conform", "replay", name}, withoutRevision(o.Replay(one.Revision)[2:]))
-	return argv, saveReplay(name, one, o.Redactor)
+	return argv, a.saveReplay(name, one)
 }
 
 // saveReplay writes the replay file of a finding, in a folder that is made where
 // there is none.
-func saveReplay(name string, f *fuzz.Finding, redactor *transcript.Redactor) error {
+func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 	err := os.MkdirAll(filepath.Dir(name), 0o755)
 	if err == nil {
-		err = os.WriteFile(name, replayOf(f, redactor).Encode(), 0o600)
+		err = a.writeFile(name, func(w io.Writer) error {
+			_, err := w.Write(a.replayOf(f).Encode())
+			return err
+		})
 	}
 	if err != nil {
 		return harnessError{fmt.Errorf("writing a replay file: %w", err)}
@@ -132,12 +136,13 @@ func saveReplay(name string, f *fuzz.Finding, redactor *transcript.Redactor) err
 }
 
 // replayOf is the replay file of a finding without the secrets that are known.
-func replayOf(f *fuzz.Finding, redactor *transcript.Redactor) *fuzz.Replay {
+func (a *app) replayOf(f *fuzz.Finding) *fuzz.Replay {
 	r := f.Replay()
-	r.Expect.Seen, r.Expect.Permitted = redactor.Known(r.Expect.Seen), redactor.Known(r.Expect.Permitted)
+	r.Expect.Seen, r.Expect.Permitted = a.clear(r.Expect.Seen), a.clear(r.Expect.Permitted)
 	for i := range r.ByItself {
-		r.ByItself[i] = redactor.Known(r.ByItself[i])
+		r.ByItself[i] = a.clear(r.ByItself[i])
 	}
+	r.Script = r.Script.Map(a.secrets.Bytes)
 	return r
 }
 
@@ -147,8 +152,8 @@ func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string
 	evidence, around := fuzzEvidence(f, redactor)
 	return verdict.Finding{
 		Requirement: q.ID, Level: q.Level, Basis: q.Basis(f.Revision), Revision: f.Revision,
-		Transport: f.Transport, Judge: "fuzz." + f.Law, Outcome: f.Outcome, Summary: f.Summary, Permitted: redactor.Known(f.Permitted),
-		Seen: redactor.Known(f.Seen), Evidence: evidence, Context: around, Script: scriptLines(f, redactor.Known, len(replay) > 0), Page: q.Page(f.Revision),
+		Transport: f.Transport, Judge: "fuzz." + f.Law, Outcome: f.Outcome, Summary: f.Summary, Permitted: f.Permitted,
+		Seen: f.Seen, Evidence: evidence, Context: around, Script: scriptLines(f, redactor.Known, len(replay) > 0), Page: q.Page(f.Revision),
 		Replay: replay, Tries: f.Tries, Reproduced: f.Again,
 	}
 }

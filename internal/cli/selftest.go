@@ -167,12 +167,12 @@ func (a *app) selftest(f *selftestFlags) error {
 		a.code = ExitBroken
 	}
 	if f.json != "" {
-		if err := writeFile(f.json, func(w io.Writer) error { return writeMatrix(w, m, took) }); err != nil {
+		if err := a.writeFile(f.json, func(w io.Writer) error { return writeMatrix(w, m, took) }); err != nil {
 			return harnessError{err}
 		}
 	}
 	if f.markdown != "" {
-		if err := writeFile(f.markdown, m.WritePage); err != nil {
+		if err := a.writeFile(f.markdown, m.WritePage); err != nil {
 			return harnessError{err}
 		}
 	}

@@ -14,7 +14,7 @@ const stderrLines = 12
 // quoteStderr shows the last lines that the server wrote to stderr, or to both
 // its outputs where they say nothing to us.
 func (a *app) quoteStderr(text string) {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(a.clear(text), "\n"), "\n")
 	lines = lines[max(0, len(lines)-stderrLines):]
 	fmt.Fprintf(a.Err, "  the server's %s ends with:\n", cmp.Or(a.outlet, "stderr"))
 	for _, line := range lines {

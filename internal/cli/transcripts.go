@@ -15,6 +15,7 @@ import (
 
 // recorder writes the conversations of a run into a folder, a file each.
 type recorder struct {
+	a         *app
 	dir       string
 	redactor  *transcript.Redactor
 	transport string
@@ -25,11 +26,11 @@ type recorder struct {
 
 // newRecorder makes the folder; that it can't be written to is an error now,
 // not after the run.
-func newRecorder(dir string, redactor *transcript.Redactor, transport string) (*recorder, error) {
+func (a *app) newRecorder(dir string, redactor *transcript.Redactor, transport string) (*recorder, error) {
 	if err := writable(filepath.Join(dir, "new.jsonl")); err != nil {
 		return nil, usagef("name a folder that can be written", "--transcript %q: %v", dir, err)
 	}
-	return &recorder{dir: dir, redactor: redactor, transport: transport}, nil
+	return &recorder{a: a, dir: dir, redactor: redactor, transport: transport}, nil
 }
 
 // stale says that the folder holds transcripts of another run.
@@ -44,7 +45,7 @@ func (r *recorder) stale() []string {
 // record writes one conversation. It may be called from any goroutine.
 func (r *recorder) record(c engine.Recorded) {
 	file := filepath.Join(r.dir, c.Name+".jsonl")
-	err := writeFile(file, func(w io.Writer) error {
+	err := r.a.writeFile(file, func(w io.Writer) error {
 		return transcript.WriteRecording(w, &transcript.Recording{
 			Transport: r.transport, Revision: string(c.Revision), Tool: "mcp-conform " + version(), Case: c.Occasion,
 			Events: r.redactor.Events(c.Events),

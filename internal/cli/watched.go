@@ -100,7 +100,7 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 }
 
 func (w *watched) printf(format string, args ...any) {
-	fmt.Fprint(w.a.Out, reporters.Visible(fmt.Sprintf(format, args...))+"\n")
+	fmt.Fprint(w.a.Out, w.a.visible(fmt.Sprintf(format, args...))+"\n")
 }
 
 func (w *watched) wait() { w.printf("watching for changes; Ctrl-C ends it") }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 func TestWhatOffendsIsFound(t *testing.T) {
@@ -75,7 +77,7 @@ func TestContext(t *testing.T) {
 		add(transcript.Sent, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i))
 		add(transcript.Received, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32601,"message":"%s"}}`, i, strings.Repeat("A", 1000)))
 	}
-	evidence, context := Quote(tr.From(0), &verdict.Deviation{At: []int{18, 19}}, transcript.NewRedactor([]string{"abcdefgh"}))
+	evidence, context := Quote(tr.From(0), &verdict.Deviation{At: []int{18, 19}}, transcript.NewRedactor(redact.New("abcdefgh")))
 	var got []string
 	for _, v := range evidence {
 		got = append(got, fmt.Sprintf("evidence %d %s %s", v.Position, v.Direction, v.Label))
@@ -143,7 +145,7 @@ func TestQuotationsHold(t *testing.T) {
 			Pointer: rapid.SampledFrom([]string{"", "/result/a/2/b", "/result/a/1", "/result/a", "/x", "x"}).Draw(t, "pointer"),
 			Seen:    rapid.SampledFrom([]string{"", `"c"`, `the string "b"`, `"`, `"\`}).Draw(t, "seen"),
 		}
-		evidence, context := Quote(tr.From(0), d, transcript.NewRedactor([]string{"result"}))
+		evidence, context := Quote(tr.From(0), d, transcript.NewRedactor(redact.New("result")))
 		if len(evidence) > maxEvidence+1 || len(context) > maxContext {
 			t.Fatalf("%d and %d events are quoted", len(evidence), len(context))
 		}

@@ -126,7 +126,7 @@ func (r *run) findings() []verdict.Finding {
 		out = append(out, verdict.Finding{
 			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,
 			Transport: r.o.Dialer.Transport(), Judge: c.judge, Outcome: c.outcome,
-			Summary: c.Summary, Permitted: c.Permitted, Seen: r.o.Redactor.Known(c.Seen), Evidence: evidence, Context: around,
+			Summary: c.Summary, Permitted: c.Permitted, Seen: c.Seen, Evidence: evidence, Context: around,
 			Page: q.Page(c.revision), Replay: r.o.Replay(c.revision, focus...), Tries: c.tries, Reproduced: c.again,
 		})
 	}

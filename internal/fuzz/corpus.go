@@ -58,8 +58,8 @@ func (n *novelty) load(dir string) error {
 	return nil
 }
 
-// save writes the corpus.
-func (n *novelty) save(dir string) error {
+// save writes the corpus, without secrets where redact removes some.
+func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("writing the corpus: %w", err)
 	}
@@ -67,6 +67,9 @@ func (n *novelty) save(dir string) error {
 	for _, mood := range []generate.Mood{generate.Lawful, generate.Odd, generate.Wild} {
 		for _, group := range n.shelf(mood).groups {
 			for _, ops := range group {
+				if redact != nil {
+					ops = generate.Script{Operations: ops}.Map(redact).Operations
+				}
 				out.Write(encode(entry{mood, ops}))
 			}
 		}

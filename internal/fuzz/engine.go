@@ -112,7 +112,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		r.Incomplete = "there was no time to try again what would break a requirement"
 	}
 	if o.Corpus != "" {
-		return r, s.novelty.save(o.Corpus)
+		return r, s.novelty.save(o.Corpus, o.Redact)
 	}
 	return r, nil
 }

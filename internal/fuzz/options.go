@@ -29,6 +29,8 @@ type Options struct {
 	// Corpus is a folder in which what was new is kept from run to run; "" for
 	// none.
 	Corpus string
+	// Redact removes secrets from what is kept there; nil where there are none.
+	Redact func([]byte) []byte
 	// Timeout bounds the wait for an answer that is owed, Start that for the
 	// answer to initialize.
 	Timeout, Start time.Duration

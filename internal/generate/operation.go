@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,35 @@ type Script struct {
 	// Tools are those of the server that are called, where that is known.
 	Tools      []string    `json:"tools,omitempty"`
 	Operations []Operation `json:"operations"`
+}
+
+// Map returns the script with what change makes of everything that is sent.
+func (s Script) Map(change func([]byte) []byte) Script {
+	text := func(t string) string { return string(change([]byte(t))) }
+	s.Tools, s.Operations = slices.Clone(s.Tools), slices.Clone(s.Operations)
+	for i := range s.Tools {
+		s.Tools[i] = text(s.Tools[i])
+	}
+	for i := range s.Operations {
+		o := &s.Operations[i]
+		o.Method, o.Message, o.At = text(o.Method), change(o.Message), text(o.At)
+		o.Take = slices.Clone(o.Take)
+		for n := range o.Take {
+			o.Take[n].ID = change(o.Take[n].ID)
+		}
+		if o.Reply != nil {
+			r := *o.Reply
+			r.Result, o.Reply = change(r.Result), &r
+		}
+		if o.Exchange != nil {
+			x := *o.Exchange
+			x.Body, x.Headers, o.Exchange = change(x.Body), slices.Clone(x.Headers), &x
+			for n := range x.Headers {
+				x.Headers[n] = [2]string{text(x.Headers[n][0]), text(x.Headers[n][1])}
+			}
+		}
+	}
+	return s
 }
 
 // Deed says what an operation does.

@@ -17,6 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 // golden is a conversation below fixtures/transcripts.
@@ -159,7 +161,7 @@ func TestKeptTranscripts(t *testing.T) {
 // That secrets are taken out of a transcript changes nothing of what is found
 // in it.
 func TestRedactionChangesNoVerdict(t *testing.T) {
-	redactor := transcript.NewRedactor([]string{"Method not found", "Parse error"})
+	redactor := transcript.NewRedactor(redact.New("Method not found", "Parse error"))
 	for _, folder := range []string{"broken", "kept", "recorded"} {
 		for _, g := range goldens(t, folder) {
 			before, after := g.judge(g.Events), g.judge(redactor.Events(g.Events))

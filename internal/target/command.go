@@ -15,9 +15,9 @@ import (
 func (r *resolver) fromArgs() (Target, error) {
 	args := r.Args
 	if r.Dash > 0 && r.Dash <= len(args) {
-		return Target{}, usage("", "there are arguments on both sides of --: "+quoteAll(r.secrets.redact(args[:r.Dash])),
+		return Target{}, usage("", "there are arguments on both sides of --: "+quoteAll(r.secrets.Args(args[:r.Dash])),
 			"put the whole command of the server behind it:",
-			"  mcp-conform run -- "+quoteAll(r.secrets.redact(args)))
+			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
 	if len(args) == 0 || blank(args[0]) {
 		return Target{}, r.noCommand()
@@ -26,15 +26,15 @@ func (r *resolver) fromArgs() (Target, error) {
 	case strings.Contains(args[0], "://") && len(args) == 1:
 		return r.url(args[0])
 	case strings.Contains(args[0], "://"):
-		return Target{}, usage("", "a URL stands alone, and something follows it: "+quoteAll(r.secrets.redact(args[1:])),
+		return Target{}, usage("", "a URL stands alone, and something follows it: "+quoteAll(r.secrets.Args(args[1:])),
 			"leave the rest out:",
-			"  mcp-conform run "+quoteAll(r.secrets.redact(args[:1])))
+			"  mcp-conform run "+quoteAll(r.secrets.Args(args[:1])))
 	case r.Dash == 0:
 		return r.command(args)
 	case len(args) > 1:
 		return Target{}, usage("", "the command of the server has arguments, and there is no -- before it",
 			"put -- before the command, so that its flags are not taken for ours:",
-			"  mcp-conform run -- "+quoteAll(r.secrets.redact(args)))
+			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
 	return r.single(args[0])
 }
@@ -47,7 +47,7 @@ func (r *resolver) noCommand() *UsageError {
 	}
 	for _, arg := range r.Args {
 		if !blank(arg) {
-			return usage("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.redact(r.Args)),
+			return usage("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.Args(r.Args)),
 				"look whether the variable that should hold the command is empty; for example:",
 				"  mcp-conform run -- npx -y some-server --flag")
 		}
@@ -69,13 +69,13 @@ func (r *resolver) single(arg string) (Target, error) {
 			"to judge a server that a configuration file names:",
 			"  mcp-conform run --config "+quoteAll([]string{arg})+" --server NAME")
 	case !exists && len(strings.Fields(arg)) > 1:
-		return Target{}, usage("", "there is no file "+quote(r.secrets.redactOne(arg))+", and commands are not split at spaces",
+		return Target{}, usage("", "there is no file "+quote(r.secrets.Arg(arg))+", and commands are not split at spaces",
 			"put -- before the command and leave the quotes out:",
-			"  mcp-conform run -- "+quoteAll(r.secrets.redact(strings.Fields(arg))))
+			"  mcp-conform run -- "+quoteAll(r.secrets.Args(strings.Fields(arg))))
 	case !exists && hostAndPort.MatchString(arg):
-		return Target{}, usage("", "there is no file "+quote(r.secrets.redactOne(arg))+"; it looks like the address of a server",
+		return Target{}, usage("", "there is no file "+quote(r.secrets.Arg(arg))+"; it looks like the address of a server",
 			"write the whole URL:",
-			"  mcp-conform run "+quoteAll([]string{"http://" + r.secrets.redactOne(arg)}))
+			"  mcp-conform run "+quoteAll([]string{"http://" + r.secrets.Arg(arg)}))
 	case !exists && strings.HasPrefix(arg, "@") && strings.Contains(arg, "/"):
 		return Target{}, usage("", "there is no file "+quote(arg)+"; it looks like the name of an npm package",
 			"let npx start it:",
@@ -90,9 +90,9 @@ func (r *resolver) command(argv []string) (Target, error) {
 		return Target{}, err
 	}
 	if strings.HasPrefix(argv[0], "-") {
-		return Target{}, usage("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.redactOne(argv[0])),
+		return Target{}, usage("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.Arg(argv[0])),
 			"name the command first (or look whether the variable that should hold it is empty):",
-			"  mcp-conform run -- some-server "+quoteAll(r.secrets.redact(argv)))
+			"  mcp-conform run -- some-server "+quoteAll(r.secrets.Args(argv)))
 	}
 	dir := r.dir()
 	env := r.child()
@@ -102,12 +102,12 @@ func (r *resolver) command(argv []string) (Target, error) {
 		return Target{}, usage("", p.what, "name the program in it, or what runs it:", "  mcp-conform run -- node ./my-server/index.js")
 	default:
 		return Target{}, usage("", p.what, "write:",
-			"  mcp-conform run -- "+quoteAll(slices.Concat(p.instead, r.secrets.redact(argv)[1:])))
+			"  mcp-conform run -- "+quoteAll(slices.Concat(p.instead, r.secrets.Args(argv)[1:])))
 	}
 	if err := r.elsewhere(argv[0]); err != nil {
 		return Target{}, err
 	}
-	r.secrets.addArgs(argv)
+	r.secrets.AddArgs(argv...)
 	t := Target{
 		Argv:   slices.Clone(argv),
 		Dir:    dir,
@@ -150,15 +150,15 @@ func (r *resolver) url(raw string) (Target, error) {
 	}
 	flags := r.commonFlags()
 	if len(flags) > 0 && r.Start == nil {
-		return Target{}, usage("", flags[0]+" is for a server that is started as a command, and "+r.secrets.redactOne(raw)+" is reached by its URL",
+		return Target{}, usage("", flags[0]+" is for a server that is started as a command, and "+r.secrets.Arg(raw)+" is reached by its URL",
 			"leave "+flags[0]+" out, or let the server be started with --start")
 	}
-	r.secrets.addArgs([]string{raw})
+	r.secrets.AddArgs(raw)
 	return r.overURL("", Target{URL: raw, Source: "command line", flags: flags})
 }
 
 func (r *resolver) checkURL(where, raw string) error {
-	shown := quote(r.secrets.redactOne(raw))
+	shown := quote(r.secrets.Arg(raw))
 	u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort))
 	switch {
 	case err != nil:

@@ -12,11 +12,11 @@ import (
 func (t Target) Display() string {
 	switch {
 	case t.Start != nil:
-		return t.secrets.redactOne(t.URL) + " (" + quoteAll(t.secrets.redact(t.Start.argv)) + ")"
+		return t.secrets.Arg(t.URL) + " (" + quoteAll(t.secrets.Args(t.Start.argv)) + ")"
 	case t.URL != "":
-		return t.secrets.redactOne(t.URL)
+		return t.secrets.Arg(t.URL)
 	}
-	return quoteAll(t.secrets.redact(t.Argv))
+	return quoteAll(t.secrets.Args(t.Argv))
 }
 
 // Args returns the part of a command line of mcp-conform that names this
@@ -28,14 +28,14 @@ func (t Target) Args() []string {
 	case t.configured:
 		return slices.Clone(t.flags)
 	case t.URL != "":
-		return append(slices.Clone(t.flags), t.secrets.redactOne(t.URL))
+		return append(slices.Clone(t.flags), t.secrets.Arg(t.URL))
 	}
-	return slices.Concat(t.flags, []string{"--"}, t.secrets.redact(t.Argv))
+	return slices.Concat(t.flags, []string{"--"}, t.secrets.Args(t.Argv))
 }
 
 // Secrets returns the secret values that the target was given, longest
 // first, for whoever has to keep them out of a record.
-func (t Target) Secrets() []string { return t.secrets.list() }
+func (t Target) Secrets() []string { return t.secrets.List() }
 
 var plainArg = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./\-]+$`)
 

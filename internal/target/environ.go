@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 // setting is one variable; unset takes it away.
@@ -136,7 +138,7 @@ func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
 			return nil, usage("", "--env begins with =, so it names no variable",
 				"write --env NAME=value, or --env NAME to take it from the environment")
 		case strings.ContainsAny(name, " \t\r\n\x00"):
-			return nil, usage("", "--env has a name with a space in it: "+quote(redactShape(name)),
+			return nil, usage("", "--env has a name with a space in it: "+quote(redact.Arg(name)),
 				"write --env NAME=value, without spaces around =, and a flag for each variable")
 		case strings.ContainsRune(value, 0):
 			return nil, usage("", "the value that --env gives to "+name+" has a NUL byte in it",
@@ -145,8 +147,8 @@ func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
 		if !hasValue {
 			v, ok := outer.get(name)
 			if !ok {
-				return nil, usage("", "--env "+redactShape(name)+" takes the variable from the environment, where it is not set",
-					"set it before (export "+redactShape(name)+"=…), or write --env "+redactShape(name)+"=value")
+				return nil, usage("", "--env "+redact.Arg(name)+" takes the variable from the environment, where it is not set",
+					"set it before (export "+redact.Arg(name)+"=…), or write --env "+redact.Arg(name)+"=value")
 			}
 			value = v
 		}

@@ -104,7 +104,7 @@ func (x *expander) lookup(name string) (string, bool) {
 
 // seen remembers a value as a secret when its name says so.
 func (x *expander) seen(name, value string) string {
-	x.secrets.addNamed(name, value)
+	x.secrets.AddNamed(name, value)
 	return value
 }
 
@@ -131,9 +131,10 @@ func (x *expander) input(n *node, id string) (string, bool) {
 		return x.miss(n, "input:"+id, label+" can't be what is given: it is one of "+strings.Join(in.options, ", "))
 	case ok:
 		if in.password || in.id == "" {
-			x.secrets.add(value)
+			x.secrets.Add(value)
 		}
-		return x.seen(id, value), true
+		x.secrets.AddGiven(id, value)
+		return value, true
 	case in.hasFallback:
 		return in.fallback, true
 	}

@@ -3,6 +3,8 @@ package target
 import (
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 // input is a value that VS Code would ask its user for.
@@ -83,8 +85,8 @@ func (r *resolver) parseInputs() (inputFlags, error) {
 		if !hasValue {
 			v, ok := r.outer.get(inputVariable(id))
 			if !ok {
-				return given, usage("", "--input "+redactShape(id)+" takes the value from the variable "+inputVariable(id)+", which is not set",
-					"set it before, or write --input "+redactShape(id)+"=value")
+				return given, usage("", "--input "+redact.Arg(id)+" takes the value from the variable "+inputVariable(id)+", which is not set",
+					"set it before, or write --input "+redact.Arg(id)+"=value")
 			}
 			value = v
 		}
@@ -110,13 +112,13 @@ func (x *expander) checkIDs() error {
 			continue
 		}
 		if len(known) == 0 {
-			return usage(x.entry.doc.path, "--input gives "+quote(redactShape(id))+", and the file asks for no inputs", "leave it out")
+			return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", and the file asks for no inputs", "leave it out")
 		}
 		advice := "it has " + strings.Join(known, ", ")
 		if n := Nearest(id, known); n != "" {
 			advice = "did you mean " + n + "? " + advice
 		}
-		return usage(x.entry.doc.path, "--input gives "+quote(redactShape(id))+", and the file has no such input", advice)
+		return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", and the file has no such input", advice)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 // value draws a JSON value whose strings are full of what JSONC gives meaning.
@@ -139,7 +141,7 @@ func TestInnocentArgumentsStay(t *testing.T) {
 		"host:8080", "-v", "key:/data", "C:\\work", "--mode=fast", "git+ssh://git@github.com/a/b", "http://localhost:3000/mcp?session=1", "--keyboard=de",
 		"a=b", "--token-limit", "100", "", "--", "monkey", "monkey=banana", "server@2026.8.31", "--auth-mode", "none", "{\"level\": \"high\"}", "task-aaaaaaaaaaaaaaaa1",
 	}
-	if diff := cmp.Diff(args, new(secretSet).redact(args)); diff != "" {
+	if diff := cmp.Diff(args, new(redact.Secrets).Args(args)); diff != "" {
 		t.Errorf("redacted (-given +shown):\n%s", diff)
 	}
 }
@@ -150,7 +152,7 @@ func TestNamedAgain(t *testing.T) {
 	environ := []string{"PATH=/bin", "A=1", "B=2"}
 	// What is redacted can't come back.
 	words := rapid.SliceOfN(word, 0, 5).Filter(func(argv []string) bool {
-		return slices.Equal(new(secretSet).redact(argv), argv)
+		return slices.Equal(new(redact.Secrets).Args(argv), argv)
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		argv := append([]string{"server"}, words.Draw(t, "argv")...)
@@ -192,7 +194,7 @@ func TestDamagedFiles(t *testing.T) {
 			e, err = pick(entries, "s", "f.json")
 		}
 		if err == nil {
-			r := &resolver{here: "/", outer: newEnviron([]string{"A=1", "HOME=/h"}, "linux"), Options: Options{goos: "linux"}}
+			r := &resolver{here: "/", outer: newEnviron([]string{"A=1", "HOME=/h"}, "linux"), secrets: &redact.Secrets{}, Options: Options{goos: "linux"}}
 			_, err = r.server(e, "test")
 		}
 		var usage *UsageError

@@ -49,9 +49,8 @@ func (r *resolver) headers() ([]setting, error) {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || strings.ContainsFunc(name, notInName) || strings.ContainsAny(value, "\r\n\x00") {
-			return nil, usage("", "--header is "+quote(r.secrets.redactOne(text))+", which is no header", "write it as --header 'Name: value'")
+			return nil, usage("", "--header is "+quote(r.secrets.Arg(text))+", which is no header", "write it as --header 'Name: value'")
 		}
-		r.secrets.addNamed(name, value)
 		out = append(out, setting{name: http.CanonicalHeaderKey(name), value: value})
 	}
 	if r.BearerEnv == "" {
@@ -62,7 +61,6 @@ func (r *resolver) headers() ([]setting, error) {
 		return nil, usage("", "--bearer-env names "+quote(r.BearerEnv)+", and that variable is not set, or empty", "set it to the token, without the word Bearer")
 	}
 	token = strings.TrimSpace(token)
-	r.secrets.addNamed("token", token)
 	return append(out, setting{name: "Authorization", value: "Bearer " + token}), nil
 }
 
@@ -78,7 +76,7 @@ func (r *resolver) remoteFlags() []string {
 		flags = append(flags, "--transport", r.Transport)
 	}
 	for _, h := range r.Headers {
-		flags = append(flags, "--header", r.secrets.redactOne(h))
+		flags = append(flags, "--header", r.secrets.Arg(h))
 	}
 	if r.BearerEnv != "" {
 		flags = append(flags, "--bearer-env", r.BearerEnv)

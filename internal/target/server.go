@@ -122,9 +122,9 @@ func (x *expander) http(t *Target) error {
 	t.Headers = map[string]string{}
 	for _, h := range headers {
 		t.Headers[h.name] = h.value
-		x.secrets.addNamed(h.name, h.value)
+		x.secrets.AddGiven(h.name, h.value)
 	}
-	x.secrets.addArgs([]string{raw})
+	x.secrets.AddArgs(raw)
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (x *expander) stdio(t *Target) error {
 	}
 	whole := x.child(env...)
 	t.Env = whole.list()
-	x.secrets.addArgs(t.Argv)
+	x.secrets.AddArgs(t.Argv...)
 	if err := x.checkCommand(t.Argv, t.Dir, &whole); err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 			return usage(x.at("command"), p.what, "name the program in it, or what runs it")
 		}
 		return usage(x.at("command"), p.what, "write:",
-			"  "+jsonCommand(slices.Concat(p.instead, x.secrets.redact(argv)[1:])))
+			"  "+jsonCommand(slices.Concat(p.instead, x.secrets.Args(argv)[1:])))
 	}
 	words := strings.Fields(command)
 	if len(words) < 2 || env.inPath(command) {
@@ -213,9 +213,9 @@ func (x *expander) checkCommand(argv []string, dir string, env *environ) error {
 	if _, err := os.Stat(x.absolute(command, dir)); err == nil || filepath.IsAbs(command) {
 		return nil
 	}
-	return usage(x.at("command"), "there is no file "+quote(x.secrets.redactOne(command))+", and commands are not split at spaces",
+	return usage(x.at("command"), "there is no file "+quote(x.secrets.Arg(command))+", and commands are not split at spaces",
 		"write its arguments as a list:",
-		"  "+jsonCommand(x.secrets.redact(append(words, argv[1:]...))))
+		"  "+jsonCommand(x.secrets.Args(append(words, argv[1:]...))))
 }
 
 func jsonCommand(argv []string) string {

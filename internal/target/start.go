@@ -53,9 +53,9 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case r.Start == nil && ported:
-		return nil, usage(where, quote(r.secrets.redactOne(raw))+" has "+PortMark+" in it, and there is no --start: nobody says which port that is",
+		return nil, usage(where, quote(r.secrets.Arg(raw))+" has "+PortMark+" in it, and there is no --start: nobody says which port that is",
 			"write the port of the server that runs, or let it be started:",
-			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.redactOne(raw)}))
+			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.Arg(raw)}))
 	case r.Start == nil && r.Ready != nil:
 		return nil, usage(where, "--ready is for a server that --start starts, and there is no --start", "add --start COMMAND, or leave --ready out")
 	case r.Start == nil:
@@ -91,7 +91,7 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 		s.argv = append(s.argv, text)
 	}
 	s.environment(r, set)
-	r.secrets.addArgs(s.argv)
+	r.secrets.AddArgs(s.argv...)
 	if err := r.portKnown(where, raw, s); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 			return nil, usage("", p.what, "name the program in it, or what runs it")
 		}
 		return nil, usage("", p.what, "write:",
-			"  --start "+quoteAll([]string{quoteAll(slices.Concat(p.instead, r.secrets.redact(s.argv)[1:]))}))
+			"  --start "+quoteAll([]string{quoteAll(slices.Concat(p.instead, r.secrets.Args(s.argv)[1:]))}))
 	}
 	return s, nil
 }
@@ -113,7 +113,7 @@ func (s *Start) environment(r *resolver, set []setting) {
 	env := r.child()
 	for _, v := range set {
 		env.set(v)
-		r.secrets.addNamed(v.name, v.value)
+		r.secrets.AddGiven(v.name, v.value)
 	}
 	marked := newEnviron(nil, r.goos)
 	for _, v := range slices.Concat(r.given, set) {
@@ -145,7 +145,7 @@ func (r *resolver) portKnown(where, raw string, s *Start) error {
 			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
 	}
 	if u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort)); ported && (err != nil || u.Port() != dummyPort) {
-		return usage(where, PortMark+" is not the port of the URL "+quote(r.secrets.redactOne(raw)), "write it like http://localhost:{port}/mcp")
+		return usage(where, PortMark+" is not the port of the URL "+quote(r.secrets.Arg(raw)), "write it like http://localhost:{port}/mcp")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ const dummyPort = "65535"
 // flagsAgain are the flags that start the server again, without secrets.
 func (s *Start) flagsAgain(r *resolver) []string {
 	text := s.text
-	if shown := r.secrets.redact(s.words); !slices.Equal(shown, s.words) {
+	if shown := r.secrets.Args(s.words); !slices.Equal(shown, s.words) {
 		text = quoteAll(shown)
 	}
 	flags := []string{"--start", text}

@@ -94,8 +94,8 @@ func TestStart(t *testing.T) {
 		{
 			"a secret among the arguments", world{typed: []string{"--start", "serve --token " + hidden, "http://localhost:3000/mcp"}},
 			[]string{"serve", "--token", hidden}, nil, "",
-			"http://localhost:3000/mcp (serve --token '[redacted]')",
-			[]string{"--start", "serve --token '[redacted]'", "http://localhost:3000/mcp"},
+			"http://localhost:3000/mcp (serve --token REDACTED)",
+			[]string{"--start", "serve --token REDACTED", "http://localhost:3000/mcp"},
 		},
 		{
 			"what is inherited holds no mark", world{typed: []string{"--start", "serve {port}", "http://localhost:{port}/mcp"}, environ: []string{"PATH=/bin", "X={port}"}},

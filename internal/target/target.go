@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 // Target is how to reach one server. Either Argv or URL is set.
@@ -36,7 +38,7 @@ type Target struct {
 
 	flags      []string // the flags that name it again, before Argv or URL
 	configured bool     // the flags alone name it
-	secrets    secretSet
+	secrets    *redact.Secrets
 }
 
 // fetchers are programs that may have to download what they start; those with
@@ -100,6 +102,10 @@ type Options struct {
 	ServerName string   // --server, empty when not given
 	Inputs     []string // each --input: ID=VALUE, or ID alone
 
+	// Secrets learns the secrets among all of this, those of a server that can't
+	// be resolved, too. May be nil.
+	Secrets *redact.Secrets
+
 	Environ []string               // os.Environ() when nil
 	Getwd   func() (string, error) // os.Getwd when nil
 
@@ -120,7 +126,10 @@ func Resolve(o Options) (Target, error) {
 	if o.goos == "" {
 		o.goos = runtime.GOOS
 	}
-	r := &resolver{Options: o}
+	if o.Secrets == nil {
+		o.Secrets = &redact.Secrets{}
+	}
+	r := &resolver{Options: o, secrets: o.Secrets}
 	t, err := r.resolve()
 	if err != nil {
 		return Target{}, err
@@ -138,7 +147,7 @@ type resolver struct {
 	cwd     string    // absolute form of --cwd, or empty
 	outer   environ   // the environment that we were started in
 	given   []setting // --env
-	secrets secretSet
+	secrets *redact.Secrets
 }
 
 func (r *resolver) resolve() (Target, error) {
@@ -148,6 +157,7 @@ func (r *resolver) resolve() (Target, error) {
 	}
 	r.here = here
 	r.outer = newEnviron(r.Environ, r.goos)
+	r.learn()
 	if r.given, err = parseEnvFlags(r.Env, r.outer); err != nil {
 		return Target{}, err
 	}
@@ -160,7 +170,7 @@ func (r *resolver) resolve() (Target, error) {
 		if len(r.Args) > 0 {
 			return Target{}, usage("", "a server is named twice: on the command line and with --config or --server",
 				"give one of them:",
-				"  mcp-conform run -- "+quoteAll(r.secrets.redact(r.Args)),
+				"  mcp-conform run -- "+quoteAll(r.secrets.Args(r.Args)),
 				"  mcp-conform run "+quoteAll(r.configFlags()))
 		}
 		return r.fromConfig()
@@ -201,7 +211,7 @@ func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {
 		text := s.name
-		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.redactOne(whole) == whole {
+		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.Arg(whole) == whole {
 			text = whole // it is meant for us, and would not be found in the environment
 		}
 		flags = append(flags, "--env", text)
@@ -222,11 +232,35 @@ func (r *resolver) child(more ...setting) environ {
 	if r.CleanEnv {
 		base = r.outer.clean()
 	}
+	for _, entry := range base.list() { // the server may print what it inherits
+		name, value, _ := strings.Cut(entry, "=")
+		r.secrets.AddNamed(name, value)
+	}
 	for _, s := range slices.Concat(more, r.given) {
 		base.set(s)
-		r.secrets.addNamed(s.name, s.value)
+		r.secrets.AddGiven(s.name, s.value)
 	}
 	return base
+}
+
+// learn takes the secrets out of what was typed, before anything of it can be
+// part of an error.
+func (r *resolver) learn() {
+	for _, flag := range r.Env {
+		name, value, ok := strings.Cut(flag, "=")
+		if !ok {
+			value, _ = r.outer.get(name)
+		}
+		r.secrets.AddGiven(name, value)
+	}
+	for _, flag := range r.Headers {
+		name, value, _ := strings.Cut(flag, ":")
+		r.secrets.AddGiven(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if token, ok := r.outer.get(r.BearerEnv); ok && r.BearerEnv != "" {
+		r.secrets.AddNamed("token", token)
+	}
+	r.secrets.AddArgs(r.Args...)
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

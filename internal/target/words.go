@@ -3,6 +3,8 @@ package target
 import (
 	"regexp"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 // word is one word of a command line that was given as a whole.
@@ -144,7 +146,7 @@ func (s *splitter) needsShell(c byte) error {
 	what := quote(string([]byte{c}))
 	return usage("", "--start has "+what+" in it, which means something to a shell alone, and none is run",
 		"put it in single quotes if it belongs to an argument, or run a shell yourself:",
-		"  --start "+quoteAll([]string{"sh -c " + quoteAll([]string{redactShape(s.text)})}))
+		"  --start "+quoteAll([]string{"sh -c " + quoteAll([]string{redact.Arg(s.text)})}))
 }
 
 func unclosed(mark string) error {

@@ -2,48 +2,24 @@ package transcript
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
-	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// Redacted stands where a secret was. It is legal wherever a secret may stand:
-// in a URI, in a name, in base64.
-const Redacted = "REDACTED"
-
-// leastSecret is the length in bytes below which a part of a known secret is
-// not looked for: a record without the word "key" could not be read.
-const leastSecret = 6
-
-// Redactor takes secrets out of events: those that it knows wherever they
-// stand, and those that their place gives away, such as the value of a member
-// named token, or of an Authorization header. A JSON text stays one, with the
-// same members, kinds of values, and ids.
+// Redactor removes secrets from events: those that it knows wherever they are,
+// and those that their place gives away, such as the value of a member named
+// token, or of an Authorization header. A JSON text stays one, with the same
+// members, kinds of values, and ids.
 type Redactor struct {
-	known [][]byte // longest first
+	known *redact.Secrets
 }
 
-// NewRedactor returns a redactor that knows these secrets. Of a secret of
-// several lines each line is one.
-func NewRedactor(secrets []string) *Redactor {
-	var all []string
-	for _, s := range secrets {
-		all = append(all, s)
-		if strings.Contains(s, "\n") {
-			for line := range strings.Lines(s) {
-				all = append(all, strings.TrimSpace(line))
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	r := &Redactor{}
-	for _, s := range slices.Compact(all) {
-		if len(s) >= leastSecret {
-			r.known = append(r.known, []byte(s))
-		}
-	}
-	return r
-}
+// NewRedactor returns a redactor that knows these secrets, nil for none.
+func NewRedactor(known *redact.Secrets) *Redactor { return &Redactor{known} }
+
+// text returns free text without secrets.
+func (r *Redactor) text(b []byte) []byte { return redact.Shapes(r.known.Bytes(b)) }
 
 // Events returns the events without secrets. Those that had none are the same;
 // the others are copies.
@@ -69,7 +45,7 @@ func (r *Redactor) Events(events []*Event) []*Event {
 }
 
 // Known returns the text without the secrets that the redactor knows.
-func (r *Redactor) Known(text string) string { return string(r.replaceKnown([]byte(text))) }
+func (r *Redactor) Known(text string) string { return r.known.Text(text) }
 
 // with returns e with other contents.
 func (e *Event) with(raw []byte, detail string) *Event {
@@ -109,47 +85,25 @@ func (r *Redactor) stderr(events []*Event) {
 	if len(pieces) < 2 {
 		return
 	}
-	secret := make([]bool, len(whole))
-	begins := make([]bool, len(whole)+1)
-	found := false
-	for _, s := range r.known {
-		for at := 0; ; {
-			i := bytes.Index(whole[at:], s)
-			if i < 0 {
-				break
-			}
-			begins[at+i], found = true, true
-			for j := range s {
-				secret[at+i+j] = true
-			}
-			at += i + 1
-		}
-	}
-	if !found {
+	spans := r.known.Spans(whole)
+	if len(spans) == 0 {
 		return
 	}
 	at := 0
 	for _, i := range pieces {
 		var raw []byte
 		for range events[i].Raw {
+			for len(spans) > 0 && at >= spans[0].To {
+				spans = spans[1:]
+			}
 			switch {
-			case !secret[at]:
+			case len(spans) == 0 || at < spans[0].From:
 				raw = append(raw, whole[at])
-			case begins[at] && (at == 0 || !secret[at-1]):
-				raw = append(raw, Redacted...)
+			case at == spans[0].From:
+				raw = append(raw, redact.Mark...)
 			}
 			at++
 		}
 		events[i] = events[i].with(raw, events[i].Detail)
 	}
-}
-
-// replaceKnown replaces the known secrets in text.
-func (r *Redactor) replaceKnown(text []byte) []byte {
-	for _, s := range r.known {
-		if bytes.Contains(text, s) {
-			text = bytes.ReplaceAll(text, s, []byte(Redacted))
-		}
-	}
-	return text
 }

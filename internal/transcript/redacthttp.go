@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 // tying are the headers whose values tie exchanges together. Two of them must
@@ -30,7 +32,7 @@ func (r *Redactor) head(raw []byte) []byte {
 			}
 			name = strings.TrimSpace(string(head))
 			blank := value[:len(value)-len(bytes.TrimLeft(value, " \t"))]
-			text = slices.Concat(r.replaceKnown(head), []byte(":"), blank, r.field(name, value[len(blank):]))
+			text = slices.Concat(r.known.Bytes(head), []byte(":"), blank, r.field(name, value[len(blank):]))
 		}
 		out = append(append(out, text...), end...)
 	}
@@ -44,16 +46,16 @@ func (r *Redactor) field(name string, value []byte) []byte {
 	case len(value) == 0:
 		return value
 	case slices.Contains(tying, name):
-		return r.replaceKnown(value)
-	case !secretName(name):
+		return r.known.Bytes(value)
+	case !redact.Member(name):
 		return r.text(value)
 	}
 	if strings.HasSuffix(name, "authorization") { // the scheme is no secret
 		if scheme, _, ok := bytes.Cut(value, []byte(" ")); ok && !bytes.ContainsAny(scheme, "=:,;") && bytes.Equal(r.text(scheme), scheme) {
-			return append(bytes.Clone(scheme), " "+Redacted...)
+			return append(bytes.Clone(scheme), " "+redact.Mark...)
 		}
 	}
-	return []byte(Redacted)
+	return []byte(redact.Mark)
 }
 
 // stream returns a piece of an event stream without secrets. Its lines stay
@@ -78,7 +80,7 @@ func (r *Redactor) stream(e *Event) []byte {
 		case l.Field == "data":
 			text, parts = l.with(parts[0]), parts[1:]
 		case l.Field == "id":
-			text = r.replaceKnown(text)
+			text = r.known.Bytes(text)
 		default:
 			text = r.text(text)
 		}

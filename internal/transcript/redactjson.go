@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -26,7 +27,7 @@ func (r *Redactor) Frame(raw []byte) []byte {
 	end := int(w.base + w.dec.InputOffset())
 	out := slices.Concat(raw[:start], w.out, raw[w.done:end])
 	if rest := raw[end:]; len(bytes.TrimSpace(rest)) > 0 {
-		if out = append(out, r.text(rest)...); !bytes.Equal(r.replaceKnown(out), out) {
+		if out = append(out, r.text(rest)...); !bytes.Equal(r.known.Bytes(out), out) {
 			return r.text(raw) // a secret lies across the end of the value
 		}
 		return out
@@ -148,7 +149,7 @@ func (w *walk) object(at place) bool {
 				if !ok {
 					return false
 				}
-				announced = announced || secretName(value.String())
+				announced = announced || redact.Member(value.String())
 				w.pass(from, to, w.r.literal(w.raw[from:to], value.String(), inner))
 				continue
 			}
@@ -167,11 +168,11 @@ func (at place) member(name string) place {
 	inner := place{name: name, secret: at.secret}
 	switch {
 	case at.names:
-		inner.schema = secretName(name)
+		inner.schema = redact.Member(name)
 		inner.secret = false
 	case at.schema:
 		inner.secret = slices.Contains([]string{"default", "const", "examples"}, name)
-	case secretName(name):
+	case redact.Member(name):
 		inner.secret = true
 		inner.number = strings.HasSuffix(strings.ToLower(name), "tokens") // a count
 	case slices.Contains([]string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}, name):
@@ -184,11 +185,11 @@ func (at place) member(name string) place {
 // nothing to hide, and in all other parts of it, its bytes stay.
 func (r *Redactor) literal(raw []byte, text string, at place) []byte {
 	if (at.secret || at.schema) && text != "" {
-		return wire.Quote(Redacted)
+		return wire.Quote(redact.Mark)
 	}
-	clean := r.replaceKnown([]byte(text))
+	clean := r.known.Bytes([]byte(text))
 	// Bytes that say no more than the text, such as a wrong encoding, stay.
-	inner := slices.Concat([]byte{'"'}, r.replaceKnown(raw[1:len(raw)-1]), []byte{'"'})
+	inner := slices.Concat([]byte{'"'}, r.known.Bytes(raw[1:len(raw)-1]), []byte{'"'})
 	if same, ok := wire.Text(inner); ok && same == string(clean) {
 		raw, text = inner, same
 	}
@@ -201,10 +202,19 @@ func (r *Redactor) literal(raw []byte, text string, at place) []byte {
 	return raw
 }
 
-// numeral returns a JSON number, or 0 in place of a secret one. Ids stay.
+// numeral returns a JSON number, or 0 in place of a secret one. Ids stay apart:
+// of those that hold a secret its digits become nines.
 func (r *Redactor) numeral(raw []byte, at place) []byte {
-	known := slices.ContainsFunc(r.known, func(s []byte) bool { return bytes.Contains(raw, s) })
-	if (at.secret || at.schema) && !at.number || known && !at.isID() {
+	if at.isID() {
+		out := bytes.Clone(raw)
+		for _, s := range r.known.Spans(raw) {
+			for i := s.From; i < s.To; i++ {
+				out[i] = '9'
+			}
+		}
+		return out
+	}
+	if (at.secret || at.schema) && !at.number || len(r.known.Spans(raw)) > 0 {
 		return []byte("0")
 	}
 	return raw

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
 func split(chunks ...string) []string {
@@ -149,7 +151,7 @@ func TestStreamsAreALaw(t *testing.T) {
 }
 
 func TestHTTPIsRedacted(t *testing.T) {
-	r := NewRedactor([]string{"swordfish-77"})
+	r := NewRedactor(redact.New("swordfish-77"))
 	for _, c := range []struct {
 		name  string
 		event Event
@@ -196,7 +198,7 @@ func TestNoKnownSecretStaysInExchanges(t *testing.T) {
 		}
 		for _, e := range []Event{{Kind: Requested, Raw: text}, {Kind: Responded, Raw: text}} {
 			e.complete()
-			got := NewRedactor([]string{secret}).Events([]*Event{&e})[0]
+			got := NewRedactor(redact.New(secret)).Events([]*Event{&e})[0]
 			if bytes.Contains(got.Raw, []byte(secret)) {
 				t.Fatalf("%q is in %q", secret, got.Raw)
 			}
@@ -204,7 +206,7 @@ func TestNoKnownSecretStaysInExchanges(t *testing.T) {
 		for _, piece := range split(string(text)) {
 			e := Event{Kind: Streamed, Stream: []byte(piece)}
 			e.complete()
-			got := NewRedactor([]string{secret}).Events([]*Event{&e})[0]
+			got := NewRedactor(redact.New(secret)).Events([]*Event{&e})[0]
 			if bytes.Contains(got.Stream, []byte(secret)) {
 				t.Fatalf("%q is in %q", secret, got.Stream)
 			}

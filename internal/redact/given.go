@@ -1,0 +1,173 @@
+package redact
+
+import (
+	"encoding/base64"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// AddGiven adds the value that the user gave a variable or header. It is a
+// secret whatever its name, unless it is an ordinary setting: see Ordinary. Of
+// a URL only the parts are secrets that look like some.
+func (s *Secrets) AddGiven(name, value string) {
+	if _, inURL := userinfo(value); !Setting(name) && !Ordinary(value) && Arg(value) == value && !inURL {
+		s.Add(value)
+		return
+	}
+	s.AddNamed(name, value)
+}
+
+// AddNamed adds the value of a variable or header when its name or its shape
+// shows that it is a secret.
+func (s *Secrets) AddNamed(name, value string) {
+	value = strings.TrimSpace(value)
+	switch {
+	case !Setting(name):
+		s.AddArgs(value)
+	case strings.Contains(value, "://"): // a DSN
+		s.AddArgs(value)
+		if Arg(value) == value {
+			s.Add(value)
+		}
+	default:
+		scheme, rest, ok := strings.Cut(value, " ")
+		switch rest = strings.TrimSpace(rest); {
+		case ok && strings.EqualFold(scheme, "basic"):
+			s.addBasic(rest)
+		case ok && slices.Contains([]string{"bearer", "token", "apikey", "negotiate", "dpop"}, strings.ToLower(scheme)):
+			s.Add(rest)
+		default:
+			s.Add(value)
+		}
+		if strings.EqualFold(name, "cookie") {
+			for part := range strings.SplitSeq(value, ";") {
+				_, text, _ := strings.Cut(part, "=")
+				s.Add(text)
+			}
+		}
+	}
+}
+
+// addBasic adds the credentials of Basic authentication.
+func (s *Secrets) addBasic(credentials string) {
+	s.Add(credentials)
+	if plain, err := base64.StdEncoding.DecodeString(credentials); err == nil {
+		s.addUser(string(plain))
+	}
+}
+
+// addUser adds user:password, or the user alone.
+func (s *Secrets) addUser(info string) {
+	user, password, ok := strings.Cut(info, ":")
+	if ok {
+		s.Add(password)
+		if len(password) > 0 {
+			s.Add(info)
+		}
+	}
+	if !Ordinary(user) {
+		s.Add(user)
+	}
+}
+
+// AddArgs adds the secrets within arguments; one may be an argument of its own,
+// after its flag.
+func (s *Secrets) AddArgs(args ...string) {
+	shown := (*Secrets)(nil).Args(args)
+	for i, arg := range args {
+		if shown[i] != arg {
+			s.addDifference(arg, shown[i])
+		}
+		s.addUserinfo(arg)
+	}
+}
+
+// addUserinfo adds what stands before the host of a URL.
+func (s *Secrets) addUserinfo(arg string) {
+	if user, ok := userinfo(arg); ok {
+		s.addUser(user.String())
+		password, _ := user.Password()
+		s.addUser(strings.TrimSuffix(user.Username()+":"+password, ":"))
+	}
+}
+
+func userinfo(arg string) (*url.Userinfo, bool) {
+	u, err := url.Parse(arg)
+	if err != nil || u.User == nil || u.Host == "" {
+		return nil, false
+	}
+	return u.User, true
+}
+
+// addDifference adds what arg has where shown has the mark.
+func (s *Secrets) addDifference(arg, shown string) {
+	parts := strings.Split(shown, Mark)
+	arg = strings.TrimPrefix(arg, parts[0])
+	for _, part := range parts[1:] {
+		end := len(arg)
+		if part != "" {
+			if i := strings.Index(arg, part); i >= 0 {
+				end = i
+			}
+		}
+		secret := strings.TrimSpace(arg[:end])
+		s.Add(secret)
+		if plain, err := url.QueryUnescape(secret); err == nil {
+			s.Add(plain)
+		}
+		arg = arg[min(len(arg), end+len(part)):]
+	}
+}
+
+// Args returns arguments without the secrets, and without what looks like one.
+func (s *Secrets) Args(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		if i > 0 && Flag(args[i-1]) && !strings.HasPrefix(arg, "-") && arg != "" {
+			out[i] = Mark
+			continue
+		}
+		out[i] = s.Arg(arg)
+	}
+	return out
+}
+
+// Arg does the same for one argument.
+func (s *Secrets) Arg(arg string) string { return Arg(s.Text(arg)) }
+
+// settings are values that many programs are configured with, and that nobody
+// keeps secret.
+var settings = strings.Fields(`
+	true false null none auto default enabled disabled enable disable always never
+	debug info notice warn warning error fatal critical trace verbose quiet silent
+	development production staging testing test local localhost debugging
+	stdio http https sse streamable streamable-http server client memory file sqlite postgres postgresql mysql redis mongodb
+	json text yaml plain html markdown console pretty color english utf-8 utf8 ascii latin1
+	readonly read-only readwrite read-write strict lenient basic bearer oauth public private
+	keep-alive close no-cache no-store gzip deflate identity chunked
+	mcp-conform`)
+
+var (
+	numberShape = regexp.MustCompile(`^[+-]?[0-9]{0,7}(?:[.,][0-9]{1,3})?(?:[a-zA-Z%]{1,3})?$`)
+	dateShape   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	hostShape   = regexp.MustCompile(`^(?:(?:localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[a-z0-9.-]{1,60}\.(?:com|org|net|io|dev|app|ai|local|internal|example|test|invalid))(?::[0-9]{1,5})?|` +
+		`\[?[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?:\]:[0-9]{1,5})?)$`)
+	localeShape = regexp.MustCompile(`^(?:C|POSIX|[a-z]{2}(?:[_-][A-Z]{2})?)(?:\.[A-Za-z0-9-]{4,12})?$`)
+	mediaShape  = regexp.MustCompile(`^(?:(?:application|text|image|audio|multipart|\*)/[a-z0-9.+*-]{1,40}(?:; ?[a-z]=[a-z0-9.-]+)?(?:, ?)?)+$`)
+	// pathShape matches the paths of files, and lists of them. What is long and
+	// has one separator may as well be base64.
+	pathShape = regexp.MustCompile(`^(?:~|\.{1,2})?[/\\](?:[\w.,@ -]{0,15}|[\w.,@ -]*[/\\:][\w.,~@ /\\:-]*)$|^[A-Za-z]:[/\\][\w.,~@ /\\:;()-]*$`)
+	markShape = regexp.MustCompile(`^\$?\{[\w:./-]+\}$`)
+	plainWeb  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[^@]*$`)
+)
+
+// Ordinary reports whether a value is a setting that gives nothing away, such as
+// a number, a path, the address of a host, or "production".
+func Ordinary(value string) bool {
+	value = strings.TrimSpace(value)
+	return slices.Contains(settings, strings.ToLower(value)) ||
+		slices.ContainsFunc([]*regexp.Regexp{numberShape, dateShape, hostShape, localeShape, mediaShape, pathShape, markShape, plainWeb},
+			func(shape *regexp.Regexp) bool { return shape.MatchString(value) })
+}

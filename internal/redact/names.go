@@ -1,0 +1,51 @@
+package redact
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var wordEdge = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// The last words of names whose values are secrets. Those of settings have more
+// of them than the members of messages: `--key` and `PASS` are given to
+// programs, and a message may have a key of any sort.
+var (
+	memberWords = []string{
+		"token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "passphrase", "pwd", "credential", "credentials",
+		"authorization", "cookie", "cookies", "jwt", "bearer", "apikey", "apikeys",
+	}
+	memberPairs  = []string{"api key", "api keys", "access key", "private key", "secret key", "signing key", "encryption key"}
+	settingWords = append([]string{"pass", "key", "keys", "pat", "dsn", "auth", "signature"}, memberWords...)
+)
+
+// words returns the words of a name, in lower case.
+func words(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(wordEdge.ReplaceAllString(name, "${1}_$2")), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+}
+
+// Member reports whether the value of a member or header of this name is
+// usually a secret. A progress token is none: it connects messages.
+func Member(name string) bool {
+	all := words(name)
+	if name == "progressToken" || len(all) == 0 {
+		return false
+	}
+	return slices.Contains(memberWords, all[len(all)-1]) || len(all) > 1 && slices.Contains(memberPairs, strings.Join(all[len(all)-2:], " "))
+}
+
+// Setting reports whether a variable, flag, header or query parameter of this
+// name usually holds a secret: --max-token-count does not, --access-token does.
+func Setting(name string) bool {
+	all := words(name)
+	return len(all) > 0 && slices.Contains(settingWords, all[len(all)-1])
+}
+
+// Flag reports whether the argument after this one is the secret that it
+// announces.
+func Flag(arg string) bool {
+	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && !strings.HasPrefix(arg, "--no-") && Setting(arg)
+}

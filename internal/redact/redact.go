@@ -1,0 +1,273 @@
+// Package redact removes secrets from what leaves the process.
+//
+// A Secrets knows the secrets that the user gave us and finds them however
+// they are spelled: percent-encoded, escaped as in JSON, Go, HTML or XML, in
+// base64 or hexadecimal, and cut in two. Everything that the program prints or
+// writes passes a Writer of it. What a server said passes Text before that,
+// while it is still in one piece: reports cut and fold it later.
+//
+// Shape and Name recognize secrets that nobody told us of, by their form and by
+// the names in front of them.
+package redact
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Mark replaces a secret. It is legal wherever a secret may be: in a URI, in a
+// name, in base64.
+const Mark = "REDACTED"
+
+const (
+	// leastSecret is the length in bytes below which a value is not taken for a
+	// secret: without every "1" and "dev" a report could not be read.
+	leastSecret = 6
+	// leastMixed is the same for a value that is neither a word nor a number.
+	leastMixed = 4
+	// leastPart is the length of the shortest part of a secret that is looked
+	// for; at least half of the secret has to be there.
+	leastPart = 6
+)
+
+// Secrets are the secrets that are known. The zero value and nil know none. It
+// may be used by several goroutines at once.
+type Secrets struct {
+	mu       sync.Mutex
+	values   map[string]bool
+	compiled atomic.Pointer[finders] // nil when values changed, or there are none
+	known    atomic.Bool             // there are values
+}
+
+// finders look for the secrets.
+type finders struct {
+	// all finds every secret. distinct leaves out plain words and numbers:
+	// they may well be words of our own, such as "warning" in a report.
+	all, distinct *finder
+}
+
+// New returns the secrets with these values.
+func New(values ...string) *Secrets {
+	s := &Secrets{}
+	s.Add(values...)
+	return s
+}
+
+// Add adds secrets. Values that are too short to be recognized are left out, and
+// those that many programs are configured with, such as "true" and "debug".
+// Each line of a value of several lines is a secret, too.
+func (s *Secrets) Add(values ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, value := range values {
+		s.add(strings.TrimSpace(value))
+		if strings.ContainsAny(value, "\r\n") {
+			for line := range strings.Lines(value) {
+				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") { // the frame of a key in PEM
+					s.add(line)
+				}
+			}
+		}
+	}
+}
+
+func (s *Secrets) add(value string) {
+	least := leastMixed
+	if plain(value) {
+		least = leastSecret
+	}
+	if len(value) < least || s.values[value] || slices.Contains(settings, strings.ToLower(value)) {
+		return
+	}
+	if s.values == nil {
+		s.values = map[string]bool{}
+	}
+	s.values[value] = true
+	s.compiled.Store(nil)
+	s.known.Store(true)
+}
+
+// List returns the secrets, longest first.
+func (s *Secrets) List() []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list()
+}
+
+func (s *Secrets) list() []string {
+	var list []string
+	for value := range s.values {
+		list = append(list, value)
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	return list
+}
+
+// finders returns what looks for the secrets, or nil where none are known.
+func (s *Secrets) finders() *finders {
+	if s == nil || !s.known.Load() {
+		return nil
+	}
+	if f := s.compiled.Load(); f != nil {
+		return f
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all, distinct []pattern
+	for _, value := range s.list() {
+		for _, p := range spellings(value) {
+			all = append(all, p)
+			if !p.plain {
+				distinct = append(distinct, p)
+			}
+		}
+	}
+	f := &finders{all: newFinder(all), distinct: newFinder(distinct)}
+	s.compiled.Store(f)
+	return f
+}
+
+// Text returns what a server or the user said without the secrets.
+func (s *Secrets) Text(text string) string {
+	f := s.finders()
+	if f == nil {
+		return text
+	}
+	spans := f.all.spans([]byte(text))
+	if len(spans) == 0 {
+		return text
+	}
+	return string(replace([]byte(text), spans))
+}
+
+// Bytes is Text for bytes. It returns text itself where there is no secret in
+// it.
+func (s *Secrets) Bytes(text []byte) []byte {
+	if f := s.finders(); f != nil {
+		return replace(text, f.all.spans(text))
+	}
+	return text
+}
+
+// A Span is a part of a text, in bytes from its beginning.
+type Span struct{ From, To int }
+
+// Spans returns where the secrets are in a text, in order and apart from each
+// other.
+func (s *Secrets) Spans(text []byte) []Span {
+	if f := s.finders(); f != nil {
+		return f.all.spans(text)
+	}
+	return nil
+}
+
+// replace returns text with the mark in place of each span.
+func replace(text []byte, spans []Span) []byte {
+	if len(spans) == 0 {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	done := 0
+	for _, sp := range spans {
+		out = append(append(out, text[done:sp.From]...), Mark...)
+		done = sp.To
+	}
+	return append(out, text[done:]...)
+}
+
+// Writer returns a writer that passes on what it is given without the secrets,
+// those aside that are plain words or numbers: see Text for what a server said.
+// JSON, HTML and XML stay well-formed. Each Write is passed on at once. Of a
+// secret that two writes share, the longer part is recognized.
+func (s *Secrets) Writer(w io.Writer) io.Writer { return &writer{s, w} }
+
+type writer struct {
+	secrets *Secrets
+	to      io.Writer
+}
+
+// Write implements io.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	clean := p
+	if f := w.secrets.finders(); f != nil {
+		clean = replace(p, f.distinct.spans(p))
+	}
+	n, err := w.to.Write(clean)
+	if err == nil && n < len(clean) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return min(n, len(p)), err
+	}
+	return len(p), nil
+}
+
+// wordShape matches a word or a number.
+var wordShape = regexp.MustCompile(`^(?:[A-Za-z]+|[0-9]+)$`)
+
+// plain reports whether a value is a word or a number.
+func plain(value string) bool { return wordShape.MatchString(value) }
+
+// spellings returns how a secret may be spelled where no escape is involved.
+func spellings(secret string) []pattern {
+	texts := []string{secret}
+	add := func(text string) {
+		if len(text) >= leastMixed && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	if decoded, _ := unescape([]byte(secret)); decoded != nil {
+		add(string(decoded))
+	}
+	if text, err := url.QueryUnescape(secret); err == nil {
+		add(text)
+	}
+	if strings.Contains(secret, " ") {
+		add(strings.ReplaceAll(secret, " ", "+"))
+	}
+	var out []pattern
+	for _, text := range texts {
+		p := pattern{text: text, least: max(leastPart, (len(text)+1)/2), plain: plain(text)}
+		if p.plain || p.least > len(text) {
+			p.least = len(text)
+		}
+		out = append(out, p)
+		for _, coded := range coded(text) {
+			if len(coded) >= leastMixed {
+				out = append(out, pattern{text: coded, least: min(len(coded), max(leastPart, (len(coded)+1)/2)), coded: true})
+			}
+		}
+	}
+	return out
+}
+
+// coded returns a text in hexadecimal, and what is common to all base64 that
+// holds it, for each place where it may begin in it.
+func coded(text string) []string {
+	out := []string{hex.EncodeToString([]byte(text))}
+	out = append(out, strings.ToUpper(out[0]))
+	for shift := range 3 {
+		padded := append(bytes.Repeat([]byte{0}, shift), text...)
+		from, to := (shift*8+5)/6, len(padded)*8/6 // a character at either end holds bits of what is beside it
+		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			if part := encoding.EncodeToString(padded)[from:to]; !slices.Contains(out, part) {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}

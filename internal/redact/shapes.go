@@ -1,0 +1,114 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// tokenShape finds secrets by the prefixes that their issuers give them.
+	// The length and the digit (see issued) keep package names out.
+	tokenShape = regexp.MustCompile(`\b(?:sk-|[spr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|sbp_|xox[a-z]-|xapp-|npm_|pypi-|hf_|` +
+		`dckr_pat_|shpat_|lin_api_|ntn_|secret_|figd_|fc-|tvly-|pplx-|gsk_|ctx7sk-|SG\.|ya29\.|AKIA|ASIA|AIza|dop_v1_|vercel_|sntrys_)[A-Za-z0-9_.\-]{12,}`)
+	jwtShape    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`)
+	schemeShape = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9+/=._~\-]{6,}`)
+	userShape   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.\-]*://[^/\s:@"']*:)[^/\s@"']+@`)
+
+	// headerShape finds the value of a header that carries a secret, up to
+	// the end of the line.
+	headerShape = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*:\s*)([^\s"',][^\r\n"']*)`)
+	bearerShape = regexp.MustCompile(`(?i)\b(bearer\s+)([A-Za-z0-9+/=._~\-]{8,})`)
+	// name=value, and "name": "value" as in JSON and Python.
+	equalShape  = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(=)("[^"\r\n]+"|'[^'\r\n]+'|[^\s"'&;,]+)`)
+	doubleShape = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(["']\s*:\s*")((?:[^"\\\r\n]|\\.)+)`)
+	singleShape = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(["']\s*:\s*')((?:[^'\\\r\n]|\\.)+)`)
+	// "name": "value" whose quotes are escaped, in a line that is no JSON.
+	escapedShape = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(\\+"\s*:\s*\\+")([^"\\\r\n]+)`)
+)
+
+// Shapes returns free text without what looks like a secret by its form, or by
+// the name in front of it.
+func Shapes(b []byte) []byte {
+	if len(b) == 0 {
+		return b
+	}
+	b = headerShape.ReplaceAll(b, []byte("${1}${2}"+Mark))
+	b = replaceValue(bearerShape, b, func(_, value string) bool { return issued(value) })
+	b = jwtShape.ReplaceAll(b, []byte(Mark))
+	b = tokenShape.ReplaceAllFunc(b, func(found []byte) []byte { return []byte(issuedMark(string(found))) })
+	b = userShape.ReplaceAll(b, []byte("${1}"+Mark+"@"))
+	for _, shape := range []*regexp.Regexp{equalShape, doubleShape, singleShape, escapedShape} {
+		b = replaceValue(shape, b, func(name, _ string) bool { return Member(name) })
+	}
+	return b
+}
+
+// replaceValue replaces the last part of what shape finds where secret says so.
+func replaceValue(shape *regexp.Regexp, b []byte, secret func(name, value string) bool) []byte {
+	return shape.ReplaceAllFunc(b, func(found []byte) []byte {
+		parts := shape.FindSubmatch(found)
+		value := parts[len(parts)-1]
+		if !secret(string(parts[1]), string(value)) {
+			return found
+		}
+		return append(append([]byte(nil), found[:len(found)-len(value)]...), Mark...)
+	})
+}
+
+// issuedMark returns the mark for a token, and the text itself for words with
+// hyphens between them.
+func issuedMark(found string) string {
+	if issued(found) {
+		return Mark
+	}
+	return found
+}
+
+// issued reports whether a text has a digit, as issued tokens do.
+func issued(s string) bool { return strings.ContainsAny(s, "0123456789") }
+
+// Arg returns an argument of a command line without what looks like a secret.
+func Arg(arg string) string {
+	// A value behind a telling name is one secret to its end, whatever is in it.
+	if name, value, ok := strings.Cut(arg, "="); ok && value != "" && !strings.ContainsAny(name, "/?&:; ") && Setting(name) {
+		return name + "=" + Mark
+	}
+	if name, value, ok := strings.Cut(arg, ":"); ok && strings.TrimSpace(value) != "" && !strings.HasPrefix(value, "/") && !strings.ContainsAny(name, "/?&=; ") && Setting(name) {
+		return arg[:len(arg)-len(strings.TrimLeft(value, " "))] + Mark
+	}
+	arg = userShape.ReplaceAllString(arg, "${1}"+Mark+"@")
+	arg = pairs(arg)
+	arg = schemeShape.ReplaceAllString(arg, "$1 "+Mark)
+	arg = jwtShape.ReplaceAllString(arg, Mark)
+	return tokenShape.ReplaceAllStringFunc(arg, issuedMark)
+}
+
+// pairs replaces the values behind telling names inside an argument: in query
+// strings, connection strings, headers and JSON.
+func pairs(arg string) string {
+	var out strings.Builder
+	for i := 0; i < len(arg); i++ {
+		out.WriteByte(arg[i])
+		if arg[i] != '=' && arg[i] != ':' {
+			continue
+		}
+		name := strings.TrimRight(arg[:i], `"'\`)
+		name = name[strings.LastIndexFunc(name, func(c rune) bool { return !nameRune(c) })+1:]
+		rest := arg[i+1:]
+		value := strings.TrimLeft(rest, ` "'\`)
+		if !Setting(name) || value == "" || arg[i] == ':' && len(value) == len(rest) {
+			continue
+		}
+		end := strings.IndexAny(value, "&;#\"' \t\n")
+		if end < 0 {
+			end = len(value)
+		}
+		out.WriteString(rest[:len(rest)-len(value)] + Mark)
+		i = len(arg) - len(value) + end - 1
+	}
+	return out.String()
+}
+
+func nameRune(c rune) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.'
+}

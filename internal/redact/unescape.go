@@ -1,0 +1,132 @@
+package redact
+
+import (
+	"bytes"
+	"html"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unescape undoes one level of all escapes that outputs have: percent-encoding,
+// backslashes as in JSON, Go and Markdown, and entities as in HTML and XML. It
+// returns nil where there are none. starts has for each byte of the result, and
+// for its end, where in text that comes from.
+func unescape(text []byte) (out []byte, starts []int32) {
+	if !bytes.ContainsAny(text, `%\&`) {
+		return nil, nil
+	}
+	out = make([]byte, 0, len(text)) // no escape is shorter than what it stands for
+	starts = make([]int32, 0, len(text)+1)
+	changed := false
+	var buf [utf8.UTFMax]byte
+	for i := 0; i < len(text); {
+		decoded, n := buf[:0], 0
+		switch c := text[i]; c {
+		default:
+			out, starts = append(out, c), append(starts, int32(i)) //nolint:gosec // within a window
+			i++
+			continue
+		case '%':
+			decoded, n = percent(decoded, text[i:])
+		case '\\':
+			decoded, n = backslash(decoded, text[i:])
+		case '&':
+			decoded, n = entity(decoded, text[i:])
+		}
+		if n == 0 {
+			decoded, n = append(buf[:0], text[i]), 1
+		} else {
+			changed = true
+		}
+		for range decoded {
+			starts = append(starts, int32(i)) //nolint:gosec // within a window
+		}
+		out = append(out, decoded...)
+		i += n
+	}
+	if !changed {
+		return nil, nil
+	}
+	return out, append(starts, int32(len(text))) //nolint:gosec // so here
+}
+
+// percent appends what %XX stands for, and returns the length of that, 0 where
+// it is none. The other two are like it.
+func percent(out, text []byte) ([]byte, int) {
+	if len(text) < 3 {
+		return out, 0
+	}
+	n, err := strconv.ParseUint(string(text[1:3]), 16, 8)
+	if err != nil {
+		return out, 0
+	}
+	return append(out, byte(n)), 3
+}
+
+func backslash(out, text []byte) ([]byte, int) {
+	if len(text) < 2 {
+		return out, 0
+	}
+	switch c := text[1]; {
+	case c == 'x':
+		if n, ok := digits(text, 2, 2, 16); ok {
+			return append(out, byte(n)), 4
+		}
+	case c == 'u' && len(text) > 2 && text[2] == '{':
+		if end := bytes.IndexByte(text[:min(len(text), 12)], '}'); end > 3 {
+			if n, ok := digits(text, 3, end-3, 16); ok {
+				return utf8.AppendRune(out, n), end + 1
+			}
+		}
+	case c == 'u':
+		n, ok := digits(text, 2, 4, 16)
+		if !ok {
+			return out, 0
+		}
+		if utf16.IsSurrogate(n) && len(text) >= 12 && text[6] == '\\' && text[7] == 'u' {
+			if low, ok := digits(text, 8, 4, 16); ok && utf16.IsSurrogate(low) {
+				return utf8.AppendRune(out, utf16.DecodeRune(n, low)), 12
+			}
+		}
+		return utf8.AppendRune(out, n), 6
+	case c == 'U':
+		if n, ok := digits(text, 2, 8, 16); ok {
+			return utf8.AppendRune(out, n), 10
+		}
+	case '0' <= c && c <= '7':
+		if n, ok := digits(text, 1, 3, 8); ok && n < 256 {
+			return append(out, byte(n)), 4
+		}
+	case 'a' <= c && c <= 'z':
+		if at := bytes.IndexByte([]byte("abfnrtv"), c); at >= 0 {
+			return append(out, "\a\b\f\n\r\t\v"[at]), 2
+		}
+	case c == '%' || c == '&': // the next escape, after a backslash
+	case c > ' ' && c < 0x7f && (c < 'A' || c > 'Z') && (c < '0' || c > '9'):
+		return append(out, c), 2
+	}
+	return out, 0
+}
+
+// digits reads a number of so many digits.
+func digits(text []byte, from, count, base int) (rune, bool) {
+	if from+count > len(text) || count > 8 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[from:from+count]), base, 31)
+	return rune(n), err == nil //nolint:gosec // of 31 bits
+}
+
+func entity(out, text []byte) ([]byte, int) {
+	const longest = 12 // what is longer stands for no character of a secret
+	end := bytes.IndexByte(text[:min(len(text), longest)], ';')
+	if end < 2 {
+		return out, 0
+	}
+	whole := string(text[:end+1])
+	if plain := html.UnescapeString(whole); plain != whole && len(plain) <= utf8.UTFMax {
+		return append(out, plain...), end + 1
+	}
+	return out, 0
+}

@@ -1,0 +1,53 @@
+package verdict
+
+// Redact removes secrets from every text of the report that the server or the
+// user had a part in: text returns a text without them. What is left are ids,
+// summaries, which are constant, and names of our own.
+func (p *Report) Redact(text func(string) string) {
+	for _, s := range []*string{&p.Target, &p.Incomplete, &p.Baseline, &p.Artifact, &p.Server.Name, &p.Server.Version} {
+		*s = text(*s)
+	}
+	each(p.Notices, text)
+	for i := range p.NotSpoken {
+		p.NotSpoken[i].Reason = text(p.NotSpoken[i].Reason)
+	}
+	for i := range p.Stale {
+		p.Stale[i].Why = text(p.Stale[i].Why)
+	}
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		v.Reason, v.Lacks, v.Known = text(v.Reason), text(v.Lacks), text(v.Known)
+	}
+	for i := range p.Findings {
+		p.Findings[i].Redact(text)
+	}
+}
+
+// Redact does the same for a finding.
+func (f *Finding) Redact(text func(string) string) {
+	f.Permitted, f.Seen, f.Known = text(f.Permitted), text(f.Seen), text(f.Known)
+	each(f.Replay, text)
+	each(f.Play, text)
+	each(f.Script, text)
+	for _, events := range [][]Evidence{f.Evidence, f.Context} {
+		for i := range events {
+			events[i].redact(text)
+		}
+	}
+}
+
+func (e *Evidence) redact(text func(string) string) {
+	e.Label = text(e.Label)
+	clean := text(e.Text)
+	if clean == e.Text {
+		return
+	}
+	e.Size += int64(len(clean) - len(e.Text))
+	e.Text, e.Mark = clean, nil // what it pointed at is elsewhere now
+}
+
+func each(all []string, text func(string) string) {
+	for i := range all {
+		all[i] = text(all[i])
+	}
+}
