@@ -39,6 +39,7 @@ var layers = []struct {
 	{"internal/baseline", []string{"internal/spec", "internal/verdict"}},
 	{"internal/target", []string{"internal/redact", "internal/spec"}},
 
+	{"internal/control", []string{"internal/wire"}},
 	{"internal/transcript", []string{"internal/redact", "internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
 	// What the transports over HTTP share.
@@ -56,16 +57,17 @@ var layers = []struct {
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
 	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target"}},
 	{"internal/suite", []string{
-		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/transcript", "internal/transport",
-		"internal/verdict", "internal/wire",
+		"internal/client", "internal/control", "internal/generate", "internal/inventory", "internal/spec", "internal/transcript",
+		"internal/transport", "internal/verdict", "internal/wire",
 	}},
-	{"internal/rules", []string{"internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire"}},
+	{"internal/rules", []string{"internal/control", "internal/schema", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire"}},
 
 	// Why a request without a response does not count.
 	{"internal/discount", []string{"internal/transcript"}},
 
 	{"internal/rules/*", []string{
-		"internal/discount", "internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/uri", "internal/verdict", "internal/wire",
+		"internal/control", "internal/discount", "internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/uri",
+		"internal/verdict", "internal/wire",
 	}},
 	{"internal/judges", []string{"internal/rules", "internal/rules/*"}},
 

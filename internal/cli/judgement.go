@@ -92,6 +92,7 @@ type judgement struct {
 	rules    []rules.Rule
 	places   []where
 	kept     map[seen]bool
+	unclear  map[seen]string              // why what came up shows nothing
 	known    map[string][]engine.Sighting // of findings, by what makes them the same
 	findings []verdict.Finding
 	server   verdict.Server
@@ -100,7 +101,7 @@ type judgement struct {
 }
 
 func newJudgement(all []rules.Rule) *judgement {
-	return &judgement{rules: all, kept: map[seen]bool{}, known: map[string][]engine.Sighting{}}
+	return &judgement{rules: all, kept: map[seen]bool{}, unclear: map[seen]string{}, known: map[string][]engine.Sighting{}}
 }
 
 // take judges one session.
@@ -118,7 +119,11 @@ func (j *judgement) take(r *recorded) {
 		if r.unseen(result.Requirement) {
 			continue
 		}
-		j.kept[seen{result.Requirement, at}] = true
+		if key := (seen{result.Requirement, at}); result.Subjects > 0 || len(result.Deviations) > 0 {
+			j.kept[key] = true
+		} else {
+			j.unclear[key] = result.Unclear
+		}
 		for _, d := range result.Deviations {
 			j.found(r, at, result.Rule, d)
 		}
@@ -212,8 +217,11 @@ func (j *judgement) verdicts(at where) []verdict.Verdict {
 			Requirement: q.ID, Area: q.Area, Level: q.Level, Revision: at.revision, Transport: at.transport, Judges: judges[q.ID],
 			Outcome: verdict.NotObserved, Reason: "it did not come up, or was not recorded",
 		}
-		if j.kept[seen{q.ID, at}] {
+		switch key := (seen{q.ID, at}); {
+		case j.kept[key]:
 			v.Outcome, v.Reason = verdict.Kept, ""
+		case j.unclear[key] != "":
+			v.Reason = j.unclear[key]
 		}
 		for i := range j.findings {
 			if f := &j.findings[i]; f.Requirement == q.ID && f.Revision == at.revision && f.Transport == at.transport {

@@ -263,8 +263,11 @@ func (r *run) opinions() map[string]opinion {
 			firsts[key] = true
 		}
 		for _, rd := range u.ruled {
+			key := rd.Rule + " " + rd.Requirement + " " + string(rd.Revision)
 			if rd.Subjects > 0 {
-				set(rd.Rule+" "+rd.Requirement+" "+string(rd.Revision), opinion{verdict.Kept, ""}, false)
+				set(key, opinion{verdict.Kept, ""}, false)
+			} else if rd.Unclear != "" {
+				set(key, opinion{verdict.NotObserved, rd.Unclear}, out[key] == opinion{verdict.NotObserved, unseen})
 			}
 		}
 	}

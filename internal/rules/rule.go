@@ -36,6 +36,9 @@ type Result struct {
 	Revision    spec.Revision
 	Subjects    int // how often it came up
 	Deviations  []verdict.Deviation
+	// Unclear says why what came up shows nothing, such as a refusal that an
+	// ordinary request gets, too; "" where nothing of the kind came up.
+	Unclear string
 
 	elsewhere bool
 }
@@ -89,6 +92,13 @@ func (o *Out) Found(d verdict.Deviation) {
 func (o *Out) Elsewhere(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.elsewhere = true
+	}
+}
+
+// Unclear says that the requirement was provoked and why that showed nothing.
+func (o *Out) Unclear(requirement, why string) {
+	if r := o.result(requirement); r != nil && r.Unclear == "" {
+		r.Unclear = why
 	}
 }
 
@@ -165,7 +175,7 @@ func results(runs []running) []Result {
 	for _, r := range runs {
 		for _, requirement := range r.out.rule.Requirements {
 			res := r.out.results[requirement]
-			if res != nil && (len(res.Deviations) > 0 || res.Subjects > 0 && !res.elsewhere) {
+			if res != nil && (len(res.Deviations) > 0 || (res.Subjects > 0 || res.Unclear != "") && !res.elsewhere) {
 				out = append(out, *res)
 			}
 		}

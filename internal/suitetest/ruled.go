@@ -1,6 +1,7 @@
 package suitetest
 
 import (
+	std "cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,4 +60,41 @@ func findings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, d 
 // Handles returns seams that wrap the handling of requests.
 func Handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+}
+
+// Unclear is a server of which one case, with all rules on its traffic, must
+// find nothing but notes, and must say why requirements were not observed.
+type Unclear struct {
+	Name     string
+	Case     string        // id of the case
+	Revision spec.Revision // default: the newest of the handshake era
+	Over     spec.Transport
+	Seams    func() refserver.Seams
+	// May lists requirements of which something is rightly found.
+	May []string
+	// Reasons are parts of the reasons for which requirements are not observed.
+	Reasons map[string]string
+}
+
+// Try runs the case of cases that u names.
+func (u Unclear) Try(t *testing.T, cases []suite.Case) {
+	t.Run(u.Name, func(t *testing.T) {
+		t.Parallel()
+		d, stop := ReferenceOver(std.Or(u.Over, spec.Stdio), refserver.Options{Seams: u.Seams()})
+		t.Cleanup(stop)
+		report := runCase(t, cases, u.Case, std.Or(u.Revision, spec.V20251125), judges.All(), time.Second, d)
+		for _, f := range report.Findings {
+			if f.Outcome > verdict.Note && !slices.Contains(u.May, f.Requirement) {
+				t.Errorf("%s: %s (%s), seen: %s", f.Requirement, f.Summary, f.Outcome, f.Seen)
+			}
+		}
+		for id, reason := range u.Reasons {
+			i := slices.IndexFunc(report.Verdicts, func(v verdict.Verdict) bool { return v.Requirement == id })
+			if i < 0 {
+				t.Errorf("%s: no verdict", id)
+			} else if v := report.Verdicts[i]; v.Outcome != verdict.NotObserved || !strings.Contains(v.Reason, reason) {
+				t.Errorf("%s: %s, because %q; want not observed, because %q", id, v.Outcome, v.Reason, reason)
+			}
+		}
+	})
 }

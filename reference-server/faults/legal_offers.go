@@ -39,6 +39,9 @@ func legalOffers() []Fault {
 			onNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
+		legal("tool-always-fails", "a tool fails in the same way whatever it is given", refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
+			return tool(c) == "add" || tool(c) == "distance"
+		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),
 		legal("silent-lists", "changes to lists are not declared, and not told of", together(
 			capabilityOf("tools", map[string]any{"listChanged": false}), capabilityOf("prompts", map[string]any{}), capabilityOf("resources", map[string]any{"subscribe": true}),
 			mute(func(o *refserver.Out) bool {

@@ -85,6 +85,11 @@ func newAsker(c *client.Conversation) asker { return asker{c, time.Now()} }
 // ask asks for values and tells whether more may be asked after it.
 func (a asker) ask(ctx context.Context, params map[string]any) bool {
 	a.c.TryFor(ctx, askTime, spec.MethodComplete, params)
+	return a.more(ctx)
+}
+
+// more reports whether more may be asked.
+func (a asker) more(ctx context.Context) bool {
 	return ctx.Err() == nil && a.c.Alive() && time.Since(a.since) < allAsked
 }
 

@@ -78,11 +78,7 @@ func unknown(ctx context.Context, t *suite.T) {
 	if all := subjects(t); len(all) > 0 {
 		requests = append(requests, complete(all[0].ref, unknownName, ""))
 	}
-	for _, params := range requests {
-		if !a.ask(ctx, params) {
-			return
-		}
-	}
+	a.probe(ctx, t, requests...)
 }
 
 // malformed refers to something that exists where it can, so that nothing else
@@ -95,7 +91,7 @@ func malformed(ctx context.Context, t *suite.T) {
 	}
 	argument := func(name, value any) map[string]any { return map[string]any{"name": name, "value": value} }
 	a := newAsker(t.Conversation(ctx))
-	for _, params := range []map[string]any{
+	a.probe(ctx, t, []map[string]any{
 		{"ref": s.ref},
 		{"argument": argument(s.name, "")},
 		{"ref": s.ref, "argument": map[string]any{"value": ""}},
@@ -104,11 +100,7 @@ func malformed(ctx context.Context, t *suite.T) {
 		{"ref": s.ref, "argument": argument(s.name, 5)},
 		{"ref": s.ref, "argument": []any{s.name, ""}},
 		{"ref": s.ref, "argument": argument(s.name, strings.Repeat("x", 100_000))},
-	} {
-		if !a.ask(ctx, params) {
-			return
-		}
-	}
+	}...)
 }
 
 // undeclared asks in the way that every server with completion understands.
@@ -121,5 +113,21 @@ func undeclared(ctx context.Context, t *suite.T) {
 	if all := subjects(t); len(all) > 0 {
 		s = all[0]
 	}
-	a.ask(ctx, complete(s.ref, s.name, ""))
+	for range t.Probe(ctx, a.c, suite.Probe{
+		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, complete(s.ref, s.name, "")), ByName: true, Limit: askTime,
+	}) { // rules judge what it gets
+	}
+}
+
+// probe asks what can't be answered, after a question that can.
+func (a asker) probe(ctx context.Context, t *suite.T, params ...map[string]any) {
+	control := t.Ordinary("")
+	if all := subjects(t); len(all) > 0 {
+		control = suite.Request{Method: spec.MethodComplete, Params: complete(all[0].ref, all[0].name, "")}
+	}
+	for range t.Probe(ctx, a.c, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodComplete, params...), ByName: true, Limit: askTime}) {
+		if !a.more(ctx) {
+			return
+		}
+	}
 }

@@ -33,7 +33,12 @@ func TestRequests(t *testing.T) {
 			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused with another error than -32602. (note)"},
 		},
 		{
-			Name: "bad params as a failed tool", Case: "errors.invalid-params", Seams: answer("tools/call", map[string]any{"content": []any{}, "isError": true}),
+			Name: "bad params as a failed tool", Case: "errors.invalid-params", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+				if _, named := wire.Text(wire.At(c.Params, "/name")); c.Method == spec.MethodToolsCall && !named {
+					return map[string]any{"content": []any{}, "isError": true}, nil
+				}
+				return next(c)
+			}),
 			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused in a tool's result. (note)"},
 		},
 		{Name: "bad params served by tools", Case: "errors.invalid-params", Seams: serve("tools/call"), Want: []string{served}},

@@ -79,6 +79,9 @@ func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method s
 		t.Kept(noShutdown)
 		return
 	}
+	if !t.Telling(suite.Against(r, c.Ask(ctx, c.Harmless(), nil)), noShutdown) {
+		return
+	}
 	t.Expect(c, r).Keeps(noShutdown, "A request named shutdown or exit is served.", suite.BeAnyError())
 }
 

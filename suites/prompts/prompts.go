@@ -120,6 +120,18 @@ func (g getter) get(ctx context.Context, name string, arguments map[string]any) 
 	return g.more(ctx)
 }
 
+// probe sends odd requests after their control, and reports whether other
+// requests may be made after these.
+func (g getter) probe(ctx context.Context, t *suite.T, p suite.Probe) bool {
+	p.Limit = getTime
+	for range t.Probe(ctx, g.c, p) {
+		if !g.more(ctx) {
+			return false
+		}
+	}
+	return g.more(ctx)
+}
+
 // more tells whether others may be gotten.
 func (g getter) more(ctx context.Context) bool {
 	return ctx.Err() == nil && g.c.Alive() && time.Since(g.since) < allGets
@@ -158,8 +170,8 @@ func gets(ctx context.Context, t *suite.T) {
 func unknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.MakeSure(ctx, spec.MethodPromptsList, "prompts", maxPages)
-	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"name": unknownName})
-	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"arguments": map[string]any{}})
+	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: suite.OddParams(
+		spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})})
 }
 
 func wrongArguments(ctx context.Context, t *suite.T) {
@@ -169,19 +181,20 @@ func wrongArguments(ctx context.Context, t *suite.T) {
 	}
 	g := newGetter(t.Conversation(ctx))
 	for _, p := range prompts {
+		var odd []map[string]any
 		if required := p.Required(); len(required) > 0 {
 			less := p.Values(false)
 			delete(less, required[0])
-			if !g.get(ctx, p.Name, less) || !g.get(ctx, p.Name, nil) {
-				return
-			}
+			odd = append(odd, map[string]any{"name": p.Name, "arguments": less}, map[string]any{"name": p.Name})
 		}
 		for _, wrong := range []any{5, map[string]any{"a": []any{}}, nil} {
 			values := p.Values(false)
 			values[p.Arguments[0].Name] = wrong
-			if !g.get(ctx, p.Name, values) {
-				return
-			}
+			odd = append(odd, map[string]any{"name": p.Name, "arguments": values})
+		}
+		valid := suite.Request{Method: spec.MethodPromptsGet, Params: map[string]any{"name": p.Name, "arguments": p.Values(false)}}
+		if !g.probe(ctx, t, suite.Probe{Control: valid, Odd: suite.OddParams(spec.MethodPromptsGet, odd...)}) {
+			return
 		}
 	}
 }
@@ -191,8 +204,8 @@ func undeclared(ctx context.Context, t *suite.T) {
 	if c.Server().Declares("prompts") {
 		t.Skip("the server declares prompts")
 	}
-	c.Ask(ctx, spec.MethodPromptsList, nil)
-	c.Ask(ctx, spec.MethodPromptsGet, map[string]any{"name": unknownName})
+	odd := []suite.Request{{Method: spec.MethodPromptsList}, {Method: spec.MethodPromptsGet, Params: map[string]any{"name": unknownName}}}
+	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
 }
 
 // changed walks through the list before a call that is known to change it, and

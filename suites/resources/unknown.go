@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/uri"
@@ -18,7 +19,18 @@ func unknown(ctx context.Context, t *suite.T) {
 	if !ok {
 		t.GiveUp("every URI that could be thought of matches a template")
 	}
-	read(ctx, listing(ctx, t), nowhere)
+	probe(ctx, t, listing(ctx, t), map[string]any{"uri": nowhere})
+}
+
+// probe reads what can't be read, after a resource that can.
+func probe(ctx context.Context, t *suite.T, c *client.Conversation, params ...map[string]any) {
+	for r := range t.Probe(ctx, c, suite.Probe{
+		Control: t.Ordinary(spec.MethodResourcesRead), Odd: suite.OddParams(spec.MethodResourcesRead, params...), ByName: true, Limit: c.Options().Timeout,
+	}) {
+		if !r.Answered() {
+			return
+		}
+	}
 }
 
 // missing returns a well-formed URI that names no resource: like those that
@@ -48,13 +60,8 @@ func missing(resources, templates []string) (string, bool) {
 // badURIs asks for what is no URI, each for another reason, and like nothing
 // that exists.
 func badURIs(ctx context.Context, t *suite.T) {
-	c := listing(ctx, t)
-	for _, params := range []map[string]any{
+	probe(ctx, t, listing(ctx, t), []map[string]any{
 		{"uri": ""}, {"uri": uri.Nowhere}, {"uri": "no scheme " + uri.Nowhere}, {}, {"uri": 5}, nil,
 		{"uri": "mcp-conform:\x00\n" + uri.Nowhere}, // which has ended sessions, so it comes last
-	} {
-		if ctx.Err() != nil || !c.Alive() || !c.Try(ctx, spec.MethodResourcesRead, params).Answered() {
-			return
-		}
-	}
+	}...)
 }

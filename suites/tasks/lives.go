@@ -21,7 +21,11 @@ func lives(ctx context.Context, t *suite.T) {
 	}
 	r := start(ctx, t)
 	for i, call := range refuse {
-		r.create(ctx, asTask(call, "refused-"+strconv.Itoa(i), object{"ttl": ttl}))
+		for range t.Probe(ctx, r.c, suite.Probe{
+			Control: suite.Request{Method: spec.MethodToolsCall, Params: call.Params()}, ByName: true, Limit: callTime,
+			Odd: suite.OddParams(spec.MethodToolsCall, asTask(call, "refused-"+strconv.Itoa(i), object{"ttl": ttl})),
+		}) { // rules judge what it gets
+		}
 	}
 	for _, call := range require {
 		r.c.TryFor(ctx, callTime, spec.MethodToolsCall, call.Params())

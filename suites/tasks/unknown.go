@@ -23,10 +23,17 @@ func unknown(ctx context.Context, t *suite.T) {
 	} else {
 		c.Ask(ctx, spec.MethodTasksCancel, object{"taskId": madeUp})
 	}
+	control := t.Ordinary("")
+	if c.Server().Declares("tasks.list") {
+		control = suite.Request{Method: spec.MethodTasksList}
+	}
 	for _, method := range methods {
 		for _, id := range []any{madeUp, "", 7} {
-			if !asked(ctx, t, c, method, id) {
-				return
+			for o := range t.Probe(ctx, c, suite.Probe{Control: control, Odd: suite.OddParams(method, object{"taskId": id}), ByName: true, Limit: callTime}) {
+				judgeUnknown(ctx, t, c, o, method, id)
+				if !o.Answered() {
+					return
+				}
 			}
 		}
 	}
@@ -39,14 +46,13 @@ func unknown(ctx context.Context, t *suite.T) {
 	}
 }
 
-// asked asks about a task that does not exist. The rules judge what error comes
-// of it; that a result is no answer is known here. It tells whether to ask on.
-func asked(ctx context.Context, t *suite.T, c *client.Conversation, method string, id any) bool {
-	r := c.TryFor(ctx, callTime, method, object{"taskId": id})
+// judgeUnknown judges the response about a task that does not exist. The rules
+// judge an error; that a result is wrong is known here.
+func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r suite.Odd, method string, id any) {
 	d := verdict.Deviation{
 		Requirement: unknownID,
 		Permitted:   "an error with code -32602",
-		Seen:        suite.Describe(r),
+		Seen:        suite.Describe(r.Reply),
 		At:          transcript.Positions(r.Sent, r.Event),
 	}
 	switch {
@@ -55,12 +61,13 @@ func asked(ctx context.Context, t *suite.T, c *client.Conversation, method strin
 		t.Deviates(c, d)
 	case r.Busy():
 	case r.Answered():
-		t.Kept(unknownID)
+		if t.Telling(r, unknownID) {
+			t.Kept(unknownID)
+		}
 	case errors.Is(r.Err, client.ErrUnanswered) && method == spec.MethodTasksResult && ctx.Err() == nil && c.Fence(ctx) == nil:
 		d.Summary = "tasks/result is not answered for a task id that was made up."
 		t.Deviates(c, d)
 	}
-	return r.Answered()
 }
 
 // undeclared calls the first tools that may be called and can be.

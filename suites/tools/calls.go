@@ -96,18 +96,17 @@ func resourceLinks(r *client.Reply) []string {
 func unknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.MakeSure(ctx, spec.MethodToolsList, "tools", maxPages)
-	r := c.Ask(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
-	if !r.Answered() {
-		return
-	}
+	control, odd := t.Ordinary(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 	for _, tool := range t.Inventory.Callable() {
 		name := otherCase(tool.Name)
 		arguments, err := tool.Arguments()
 		if err == nil && name != tool.Name && !slices.ContainsFunc(t.Inventory.Tools, func(o inventory.Tool) bool { return o.Name == name }) {
-			newCaller(c).call(ctx, map[string]any{"name": name, "arguments": arguments})
-			return
+			control = suite.ValidCall(tool.Name, arguments)
+			odd = append(odd, suite.ValidCall(name, arguments))
+			break
 		}
 	}
+	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: odd, ByName: true})
 }
 
 // otherCase returns the name with the case of its first letter changed.
@@ -127,27 +126,25 @@ func otherCase(name string) string {
 // lenient server might call it.
 func malformed(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	requests := []map[string]any{{"arguments": map[string]any{}}, {"name": 5, "arguments": map[string]any{}}}
+	control := t.Ordinary(spec.MethodToolsCall)
+	params := []map[string]any{{"arguments": map[string]any{}}, {"name": 5, "arguments": map[string]any{}}}
 	for _, tool := range t.Inventory.Callable() {
 		if arguments, err := tool.Arguments(); err == nil && len(arguments) == 0 {
-			requests = append(requests,
+			control = suite.ValidCall(tool.Name, arguments)
+			params = append(params,
 				map[string]any{"name": tool.Name, "arguments": []any{}}, map[string]any{"name": tool.Name, "arguments": "text"})
 			break
 		}
 	}
-	k := newCaller(c)
-	for _, params := range requests {
-		if !k.call(ctx, params) {
-			return
-		}
-	}
+	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodToolsCall, params...), ByName: true})
 }
 
 // wrongArguments calls only tools that may be called, as a lenient tool runs.
+// Tools that fail with valid arguments show nothing, so others are tried, too.
 func wrongArguments(ctx context.Context, t *suite.T) {
 	var tools []ready
 	for _, r := range readyTools(t) {
-		if len(r.WrongArguments()) > 0 && len(tools) < maxProvoked {
+		if len(r.WrongArguments()) > 0 && len(tools) < maxTools {
 			tools = append(tools, r)
 		}
 	}
@@ -155,11 +152,17 @@ func wrongArguments(ctx context.Context, t *suite.T) {
 		t.Skip("no tool that may be called has arguments that could be wrong")
 	}
 	k := newCaller(t.Conversation(ctx))
-	for _, r := range tools {
-		for _, wrong := range r.WrongArguments() {
-			if !k.call(ctx, map[string]any{"name": r.Name, "arguments": wrong.Arguments}) {
-				return
-			}
+	for provoked := 0; len(tools) > 0 && provoked < maxProvoked; tools = tools[1:] {
+		var odd []suite.Request
+		for _, wrong := range tools[0].WrongArguments() {
+			odd = append(odd, suite.ValidCall(tools[0].Name, wrong.Arguments))
+		}
+		telling, more := k.probe(ctx, t, suite.Probe{Control: suite.ValidCall(tools[0].Name, tools[0].arguments), Odd: odd})
+		if telling {
+			provoked++
+		}
+		if !more {
+			return
 		}
 	}
 }

@@ -109,8 +109,8 @@ func undeclared(ctx context.Context, t *suite.T) {
 	if c.Server().Declares("tools") {
 		t.Skip("the server declares tools")
 	}
-	c.Ask(ctx, spec.MethodToolsList, nil)
-	c.Ask(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
+	odd := []suite.Request{{Method: spec.MethodToolsList}, suite.ValidCall(unknownName, map[string]any{})}
+	newCaller(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
 }
 
 // caller calls tools one after the other, and no longer than is good.
@@ -130,4 +130,17 @@ func (k caller) call(ctx context.Context, params map[string]any) bool {
 func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
 	r = k.c.TryFor(ctx, callTime, spec.MethodToolsCall, params)
 	return r, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
+}
+
+// probe sends odd calls after their control. It reports whether the control was
+// served, and whether other calls may be made after these.
+func (k caller) probe(ctx context.Context, t *suite.T, p suite.Probe) (telling, more bool) {
+	p.Limit = callTime
+	for r := range t.Probe(ctx, k.c, p) {
+		telling = r.Control.Served
+		if time.Since(k.since) >= allCalls {
+			break
+		}
+	}
+	return telling, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
 }

@@ -128,6 +128,7 @@ func completionCapability(s *rules.Session, q question, h *rules.Heard, out *rul
 	case yes:
 		out.Subject(completionAnswered)
 		out.Subject(completionDeclared)
+	case !out.Telling(h, rules.AnyPing(), completionUnsupported, completionDeclared):
 	case unknownMethod(h.Message):
 		out.Subject(completionUnsupported)
 		out.Subject(completionDeclared)
@@ -149,21 +150,38 @@ func completionRefused() rules.Fold {
 		switch {
 		case !completes(s) || unknownMethod(h.Message): // said of the capability
 		case q.mistyped:
-			mistypedQuestion(h, out)
+			if out.Telling(h, b.anyQuestion(), completionValidates) {
+				mistypedQuestion(h, out)
+			}
 		case q.missing:
 			invalid{
 				completionMissing, "A request for values that lacks a part is served.",
 				"A request for values that lacks a part is refused with another code than -32602.", verdict.Full,
-			}.judge(h, out)
+			}.judge(h, b.anyQuestion(), out)
 		case q.strange:
 			strangeReference(h, out)
 		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.of, h.Asked, !h.Message.IsError()):
 			invalid{
 				completionUnknown, "Values are given for a prompt that is not listed.",
 				"Completion for a prompt that does not exist is refused with another code than -32602.", verdict.Full,
-			}.judge(h, out)
+			}.judge(h, b.anyQuestion(), out)
 		}
 	})}
+}
+
+// anyQuestion is a sound request for values of something that is listed, or
+// where there is nothing of the kind, a list.
+func (b *book) anyQuestion() rules.Ordinary {
+	return rules.Ordinary{
+		What: "a sound request for values", ByName: true,
+		Is: func(a *rules.Asked) bool {
+			q := readQuestion(a.Message.Params())
+			return a.Message.Method == spec.MethodComplete && q.sound() && b.offers(q)
+		},
+		Else: func(a *rules.Asked) bool {
+			return a.Message.Method == spec.MethodPromptsList || a.Message.Method == spec.MethodResourcesTemplates || a.Message.Method == spec.MethodPing
+		},
+	}
 }
 
 // mistypedQuestion permits any answer that makes sense, so a result is only

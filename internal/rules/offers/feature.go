@@ -80,7 +80,7 @@ func (f *feature) rules() []rules.Rule {
 
 func (f *feature) declaration() rules.Hears {
 	refused := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if yes, spoiled := declares(s, f.capability); regular(s, h) && !yes && !spoiled {
+		if yes, spoiled := declares(s, f.capability); regular(s, h) && !yes && !spoiled && out.Telling(h, rules.AnyPing(), f.declared) {
 			out.Subject(f.declared)
 		}
 	}

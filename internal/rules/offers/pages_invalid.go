@@ -1,6 +1,7 @@
 package offers
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -32,7 +33,9 @@ func (b *badCursors) page(s *rules.Session, p *page, out *rules.Out) {
 	case !b.served[p.method]:
 	case p.before == nil && madeUp(p.cursor):
 		b.poison[p.method] = p
-		b.code(p, out)
+		if out.Telling(&rules.Heard{Event: p.event, Message: p.message, Asked: p.asked}, firstPage(p.method), invalidCode) {
+			b.code(p, out)
+		}
 	case p.before == nil && p.cursor == "":
 		b.poison[p.method] = p
 		b.empty(p, out)
@@ -106,6 +109,13 @@ func (b *badCursors) found(p *page, summary string, weight verdict.Weight, out *
 	out.Found(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
 }
 
+// firstPage is the request for the beginning of a list.
+func firstPage(method string) rules.Ordinary {
+	return rules.Ordinary{What: method + " without a cursor", Is: func(a *rules.Asked) bool {
+		return a.Message.Method == method && wire.At(a.Message.Params(), "/cursor") == nil
+	}}
+}
+
 // mistyped judges what becomes of a cursor that is no string. Null is passed
 // over, for it stands for none in many languages.
 func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
@@ -114,8 +124,7 @@ func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if !firstAnswer(s, h) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
 		return
 	}
-	served, paged := served(s, h.Asked.Message.Method)
-	if !served {
+	if !out.Telling(h, firstPage(h.Asked.Message.Method), cursorWrongType) {
 		return
 	}
 	d := verdict.Deviation{
@@ -131,7 +140,7 @@ func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	case h.Message.IsError():
 		d.Summary, d.Weight = "A cursor that is no string is refused with another code than -32602.", verdict.OnlyNote
 		out.Found(d)
-	case paged:
+	case paged(s, h.Asked.Message.Method):
 		d.Summary = "A cursor that is no string gets a page."
 		out.Found(d)
 	default:
@@ -140,16 +149,11 @@ func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 }
 
-// served tells whether the first page of a list came, and whether it has given
-// out a cursor so far.
-func served(s *rules.Session, method string) (served, paged bool) {
-	for _, a := range s.All() {
-		if a.Message.Method == method && a.WellFormed && a.Succeeded() {
-			served = served || wire.At(a.Message.Params(), "/cursor") == nil
-			paged = paged || wire.At(a.Replies[0].Result(), "/nextCursor").Kind() == '"'
-		}
-	}
-	return served, paged
+// paged reports whether a list has given out a cursor so far.
+func paged(s *rules.Session, method string) bool {
+	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
+		return a.Message.Method == method && a.WellFormed && a.Succeeded() && wire.At(a.Replies[0].Result(), "/nextCursor").Kind() == '"'
+	})
 }
 
 // otherList judges what becomes of a cursor that only other lists gave out.
@@ -159,13 +163,13 @@ func (l *ledger) otherList(s *rules.Session, p *page, out *rules.Out) {
 	if !p.hasCursor || p.before != nil || p.cursor == "" || !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
-	if served, _ := served(s, p.method); !served {
-		return
-	}
 	for _, method := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates} {
 		from := l.handed[method][p.cursor]
 		if method == p.method || from == nil || from.event.Seq > p.asked.Event.Seq {
 			continue
+		}
+		if !out.Telling(&rules.Heard{Event: p.event, Message: p.message, Asked: p.asked}, firstPage(p.method), cursorOtherList) {
+			return
 		}
 		d := verdict.Deviation{
 			Requirement: cursorOtherList,

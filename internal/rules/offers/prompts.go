@@ -47,7 +47,11 @@ type invalid struct {
 	weight      verdict.Weight
 }
 
-func (i invalid) judge(h *rules.Heard, out *rules.Out) {
+// A refusal counts where requests like it that are in order are served.
+func (i invalid) judge(h *rules.Heard, like rules.Ordinary, out *rules.Out) {
+	if !out.Telling(h, like, i.requirement) {
+		return
+	}
 	d := about(i.requirement, h)
 	d.Permitted, d.Summary = "error -32602", i.served
 	if h.Message.IsError() {
@@ -77,12 +81,14 @@ func promptsFound() rules.Fold {
 		switch declared, spoiled := declares(s, "prompts"); {
 		case spoiled:
 		case !declared:
-			undeclaredGet(h, out)
+			if out.Telling(h, rules.AnyPing(), promptNotSupported) {
+				undeclaredGet(h, out)
+			}
 		case !named:
 			invalid{
 				promptMissingName, "A prompt is served to a request that does not name one.",
 				"A request for a prompt that does not name one is refused with another code than -32602.", verdict.OnlyNote,
-			}.judge(h, out)
+			}.judge(h, b.anyGet(), out)
 		case b.prompts.seen[name] != nil:
 			listedGet(b.prompts.seen[name], name, h, out)
 		case h.Message.IsError() && !soundArguments(h.Asked): // which may be why
@@ -90,9 +96,33 @@ func promptsFound() rules.Fold {
 			invalid{
 				promptUnknown, "A prompt that is not listed is served.",
 				"A prompt that does not exist is refused with another code than -32602.", verdict.Full,
-			}.judge(h, out)
+			}.judge(h, b.anyGet(), out)
 		}
 	})}
+}
+
+// validGet is a request for the prompt with all that it requires.
+func (b *book) validGet(name string) rules.Ordinary {
+	return rules.Ordinary{
+		What: "a request for " + rules.Excerpt(wire.Quote(name)) + " with the arguments that it requires",
+		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, name) },
+	}
+}
+
+// anyGet is a request for any listed prompt with all that it requires, for
+// requests that name no prompt, or one that is not listed.
+func (b *book) anyGet() rules.Ordinary {
+	return rules.Ordinary{
+		What: "a request for a listed prompt", ByName: true,
+		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, "") },
+		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPromptsList },
+	}
+}
+
+func (b *book) isValidGet(a *rules.Asked, name string) bool {
+	asked, _ := wire.Text(wire.At(a.Message.Params(), "/name"))
+	prompt := b.prompts.seen[asked]
+	return a.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missing(prompt, a) == "" && soundArguments(a)
 }
 
 // undeclaredGet leaves it to the capability that there was a prompt.
@@ -151,9 +181,11 @@ func promptArguments() rules.Fold {
 			invalid{
 				promptMissingArgument, "A prompt is served without an argument that it requires.",
 				"A prompt without an argument that it requires is refused with another code than -32602.", verdict.Full,
-			}.judge(h, out)
+			}.judge(h, b.validGet(name), out)
 		case !texts(arguments):
-			mistypedArgument(arguments, h, out)
+			if out.Telling(h, b.validGet(name), promptValidates) {
+				mistypedArgument(arguments, h, out)
+			}
 		default:
 			if requiresNone(prompt) {
 				bare.heard(name, arguments, h)

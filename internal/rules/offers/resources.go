@@ -102,7 +102,7 @@ func offered(pointer string) func(*rules.Session, *rules.Heard, *rules.Out) {
 
 // notOffered takes note that what is not declared is not offered either.
 func notOffered(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	if firstAnswer(s, h) && wire.At(s.ServerCapabilities, "/resources") == nil {
+	if firstAnswer(s, h) && wire.At(s.ServerCapabilities, "/resources") == nil && out.Telling(h, rules.AnyPing(), resourcesDeclared) {
 		out.Subject(resourcesDeclared)
 	}
 }

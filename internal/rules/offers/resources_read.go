@@ -121,6 +121,9 @@ func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		At:          rules.At(h.Asked.Event, h.Event),
 	}
 	code, _ := h.Message.ErrorCode()
+	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || notFound(h)) && !out.Telling(h, l.anyRead(), notFoundCode) {
+		return
+	}
 	switch {
 	case h.Message.IsError() && spec.Code(code) == spec.CodeResourceNotFound:
 		out.Subject(notFoundCode)
@@ -137,6 +140,19 @@ func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		d.Summary = "A resource that does not exist is read as contents."
 	}
 	out.Found(d)
+}
+
+// anyRead is the reading of a listed resource, or where none is listed, the list.
+func (l *ledger) anyRead() rules.Ordinary {
+	return rules.Ordinary{
+		What: "the reading of a listed resource", ByName: true,
+		Is: func(a *rules.Asked) bool {
+			asked, ok := uriOf(a)
+			_, listed := l.resource(asked)
+			return a.Message.Method == spec.MethodResourcesRead && ok && listed
+		},
+		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodResourcesList },
+	}
 }
 
 // nowhere tells whether the lists are known to their ends, and neither names
@@ -177,11 +193,13 @@ func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	asked, isText := uriOf(h.Asked)
 	if !isText {
 		d.Requirement, d.Permitted = uriMissing, "error -32602"
-		missingParam(h, d, out)
+		if out.Telling(h, l.anyRead(), uriMissing) {
+			missingParam(h, d, out)
+		}
 		return
 	}
 	_, listed := l.listed[asked]
-	if plainlyNoURI(asked) && !listed && !l.templated(asked) {
+	if plainlyNoURI(asked) && !listed && !l.templated(asked) && out.Telling(h, l.anyRead(), uriValidated) {
 		if h.Message.IsError() {
 			out.Subject(uriValidated)
 		} else if len(contents(h)) > 0 && l.templatesKnown() {

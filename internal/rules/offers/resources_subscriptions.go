@@ -81,7 +81,7 @@ func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out
 // no subscriptions.
 func unsupported(s *rules.Session, h *rules.Heard, d verdict.Deviation, out *rules.Out) {
 	switch {
-	case !s.ServerDeclared("resources"):
+	case !s.ServerDeclared("resources") || !out.Telling(h, rules.AnyPing(), subscribeRefused):
 	case h.Message.IsError():
 		out.Subject(subscribeRefused)
 	default:

@@ -30,7 +30,8 @@ func toolArguments() rules.Fold {
 		if !regular(s, h) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
 			return
 		}
-		if !fits(s.Revision(), input, arguments) && !saysUnknown("tool", name, h.Message) {
+		if !fits(s.Revision(), input, arguments) && !saysUnknown("tool", name, h.Message) &&
+			out.Telling(h, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
 			brokenArguments(s, input, arguments, h, out)
 		}
 	}

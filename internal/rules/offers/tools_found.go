@@ -32,12 +32,14 @@ func toolsFound() rules.Fold {
 		switch {
 		case spoiled:
 		case !declared:
-			undeclaredCall(h, out)
+			if out.Telling(h, rules.AnyPing(), toolNotSupported) {
+				undeclaredCall(h, out)
+			}
 		case wire.At(h.Asked.Message.Params(), "/task") != nil: // what a task may be made of is another matter
 		case b.tools.seen[name] != nil:
 			listedCall(name, h, out)
 		case b.tools.lacks(s, name, h.Asked, !h.Message.IsError() && !failed(h.Message)):
-			unlistedCall(b.tools, name, s, h, out)
+			unlistedCall(b, name, s, h, out)
 		}
 	}
 	return rules.Fold{Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear})}
@@ -73,8 +75,13 @@ func listedCall(name string, h *rules.Heard, out *rules.Out) {
 }
 
 // unlistedCall judges the call of a tool that a complete list does not have.
-func unlistedCall(tools *offer, name string, s *rules.Session, h *rules.Heard, out *rules.Out) {
-	if other := sameButCase(tools, name); other != "" {
+func unlistedCall(b *book, name string, s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if other := sameButCase(b.tools, name); other != "" {
+		like := b.validCall(s, other)
+		like.ByName = true
+		if !out.Telling(h, like, toolCase) {
+			return
+		}
 		if h.Message.IsError() || failed(h.Message) {
 			out.Subject(toolCase)
 		} else if s.Revision().AtLeast(spec.V20251125) {
@@ -82,6 +89,9 @@ func unlistedCall(tools *offer, name string, s *rules.Session, h *rules.Heard, o
 			d.Summary, d.Permitted = "A tool is found by its name in other letter case.", "an error, as for any unknown tool"
 			out.Found(d)
 		}
+		return
+	}
+	if !out.Telling(h, b.anyCall(s), toolUnknownError, toolUnknownCode) {
 		return
 	}
 	if !h.Message.IsError() {

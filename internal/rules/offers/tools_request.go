@@ -30,7 +30,9 @@ func toolRequests() rules.Fold {
 		arguments := params["arguments"]
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
-			malformedCall(h, out)
+			if out.Telling(h, b.anyCall(s), toolMalformed) {
+				malformedCall(h, out)
+			}
 		case params["task"] == nil && requiresNothing(s.Revision(), b.tools.seen[name]):
 			bare.heard(name, arguments, h)
 		}
@@ -39,6 +41,44 @@ func toolRequests() rules.Fold {
 		Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}),
 		End:  func(s *rules.Session, out *rules.Out) { bare.judge(s, out) },
 	}
+}
+
+// validCall is a call of the tool with arguments that fit its schema.
+func (b *book) validCall(s *rules.Session, name string) rules.Ordinary {
+	return rules.Ordinary{
+		What: "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
+		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, name) },
+	}
+}
+
+// anyCall is a call of a listed tool with arguments that fit its schema, for
+// odd calls that name no tool, or one that is not listed. A server whose tools
+// must not be called shows by its list that it knows its tools.
+func (b *book) anyCall(s *rules.Session) rules.Ordinary {
+	return rules.Ordinary{
+		What: "a call of a listed tool with valid arguments", ByName: true,
+		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, "") },
+		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodToolsList },
+	}
+}
+
+// isValidCall reports whether a is a call of the named tool, or with "" of any
+// that is listed, with arguments that fit.
+func (b *book) isValidCall(s *rules.Session, a *rules.Asked, name string) bool {
+	if a.Message.Method != spec.MethodToolsCall {
+		return false
+	}
+	_, params := wire.Members(a.Message.Params())
+	called, _ := wire.Text(params["name"])
+	if name != "" && called != name || params["task"] != nil || b.tools.seen[called] == nil {
+		return false
+	}
+	arguments := params["arguments"]
+	if arguments == nil {
+		return requiresNothing(s.Revision(), b.tools.seen[called])
+	}
+	input := wire.At(b.tools.seen[called], "/inputSchema")
+	return input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
 }
 
 func malformedCall(h *rules.Heard, out *rules.Out) {

@@ -2,7 +2,6 @@ package running
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -31,13 +30,10 @@ func loggingRules() []rules.Rule {
 			ID:           "rule.set-level-answers",
 			Title:        "logging/setLevel is answered as the level and the capabilities demand",
 			Requirements: []string{levelAccepted, levelInvalid, levelUndeclared},
-			Start: func() rules.Fold {
-				r := &levelRefusals{}
-				return rules.Fold{Hear: rules.Hears{
-					rules.ResultOf(spec.MethodSetLevel): levelSet,
-					rules.ErrorTo(spec.MethodSetLevel):  r.refused,
-				}, End: r.end}
-			},
+			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+				rules.ResultOf(spec.MethodSetLevel): levelSet,
+				rules.ErrorTo(spec.MethodSetLevel):  levelRefused,
+			}}),
 		},
 		{
 			ID:           "rule.log-threshold",
@@ -106,28 +102,13 @@ func levelSet(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	out.Subject(levelAccepted)
 }
 
-// levelRefusals keeps what is to be said of the refusals of unknown levels: a
-// code with which known ones are refused, too, is not about the level.
-type levelRefusals struct {
-	unknown []refusedLevel
-	known   []spec.Code
-}
+// knownLevel is the setting of a level that there is.
+var knownLevel = rules.Ordinary{What: "a level that exists", Is: func(a *rules.Asked) bool {
+	return a.Message.Method == spec.MethodSetLevel && severity(wire.At(a.Message.Params(), "/level")) >= 0
+}}
 
-type refusedLevel struct {
-	code spec.Code
-	d    verdict.Deviation
-}
-
-func (r *levelRefusals) end(_ *rules.Session, out *rules.Out) {
-	for _, u := range r.unknown {
-		if !slices.Contains(r.known, u.code) {
-			out.Found(u.d)
-		}
-	}
-}
-
-// refused judges an error to logging/setLevel.
-func (r *levelRefusals) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
+// levelRefused judges an error to logging/setLevel.
+func levelRefused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	level := wire.At(h.Asked.Message.Params(), "/level")
 	if !judged(s, h) || h.Asked.Withdrawn() {
 		return
@@ -139,6 +120,9 @@ func (r *levelRefusals) refused(s *rules.Session, h *rules.Heard, out *rules.Out
 	case !hasCode:
 		return // no error to speak of, which is said elsewhere
 	case !declaresLogging(s):
+		if !out.Telling(h, rules.AnyPing(), levelUndeclared) {
+			return
+		}
 		if code == spec.CodeMethodNotFound {
 			out.Subject(levelUndeclared)
 			return
@@ -149,6 +133,9 @@ func (r *levelRefusals) refused(s *rules.Session, h *rules.Heard, out *rules.Out
 	case level == nil:
 		return
 	case severity(level) < 0:
+		if !out.Telling(h, knownLevel, levelInvalid) {
+			return
+		}
 		if code == spec.CodeInvalidParams {
 			out.Subject(levelInvalid)
 			return
@@ -156,10 +143,7 @@ func (r *levelRefusals) refused(s *rules.Session, h *rules.Heard, out *rules.Out
 		d.Requirement, d.Summary = levelInvalid, "An unknown level is refused with another code."
 		d.Permitted = "error -32602"
 		d.Seen = fmt.Sprintf("level %s: %s", rules.Excerpt(level), d.Seen)
-		r.unknown = append(r.unknown, refusedLevel{code, d})
-		return
 	default:
-		r.known = append(r.known, code)
 		d.Requirement, d.Summary, d.Permitted = levelAccepted, "A level is refused though logging was declared.", "a result"
 		if code == spec.CodeInternal { // an error in its configuration keeps a server from setting a level
 			d.Weight = verdict.OnlyNote

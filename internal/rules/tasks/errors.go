@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -43,6 +44,9 @@ func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
 	if q.named && q.id != "" && l.heardOf(q.id, q) {
 		return
 	}
+	if !out.Telling(&rules.Heard{Event: q.event, Message: q.reply, Asked: q.asked}, l.knownTask(), unknownID) {
+		return
+	}
 	none := !q.named || q.id == ""
 	code, isError := q.code()
 	d := verdict.Deviation{
@@ -64,6 +68,18 @@ func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
 	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):
 		d.Summary = "A task id that names no task is answered with a result, not with an error."
 		out.Found(d)
+	}
+}
+
+// knownTask is a request about a task that there is, or else any other that
+// shows that the server serves requests.
+func (l *ledger) knownTask() rules.Ordinary {
+	return rules.Ordinary{
+		What: "a request about a task that exists", ByName: true,
+		Is: func(a *rules.Asked) bool {
+			return slices.ContainsFunc(l.answered, func(q *query) bool { return q.asked == a && q.named && l.heardOf(q.id, q) })
+		},
+		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodTasksList || rules.AnyPing().Is(a) },
 	}
 }
 

@@ -44,9 +44,9 @@ func toolRules() []rules.Rule {
 				}
 				switch have := l.supports(c); have.tasks {
 				case forbidden:
-					judgeForbidden(c, out)
+					l.judgeForbidden(c, out)
 				case required:
-					judgeRequired(c, have.bare && c.arguments == "{}" || l.runsAsTask(c), out)
+					l.judgeRequired(c, have.bare && c.arguments == "{}" || l.runsAsTask(c), out)
 				case optional:
 					judgeOptional(c, out)
 				}
@@ -111,8 +111,8 @@ func supportOf(v []byte) support {
 }
 
 // judgeForbidden judges a call of a tool that can't be run as a task.
-func judgeForbidden(c *call, out *rules.Out) {
-	if !c.asTask {
+func (l *ledger) judgeForbidden(c *call, out *rules.Out) {
+	if !c.asTask || !out.Telling(c.heard(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
 		return
 	}
 	code, _ := c.reply.ErrorCode()
@@ -140,12 +140,15 @@ func judgeForbidden(c *call, out *rules.Out) {
 // judgeRequired judges a call of a tool that can only be run as a task. The
 // page has another code elsewhere for receivers that demand tasks.
 // Fits says that there is nothing else for which it could have been refused.
-func judgeRequired(c *call, fits bool, out *rules.Out) {
+func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Out) {
 	if wire.At(c.asked.Message.Params(), "/task") != nil {
 		return
 	}
 	if given := wire.At(c.asked.Message.Params(), "/arguments"); given != nil && given.Kind() != '{' {
 		return // that may be refused first, whatever the tool
+	}
+	if !out.Telling(c.heard(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
+		return
 	}
 	code, isCode := c.reply.ErrorCode()
 	d := verdict.Deviation{
@@ -172,6 +175,18 @@ func judgeRequired(c *call, fits bool, out *rules.Out) {
 		d.Weight = verdict.Full
 	}
 	out.Found(d)
+}
+
+// sameCall is a call of the same tool with the same arguments.
+func (l *ledger) sameCall(c *call, what string, is func(*call) bool) rules.Ordinary {
+	return rules.Ordinary{What: what, ByName: true, Is: func(a *rules.Asked) bool {
+		return slices.ContainsFunc(l.calls, func(o *call) bool { return o.asked == a && o.name == c.name && is(o) })
+	}}
+}
+
+// heard returns the answer to the call.
+func (c *call) heard() *rules.Heard {
+	return &rules.Heard{Event: c.event, Message: c.reply, Asked: c.asked}
 }
 
 // runsAsTask tells whether the same call becomes a task elsewhere.

@@ -1,0 +1,137 @@
+// Package control says whether the refusal of an odd request may be
+// interpreted. It may where an ordinary request, which differs from it only in
+// what is odd, was served: a server that refuses both does not refuse what is odd.
+package control
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Control is what an ordinary request got.
+type Control struct {
+	// What names the request in a sentence, as in "a call with valid arguments".
+	What string
+	// Sent: there was such a request, and it got a response.
+	Sent   bool
+	Served bool
+	// Got is the response.
+	Got Response
+}
+
+// Response is what came of a request.
+type Response struct {
+	// Words describe it: a status, or the code and message of an error.
+	Words string
+	// form are the words without what differs from one request to the next:
+	// numbers, and what the request itself says.
+	form string
+}
+
+// Of returns the control whose params got the response m, nil for none.
+func Of(what string, params jsontext.Value, m *wire.Message) Control {
+	if m == nil {
+		return Control{What: what}
+	}
+	return Control{What: what, Sent: true, Served: Served(m), Got: Got(params, m)}
+}
+
+// Status is a response of which only words are known.
+func Status(words string) Response { return Response{Words: words, form: form(nil, words)} }
+
+// Unclear returns why the refusal of an odd request shows nothing about what is
+// odd in it. It returns "" where the refusal does: where the control was
+// served. Where what is odd is a name, it is enough that the control got
+// another response: the server found what it names.
+func (c Control) Unclear(odd Response, byName bool) string {
+	same := c.Got.form == odd.form
+	switch {
+	case !c.Sent:
+		return "it was refused (" + odd.Words + "), and " + c.What + " got no response to compare it with"
+	case c.Served, byName && !same:
+		return ""
+	case same:
+		return c.What + " gets the same: " + c.Got.Words
+	default:
+		return c.What + " fails, too: " + c.Got.Words
+	}
+}
+
+// Served reports whether a response is a result, other than that of a tool
+// that says that it failed.
+func Served(m *wire.Message) bool {
+	return m.Has("result") && !m.IsError() && string(wire.At(m.Result(), "/isError")) != "true"
+}
+
+// Got returns what came of a request with these params: the code and message of
+// an error, or the text of a tool that failed.
+func Got(params jsontext.Value, m *wire.Message) Response {
+	kind, text := "a result", ""
+	switch {
+	case m.IsError():
+		e, _ := m.Error()
+		text, _ = wire.Text(e.Message)
+		kind = "error " + clip(string(e.Code))
+	case !Served(m):
+		text, _ = wire.Text(wire.At(m.Result(), "/content/0/text"))
+		kind = "a result with isError"
+	default:
+		return Response{kind, kind}
+	}
+	return Response{Words: kind + " " + string(wire.Quote(clip(text))), form: kind + " " + form(params, text)}
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// shortest is the length from which on a text of the request is taken out of
+// the response: shorter ones are parts of other words.
+const shortest = 3
+
+// form returns a text without the texts in the params, and without numbers.
+func form(params jsontext.Value, text string) string {
+	var v any
+	if json.Unmarshal(params, &v) == nil {
+		for _, s := range texts(v) {
+			if len(s) >= shortest {
+				text = strings.ReplaceAll(text, s, "…")
+			}
+		}
+	}
+	return digits.ReplaceAllString(text, "#")
+}
+
+// texts returns all strings in a value, the longest first.
+func texts(v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		out = append(out, v)
+	case []any:
+		for _, e := range v {
+			out = append(out, texts(e)...)
+		}
+	case map[string]any:
+		for _, e := range v {
+			out = append(out, texts(e)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return out
+}
+
+// clip shortens what a server said.
+func clip(s string) string {
+	const most = 160
+	r := []rune(s)
+	if len(s) <= most || len(r) <= most {
+		return s
+	}
+	return string(r[:most]) + "…"
+}

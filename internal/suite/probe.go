@@ -1,0 +1,192 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"reflect"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/control"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Request is what a case asks for.
+type Request struct {
+	Method string
+	Params map[string]any
+}
+
+// Probe are odd requests that a server should refuse, with their control: the
+// ordinary request that differs from them only in what is odd. A refusal is
+// interpreted only where the control was served, by the case through Expect,
+// and by the rules through rules.Out.Telling.
+type Probe struct {
+	Control Request
+	Odd     []Request
+	// What names the control in a sentence; by default "an ordinary request".
+	What string
+	// ByName: what is odd is a name, so that a control that gets another
+	// response than the odd request is as good as one that is served.
+	ByName bool
+	// Limit bounds the wait for each response, as Conversation.TryFor does; by
+	// default requests are sent by Conversation.Ask.
+	Limit time.Duration
+}
+
+// Odd is the reply to an odd request, beside what its control got.
+type Odd struct {
+	*client.Reply
+	Control control.Control
+	params  jsontext.Value
+	byName  bool
+}
+
+// Against returns a reply beside what its control got, of a request whose
+// method is odd: any other response to the control shows that the server tells
+// methods apart.
+func Against(odd, ordinary *client.Reply) Odd {
+	return Odd{Reply: odd, Control: control.Of("an ordinary request", nil, ordinary.Message), byName: true}
+}
+
+// OddParams returns requests for one method.
+func OddParams(method string, params ...map[string]any) []Request {
+	out := make([]Request, 0, len(params))
+	for _, p := range params {
+		out = append(out, Request{method, p})
+	}
+	return out
+}
+
+// Probe sends the control, unless the conversation already holds a response to
+// it, and then one odd request after the other, as long as the caller iterates;
+// where the control fails, only the first, which says so.
+func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq[Odd] {
+	send := func(r Request) *client.Reply {
+		if p.Limit > 0 {
+			return c.TryFor(ctx, p.Limit, r.Method, r.Params)
+		}
+		return c.Ask(ctx, r.Method, r.Params)
+	}
+	what := cmp.Or(p.What, "an ordinary request")
+	return func(yield func(Odd) bool) {
+		ordinary := responseTo(c.Record.From(0), p.Control)
+		if ordinary == nil {
+			ordinary = c.TryFor(ctx, cmp.Or(p.Limit, controlTime), p.Control.Method, p.Control.Params).Message
+		}
+		ordinarily := control.Of(what, wire.JSON(p.Control.Params), ordinary)
+		for _, r := range p.Odd {
+			if ctx.Err() != nil || !c.Alive() {
+				return
+			}
+			odd := Odd{Reply: send(r), Control: ordinarily, params: wire.JSON(r.Params), byName: p.ByName}
+			if !yield(odd) || !ordinarily.Served && !p.ByName {
+				return // others would show nothing, either
+			}
+		}
+	}
+}
+
+// responseTo returns the last response to the same request, apart from its
+// metadata; nil where there is none.
+func responseTo(events []*transcript.Event, r Request) *wire.Message {
+	want := plainParams(r.Params)
+	sent := map[string]bool{}
+	var last *wire.Message
+	for _, e := range events {
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			switch {
+			case e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method == r.Method:
+				var params map[string]any
+				if m.Params() != nil && json.Unmarshal(m.Params(), &params) != nil {
+					continue
+				}
+				delete(params, "_meta")
+				sent[m.ID.Key()] = len(params)+len(want) == 0 || reflect.DeepEqual(params, want)
+			case e.Kind == transcript.Received && m.Kind == wire.Response && sent[m.ID.Key()] && !m.Busy():
+				last = m
+			}
+		}
+	}
+	return last
+}
+
+// plainParams returns params as they are read back from JSON, without metadata.
+func plainParams(params map[string]any) map[string]any {
+	var out map[string]any
+	text, err := json.Marshal(params)
+	if err != nil || json.Unmarshal(text, &out) != nil {
+		return nil
+	}
+	delete(out, "_meta")
+	return out
+}
+
+// refusedOtherwise returns why the reply to an odd request shows nothing, ""
+// where it does: it was served, or its control was.
+func (o Odd) refusedOtherwise() string {
+	if !o.Answered() || control.Served(o.Message) {
+		return ""
+	}
+	return o.Control.Unclear(control.Got(o.params, o.Message), o.byName)
+}
+
+// Telling reports whether the reply to an odd request may be interpreted;
+// otherwise the requirement is not observed, with the reason.
+func (t *T) Telling(o Odd, requirement string) bool {
+	why := o.refusedOtherwise()
+	if why != "" {
+		t.NotObserved(requirement, why)
+	}
+	return why == ""
+}
+
+// controlTime bounds the wait for a control, which may run code of the
+// server's author.
+const controlTime = 3 * time.Second
+
+// Ordinary returns a request for the method that the server should serve, for
+// use as a control: the call of a tool that may be called, a listed prompt, a
+// listed resource. Where it offers nothing of the kind, the list stands for it;
+// for a method of no feature, what every server answers.
+func (t *T) Ordinary(method string) Request {
+	switch method {
+	case spec.MethodToolsCall:
+		for _, tool := range t.Inventory.Callable() {
+			if arguments, err := tool.Arguments(); err == nil && !t.Disturbs(tool) {
+				return ValidCall(tool.Name, arguments)
+			}
+		}
+		return Request{Method: spec.MethodToolsList}
+	case spec.MethodPromptsGet:
+		for _, p := range t.Inventory.PromptEntries {
+			return Request{method, map[string]any{"name": p.Name, "arguments": p.Values(false)}}
+		}
+		return Request{Method: spec.MethodPromptsList}
+	case spec.MethodResourcesRead:
+		for _, uri := range t.Inventory.Resources {
+			return Request{method, map[string]any{"uri": uri}}
+		}
+		return Request{Method: spec.MethodResourcesList}
+	case spec.MethodSetLevel:
+		return Request{method, map[string]any{"level": "debug"}}
+	case spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates:
+		return Request{Method: method}
+	}
+	if t.Revision.Era() == spec.Stateless {
+		return Request{Method: spec.MethodDiscover}
+	}
+	return Request{Method: spec.MethodPing}
+}
+
+// ValidCall returns the call of a tool.
+func ValidCall(tool string, arguments map[string]any) Request {
+	return Request{spec.MethodToolsCall, map[string]any{"name": tool, "arguments": arguments}}
+}
