@@ -261,26 +261,36 @@ func (a *app) clear(text string) string { return a.secrets.Text(text) }
 // visible makes a text of the server or the user fit for a screen.
 func (a *app) visible(text string) string { return reporters.Visible(a.clear(text)) }
 
+// exitOf returns the exit code that an error stands for.
+func (a *app) exitOf(err error) int {
+	switch {
+	case errors.As(err, new(*target.UsageError)), errors.As(err, new(*engine.SelectionError)):
+		return ExitUsage
+	case errors.As(err, new(*engine.UnreachableError)):
+		return ExitUnreachable
+	case errors.As(err, new(*engine.NothingJudgedError)), errors.As(err, new(harnessError)):
+		return ExitNotJudged
+	default:
+		return ExitUsage
+	}
+}
+
 // fail prints an error for people and returns the exit code it stands for.
 func (a *app) fail(err error) int {
 	var usage *target.UsageError
-	var selection *engine.SelectionError
 	var unreachable *engine.UnreachableError
 	var nothing *engine.NothingJudgedError
-	code, advice := ExitUsage, ""
+	code, advice := a.exitOf(err), ""
 	text := err.Error()
 	switch {
 	case errors.As(err, &usage):
 		text, advice, _ = strings.Cut(text, "\n")
-	case errors.As(err, &selection):
 	case errors.As(err, &unreachable):
-		code, advice = ExitUnreachable, unreachable.Advice
+		advice = unreachable.Advice
 		if unreachable.Stderr != "" {
 			defer func() { a.quoteStderr(unreachable.Stderr) }()
 		}
-	case errors.As(err, &nothing):
-		code = ExitNotJudged
-	case errors.As(err, new(harnessError)):
+	case code == ExitNotJudged && !errors.As(err, &nothing):
 		return a.failures(err)
 	}
 	fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(text))

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
@@ -74,13 +76,13 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 		return err
 	}
 	all, err := a.recordings(names)
-	if err != nil {
-		return err
-	}
 	for _, r := range all {
-		if err := r.settle(spec.Revision(f.revision), spec.Transport(f.transport)); err != nil {
-			return err
+		if err == nil {
+			err = r.settle(spec.Revision(f.revision), spec.Transport(f.transport))
 		}
+	}
+	if err != nil {
+		return a.unjudged(files, verdict.Report{Target: strings.Join(names, ", "), Transport: spec.Transport(f.transport), Stats: verdict.Stats{Started: started}}, err)
 	}
 	j := newJudgement(judges.All())
 	redactor := transcript.NewRedactor(a.secrets)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,9 @@ type runFlags struct {
 	remote              remoteFlags
 	started             string
 	ready               time.Duration
-	stop                func() // ends what was started for the run
+	stop                func()         // ends what was started for the run
+	named               string         // how reports name the server, "" before that is known
+	over                spec.Transport // so too
 	revisions           []string
 	labels              string
 	focus               []string
@@ -70,6 +73,9 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
 			if err := a.configure(c.Flags(), f); err != nil {
+				if files, wrong := a.parseReports(f.reports, f.out); wrong == nil {
+					return a.unjudged(files, f.about(), err)
+				}
 				return err
 			}
 			return a.run(f)
@@ -124,14 +130,8 @@ func (a *app) run(f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.known.read(); err != nil {
-		return err
-	}
-	if err := f.checkFuzz(); err != nil {
-		return err
-	}
-	if err := f.checkWatch(); err != nil {
-		return err
+	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch()); err != nil {
+		return a.unjudged(files, f.about(), each(err)[0])
 	}
 	defer a.watch()() // from here on there may be a server to end
 	if f.watch.on {
@@ -139,6 +139,11 @@ func (a *app) run(f *runFlags) error {
 	}
 	_, err = a.judged(f, files, reporters.NewConsole(a.Out, f.looks(a)))
 	return err
+}
+
+// about is what a report says of a run of which nothing is known but the flags.
+func (f *runFlags) about() verdict.Report {
+	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Stats: verdict.Stats{Started: time.Now()}}
 }
 
 // looks says how the console looks.
@@ -170,9 +175,19 @@ func (d discreet) Notice(text string) { d.screen.Notice(d.a.clear(text)) }
 // Doing implements screen.
 func (d discreet) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
-// judged judges a server once and writes the reports. The report is there as
-// soon as something was judged.
+// judged judges a server once and writes the reports. The report is nil where
+// nothing could be judged; the files have the reason then.
 func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
+	about := f.about()
+	report, err := a.judgeServer(f, files, console)
+	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of a watch leaves the last verdict
+		about.Target, about.Transport = f.named, f.over
+		err = a.unjudged(files, about, err)
+	}
+	return report, err
+}
+
+func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
 	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
 	f.stop = nil
 	o, notices, err := a.options(f)
@@ -273,6 +288,10 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if f.reference {
 		o.Target = "the reference server"
 	}
+	f.named, f.over = o.Target, spec.Stdio
+	if t.URL != "" {
+		f.over = cmp.Or(t.Transport, spec.StreamableHTTP)
+	}
 	switch {
 	case t.Start != nil:
 		var why string
@@ -293,6 +312,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 			notices = append(notices, why)
 		}
 	}
+	f.over = o.Dialer.Transport()
 	o.Redactor = transcript.NewRedactor(a.secrets)
 	if f.transcript != "" {
 		if f.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {

@@ -24,7 +24,7 @@ func (s *Secrets) AddGiven(name, value string) {
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {
-	case !Setting(name):
+	case !Setting(name), pathShape.MatchString(value): // PWD, SSL_KEY=/etc/key.pem
 		s.AddArgs(value)
 	case strings.Contains(value, "://"): // a DSN
 		s.AddArgs(value)

@@ -234,6 +234,7 @@ func TestGiven(t *testing.T) {
 		{"ANY", "{\"a\": 1}", []string{"{\"a\": 1}"}},
 		{"TOKEN", "x1y2", []string{"x1y2"}},
 		{"TOKEN", "debug", nil},
+		{"PWD", "/home/me/project", nil},
 		{"Authorization", "Bearer abcdef1", []string{"abcdef1"}},
 		{"Authorization", "Basic dXNlcjpwYXNzd29yZDE=", []string{"dXNlcjpwYXNzd29yZDE=", "user:password1", "password1"}},
 		{"Cookie", "sid=abcdef1; lang=de", []string{"sid=abcdef1; lang=de", "abcdef1"}},
