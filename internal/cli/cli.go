@@ -84,10 +84,10 @@ func Main(args []string, w World) int {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	defer stdio.KillAll()
 	secrets := &redact.Secrets{}
 	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
 	a := &app{World: w, secrets: secrets, ctx: ctx, cancel: cancel}
+	defer a.endServers()
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -95,6 +95,14 @@ func Main(args []string, w World) int {
 		return a.code
 	}
 	return a.fail(err)
+}
+
+// endServers kills what is left of servers, and names what it can't end.
+func (a *app) endServers() {
+	stdio.KillAll()
+	for _, one := range stdio.LeftBehind(a.clear) {
+		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one))
+	}
 }
 
 // app is one invocation.
@@ -119,6 +127,7 @@ func (a *app) watch() func() {
 	if a.Signals == nil {
 		return func() {}
 	}
+	stdio.Adopt() // what it starts from here on are servers
 	signals, stop := a.Signals()
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -143,6 +144,24 @@ var oddServers = map[string]func(args []string) int{
 			return refserver.Pass(bytes.Replace(m.Raw, []byte(`"name":"my-`), []byte(`"name":"`), 1))
 		}).Incoming
 		return serveOdd(s)
+	},
+	// spawns METHOD starts a process that leaves for a session of its own
+	// before each response to the method.
+	"spawns": func(args []string) int {
+		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.Verdict {
+			if out, err := exec.Command("sh", "-c", "(setsid sleep 1000 >/dev/null 2>&1 &)").CombinedOutput(); err != nil {
+				panic(fmt.Sprint(err, string(out)))
+			}
+			return refserver.Pass(m.Raw)
+		}))
+	},
+	// stuck METHOD FILE makes the file at the first request of the method, and
+	// does not answer it.
+	"stuck": func(args []string) int {
+		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.Verdict {
+			_ = os.WriteFile(args[1], nil, 0o600)
+			return refserver.Swallow()
+		}))
 	},
 	// single FILE refuses to run where another holds the lock.
 	"single": func(args []string) int {

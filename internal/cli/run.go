@@ -215,7 +215,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	if err != nil {
 		return nil, err
 	}
-	report.Notices = append(notices, report.Notices...)
+	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn = f.failOn
 	f.known.apply(report, whole)

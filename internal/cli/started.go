@@ -21,7 +21,6 @@ import (
 // started starts the server that serves the URL of a target, and returns the
 // dialer for it and what ends it; like remote otherwise.
 func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
-	stdio.Adopt()
 	a.outlet = "output"
 	starter := started.NewStarter(started.Options{
 		Command: func(port string) stdio.Command {

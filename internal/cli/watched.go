@@ -17,6 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -131,7 +132,7 @@ func (w *watched) build(ctx context.Context) bool {
 		shell = []string{"cmd", "/c", w.f.watch.build}
 	}
 	c := exec.CommandContext(ctx, shell[0], shell[1:]...) //nolint:gosec // the user's own command
-	c.Env = w.a.Environ
+	c.Env = stdio.OutsiderEnv(w.a.Environ)                // a build may leave a daemon for the next one
 	out, err := c.CombinedOutput()
 	if err == nil || ctx.Err() != nil {
 		return err == nil

@@ -120,3 +120,6 @@ func (g *group) clear(*exec.Cmd) {
 func brokenPipe(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }
+
+// ownGroup returns nothing: there are no such groups of processes here.
+func ownGroup() int { return 0 }

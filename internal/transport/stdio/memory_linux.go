@@ -10,7 +10,7 @@ import (
 // descends from them hold for themselves; false where the system does not tell.
 // What is mapped from files is left out: it grows as code is first run.
 func resident(pid int) (int64, bool) {
-	all, f := processes(), family{}
+	all, f := system{}.all(), family{}
 	roots := []int{pid}
 	for other, r := range all {
 		if r.group == pid {

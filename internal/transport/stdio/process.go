@@ -11,23 +11,28 @@ type process struct {
 	cmd   *exec.Cmd
 	group group // see group_*.go
 
-	mu   sync.Mutex
-	gone bool // the server has ended: its id may be another's soon
+	owner string // its name, in the marks of what it starts; "" without Adopt
+
+	mu    sync.Mutex
+	gone  bool   // the server has ended: its id may be another's soon
+	known family // descendants that end with it, whatever their marks
 }
 
 // startProcess starts the command in a process group of its own and closes
-// far.
+// far. Its caller is registry.add.
 func startProcess(c Command, far farEnds) (peer, error) {
 	path, err := locate(c)
 	if err != nil {
 		return nil, err
 	}
+	owner := alive.newOwner()
 	cmd := &exec.Cmd{
-		Path: path, Args: c.Argv, Dir: c.Dir, Env: c.Env,
+		Path: path, Args: c.Argv, Dir: c.Dir, Env: alive.marked(c.Env, owner),
 		Stdin: far.in, Stdout: far.out, Stderr: far.err,
 	}
-	p := &process{cmd: cmd}
+	p := &process{cmd: cmd, owner: owner, known: family{}}
 	if err := p.group.start(cmd); err != nil {
+		delete(alive.owners, owner)
 		return nil, explain(c, path, err)
 	}
 	far.close()
@@ -55,10 +60,27 @@ func (p *process) kill() {
 	p.group.kill()
 }
 
-func (p *process) clear() (string, int) {
+// keep notes processes, and all that descend from them, that are to end with
+// the server, wherever they went.
+func (p *process) keep(pids ...int) {
+	if p.owner == "" {
+		return
+	}
+	all := system{}.all()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.gone {
+		p.known.gather(all, pids...)
+	}
+}
+
+func (p *process) clear() (string, int) {
+	p.mu.Lock()
 	p.group.clear(p.cmd)
 	state := p.cmd.ProcessState
+	p.mu.Unlock()
+	if p.owner != "" {
+		alive.retire(p.owner, p.known) // which does not change any more
+	}
 	return state.String(), state.ExitCode()
 }

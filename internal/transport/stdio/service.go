@@ -1,7 +1,9 @@
 package stdio
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,7 +27,6 @@ type Service struct {
 	tail   []byte
 	detail string
 	code   int
-	known  family // descendants, wherever they went; see family_*.go
 }
 
 // StartService starts the command in a process group of its own. The error is
@@ -44,7 +45,7 @@ func StartService(c Command) (*Service, error) {
 		far.close()
 		return nil, err
 	}
-	s := &Service{process: p.(*process), in: near.in, out: near.out, exited: make(chan struct{}), done: make(chan struct{}), known: family{}}
+	s := &Service{process: p.(*process), in: near.in, out: near.out, exited: make(chan struct{}), done: make(chan struct{})}
 	heard := make(chan struct{})
 	go s.listen(heard)
 	go s.live(heard)
@@ -75,7 +76,6 @@ func (s *Service) live(heard chan struct{}) {
 	s.process.awaitExit()
 	detail, code := s.process.clear()
 	s.mu.Lock()
-	s.known.kill(s.PID())
 	s.detail, s.code = detail, code
 	s.mu.Unlock()
 	timer := time.NewTimer(linger)
@@ -115,7 +115,7 @@ func (s *Service) Output() string {
 // is left, and tells whether it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
-		s.Keep(s.PID()) // and so its descendants, who may leave the group
+		s.Keep(s.PID()) // and so its descendants
 		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
 		if killed = !gone && !within(s.exited, 0); killed {
 			s.process.kill()
@@ -124,3 +124,23 @@ func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	})
 	return killed
 }
+
+// Members returns the processes that the service consists of at this moment:
+// those of its group, their descendants, and after Adopt the orphans among them,
+// also those of which the system does not say whose they are. It is empty where
+// the system does not tell.
+func (s *Service) Members() []int {
+	all, members := system{}.all(), family{}
+	roots := []int{s.PID()}
+	for pid, r := range all {
+		if r.group == s.PID() {
+			roots = append(roots, pid)
+		}
+	}
+	roots = append(roots, alive.orphansOf(s.process.owner)...)
+	members.gather(all, roots...)
+	return slices.Collect(maps.Keys(members))
+}
+
+// Keep notes members that are to end with the service, wherever they went.
+func (s *Service) Keep(pids ...int) { s.process.keep(pids...) }

@@ -1,0 +1,227 @@
+package stdio
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// fakeTable is a processTable in which each kill lets others start children,
+// end and become orphans meanwhile.
+type fakeTable struct {
+	procs map[int]relative
+	marks map[int]string
+	fails map[int]error // why a process can't be killed; nil for one that ignores it
+	step  func()        // what happens after each kill
+	kills []int
+	next  int
+}
+
+func newFakeTable() *fakeTable {
+	return &fakeTable{procs: map[int]relative{}, marks: map[int]string{}, fails: map[int]error{}, step: func() {}, next: 1 << 24}
+}
+
+// spawn adds a process in a group of its own and returns its pid.
+func (f *fakeTable) spawn(parent int, mark string) int {
+	f.next++
+	f.procs[f.next] = relative{pid: f.next, parent: parent, group: f.next, start: uint64(f.next)}
+	f.marks[f.next] = mark
+	return f.next
+}
+
+// end makes a process a zombie, and its children ours.
+func (f *fakeTable) end(pid int) {
+	r := f.procs[pid]
+	r.zombie = true
+	f.procs[pid] = r
+	for child, r := range f.procs {
+		if r.parent == pid {
+			r.parent = os.Getpid()
+			f.procs[child] = r
+		}
+	}
+}
+
+func (f *fakeTable) all() map[int]relative { return f.procs }
+
+func (f *fakeTable) suspects() (out []relative) { return childrenIn(f.procs, os.Getpid()) }
+
+func childrenIn(all map[int]relative, parent int) (out []relative) {
+	for _, r := range all {
+		if r.parent == parent {
+			out = append(out, r)
+		}
+	}
+	slices.SortFunc(out, func(a, b relative) int { return a.pid - b.pid })
+	return out
+}
+
+func (f *fakeTable) look(pid int) (relative, bool) { r, ok := f.procs[pid]; return r, ok }
+func (f *fakeTable) mark(pid int) string           { return f.marks[pid] }
+func (f *fakeTable) reap(r relative)               { delete(f.procs, r.pid) }
+func (f *fakeTable) commandLine(pid int) string    { return fmt.Sprintf("sleep\x00%d\x1b[2J", pid) }
+
+func (f *fakeTable) kill(r relative) error {
+	if err, fails := f.fails[r.pid]; fails {
+		return err
+	}
+	f.kills = append(f.kills, r.pid)
+	f.end(r.pid)
+	f.step()
+	return nil
+}
+
+// adoptingRegistry is a registry after Adopt, with some servers alive.
+func adoptingRegistry(f *fakeTable, servers int) (*registry, []string) {
+	r := newRegistry(f)
+	r.adopting, r.alone, r.token, r.outsider = true, true, "TOKEN", "OUTSIDER"
+	var names []string
+	for range servers {
+		names = append(names, r.newOwner())
+	}
+	return r, names
+}
+
+// TestOrphansEnd: whatever the servers started and however it multiplies while
+// it is killed, all that belongs to a server that ended is gone, nothing that
+// belongs to another is touched, and nothing of a server is left in the end.
+func TestOrphansEnd(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := newFakeTable()
+		r, names := adoptingRegistry(f, rapid.IntRange(1, 4).Draw(t, "servers"))
+		own := map[int]string{} // whose each process is
+		add := func(parent int, owner, mark string) {
+			own[f.spawn(parent, mark)] = owner
+		}
+		for range rapid.IntRange(0, 20).Draw(t, "processes") {
+			owner := rapid.SampledFrom(names).Draw(t, "owner")
+			parent := os.Getpid()
+			for pid, of := range own {
+				if of == owner && rapid.Bool().Draw(t, "below another") {
+					parent = pid
+					break
+				}
+			}
+			// One whose mark is gone is known by its descent alone.
+			mark := rapid.SampledFrom([]string{owner, "AROUND.1/" + owner, owner + "/WITHIN.2"}).Draw(t, "mark")
+			if parent != os.Getpid() && rapid.Bool().Draw(t, "hides") {
+				mark = ""
+			}
+			add(parent, owner, mark)
+		}
+		outsider, stranger := f.spawn(os.Getpid(), r.outsider), f.spawn(1, "")
+		breeds := rapid.IntRange(0, 10).Draw(t, "breeds")
+		f.step = func() {
+			if breeds > 0 {
+				breeds--
+				owner := own[f.kills[len(f.kills)-1]]
+				add(os.Getpid(), owner, owner)
+			}
+		}
+		for _, ended := range rapid.Permutation(names).Draw(t, "order") {
+			f.kills = nil
+			r.retire(ended, family{})
+			for _, pid := range f.kills {
+				if own[pid] != ended {
+					t.Fatalf("process %d of %q was killed when %q ended", pid, own[pid], ended)
+				}
+			}
+			for pid, owner := range own {
+				if _, there := f.procs[pid]; there && owner == ended {
+					t.Fatalf("process %d of %q is left", pid, ended)
+				}
+			}
+		}
+		if len(f.procs) != 2 || f.procs[outsider].zombie || f.procs[stranger].zombie {
+			t.Fatalf("of the others there are %v", f.procs)
+		}
+		if len(r.left) != 0 || len(r.ended) != 0 {
+			t.Fatalf("left %v, remembered %v", r.left, r.ended)
+		}
+	})
+}
+
+// TestUnmarkedOrphans: a process that cleared its environment ends with the last
+// server, unless it may be no server's at all.
+func TestUnmarkedOrphans(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		group int
+		alone bool
+		want  bool
+	}{
+		"of a server":                         {group: 1 << 20, alone: true, want: true},
+		"in this program's group":             {group: ownGroup(), alone: true},
+		"there may be children of the caller": {group: 1 << 20},
+	} {
+		f := newFakeTable()
+		r, names := adoptingRegistry(f, 2)
+		r.alone = c.alone
+		pid := f.spawn(os.Getpid(), "")
+		one := f.procs[pid]
+		one.group = c.group
+		f.procs[pid] = one
+		r.retire(names[0], family{})
+		if len(f.kills) > 0 {
+			t.Errorf("%s: killed while a server lived that it may belong to", name)
+		}
+		r.retire(names[1], family{})
+		if got := len(f.kills) > 0; got != c.want {
+			t.Errorf("%s: killed is %v", name, got)
+		}
+	}
+}
+
+// TestUnkillableOrphansAreNamed with their command lines, escaped, once each;
+// the other orphans end.
+func TestUnkillableOrphansAreNamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeTable()
+		r, names := adoptingRegistry(f, 2)
+		forbidden, deaf := f.spawn(os.Getpid(), names[0]), f.spawn(os.Getpid(), names[0])
+		f.fails[forbidden], f.fails[deaf] = syscall.EPERM, nil
+		other := f.spawn(os.Getpid(), names[0])
+		r.retire(names[0], family{})
+		r.retire(names[1], family{})
+		if diff := cmp.Diff([]string{
+			fmt.Sprintf(`process %d (sleep %d\x1b[2J), which the server started, could not be ended: operation not permitted`, forbidden, forbidden),
+			fmt.Sprintf(`process %d (sleep %d\x1b[2J), which the server started, could not be ended: it was killed, and has not ended`, deaf, deaf),
+		}, r.takeLeft(strings.ToLower)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+		if _, there := f.procs[other]; there {
+			t.Error("the one that could be killed is left")
+		}
+	})
+	if got := shownCommand(strings.Repeat("ä", 500)); len(got) > commandSize+len("…") || strings.ContainsRune(got, '�') {
+		t.Errorf("a long command line is shown as %q", got)
+	}
+}
+
+// TestMarks: a program that judges such a program adds to the mark.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	r, _ := adoptingRegistry(newFakeTable(), 0)
+	env := []string{"A=1", markVariable + "=OUTER.7", "B=2"}
+	if diff := cmp.Diff([]string{"A=1", "B=2", markVariable + "=OUTER.7/TOKEN.1"}, r.marked(env, r.newOwner())); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if env[1] != markVariable+"=OUTER.7" {
+		t.Error("the environment was changed in place")
+	}
+	if diff := cmp.Diff(env, newRegistry(newFakeTable()).marked(env, "")); diff != "" {
+		t.Errorf("without Adopt: -want +got:\n%s", diff)
+	}
+	if got := markIn([]byte("A=1\x00" + markVariable + "=X/Y.1\x00B=2\x00")); got != "X/Y.1" {
+		t.Errorf("the mark is %q", got)
+	}
+}
