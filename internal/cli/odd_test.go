@@ -176,7 +176,13 @@ var oddServers = map[string]func(args []string) int{
 }
 
 func odd(args []string) int {
-	serve, ok := oddServers[strings.Join(args[:min(1, len(args))], "")]
+	name := strings.Join(args[:min(1, len(args))], "")
+	serve, ok := oddServers[name]
+	if flood := floodingProcesses[name]; flood != nil {
+		serve, ok = flood, true
+	} else if shape := misshapen[name]; shape != nil {
+		return serveOdd(shape())
+	}
 	if !ok {
 		fmt.Fprintf(os.Stderr, "there is no odd server %q\n", args)
 		return 120

@@ -103,7 +103,7 @@ func (f remoteFlags) tls() (*tls.Config, error) {
 // backwards compatibility of transports say: a server that refuses the POST of
 // initialize with 400, 404 or 405 may have the older transport.
 func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration) (spec.Transport, string, error) {
-	c, err := exchange.Open(u, reach, exchange.Limits{}, transcript.New())
+	c, err := exchange.Open(u, reach, transcript.New())
 	if err != nil {
 		return "", "", usagef("give one like https://example.com/mcp", "%v", err)
 	}

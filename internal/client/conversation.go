@@ -89,7 +89,7 @@ func (s Server) Declares(capability string) bool {
 // Open starts a server, or connects to one, and returns a conversation in
 // which nothing was said yet.
 func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
-	c := &Conversation{Record: transcript.New(), opts: opts.withDefaults(), apart: dialer.Transport() == spec.SSE, pumped: make(chan struct{})}
+	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), apart: dialer.Transport() == spec.SSE, pumped: make(chan struct{})}
 	link, err := dialer.Dial(ctx, c.Record)
 	if err != nil {
 		return nil, err

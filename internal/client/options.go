@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -36,6 +37,8 @@ type Options struct {
 	// Pace is shared with other conversations with the same server; nil for
 	// one of its own.
 	Pace *Pace
+	// Budget is shared with the other conversations of a run; nil for none.
+	Budget *transcript.Budget
 	// Patience bounds the steps of the shutdown; default 2 s for the exit after
 	// its input was closed, and 1 s after SIGTERM.
 	Patience transport.Patience

@@ -155,6 +155,7 @@ func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
 	done := make(chan struct{})
 	u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
 	<-done
+	defer u.forget()
 	if ctx.Err() != nil {
 		return // what was seen may have another reason
 	}

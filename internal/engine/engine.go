@@ -114,6 +114,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	r := newRun(o)
+	defer r.limitTime(ctx)()
 	defer r.gate.drain()
 	if err := r.probe(ctx); err != nil {
 		return nil, err
@@ -148,7 +149,9 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 
 func newRun(o Options) *run {
 	r := &run{o: o, started: time.Now()}
+	r.budget = transcript.NewBudget()
 	r.gate = newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport()))
+	r.gate.budget = r.budget
 	r.paces = map[spec.Revision]*client.Pace{}
 	for _, rev := range spec.HandshakeRevisions() {
 		r.paces[rev] = &client.Pace{}

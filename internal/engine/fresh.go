@@ -42,6 +42,7 @@ func (r *run) single() bool {
 
 func (r *run) dialBy(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
 	r.starts.Add(1)
+	o.Budget = r.budget
 	return client.Open(ctx, d, o)
 }
 
@@ -81,7 +82,8 @@ func (r *run) repeat(ctx context.Context, u *unit, done func()) {
 			r.tell(again, c)
 		}
 	}, func() {
-		u.said, u.ruled = again.said, again.ruled
+		u.forget()
+		u.said, u.ruled, u.convs = again.said, again.ruled, again.convs
 		r.ends.explained.Add(int64(again.ends))
 		r.ends.repeating.Add(-1)
 		r.endEarly()

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // waitersPerWorker bounds the servers alive at once, or the sessions with one:
@@ -41,8 +42,12 @@ type gate struct {
 
 	jobs    int
 	mu      sync.Mutex
-	fewer   *sync.Cond // working has become less
+	fewer   *sync.Cond // working, entered or what the budget holds has become less
 	working int
+	entered int // passes that have not left, without the one that lasts
+	// budget, where it is pressed, lets one enter only when none is in: what
+	// others hold is let go when they leave. Nil bounds nothing.
+	budget *transcript.Budget
 }
 
 func newGate(jobs, alive int) *gate {
@@ -76,9 +81,10 @@ func (g *gate) enter(alone bool) *pass {
 	g.live <- struct{}{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.working >= g.jobs {
+	for g.working >= g.jobs || g.entered > 0 && g.budget.Pressed() {
 		g.fewer.Wait()
 	}
+	g.entered++
 	p.take()
 	return p
 }
@@ -103,6 +109,9 @@ func (p *pass) idle() func() {
 // last says that the pass lasts for most of the run. Call it before others
 // enter.
 func (p *pass) last() {
+	p.g.mu.Lock()
+	p.g.entered--
+	p.g.mu.Unlock()
 	p.lasts = true
 	p.g.lasting = make(chan struct{})
 }
@@ -127,7 +136,7 @@ func (p *pass) yield() {
 	if p.works {
 		p.works = false
 		p.g.working--
-		p.g.fewer.Signal()
+		p.g.fewer.Broadcast()
 	}
 }
 
@@ -137,6 +146,8 @@ func (p *pass) leave() {
 		<-p.g.live
 		if p.lasts {
 			close(p.g.lasting)
+		} else {
+			p.g.left()
 		}
 		if p.single {
 			p.g.alone.Unlock()
@@ -144,6 +155,15 @@ func (p *pass) leave() {
 			p.g.alone.RUnlock()
 		}
 	})
+}
+
+// left counts a pass that has left. Whoever waits for work or for room looks
+// again.
+func (g *gate) left() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.entered--
+	g.fewer.Broadcast()
 }
 
 // drain waits until no server lives.

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 func TestMostAlive(t *testing.T) {
@@ -45,5 +46,36 @@ func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 		last := <-alone
 		last.rest()
 		last.leave()
+	})
+}
+
+// While the records of a run hold much, one begins only when the others have
+// left and let go of theirs; and it does begin then.
+func TestNobodyEntersUnderPressure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(2, 8)
+		g.budget = transcript.NewBudget()
+		probe := g.enter(false)
+		probe.last() // does not count: it lasts until others are done
+		probe.rest()
+		first := g.enter(false)
+		rec := transcript.NewWithin(g.budget, transcript.Limits{})
+		for !g.budget.Pressed() {
+			rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: make([]byte, 1<<20)})
+		}
+		first.rest()
+		entered := make(chan *pass, 1)
+		go func() { entered <- g.enter(false) }()
+		synctest.Wait()
+		select {
+		case <-entered:
+			t.Fatal("one entered while much was held")
+		default:
+		}
+		first.leave() // and what it holds is quoted, so it stays
+		second := <-entered
+		second.rest()
+		second.leave()
+		probe.leave()
 	})
 }

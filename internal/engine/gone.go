@@ -325,6 +325,7 @@ func (r *run) unservedOnce(ctx context.Context) string {
 		if r.count(conv) {
 			r.record(conv, probing)
 		}
+		conv.Record.Release()
 	}()
 	if err := conv.Handshake(ctx); err != nil {
 		return Refused(conv.Record.From(0), conv.Options().StartTimeout).Reason

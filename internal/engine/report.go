@@ -60,6 +60,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if n := r.overdue.notice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
+	if n := r.unjudgedNotice(); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	p.Notices = append(p.Notices, r.duties.notices()...)
 	if n := r.endsNotice(); n != "" {
 		p.Notices = append(p.Notices, n)

@@ -22,6 +22,9 @@ type run struct {
 	o       Options
 	started time.Time
 	gate    *gate
+	budget  *transcript.Budget // of all conversations
+	// time ends with the run's time, and judging a moment later, see limitTime.
+	time, judging context.Context
 
 	// Of the probe.
 	revisions []spec.Revision
@@ -56,8 +59,9 @@ type run struct {
 	found     []*candidate // all deviations, equal ones merged
 
 	starts, messages atomic.Int64
-	lingers          atomic.Bool // a server did not exit when its stdin was closed, or did not respond to DELETE
-	floodedBy        string      // what could not be taken in from the server, by mu
+	unjudged         atomic.Int64 // conversations for which there was no time
+	lingers          atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
+	floodedBy        string       // what could not be taken in from the server, by mu
 
 	mu      sync.Mutex
 	tried   map[string]*candidate // by key: those that are, or were, tried again
@@ -92,9 +96,10 @@ func (r *run) dial(ctx context.Context, o client.Options) (*client.Conversation,
 var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
 // end shuts a conversation down, counts it and hands it out, once. One that
-// looks for a finding again always waits for the server as long as the first did.
+// looks for a finding again always waits for the server as long as the first
+// did, unless the time of the run is over.
 func (r *run) end(c *client.Conversation, occasion string, again bool) {
-	if r.lingers.Load() && !again || c.Web() != nil && r.watch.over() {
+	if r.time.Err() != nil || r.lingers.Load() && !again || c.Web() != nil && r.watch.over() {
 		c.Shutdown(impatient)
 	} else {
 		c.Close()
@@ -307,7 +312,12 @@ func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env) []suite
 		}()
 		c.Run(ctx, t)
 	}()
-	stop := <-done
+	var stop suite.Stop
+	select {
+	case stop = <-done:
+	case <-r.judging.Done(): // the process ends soon, and the case with it
+		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.time)})
+	}
 	r.wanting(c, env.Revision, t.Wants())
 	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}

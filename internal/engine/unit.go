@@ -111,6 +111,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		u.disturbed = o.disturbed()
 		u.convs = o.all()
 		u.judge(r, u.convs)
+		u.release(r)
 	})
 }
 
@@ -121,7 +122,7 @@ func (r *run) reap(f func()) { go f() }
 func (u *unit) judge(r *run, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
-		for _, result := range rules.Judge(r.o.Rules, events, conv.Revision(), r.o.Dialer.Transport()) {
+		for _, result := range r.judgedBy(conv) {
 			if r.mixes && len(convs) > 1 && confused(result, r.o.Dialer.Transport()) {
 				continue
 			}

@@ -81,13 +81,14 @@ func (a audience) add(f Fold, out *Out) {
 	}
 }
 
-// hear hands the messages of an event to those who listen.
-func (a audience) hear(s *Session, e *transcript.Event) {
+// hear hands the messages of an event to those who listen, until ended is
+// closed: one message may be megabytes of work for each of them.
+func (a audience) hear(s *Session, e *transcript.Event, ended <-chan struct{}) {
 	switch e.Kind {
 	case transcript.Received:
 		for _, m := range received(s, e) {
 			if topic, h, ok := s.heard(e, m); ok {
-				a.tell(s, topic, h)
+				a.tell(s, topic, h, ended)
 			}
 		}
 	case transcript.Sent:
@@ -96,18 +97,20 @@ func (a audience) hear(s *Session, e *transcript.Event) {
 		}
 		for i := range s.sent.Messages {
 			if topic, h, ok := s.overheard(e, &s.sent.Messages[i]); ok {
-				a.tell(s, topic, h)
+				a.tell(s, topic, h, ended)
 			}
 		}
 	}
 }
 
-func (a audience) tell(s *Session, topic Topic, h *Heard) {
-	for _, l := range a[topic] {
-		l.hear(s, h, l.out)
-	}
-	for _, l := range a[Topic{topic.voice, ""}] {
-		l.hear(s, h, l.out)
+func (a audience) tell(s *Session, topic Topic, h *Heard, ended <-chan struct{}) {
+	for _, listeners := range [][]listener{a[topic], a[Topic{topic.voice, ""}]} {
+		for _, l := range listeners {
+			if isClosed(ended) {
+				return
+			}
+			l.hear(s, h, l.out)
+		}
 	}
 }
 

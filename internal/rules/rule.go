@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -122,19 +123,33 @@ func (o *Out) result(requirement string) *Result {
 // the one asked for; what the server negotiates overrides it, for all of the
 // conversation.
 func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
-	s, runs := fold(all, events, asked, t)
+	out, _ := JudgeUntil(context.Background(), all, events, asked, t)
+	return out
+}
+
+// JudgeUntil is Judge, and returns an error in place of results, the cause of
+// the end of the context, when that ends before the rules are done: a rule that
+// has not heard everything may be wrong.
+func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) ([]Result, error) {
+	s, runs := fold(ctx, all, events, asked, t)
 	for _, r := range runs {
+		if ctx.Err() != nil {
+			break
+		}
 		if r.fold.End != nil {
 			r.fold.End(s, r.out)
 		}
 	}
-	return results(runs)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return results(runs), nil
 }
 
 // SoFar is Judge for a conversation that goes on: it returns what the rules
 // have found by now, whatever follows, and nothing that they say at its end.
 func SoFar(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
-	_, runs := fold(all, events, asked, t)
+	_, runs := fold(context.Background(), all, events, asked, t)
 	return results(runs)
 }
 
@@ -144,8 +159,8 @@ type running struct {
 	out  *Out
 }
 
-// fold folds all rules over the events.
-func fold(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []running) {
+// fold folds all rules over the events, until the context ends.
+func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []running) {
 	s := NewSession(asked, t)
 	s.lines = readLines(events, t)
 	s.negotiated = agreed(events, s)
@@ -160,14 +175,28 @@ func fold(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Tr
 			watchers = append(watchers, r)
 		}
 	}
+	ended := ctx.Done()
 	for _, e := range events {
 		s.note(e)
 		for _, r := range watchers {
+			if isClosed(ended) {
+				return s, runs
+			}
 			r.fold.See(s, e, r.out)
 		}
-		listeners.hear(s, e)
+		listeners.hear(s, e, ended)
 	}
 	return s, runs
+}
+
+// isClosed reports whether a channel on which nothing is sent is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 func results(runs []running) []Result {

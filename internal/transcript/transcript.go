@@ -93,13 +93,18 @@ type Transcript struct {
 	begun  int           // the number of exchanges
 	kept   int64         // what is kept of the server's output, see weigh
 	limit  int64
+	limits Limits
+	taken  taken // counted by Admit
+
+	budget *Budget
+	held   int64 // what the budget knows of
 }
 
 // DefaultLimit bounds, in bytes, what a transcript keeps of the server's
 // output: the frames, and what it takes to hold their messages. Past it frames
 // that take more than 8 KiB lose all but their head and what identifies their
-// messages. Whoever feeds the transcript bounds the number of events, and what
-// we send ourselves is always kept whole.
+// messages. Who feeds the transcript asks Admit before each frame, and what we
+// send ourselves is always kept whole.
 const DefaultLimit = 48 << 20
 
 const (
@@ -116,8 +121,12 @@ const (
 )
 
 // New returns an empty transcript that begins now.
-func New() *Transcript {
-	return &Transcript{start: time.Now(), limit: DefaultLimit}
+func New() *Transcript { return NewWithin(nil, Limits{}) }
+
+// NewWithin returns an empty transcript that begins now, and is bounded by its
+// own limits and by the budget that it shares with others, which may be nil.
+func NewWithin(b *Budget, l Limits) *Transcript {
+	return &Transcript{start: time.Now(), limit: DefaultLimit, limits: l.orDefaults(), budget: b}
 }
 
 // Add records e as the newest event and returns it with Seq and At set.
@@ -136,12 +145,14 @@ func (t *Transcript) Add(e Event) *Event {
 		t.begun = max(t.begun, e.Exchange)
 	}
 	if e.Kind != Sent && e.Kind != Requested {
-		if t.kept+weight > t.limit && weight > wholeKept {
+		if weight > wholeKept && (t.kept+weight > t.limit || !t.budget.fits(weight)) {
 			e.cut()
 			weight = weigh(&e)
 		}
 		t.kept += weight
 	}
+	t.held += weight + eventCost
+	t.budget.hold(weight + eventCost)
 	e.Seq, e.At = len(t.events), time.Since(t.start)
 	t.events = append(t.events, &e)
 	if t.grown != nil {

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -29,22 +28,20 @@ import (
 type Client struct {
 	Record *transcript.Transcript
 	Reach  Reach
-	Limits Limits
 
-	idle          idle
-	bytes, events atomic.Int64 // recorded so far
-	flooded       sync.Once
-	running       sync.WaitGroup
+	idle    idle
+	flooded sync.Once
+	running sync.WaitGroup
 }
 
 // Open returns a client for the server at u and records that the connection
 // stands. Nothing is sent yet.
-func Open(u *url.URL, r Reach, l Limits, rec *transcript.Transcript) (*Client, error) {
+func Open(u *url.URL, r Reach, rec *transcript.Transcript) (*Client, error) {
 	if u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%s is no URL of a server: it must begin with http:// or https:// and a host", u.Redacted())
 	}
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: u.Redacted()})
-	return &Client{Record: rec, Reach: r, Limits: l}, nil
+	return &Client{Record: rec, Reach: r}, nil
 }
 
 // ErrNoInput is what closing the input of a link over HTTP says.

@@ -172,7 +172,7 @@ func TestResponses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			x := &exchange.Client{Record: transcript.New(), Limits: exchange.Limits{FrameBytes: 100_000}}
+			x := &exchange.Client{Record: transcript.NewWithin(nil, transcript.Limits{Frame: 100_000})}
 			p := x.Begin(t.Context(), exchange.Request{URL: serve(t, c.answer), Request: transport.Request{Method: "POST", Body: []byte(`{"a":1}`)}})
 			<-p.Over()
 			x.Wait()

@@ -84,7 +84,7 @@ func (w *whole) Write(data []byte) (int, error) {
 	}
 	w.size += len(data)
 	w.grown()
-	if limit := w.c.Limits.orDefaults().FrameBytes; w.size > limit {
+	if limit := w.c.Record.Limits().Frame; w.size > limit {
 		begin := w.parts[0]
 		w.drop()
 		return 0, w.c.flood(w.p, fmt.Sprintf("a body of more than %d bytes", limit), begin, w.size)
@@ -125,7 +125,7 @@ func (s *pieces) Write(data []byte) (int, error) {
 		}
 		s.record(piece)
 	}
-	if limit := s.c.Limits.orDefaults().FrameBytes; s.split.Pending() > limit {
+	if limit := s.c.Record.Limits().Frame; s.split.Pending() > limit {
 		begin := s.split.End()
 		return 0, s.c.flood(s.p, fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), begin, len(begin))
 	}
@@ -157,12 +157,8 @@ func (s *pieces) end(bool) {
 
 // admit tells whether one more event of these bytes is within the limits.
 func (c *Client) admit(p *Pending, data []byte) error {
-	limits := c.Limits.orDefaults()
-	switch {
-	case c.events.Add(1) > int64(limits.Events):
-		return c.flood(p, fmt.Sprintf("more than %d bodies and events", limits.Events), data, len(data))
-	case c.bytes.Add(int64(len(data))) > int64(limits.TotalBytes):
-		return c.flood(p, fmt.Sprintf("more than %d bytes in all", limits.TotalBytes), data, len(data))
+	if flood := c.Record.Admit(len(data)); flood != "" {
+		return c.flood(p, flood, data, len(data))
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package exchange
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -16,35 +15,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Limits bounds what is taken in from a server on one link. A zero means the
-// default.
-type Limits struct {
-	FrameBytes int // the longest body or event of a stream that is kept whole; a longer one floods
-	Events     int // the number of bodies and pieces of streams that are recorded; one more floods
-	TotalBytes int // how much of bodies is recorded; one byte more floods
-}
-
-// The defaults of Limits.
-const (
-	DefaultFrameBytes = 16 << 20
-	DefaultEvents     = 100_000
-	DefaultTotalBytes = 256 << 20
-)
-
 const (
 	maxHead  = 64 << 10 // bytes of a head
 	maxLeads = 10       // interim responses before the real one
 	headKept = 4 << 10  // of what is longer than the limit
 	readSize = 4 << 10  // of a buffer; there are two an exchange, and most bodies are short
 )
-
-func (l Limits) orDefaults() Limits {
-	return Limits{
-		FrameBytes: cmp.Or(l.FrameBytes, DefaultFrameBytes),
-		Events:     cmp.Or(l.Events, DefaultEvents),
-		TotalBytes: cmp.Or(l.TotalBytes, DefaultTotalBytes),
-	}
-}
 
 // sticky says again how its reader ended: a connection tells of a reset once.
 type sticky struct {

@@ -19,9 +19,8 @@ import (
 
 // Dialer opens streams of one server.
 type Dialer struct {
-	URL    *url.URL
-	Reach  exchange.Reach
-	Limits exchange.Limits
+	URL   *url.URL
+	Reach exchange.Reach
 }
 
 // NewDialer returns a dialer for the SSE endpoint at u.
@@ -33,7 +32,7 @@ func (*Dialer) Transport() spec.Transport { return spec.SSE }
 // Dial implements transport.Dialer. It opens the stream, and does not wait for
 // what comes on it: that shows when the first message is sent.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	client, err := exchange.Open(d.URL, d.Reach, d.Limits, rec)
+	client, err := exchange.Open(d.URL, d.Reach, rec)
 	if err != nil {
 		return nil, err
 	}

@@ -18,20 +18,16 @@ import (
 )
 
 // kinds are the ways of running a behaviour, under one contract.
-var kinds = map[string]func(t *testing.T, behaviour string, limits Limits) transport.Dialer{
-	"process": func(t *testing.T, behaviour string, limits Limits) transport.Dialer {
+var kinds = map[string]func(t *testing.T, behaviour string) transport.Dialer{
+	"process": func(t *testing.T, behaviour string) transport.Dialer {
 		self, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := NewDialer(Command{Argv: []string{self}, Env: append(os.Environ(), behaviourVariable+"="+behaviour)})
-		d.Limits = limits
-		return d
+		return NewDialer(Command{Argv: []string{self}, Env: append(os.Environ(), behaviourVariable+"="+behaviour)})
 	},
-	"function": func(_ *testing.T, behaviour string, limits Limits) transport.Dialer {
-		d := InProcess(behaviour, behaviours[behaviour])
-		d.Limits = limits
-		return d
+	"function": func(_ *testing.T, behaviour string) transport.Dialer {
+		return InProcess(behaviour, behaviours[behaviour])
 	},
 }
 
@@ -46,24 +42,29 @@ type session struct {
 // eachKind runs test over a server with the behaviour, for each kind.
 func eachKind(t *testing.T, behaviour string, test func(*session)) {
 	t.Helper()
-	eachKindWithin(t, behaviour, Limits{}, test)
+	eachKindWithin(t, behaviour, transcript.Limits{}, test)
 }
 
-func eachKindWithin(t *testing.T, behaviour string, limits Limits, test func(*session)) {
+func eachKindWithin(t *testing.T, behaviour string, limits transcript.Limits, test func(*session)) {
 	t.Helper()
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(dial(t, kind(t, behaviour, limits)))
+			test(dialWithin(t, kind(t, behaviour), limits))
 		})
 	}
 }
 
 func dial(t *testing.T, d transport.Dialer) *session {
 	t.Helper()
+	return dialWithin(t, d, transcript.Limits{})
+}
+
+func dialWithin(t *testing.T, d transport.Dialer, limits transcript.Limits) *session {
+	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("the test waits too long"))
 	t.Cleanup(cancel)
-	s := &session{t: t, rec: transcript.New(), ctx: ctx}
+	s := &session{t: t, rec: transcript.NewWithin(nil, limits), ctx: ctx}
 	link, err := d.Dial(ctx, s.rec)
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +359,7 @@ func TestLive(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) { // not parallel: it counts all servers
 			before := Live()
-			s := dial(t, kind(t, "echo", Limits{}))
+			s := dial(t, kind(t, "echo"))
 			if got := Live() - before; got != 1 {
 				t.Errorf("%d servers alive after one was started", got)
 			}

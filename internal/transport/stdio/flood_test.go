@@ -18,7 +18,7 @@ func TestFloodWithoutNewline(t *testing.T) {
 	eachKind(t, "floods", func(s *session) {
 		s.expectEnded()
 		e := s.await(transcript.Flooded, "more than 16777216 bytes without a newline")
-		if len(e.Raw) != headKept || e.Size <= DefaultFrameBytes || e.Size > DefaultFrameBytes+readSize {
+		if len(e.Raw) != headKept || e.Size <= transcript.DefaultFrame || e.Size > transcript.DefaultFrame+readSize {
 			s.t.Errorf("recorded %d of %d bytes", len(e.Raw), e.Size)
 		}
 		s.Shutdown(transport.Patience{})
@@ -50,7 +50,7 @@ func TestLongLineIsTheLast(t *testing.T) {
 func TestLineAtTheLimit(t *testing.T) {
 	for _, over := range []int{0, 1} {
 		t.Run(fmt.Sprint(over, " over"), func(t *testing.T) {
-			eachKindWithin(t, "echo", Limits{FrameBytes: 100_000}, func(s *session) {
+			eachKindWithin(t, "echo", transcript.Limits{Frame: 100_000}, func(s *session) {
 				s.send(strings.Repeat("l", 100_000+over))
 				e := s.await(transcript.Received, "lll")
 				if e.Cut() != (over > 0) || e.Size != int64(100_000+over) {
@@ -66,9 +66,9 @@ func TestLineAtTheLimit(t *testing.T) {
 }
 
 func TestFloodOfLines(t *testing.T) {
-	eachKindWithin(t, "floods lines", Limits{Frames: 1000}, func(s *session) {
+	eachKindWithin(t, "floods lines", transcript.Limits{Frames: 1000}, func(s *session) {
 		s.expectEnded()
-		s.await(transcript.Flooded, "more than 1000 lines")
+		s.await(transcript.Flooded, "more than 1000 messages")
 		s.Shutdown(transport.Patience{})
 		count := 0
 		for _, e := range s.rec.From(0) {
@@ -83,7 +83,7 @@ func TestFloodOfLines(t *testing.T) {
 }
 
 func TestFloodOfBytes(t *testing.T) {
-	eachKindWithin(t, "floods kilobytes", Limits{TotalBytes: 100_000}, func(s *session) {
+	eachKindWithin(t, "floods kilobytes", transcript.Limits{Bytes: 100_000}, func(s *session) {
 		s.expectEnded()
 		s.await(transcript.Flooded, "more than 100000 bytes in all")
 	})
@@ -98,10 +98,10 @@ func TestStderrIsBounded(t *testing.T) {
 				kept += len(e.Raw)
 			}
 		}
-		if kept != DefaultStderrBytes {
+		if kept != transcript.DefaultStderr {
 			s.t.Errorf("%d bytes of stderr recorded", kept)
 		}
-		s.await(transcript.Remark, fmt.Sprintf("%d more bytes on the server's stderr", 1<<20-DefaultStderrBytes))
+		s.await(transcript.Remark, fmt.Sprintf("%d more bytes on the server's stderr", 1<<20-transcript.DefaultStderr))
 	})
 }
 

@@ -138,7 +138,7 @@ func TestDiesOfASignal(t *testing.T) {
 
 // A program that was started with non-blocking streams would see EAGAIN.
 func TestStreamsBlock(t *testing.T) {
-	s := dial(t, kinds["process"](t, "tells flags", Limits{}))
+	s := dial(t, kinds["process"](t, "tells flags"))
 	s.await(transcript.Received, "nonblocking false false false")
 }
 

@@ -19,9 +19,8 @@ type Serve = func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer
 
 // InProcessDialer runs a Go function for each link.
 type InProcessDialer struct {
-	Limits Limits
-	title  string
-	serve  Serve
+	title string
+	serve Serve
 }
 
 // InProcess returns a dialer whose servers are calls of serve. A panic in
@@ -39,7 +38,7 @@ func (d *InProcessDialer) Dial(ctx context.Context, rec *transcript.Transcript) 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return open(rec, d.Limits, func(far farEnds) (peer, error) {
+	return open(rec, func(far farEnds) (peer, error) {
 		ctx, cancel := context.WithCancel(context.Background()) // the server outlives the dialing
 		f := &function{
 			title: d.title, far: far, cancel: cancel,

@@ -40,10 +40,9 @@ type peer interface {
 // link is one running server. Three goroutines carry its streams (see
 // output.go and input.go), a fourth, live, outlasts them.
 type link struct {
-	rec    *transcript.Transcript
-	limits Limits
-	peer   peer
-	near   nearEnds
+	rec  *transcript.Transcript
+	peer peer
+	near nearEnds
 
 	input     input
 	afterKill time.Duration
@@ -61,7 +60,7 @@ type link struct {
 
 // open makes the pipes, starts a server at their far ends and sets the link
 // going.
-func open(rec *transcript.Transcript, limits Limits, start func(farEnds) (peer, error)) (transport.Link, error) {
+func open(rec *transcript.Transcript, start func(farEnds) (peer, error)) (transport.Link, error) {
 	near, far, err := pipes()
 	if err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func open(rec *transcript.Transcript, limits Limits, start func(farEnds) (peer, 
 		return nil, err
 	}
 	l := &link{
-		rec: rec, limits: limits.orDefaults(), peer: p, near: near,
+		rec: rec, peer: p, near: near,
 		input:     newInput(),
 		afterKill: killWithin,
 		ended:     make(chan struct{}),

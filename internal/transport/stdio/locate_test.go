@@ -109,7 +109,7 @@ func TestDialAfterItsContext(t *testing.T) {
 	cause := errors.New("too late")
 	cancel(cause)
 	for name, kind := range kinds {
-		if _, err := kind(t, "echo", Limits{}).Dial(ctx, transcript.New()); !errors.Is(err, cause) {
+		if _, err := kind(t, "echo").Dial(ctx, transcript.New()); !errors.Is(err, cause) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

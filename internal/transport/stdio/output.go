@@ -54,13 +54,11 @@ func (l *link) read(f *os.File, take func([]byte)) error {
 
 // output cuts stdout into lines and records them.
 type output struct {
-	link   *link
-	line   []byte // the line so far, or its head when it is cut
-	size   int64  // bytes of the line so far
-	cut    bool   // the line is longer than the limit
-	frames int    // recorded so far
-	total  int64  // bytes recorded so far
-	deaf   bool   // nothing more is recorded
+	link *link
+	line []byte // the line so far, or its head when it is cut
+	size int64  // bytes of the line so far
+	cut  bool   // the line is longer than the limit
+	deaf bool   // nothing more is recorded
 }
 
 func (o *output) take(p []byte) {
@@ -80,35 +78,27 @@ func (o *output) add(p []byte) {
 	if o.cut {
 		return
 	}
-	if o.size <= int64(o.link.limits.FrameBytes) {
+	limit := o.link.rec.Limits().Frame
+	if o.size <= int64(limit) {
 		o.line = append(o.line, p...)
 		return
 	}
 	o.cut = true
-	most := min(headKept, o.link.limits.FrameBytes)
+	most := min(headKept, limit)
 	kept := o.line[:min(len(o.line), most)]
 	o.line = slices.Concat(kept, p[:min(len(p), most-len(kept))])
 	// Nobody must wait for a line that may never end.
-	o.flooded(fmt.Sprintf("more than %d bytes without a newline", o.link.limits.FrameBytes))
+	o.flooded(fmt.Sprintf("more than %d bytes without a newline", limit))
 }
 
 // record records the line and begins the next. A cut line is the last.
 func (o *output) record(unterminated bool) {
-	limits := o.link.limits
-	o.frames++
-	o.total += int64(len(o.line))
-	switch {
-	case o.cut:
+	if flood := o.link.rec.Admit(len(o.line)); flood != "" && !o.cut {
 		o.deaf = true
-	case o.frames > limits.Frames:
-		o.deaf = true
-		o.flooded(fmt.Sprintf("more than %d lines", limits.Frames))
-		return
-	case o.total > int64(limits.TotalBytes):
-		o.deaf = true
-		o.flooded(fmt.Sprintf("more than %d bytes in all", limits.TotalBytes))
+		o.flooded(flood)
 		return
 	}
+	o.deaf = o.cut
 	o.link.rec.Add(transcript.Event{Kind: transcript.Received, Raw: o.line, Size: o.size, Unterminated: unterminated})
 	o.line, o.size = nil, 0
 }
@@ -129,7 +119,7 @@ func (o *output) finish() {
 // readStderr records the beginning of stderr, and how much followed it.
 func (l *link) readStderr() {
 	defer close(l.errDone)
-	left, dropped := l.limits.StderrBytes, int64(0)
+	left, dropped := l.rec.Limits().Stderr, int64(0)
 	_ = l.read(l.near.err, func(p []byte) {
 		kept := p[:min(len(p), left)]
 		dropped += int64(len(p) - len(kept))

@@ -39,7 +39,7 @@ type line struct {
 
 // recorded returns the lines that are recorded of the reads.
 func recorded(limit int, reads ...[]byte) []line {
-	l := &link{rec: transcript.New(), limits: Limits{FrameBytes: limit}.orDefaults(), ended: make(chan struct{})}
+	l := &link{rec: transcript.NewWithin(nil, transcript.Limits{Frame: limit}), ended: make(chan struct{})}
 	o := output{link: l}
 	for _, r := range reads {
 		o.take(r)

@@ -4,7 +4,6 @@
 package stdio
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -26,40 +25,8 @@ type Command struct {
 	Env []string
 }
 
-// The bounds of what is taken in from a server on one link.
-const (
-	// DefaultFrameBytes is the longest line that is kept whole.
-	DefaultFrameBytes = 16 << 20
-	// DefaultFrames is the number of lines that are recorded. A short message
-	// takes about 1 KiB of memory in a transcript.
-	DefaultFrames = 50_000
-	// DefaultTotalBytes is how much of stdout is recorded.
-	DefaultTotalBytes = 64 << 20
-	// DefaultStderrBytes is how much of stderr is recorded.
-	DefaultStderrBytes = 256 << 10
-)
-
-// Limits bounds what is taken in from a server on one link. A zero means the
-// default.
-type Limits struct {
-	FrameBytes  int // the longest line that is kept whole; a longer one floods
-	Frames      int // the number of lines that are recorded; one more floods
-	TotalBytes  int // how much of stdout is recorded; one byte more floods
-	StderrBytes int // how much of stderr is recorded
-}
-
-func (l Limits) orDefaults() Limits {
-	return Limits{
-		FrameBytes:  cmp.Or(l.FrameBytes, DefaultFrameBytes),
-		Frames:      cmp.Or(l.Frames, DefaultFrames),
-		TotalBytes:  cmp.Or(l.TotalBytes, DefaultTotalBytes),
-		StderrBytes: cmp.Or(l.StderrBytes, DefaultStderrBytes),
-	}
-}
-
 // Dialer starts a process for each link.
 type Dialer struct {
-	Limits  Limits
 	command Command
 }
 
@@ -76,5 +43,5 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return open(rec, d.Limits, func(far farEnds) (peer, error) { return startProcess(d.command, far) })
+	return open(rec, func(far farEnds) (peer, error) { return startProcess(d.command, far) })
 }

@@ -23,9 +23,8 @@ const (
 
 // Dialer opens sessions with one server.
 type Dialer struct {
-	URL    *url.URL
-	Reach  exchange.Reach
-	Limits exchange.Limits
+	URL   *url.URL
+	Reach exchange.Reach
 }
 
 // NewDialer returns a dialer for the MCP endpoint at u.
@@ -37,7 +36,7 @@ func (*Dialer) Transport() spec.Transport { return spec.StreamableHTTP }
 // Dial implements transport.Dialer. Nothing is sent yet: the first POST opens
 // the session, and shows whether anybody is there.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
-	client, err := exchange.Open(d.URL, d.Reach, d.Limits, rec)
+	client, err := exchange.Open(d.URL, d.Reach, rec)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // babbling are servers whose bytes are no sound HTTP.
-func babbling() []badHTTP {
+func babbling() []hostileServer {
 	const ok, json = "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	broke := func(text string) func(p *peer) {
 		return func(p *peer) {
@@ -17,7 +17,7 @@ func babbling() []badHTTP {
 		}
 	}
 	result := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"odd","version":"1"}}}`
-	return []badHTTP{
+	return []hostileServer{
 		{"closes at once", served(func(*peer) {}), 3, []string{`the connection was (closed|reset) before a response came`, `check that an MCP server`}, 0},
 		{"closes at once, sse", over("sse", served(func(*peer) {})), 3, []string{`the connection was (closed|reset) before a response came`}, 0},
 		{"resets at once", served(func(p *peer) { p.reset() }), 3, []string{`the connection was reset before a response came|connection reset by peer`}, 0},

@@ -13,28 +13,34 @@ import (
 	"time"
 )
 
-// badHTTP is something at a URL with which no good conversation can be held,
-// and what the user gets to see of it.
-type badHTTP struct {
+// A hostileServer is a server with which no good conversation is possible, and
+// what the user sees of it.
+type hostileServer struct {
 	name string
-	// serve starts it and returns the URL that is judged; where that needs more
-	// flags or variables, it adds them to the run.
-	serve  func(t *testing.T, r *badRun) string
+	// serve starts it and returns the URL to judge, or "" where it adds a
+	// command to the run instead. It may add flags and variables, too.
+	serve  func(t *testing.T, r *hostileRun) string
 	code   int
-	says   []string      // regular expressions: all must match what is written
-	within time.Duration // default: 30 s; a run takes five at most, and the machine may be busy
+	says   []string      // regular expressions: all must match the output
+	within time.Duration // default: 30 s; most runs take five at most, and the machine may be busy
 }
 
-// badRun is a run of the tool against such a thing.
-type badRun struct {
+// hostileRun is a run of the tool against such a server.
+type hostileRun struct {
 	flags, environ []string
+	command        []string
 	ca             string // the file of the server's certificate
 }
 
-// TestBadHTTP holds the tool against everything that may sit at a URL instead
-// of a server that behaves. Whatever it is, the run ends in time, takes no more
-// memory than it may, says what was wrong, and is never green.
-func TestBadHTTP(t *testing.T) {
+// hostileServers returns all of them.
+func hostileServers() []hostileServer {
+	return slices.Concat(turning(), deafening(), babbling(), unreached(), refusing())
+}
+
+// TestHostileServers runs the tool against everything that may stand in the
+// place of a server that behaves. Whatever it is, the run ends in time, takes
+// no more memory than it may, says what was wrong, and is never green.
+func TestHostileServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")
 	}
@@ -44,10 +50,10 @@ func TestBadHTTP(t *testing.T) {
 	// Most of the runs wait, so there are more of them than t.Parallel allows.
 	waiting := make(chan struct{}, 8*runtime.GOMAXPROCS(0))
 	working := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var runs []*badResult
-	for _, b := range slices.Concat(turning(), deafening(), babbling(), unreached(), refusing()) {
+	var runs []*hostileResult
+	for _, b := range hostileServers() {
 		t.Run(b.name, func(*testing.T) { // selects what -run wants
-			r := &badResult{badHTTP: b, done: make(chan struct{})}
+			r := &hostileResult{hostileServer: b, done: make(chan struct{})}
 			runs = append(runs, r)
 			go func() {
 				defer close(r.done)
@@ -84,22 +90,26 @@ var floods = regexp.MustCompile(`flood|bomb|comments$|comments[, ]|without end|1
 // green is what a run says that found nothing to complain of.
 var green = regexp.MustCompile(`no requirement broken in|no requirement broken, `)
 
-// badResult is what came of a run.
-type badResult struct {
-	badHTTP
+// hostileResult is what came of a run.
+type hostileResult struct {
+	hostileServer
 	done       chan struct{}
 	complaints []string
 	text       []byte
 }
 
-func (r *badResult) check(t *testing.T) {
-	run := &badRun{}
+func (r *hostileResult) check(t *testing.T) {
+	run := &hostileRun{}
 	url := r.serve(t, run)
 	within := r.within
 	if within == 0 {
 		within = 30 * time.Second
 	}
-	args := slices.Concat([]string{"-within", within.String(), strconv.Itoa(r.code), "mcp-conform", "run", "--timeout", "1s", "--start-timeout", "2s"}, run.flags, []string{url})
+	args := slices.Concat([]string{"-within", within.String(), strconv.Itoa(r.code), "mcp-conform", "run", "--timeout", "1s", "--start-timeout", "2s"}, run.flags)
+	if url != "" {
+		args = append(args, url)
+	}
+	args = slices.Concat(args, run.command)
 	cmd := exec.Command("exits", args...) // it minds code, time and memory
 	cmd.Env = append(os.Environ(), run.environ...)
 	var err error
@@ -116,6 +126,6 @@ func (r *badResult) check(t *testing.T) {
 	}
 }
 
-func (r *badResult) complain(format string, args ...any) {
+func (r *hostileResult) complain(format string, args ...any) {
 	r.complaints = append(r.complaints, fmt.Sprintf(format, args...))
 }

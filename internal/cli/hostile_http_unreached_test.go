@@ -10,11 +10,11 @@ import (
 
 // unreached are URLs behind which nobody is found: exit code 3, and what stands
 // in the way.
-func unreached() []badHTTP {
-	url := func(u string, flags ...string) func(*testing.T, *badRun) string {
-		return func(_ *testing.T, r *badRun) string { r.flags = append(r.flags, flags...); return u }
+func unreached() []hostileServer {
+	url := func(u string, flags ...string) func(*testing.T, *hostileRun) string {
+		return func(_ *testing.T, r *hostileRun) string { r.flags = append(r.flags, flags...); return u }
 	}
-	return []badHTTP{
+	return []hostileServer{
 		{"refused", closed, 3, []string{`nobody listens at 127\.0\.0\.1:\d+ \(connection refused\)`, `check that the server runs, and the URL`}, 0},
 		{"refused, sse", over("sse", closed), 3, []string{`nobody listens at`}, 0},
 		{"refused, http", over("http", closed), 3, []string{`nobody listens at`}, 0},
@@ -22,16 +22,16 @@ func unreached() []badHTTP {
 		{"self-signed", certified("127.0.0.1", time.Now().Add(time.Hour)), 3, []string{`TLS`, `certificate`, `nobody known has signed`, `--ca-file`, `--insecure`}, 0},
 		{"another name", trusting(certified("example.com", time.Now().Add(time.Hour))), 3, []string{`the certificate is for example\.com, not for 127\.0\.0\.1`}, 0},
 		{"expired", trusting(certified("127.0.0.1", time.Now().Add(-time.Hour))), 3, []string{`the certificate expired`}, 0},
-		{"http behind https", func(t *testing.T, r *badRun) string {
+		{"http behind https", func(t *testing.T, r *hostileRun) string {
 			return strings.Replace(handled(http.NotFound)(t, r), "http:", "https:", 1)
 		}, 3, []string{`TLS`, `speaks HTTP without TLS`, `http://`}, 0},
-		{"https behind http", func(t *testing.T, r *badRun) string {
+		{"https behind http", func(t *testing.T, r *hostileRun) string {
 			return strings.Replace(certified("127.0.0.1", time.Now().Add(time.Hour))(t, r), "https:", "http:", 1)
 		}, 3, []string{`https://`}, 0},
-		{"TLS by one who does not speak it", func(t *testing.T, _ *badRun) string {
+		{"TLS by one who does not speak it", func(t *testing.T, _ *hostileRun) string {
 			return "https://" + raw(t, func(p *peer) { p.say("SSH-2.0-OpenSSH_9.6\r\n"); p.hold() }) + "/mcp"
 		}, 3, []string{`TLS`}, 0},
-		{"TLS that never comes about", func(t *testing.T, _ *badRun) string {
+		{"TLS that never comes about", func(t *testing.T, _ *hostileRun) string {
 			return "https://" + raw(t, func(p *peer) { p.hold() }) + "/mcp"
 		}, 3, []string{`the time ran out while agreeing on TLS`}, 0},
 		{"proxy page", proxied("http", func(p *peer) {
@@ -48,11 +48,11 @@ func unreached() []badHTTP {
 		}), 3, []string{`407`, `user and password`}, 0},
 		{"proxy never answers", proxied("https", func(p *peer) { p.ask(); p.hold() }), 3, []string{`the time ran out while the proxy 127\.0\.0\.1:\d+ was asked`}, 0},
 		{"proxy hangs up", proxied("https", func(p *peer) { p.ask() }), 3, []string{`the proxy 127`}, 0},
-		{"proxy refused", func(t *testing.T, r *badRun) string {
+		{"proxy refused", func(t *testing.T, r *hostileRun) string {
 			r.environ = append(r.environ, "HTTP_PROXY="+strings.TrimSuffix(closed(t, r), "/mcp"))
 			return "http://example.invalid/mcp"
 		}, 3, []string{`the proxy 127\.0\.0\.1:\d+`, `nobody listens`, `HTTP_PROXY`}, 0},
-		{"proxy of a strange sort", func(_ *testing.T, r *badRun) string {
+		{"proxy of a strange sort", func(_ *testing.T, r *hostileRun) string {
 			r.environ = append(r.environ, "HTTP_PROXY=socks5://127.0.0.1:1")
 			return "http://example.invalid/mcp"
 		}, 3, []string{`only http and https proxies can be used`}, 0},
@@ -60,7 +60,7 @@ func unreached() []badHTTP {
 }
 
 // closed is an address at which nobody listens any more.
-func closed(t *testing.T, _ *badRun) string {
+func closed(t *testing.T, _ *hostileRun) string {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
@@ -70,8 +70,8 @@ func closed(t *testing.T, _ *badRun) string {
 }
 
 // proxied is a server behind a proxy that gets in the way.
-func proxied(scheme string, serve func(p *peer)) func(*testing.T, *badRun) string {
-	return func(t *testing.T, r *badRun) string {
+func proxied(scheme string, serve func(p *peer)) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, r *hostileRun) string {
 		at := raw(t, serve)
 		r.environ = append(r.environ, "HTTP_PROXY=http://"+at, "HTTPS_PROXY=http://"+at, "NO_PROXY=")
 		return scheme + "://example.invalid/mcp"
@@ -79,24 +79,24 @@ func proxied(scheme string, serve func(p *peer)) func(*testing.T, *badRun) strin
 }
 
 // at is a server at another path.
-func at(path string, serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
-	return func(t *testing.T, r *badRun) string {
+func at(path string, serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, r *hostileRun) string {
 		return strings.TrimSuffix(serve(t, r), "/mcp") + path
 	}
 }
 
 // refusing are servers that answer, and never what was asked for.
-func refusing() []badHTTP {
+func refusing() []hostileServer {
 	json := "Content-Type: application/json\r\n"
 	html := "Content-Type: text/html\r\n"
-	return []badHTTP{
+	return []hostileServer{
 		{"html", answers("200 OK", html, "<!doctype html><title>Welcome</title>"), 3, []string{`200 OK`, `web page`, `check that the URL`}, 0},
 		{"html, sse", over("sse", answers("200 OK", html, "<!doctype html><title>Welcome</title>")), 3, []string{`200 OK`, `web page`}, 0},
 		{"html said to be json", answers("200 OK", json, "<!doctype html><title>Welcome</title>"), 3, []string{`web page`}, 0},
 		{"json, no message", answers("200 OK", json, `{"status":"ok"}`), 3, []string{`no answer to it: \{"status":"ok"\}`, `answer it with a JSON-RPC response`}, 0},
 		{"401", answers("401 Unauthorized", "", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`}, 0},
 		{"401 with a challenge", answers("401 Unauthorized", "WWW-Authenticate: Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\"\r\n", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`, `Bearer resource_metadata="https://example.com`}, 0},
-		{"401 though there is a token", func(t *testing.T, r *badRun) string {
+		{"401 though there is a token", func(t *testing.T, r *hostileRun) string {
 			r.flags = append(r.flags, "--header", "Authorization: Bearer abcdefgh")
 			return answers("401 Unauthorized", "", "")(t, r)
 		}, 3, []string{`401 Unauthorized`, `the Authorization that was sent was not accepted`}, 0},

@@ -125,12 +125,12 @@ func raw(t *testing.T, serve func(p *peer)) string {
 }
 
 // served returns what serves an address by hand.
-func served(serve func(p *peer)) func(*testing.T, *badRun) string {
-	return func(t *testing.T, _ *badRun) string { return "http://" + raw(t, serve) + "/mcp" }
+func served(serve func(p *peer)) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, _ *hostileRun) string { return "http://" + raw(t, serve) + "/mcp" }
 }
 
 // says is a server that answers every request with this text, and hangs up.
-func says(text string) func(*testing.T, *badRun) string {
+func says(text string) func(*testing.T, *hostileRun) string {
 	return served(func(p *peer) {
 		if p.ask() != nil {
 			p.say(text)
@@ -139,13 +139,13 @@ func says(text string) func(*testing.T, *badRun) string {
 }
 
 // answers is one that answers with a status, headers and a body.
-func answers(status, fields, body string) func(*testing.T, *badRun) string {
+func answers(status, fields, body string) func(*testing.T, *hostileRun) string {
 	return says("HTTP/1.1 " + status + "\r\n" + fields + "Connection: close\r\n\r\n" + body)
 }
 
 // over has the older transport judged.
-func over(name string, serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
-	return func(t *testing.T, r *badRun) string {
+func over(name string, serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, r *hostileRun) string {
 		r.flags = append(r.flags, "--transport", name)
 		if name == "sse" {
 			r.flags = append(r.flags, "--revision", "2024-11-05")
@@ -155,8 +155,8 @@ func over(name string, serve func(*testing.T, *badRun) string) func(*testing.T, 
 }
 
 // handled is a server on net/http.
-func handled(h http.HandlerFunc) func(*testing.T, *badRun) string {
-	return func(t *testing.T, _ *badRun) string {
+func handled(h http.HandlerFunc) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, _ *hostileRun) string {
 		s := httptest.NewServer(h)
 		t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 		return s.URL + "/mcp"
@@ -180,12 +180,12 @@ func opening(r *http.Request, body []byte) bool {
 
 // turned is the reference server until when says of a request that something
 // else is to be done with it; it is given the number of the request.
-func turned(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *badRun) string {
+func turned(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *hostileRun) string {
 	return turnedOver("2025-11-25", func(ctx context.Context) http.Handler { return refserver.NewHTTPHandler(ctx, refserver.Options{}) }, when, do)
 }
 
 // turnedSSE is the same over the older transport, where do befalls the POSTs.
-func turnedSSE(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *badRun) string {
+func turnedSSE(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *hostileRun) string {
 	posts := func(n int32, r *http.Request, body []byte) bool {
 		return r.Method == http.MethodPost && when(n, r, body)
 	}
@@ -196,8 +196,8 @@ func sseHandler(ctx context.Context) http.Handler {
 	return refserver.NewSSEHandler(ctx, refserver.Options{})
 }
 
-func turnedOver(revision string, good func(context.Context) http.Handler, when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *badRun) string {
-	return func(t *testing.T, run *badRun) string {
+func turnedOver(revision string, good func(context.Context) http.Handler, when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, run *hostileRun) string {
 		run.flags = append(run.flags, "--revision", revision)
 		h := good(t.Context())
 		var n atomic.Int32
@@ -217,8 +217,8 @@ func turnedOver(revision string, good func(context.Context) http.Handler, when f
 
 // streamTurns is the reference server over the older transport, whose streams
 // are taken out of its hands after so many events.
-func streamTurns(events int, do func(p *peer)) func(*testing.T, *badRun) string {
-	return over("sse", func(t *testing.T, run *badRun) string {
+func streamTurns(events int, do func(p *peer)) func(*testing.T, *hostileRun) string {
+	return over("sse", func(t *testing.T, run *hostileRun) string {
 		h := sseHandler(t.Context())
 		return handled(func(w http.ResponseWriter, r *http.Request) {
 			h.ServeHTTP(&streamWriter{ResponseWriter: w, left: events, do: func(w http.ResponseWriter) {
@@ -279,8 +279,8 @@ func taken(t *testing.T, w http.ResponseWriter) *peer {
 }
 
 // briefly judges a part of all that could be.
-func briefly(serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
-	return func(t *testing.T, run *badRun) string {
+func briefly(serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, run *hostileRun) string {
 		run.flags = append(run.flags, "--label-filter", "ping || tools || lifecycle")
 		return serve(t, run)
 	}

@@ -23,8 +23,8 @@ import (
 
 // certified is TLS in front of a server that would behave, with a certificate
 // for this name that is valid until then.
-func certified(name string, until time.Time) func(*testing.T, *badRun) string {
-	return func(t *testing.T, r *badRun) string {
+func certified(name string, until time.Time) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, r *hostileRun) string {
 		s := httptest.NewUnstartedServer(refserver.NewHTTPHandler(t.Context(), refserver.Options{}))
 		s.TLS = certificate(t, r, name, until)
 		s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -38,7 +38,7 @@ func certified(name string, until time.Time) func(*testing.T, *badRun) string {
 const http2 = "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80"
 
 // certifiedH2 is TLS that takes HTTP/2 alone.
-func certifiedH2(t *testing.T, r *badRun) string {
+func certifiedH2(t *testing.T, r *hostileRun) string {
 	config := certificate(t, r, "127.0.0.1", time.Now().Add(time.Hour))
 	config.NextProtos = []string{"h2"}
 	return "https://" + raw(t, func(p *peer) {
@@ -49,7 +49,7 @@ func certifiedH2(t *testing.T, r *badRun) string {
 }
 
 // certificate makes one that has signed itself, and puts it into a file.
-func certificate(t *testing.T, r *badRun, name string, until time.Time) *tls.Config {
+func certificate(t *testing.T, r *hostileRun, name string, until time.Time) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +74,8 @@ func certificate(t *testing.T, r *badRun, name string, until time.Time) *tls.Con
 }
 
 // trusting trusts the certificate that is served.
-func trusting(serve func(*testing.T, *badRun) string) func(*testing.T, *badRun) string {
-	return func(t *testing.T, r *badRun) string {
+func trusting(serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
+	return func(t *testing.T, r *hostileRun) string {
 		url := serve(t, r)
 		r.flags = append(r.flags, "--ca-file", r.ca)
 		return url

@@ -7,23 +7,23 @@ import (
 )
 
 // deafening are servers that do not come to an end, or to the point.
-func deafening() []badHTTP {
+func deafening() []hostileServer {
 	const ok, json, stream = "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-	flood := func(head, text string) func(*testing.T, *badRun) string {
+	flood := func(head, text string) func(*testing.T, *hostileRun) string {
 		return served(func(p *peer) {
 			p.ask()
 			p.say(head)
 			p.flood(text)
 		})
 	}
-	slow := func(quick, text string) func(*testing.T, *badRun) string {
+	slow := func(quick, text string) func(*testing.T, *hostileRun) string {
 		return served(func(p *peer) {
 			p.ask()
 			p.say(quick)
 			p.drip(strings.Repeat(text, 100), time.Second)
 		})
 	}
-	return []badHTTP{
+	return []hostileServer{
 		{"never answers", held(""), 3, []string{`no response within 2s`, `--start-timeout`}, 0},
 		{"never answers, sse", over("sse", held("")), 3, []string{`no response within 2s`, `--start-timeout`}, 0},
 		{"never reads", served(func(p *peer) { p.wait(time.Hour) }), 3, []string{`no response within 2s`}, 0},
@@ -34,8 +34,8 @@ func deafening() []badHTTP {
 		{"a slow head", slow(ok, "X-Header: value\r\n"), 3, []string{`its head began and did not end`}, 0},
 		{"a slow stream", slow(stream, "data: x\n\n"), 3, []string{`within 2s`}, 0},
 		{"a stream with nothing in it", held(stream), 3, []string{`event stream`, `brought no answer within 2s, and nothing else`}, 0},
-		{"a stream of comments", flood(stream, ": ping\n\n"), 3, []string{`more than 100000|within 2s`}, 0},
-		{"a stream of comments, sse", over("sse", flood(stream, ": ping\n\n")), 3, []string{`more than 100000|within 2s`}, 0},
+		{"a stream of comments", flood(stream, ": ping\n\n"), 3, []string{`more than \d+ messages|within 2s`}, 0},
+		{"a stream of comments, sse", over("sse", flood(stream, ": ping\n\n")), 3, []string{`more than \d+ messages|within 2s`}, 0},
 		{"a stream of slow comments", served(func(p *peer) {
 			p.ask()
 			p.say(stream)
@@ -61,7 +61,7 @@ func deafening() []badHTTP {
 }
 
 // held answers every request with text and then says nothing more.
-func held(text string) func(*testing.T, *badRun) string {
+func held(text string) func(*testing.T, *hostileRun) string {
 	return served(func(p *peer) {
 		if p.ask() != nil {
 			p.say(text)
@@ -72,7 +72,7 @@ func held(text string) func(*testing.T, *badRun) string {
 
 // endpoint names this as the endpoint, and keeps the stream; it knows no other
 // path than that of the stream.
-func endpoint(named string) func(*testing.T, *badRun) string {
+func endpoint(named string) func(*testing.T, *hostileRun) string {
 	return served(func(p *peer) {
 		r := p.ask()
 		switch {
@@ -87,16 +87,16 @@ func endpoint(named string) func(*testing.T, *badRun) string {
 }
 
 // reconnecting asks for the stream to be taken up again at once, for ever.
-func reconnecting() func(*testing.T, *badRun) string {
+func reconnecting() func(*testing.T, *hostileRun) string {
 	return says("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nid: 1\nretry: 0\ndata:\n\n")
 }
 
 // bomb is a small body that grows to 1 GB.
-func bomb(media, text string) func(*testing.T, *badRun) string {
+func bomb(media, text string) func(*testing.T, *hostileRun) string {
 	return bombed("HTTP/1.1 200 OK\r\nContent-Type: "+media+"\r\n", text)
 }
 
-func bombed(head, text string) func(*testing.T, *badRun) string {
+func bombed(head, text string) func(*testing.T, *hostileRun) string {
 	return served(func(p *peer) {
 		p.ask()
 		p.bomb(head, text)

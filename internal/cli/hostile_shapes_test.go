@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+// altering rewrites all answers but that to initialize.
+func altering(f func(frame []byte) []byte) refserver.Seams {
+	return faults.AlterBytes(faults.Answers(), f)
+}
+
+// withID puts another id into an answer.
+func withID(frame []byte, id string) []byte {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(frame, &m) != nil {
+		return frame
+	}
+	m["id"] = json.RawMessage(id)
+	out, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// inPlace has the results of a method be another one, a JSON text.
+func inPlace(method string, result func(n int) string) refserver.Seams {
+	calls := make(chan int, 1)
+	calls <- 0
+	return faults.AlterBytes(faults.Results(method), func(frame []byte) []byte {
+		n := <-calls
+		calls <- n + 1
+		var m map[string]json.RawMessage
+		if json.Unmarshal(frame, &m) != nil {
+			return frame
+		}
+		// By hand, for encoding/json refuses what is nested deeply.
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m["id"], result(n))
+	})
+}
+
+// once is a result that never changes, made only where it is needed.
+func once(make func() string) func(int) string {
+	text := ""
+	return func(int) string {
+		if text == "" {
+			text = make()
+		}
+		return text
+	}
+}
+
+// toolsOf is a list of one tool a schema, all of which may be called.
+func toolsOf(schemas ...string) string {
+	var tools []string
+	for i, schema := range schemas {
+		tools = append(tools, fmt.Sprintf(`{"name":"tool-%d","annotations":{"readOnlyHint":true},"inputSchema":%s}`, i, schema))
+	}
+	return `{"tools":[` + strings.Join(tools, ",") + `]}`
+}
+
+// many joins what item makes.
+func many(n int, item func(i int) string) string {
+	var b bytes.Buffer
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(item(i))
+	}
+	return b.String()
+}
+
+// exponential is a schema that is applied 2^n times.
+func exponential(keyword string, n int) string {
+	return `{"type":"object","$defs":{` + many(n, func(i int) string {
+		return fmt.Sprintf(`"d%d":{"%s":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, keyword, i+1, i+1)
+	}) + fmt.Sprintf(`,"d%d":{"type":"object"}},"%s":[{"$ref":"#/$defs/d0"}]}`, n, keyword)
+}
+
+// hostileSchemas are input schemas that cost far more than their size.
+func hostileSchemas() []string {
+	required := func(schema string) string {
+		return `{"type":"object","properties":{"a":` + schema + `},"required":["a"]}`
+	}
+	return []string{
+		exponential("allOf", 40), exponential("anyOf", 40), exponential("oneOf", 40),
+		required(exponential("allOf", 30)),
+		`{"type":"object","$ref":"#"}`,
+		`{"type":"object","allOf":[{"$ref":"#"},{"$ref":"#/allOf/0"}]}`,
+		required(`{"$ref":"#/properties/a"}`),
+		`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"]}`,
+		required(`{"type":"string","pattern":"^(a+)+$","minLength":40}`),
+		required(`{"type":"string","pattern":"^(([a-z]{1,1000}){1,1000}){1,1000}$"}`),
+		required(`{"type":"string","pattern":"` + strings.Repeat("(a|", 5000) + "b" + strings.Repeat(")*", 5000) + `"}`),
+		required(`{"enum":[` + many(100_000, func(i int) string { return fmt.Sprintf(`"value-%d"`, i) }) + `]}`),
+		required(`{"type":"string","minLength":1000000000}`),
+		required(`{"type":"array","minItems":1000000000,"items":{"type":"array","minItems":1000000}}`),
+		`{"type":"object","minProperties":1000000000}`,
+		`{"type":"object","required":[` + many(50_000, func(i int) string { return fmt.Sprintf(`"m%d"`, i) }) + `]}`,
+		`{"type":"object","properties":{` + many(50_000, func(i int) string { return fmt.Sprintf(`"m%d":{"type":"string"}`, i) }) + `}}`,
+		strings.Repeat(`{"type":"object","required":["a"],"properties":{"a":`, 3000) + `{}` + strings.Repeat(`}}`, 3000),
+		strings.Repeat(`{"type":"object","allOf":[`, 3000) + `{}` + strings.Repeat(`]}`, 3000),
+		strings.Repeat(`{"not":`, 5000) + `{}` + strings.Repeat(`}`, 5000),
+		`{"type":"object","if":` + exponential("anyOf", 25) + `,"then":` + exponential("oneOf", 25) + `}`,
+		required(`{"type":"number","multipleOf":1e-300,"minimum":1e308}`),
+		required(`{"type":"integer","minimum":` + strings.Repeat("9", 100_000) + `}`),
+		`{"type":"object","patternProperties":{` + many(2000, func(i int) string { return fmt.Sprintf(`"^(a+)+%d$":{"type":"string"}`, i) }) + `}}`,
+	}
+}
+
+// combining is a text in which each letter carries thousands of marks, between
+// all that turns the direction of text, ends lines or has no width.
+func combining(n int) string {
+	return strings.Repeat("a"+strings.Repeat("\u0301", 1000)+"\u202e\u2066\u200b\ufeff\u2028\u2029\u0085\U000e0041\ufdfd\U0001f468\u200d", n)
+}
+
+// escapes are sequences that would take a terminal over, and other markup.
+const escapes = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u001bP+q544e\u001b\\\r\n::error::owned\n</script><script>alert(1)</script>]]>&lt;|](javascript:x)`
+
+// misshapen are servers that serve, on any transport, and some of whose
+// answers are meant to break who reads them.
+var misshapen = map[string]func() refserver.Seams{
+	"deep results": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string { return `{"tools":` + nested("[", "]", 2_000_000) + `}` }))
+	},
+	"deep objects": func() refserver.Seams {
+		return inPlace(spec.MethodToolsCall, once(func() string {
+			return `{"content":[],"structuredContent":` + strings.Repeat(`{"a":`, 8000) + "1" + strings.Repeat("}", 8000) + `}`
+		}))
+	},
+	"hostile schemas": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string { return toolsOf(hostileSchemas()...) }))
+	},
+	"hostile output schemas": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[` + many(len(hostileSchemas()), func(i int) string {
+				return fmt.Sprintf(`{"name":"tool-%d","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"},"outputSchema":%s}`, i, hostileSchemas()[i])
+			}) + `]}`
+		}))
+	},
+	"a thousand exponential schemas": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			var all []string
+			for i := range 1000 {
+				all = append(all, exponential([]string{"allOf", "anyOf", "oneOf"}[i%3], 12+i%20))
+			}
+			return toolsOf(all...)
+		}))
+	},
+	"pages without end": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, func(n int) string {
+			return fmt.Sprintf(`{"tools":[{"name":"t%d","inputSchema":{"type":"object"}}],"nextCursor":"c%d"}`, n, n+1)
+		})
+	},
+	"large pages without end": func() refserver.Seams {
+		return inPlace(spec.MethodResourcesList, func(n int) string {
+			return `{"resources":[` + many(2000, func(i int) string {
+				return fmt.Sprintf(`{"uri":"test://%d/%d","name":"%d"}`, n, i, i)
+			}) + fmt.Sprintf(`],"nextCursor":"c%d"}`, n+1)
+		})
+	},
+	"100,000 tools": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[` + many(100_000, func(i int) string {
+				return fmt.Sprintf(`{"name":"t%d","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`, i)
+			}) + `]}`
+		}))
+	},
+	"huge names": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[` + many(8, func(i int) string {
+				return fmt.Sprintf(`{"name":"%d%s","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}`, i, strings.Repeat("n", 1<<20))
+			}) + `]}`
+		}))
+	},
+	"a cursor of 10 MB": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[],"nextCursor":"` + strings.Repeat("c", 10<<20) + `"}`
+		}))
+	},
+	"a resource of 15 MiB": func() refserver.Seams {
+		return inPlace(spec.MethodResourcesRead, once(func() string {
+			return `{"contents":[{"uri":"test://a","mimeType":"application/octet-stream","blob":"` + strings.Repeat("QUJD", 15<<20/4) + `"}]}`
+		}))
+	},
+	"a call of 15 MiB": func() refserver.Seams {
+		return inPlace(spec.MethodToolsCall, once(func() string {
+			return `{"content":[` + many(300_000, func(int) string { return `{"type":"text","text":"0123456789"}` }) + `]}`
+		}))
+	},
+	"a million members": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[],` + many(500_000, func(i int) string { return fmt.Sprintf(`"m%d":1`, i) }) + `}`
+		}))
+	},
+	"a million equal members": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{` + many(1_000_000, func(int) string { return `"tools":[]` }) + `}`
+		}))
+	},
+	"wrong in a million places": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[` + many(500_000, func(int) string { return `{"name":1}` }) + `]}`
+		}))
+	},
+	"huge numbers": func() refserver.Seams {
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[],"ttl":1e999999999,"n":` + strings.Repeat("9", 1<<20) + `,"f":0.` + strings.Repeat("3", 1<<20) + `}`
+		}))
+	},
+	"bombs of Unicode": func() refserver.Seams {
+		text, err := json.Marshal(combining(50))
+		if err != nil {
+			panic(err)
+		}
+		return inPlace(spec.MethodToolsList, once(func() string {
+			return `{"tools":[` + many(50, func(i int) string {
+				return fmt.Sprintf(`{"name":%s,"title":%s,"description":%s,"inputSchema":{"type":"object","properties":{%s:{"type":1}}}}`, text, text, text, text)
+			}) + `]}`
+		}))
+	},
+	"escape sequences": func() refserver.Seams {
+		s := inPlace(spec.MethodToolsList, func(int) string {
+			return `{"tools":[{"name":"` + escapes + `","title":"` + escapes + `","inputSchema":{"type":"` + escapes + `"}}],"nextCursor":"` + escapes + `"}`
+		})
+		s.Incoming = nil
+		return s
+	},
+	"long errors": func() refserver.Seams {
+		return altering(func(frame []byte) []byte {
+			var m struct{ ID json.RawMessage }
+			_ = json.Unmarshal(frame, &m)
+			return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"%s","data":"%s"}}`, m.ID, strings.Repeat("e", 1<<20), strings.Repeat("d", 1<<20))
+		})
+	},
+	"huge templates": func() refserver.Seams {
+		return inPlace(spec.MethodResourcesTemplates, once(func() string {
+			return `{"resourceTemplates":[{"name":"a","uriTemplate":"test://` + many(20_000, func(i int) string { return fmt.Sprintf(`{a%d*}`, i) }) + `"},{"name":"b","uriTemplate":"test://` + strings.Repeat("{", 100_000) + `"}]}`
+		}))
+	},
+	"huge handshakes": func() refserver.Seams {
+		return faults.AlterBytes(func(o *refserver.Out) bool { return o.Method == spec.MethodInitialize && o.Kind == refserver.OutResult }, func(frame []byte) []byte {
+			return bytes.Replace(frame, []byte(`"serverInfo":{`), []byte(`"instructions":"`+strings.Repeat("i", 12<<20)+`","serverInfo":{"title":"`+strings.Repeat("t", 2<<20)+`",`), 1)
+		})
+	},
+}

@@ -1,0 +1,37 @@
+package rules_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// Judging ends with its context, in the midst of a conversation and of a
+// message, and then says nothing.
+func TestJudgeUntil(t *testing.T) {
+	t.Parallel()
+	rec := transcript.New()
+	for range 10 {
+		rec.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","method":"notifications/message"}`)})
+	}
+	over := errors.New("the time is over")
+	ctx, end := context.WithCancelCause(t.Context())
+	heard := 0
+	rule := func(id string) rules.Rule {
+		return rules.Rule{ID: id, Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+			rules.Notification(spec.MethodMessage): func(*rules.Session, *rules.Heard, *rules.Out) {
+				if heard++; heard == 3 {
+					end(over)
+				}
+			},
+		}})}
+	}
+	results, err := rules.JudgeUntil(ctx, []rules.Rule{rule("rule.a"), rule("rule.b")}, rec.From(0), spec.V20251125, spec.Stdio)
+	if !errors.Is(err, over) || results != nil || heard != 3 {
+		t.Errorf("the rules heard %d messages; results %v, error %v", heard, results, err)
+	}
+}
