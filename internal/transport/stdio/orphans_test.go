@@ -193,8 +193,8 @@ func TestUnkillableOrphansAreNamed(t *testing.T) {
 		r.retire(names[0], family{})
 		r.retire(names[1], family{})
 		if diff := cmp.Diff([]string{
-			fmt.Sprintf(`process %d (sleep %d\x1b[2J), which the server started, could not be ended: operation not permitted`, forbidden, forbidden),
-			fmt.Sprintf(`process %d (sleep %d\x1b[2J), which the server started, could not be ended: it was killed, and has not ended`, deaf, deaf),
+			fmt.Sprintf(`process %d (sleep %d\x1b[2j), which the server started, could not be ended: operation not permitted`, forbidden, forbidden),
+			fmt.Sprintf(`process %d (sleep %d\x1b[2j), which the server started, could not be ended: it was killed, and has not ended`, deaf, deaf),
 		}, r.takeLeft(strings.ToLower)); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
