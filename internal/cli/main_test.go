@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 		"odd":         func() { os.Exit(odd(os.Args[1:])) },
 		"exits":       func() { os.Exit(exits(os.Args[1:])) },
 		"web":         func() { os.Exit(web(os.Args[1:])) },
+		"leaky":       func() { os.Exit(leaky(os.Args[1:])) },
 	})
 }
 

@@ -128,6 +128,7 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 			_, err := w.Write(a.replayOf(f).Encode())
 			return err
 		})
+		err = errors.Join(err, os.Chmod(name, 0o600)) // what a server said may have secrets that nobody knows
 	}
 	if err != nil {
 		return harnessError{fmt.Errorf("writing a replay file: %w", err)}
@@ -138,7 +139,7 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 // replayOf is the replay file of a finding without the secrets that are known.
 func (a *app) replayOf(f *fuzz.Finding) *fuzz.Replay {
 	r := f.Replay()
-	r.Expect.Seen, r.Expect.Permitted = a.clear(r.Expect.Seen), a.clear(r.Expect.Permitted)
+	r.Expect.Seen, r.Expect.Permitted, r.Expect.Method = a.clear(r.Expect.Seen), a.clear(r.Expect.Permitted), a.clear(r.Expect.Method)
 	for i := range r.ByItself {
 		r.ByItself[i] = a.clear(r.ByItself[i])
 	}

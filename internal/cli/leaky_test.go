@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// leaky is a server that repeats secrets in everything that a server chooses:
+//
+//	leaky FILE                 over stdio
+//	leaky FILE http ADDRESS    over Streamable HTTP
+//	leaky FILE sse ADDRESS     over HTTP+SSE
+//
+// FILE has the secrets, a line each.
+func leaky(args []string) int {
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	l := &leak{secrets: strings.Split(strings.TrimSpace(string(text)), "\n")}
+	if len(args) < 3 || args[1] != "http" && args[1] != "sse" {
+		return l.stdio()
+	}
+	listener, err := net.Listen("tcp", args[2])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, l.all())
+	fmt.Fprintln(os.Stderr, http.Serve(listener, l)) //nolint:gosec // it lives for a test
+	return 1
+}
+
+type leak struct {
+	secrets []string
+	streams sync.Map // of SSE, by session
+}
+
+// spellings are the ways in which a secret is repeated, and looked for.
+func spellings(s string) []string {
+	var percent, lower, unicode, mixed strings.Builder
+	for i, c := range []byte(s) {
+		fmt.Fprintf(&percent, "%%%02X", c)
+		fmt.Fprintf(&lower, "%%%02x", c)
+		fmt.Fprintf(&unicode, `\u%04x`, c)
+		if i%2 == 0 {
+			fmt.Fprintf(&mixed, `%%%02x`, c)
+		} else {
+			mixed.WriteByte(c)
+		}
+	}
+	quoted, _ := json.Marshal(s)
+	out := []string{s, percent.String(), lower.String(), unicode.String(), mixed.String(), url.QueryEscape(s), html.EscapeString(s),
+		strings.Trim(string(quoted), `"`), strings.Trim(strconv.Quote(s), `"`)}
+	for shift := range 3 {
+		padded := []byte(strings.Repeat("-", shift) + s)
+		whole := base64.RawStdEncoding.EncodeToString(padded)
+		out = append(out, whole[(shift*8+5)/6:len(padded)*8/6], base64.RawURLEncoding.EncodeToString(padded)[(shift*8+5)/6:len(padded)*8/6])
+	}
+	return out
+}
+
+// all is every secret in every spelling.
+func (l *leak) all() string {
+	var out []string
+	for _, s := range l.secrets {
+		out = append(out, spellings(s)...)
+	}
+	return strings.Join(out, " ")
+}
+
+// raw is every secret as it is.
+func (l *leak) raw() string { return strings.Join(l.secrets, " ") }
+
+// answer returns what is said to one message, a frame each.
+func (l *leak) answer(frame []byte) [][]byte {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			ProtocolVersion string `json:"protocolVersion"`
+			Cursor          string `json:"cursor"`
+			Name            string `json:"name"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(frame, &m) != nil {
+		return [][]byte{l.message("id", nil, "error", map[string]any{"code": -32700, "message": l.all()})}
+	}
+	if m.Method == "" {
+		return nil
+	}
+	var out [][]byte
+	if m.Method != "initialize" && m.Method != "notifications/initialized" {
+		for _, s := range l.secrets { // in two frames
+			for _, half := range []string{s[:len(s)/2], s[len(s)/2:]} {
+				out = append(out, l.message("method", "notifications/message", "params", map[string]any{"level": "info", "data": half, "logger": l.raw()}))
+			}
+		}
+	}
+	all, first := l.all(), m.Params.Cursor == ""
+	page := func(name string, items ...any) any {
+		result := map[string]any{name: items}
+		if first {
+			result["nextCursor"] = all
+		}
+		return result
+	}
+	var result any
+	switch m.Method {
+	case "initialize":
+		result = map[string]any{
+			"protocolVersion": m.Params.ProtocolVersion, "serverInfo": map[string]any{"name": all, "version": l.raw(), "title": all}, "instructions": all,
+			"capabilities": map[string]any{"tools": map[string]any{}, "resources": map[string]any{}, "prompts": map[string]any{}, "logging": map[string]any{}, "experimental": map[string]any{l.raw(): map[string]any{}}},
+		}
+	case "ping":
+		result = map[string]any{"extra": all}
+	case "tools/list":
+		schema := map[string]any{"type": "object", "properties": map[string]any{l.raw(): map[string]any{"type": "string", "description": all, "default": all}}}
+		result = page("tools", map[string]any{"name": fmt.Sprint(l.raw(), first), "description": all, "inputSchema": schema, "annotations": map[string]any{"readOnlyHint": true}},
+			map[string]any{"name": all, "inputSchema": map[string]any{"type": all}})
+	case "tools/call":
+		result = map[string]any{"content": []any{map[string]any{"type": "text", "text": all}, map[string]any{"type": all, "data": base64.StdEncoding.EncodeToString([]byte(all))}}}
+	case "resources/list":
+		result = page("resources", map[string]any{"uri": "x://" + url.PathEscape(l.raw()), "name": all, "mimeType": all})
+	case "resources/templates/list":
+		result = page("resourceTemplates", map[string]any{"uriTemplate": "x://{" + l.raw(), "name": all})
+	case "prompts/list":
+		result = page("prompts", map[string]any{"name": l.raw(), "description": all, "arguments": []any{map[string]any{"name": all}}})
+	default:
+		return append(out, l.message("id", m.ID, "error", map[string]any{"code": all, "message": all, "data": map[string]any{l.raw(): all}}))
+	}
+	if m.ID == nil {
+		return append(out, l.message("id", all, "result", result))
+	}
+	return append(out, l.message("id", m.ID, "result", result), l.message("id", l.secrets[0]+m.Method, "method", all))
+}
+
+func (l *leak) message(pairs ...any) []byte {
+	m := map[string]any{"jsonrpc": "2.0"}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i].(string)] = pairs[i+1]
+	}
+	var out bytes.Buffer
+	_ = json.NewEncoder(&out).Encode(m)
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func (l *leak) stdio() int {
+	for _, s := range l.secrets { // in two writes
+		fmt.Fprint(os.Stderr, "token: ", s[:3])
+		fmt.Fprintln(os.Stderr, s[3:], l.all())
+	}
+	fmt.Println("ready: " + l.all())
+	in := json.NewDecoder(os.Stdin)
+	for {
+		var frame json.RawMessage
+		if err := in.Decode(&frame); err != nil {
+			if err == io.EOF {
+				return 0
+			}
+			fmt.Println(l.all(), err)
+			return 3
+		}
+		for _, f := range l.answer(frame) {
+			_, _ = os.Stdout.Write(append(f, '\n'))
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler for both transports.
+func (l *leak) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("X-Echo", strings.Join(spellings(l.secrets[0]), " "))
+	h.Set("Set-Cookie", "sid="+url.QueryEscape(l.raw()))
+	h.Set("Mcp-Session-Id", url.QueryEscape(l.secrets[0]))
+	body, _ := io.ReadAll(r.Body)
+	switch {
+	case r.Method == http.MethodGet && r.URL.Path == "/sse":
+		h.Set("Content-Type", "text/event-stream")
+		id := url.QueryEscape(l.secrets[0] + r.RemoteAddr)
+		out := make(chan []byte, 1000)
+		l.streams.Store(id, out)
+		_, _ = fmt.Fprintf(w, ": %s\nevent: endpoint\ndata: /messages?session_id=%s\n\n", l.all(), url.QueryEscape(id))
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case frame := <-out:
+				_, _ = fmt.Fprintf(w, "id: %s\nevent: message\ndata: %s\n\n", l.raw(), frame)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case r.URL.Path == "/messages":
+		if out, ok := l.streams.Load(r.URL.Query().Get("session_id")); ok {
+			for _, f := range l.answer(body) {
+				out.(chan []byte) <- f
+			}
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = io.WriteString(w, l.all())
+			return
+		}
+		http.Error(w, l.all(), http.StatusNotFound)
+	case r.Method != http.MethodPost || r.URL.Path == "/sse":
+		http.Error(w, l.all(), http.StatusMethodNotAllowed)
+	case !bytes.Contains(body, []byte(`"id"`)):
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, l.all())
+	default:
+		h.Set("Content-Type", "text/event-stream")
+		for _, f := range l.answer(body) {
+			_, _ = fmt.Fprintf(w, ": %s\nid: %s\ndata: %s\n\n", l.raw(), l.raw(), f)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package verdict
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ours are the fields that hold nothing but ids and words of our own.
+var ours = []string{
+	"Tool", "Version", "ID", "Requirement", "Judge", "Judges", "Area", "Page", "Group", "BlockedBy", "Verdict.Findings", "FailOn", "Summary", "Direction",
+}
+
+// TestRedactCoversEveryText fills every text of a report, so that a new field
+// is either redacted or named above.
+func TestRedactCoversEveryText(t *testing.T) {
+	p := &Report{}
+	fill(reflect.ValueOf(p).Elem())
+	p.Redact(func(s string) string { return strings.ReplaceAll(s, "secret", "-") })
+	walk(t, "Report", reflect.ValueOf(p).Elem())
+}
+
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("secret")
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i))
+			}
+		}
+	}
+}
+
+func walk(t *testing.T, name string, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() && v.String() == "secret" {
+			t.Errorf("%s is not redacted", name)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			walk(t, name, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if in := v.Type().Name() + "." + f.Name; f.IsExported() && !slices.Contains(ours, in) && (!slices.Contains(ours, f.Name) || v.Type() == reflect.TypeFor[Server]()) {
+				walk(t, in, v.Field(i))
+			}
+		}
+	}
+}
