@@ -83,7 +83,7 @@ func (r *run) repeat(ctx context.Context, u *unit, done func()) {
 		}
 	}, func() {
 		u.forget()
-		u.said, u.ruled, u.convs = again.said, again.ruled, again.convs
+		u.said, u.ruled, u.convs, u.sent = again.said, again.ruled, again.convs, again.sent
 		r.ends.explained.Add(int64(again.ends))
 		r.ends.repeating.Add(-1)
 		r.endEarly()

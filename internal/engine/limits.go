@@ -70,6 +70,10 @@ func (u *unit) forget() {
 // deviation refers to them. The others lose what is far from all deviations
 // where the server flooded them, or where all records hold much.
 func (u *unit) release(r *run) {
+	u.sent = map[string]string{}
+	for _, c := range u.cases {
+		u.sent[c.ID] = u.exchanged(c)
+	}
 	quoted := map[*transcript.Transcript][]int{}
 	for _, c := range u.sightings() {
 		if c.record != nil {

@@ -39,7 +39,7 @@ func (r *run) instead(v *verdict.Verdict) {
 				if u.revision != v.Revision || !made(c) {
 					continue
 				}
-				if sent := u.exchanged(c); sent != "" {
+				if sent := u.sent[c.ID]; sent != "" {
 					v.Reason = fmt.Sprintf("nothing that came shows it: the case %s sent %s", c.ID, sent)
 					return
 				}

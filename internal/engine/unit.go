@@ -39,6 +39,7 @@ type unit struct {
 	said  []said
 	ruled []ruled
 	convs []*client.Conversation // by which it was judged
+	sent  map[string]string      // by the id of each case: what was exchanged in it, see exchanged
 }
 
 // said is what a case observed.
