@@ -38,20 +38,30 @@ func (s system) all() map[int]relative {
 	return all
 }
 
-// suspects looks at our children where orphans become ours. A kernel may be
-// built without the files that list them. The caller holds the registry's lock.
+// suspects looks at our children where orphans become ours. The system lists
+// them by the thread that is their parent; those of servers are asked for after
+// each server, and the kernel gives orphans to the first thread that lives,
+// which in a Go program is the main one. So the other threads' are looked at
+// once, in the end. A kernel may be built without these files. The caller holds
+// the registry's lock.
 func (s system) suspects() []relative {
 	if !alive.adopting {
 		return ofUser(s.all())
 	}
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return nil
+	self := strconv.Itoa(os.Getpid())
+	threads := []string{self}
+	if alive.closed {
+		entries, _ := os.ReadDir("/proc/self/task")
+		for _, e := range entries {
+			if e.Name() != self {
+				threads = append(threads, e.Name())
+			}
+		}
 	}
 	var out []relative
-	for _, task := range tasks {
-		list, err := os.ReadFile("/proc/self/task/" + task.Name() + "/children")
-		if errors.Is(err, fs.ErrNotExist) && task.Name() == strconv.Itoa(os.Getpid()) {
+	for _, thread := range threads {
+		list, err := os.ReadFile("/proc/self/task/" + thread + "/children")
+		if errors.Is(err, fs.ErrNotExist) && thread == self {
 			return childrenOf(os.Getpid(), s.all())
 		}
 		for _, field := range strings.Fields(string(list)) {
