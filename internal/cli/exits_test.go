@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,7 +19,8 @@ const most = 256
 //
 //	exits [-within 10s] [-interrupt TEXT] [-interrupt-at FILE] CODE COMMAND ARGUMENT...
 //
-// and fails unless it ends in time with that exit code, took no more memory
+// and fails unless it ends in time with that exit code, or one of several as in
+// 3|4, took no more memory
 // than it may, and left no process behind, not even one that went into
 // another process group. With -interrupt it sends the command an interrupt
 // when TEXT has come on stdout or stderr; given twice, for both. With
@@ -100,7 +102,7 @@ type ending struct {
 func (e ending) judge(want string, took time.Duration) int {
 	fmt.Fprintf(os.Stderr, "exits: code %d, %v, %d MiB\n", e.code, took.Round(time.Millisecond), e.memory)
 	switch {
-	case fmt.Sprint(e.code) != want:
+	case !slices.Contains(strings.Split(want, "|"), fmt.Sprint(e.code)):
 		fmt.Fprintf(os.Stderr, "exits: the exit code is not %s\n", want)
 	case e.memory > most && !raceDetector:
 		fmt.Fprintf(os.Stderr, "exits: that is more memory than %d MiB\n", most)

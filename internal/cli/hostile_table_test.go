@@ -2,49 +2,115 @@ package cli
 
 import (
 	"context"
-	"maps"
-	"net/http"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
+// sampleOfHostile are the servers that every test run holds the tool against.
+// With MCP_CONFORM_HOSTILE=all it is all of them.
+var sampleOfHostile = []string{
+	"logs-first", "logs-next", "logs-in-call", "pings", "strays", "deep-logs", "deaf", "exits-often",
+	"hostile schemas", "100,000 tools, http", "escape sequences", "deep results, sse",
+	"floods after the handshake", "comments after the handshake", "gzip bomb", "a huge header",
+	"a slow head", "redirect without end", "an endpoint of 100 MB", "reset in the stream, sse",
+}
+
+func isSampled(name string) bool {
+	return os.Getenv("MCP_CONFORM_HOSTILE") == "all" || slices.Contains(sampleOfHostile, name)
+}
+
+// The run of a server that floods, or whose answers are costly, ends by its
+// limit at the latest, and at most five seconds later.
+const (
+	hostileLimit  = 15 * time.Second
+	hostileWithin = hostileLimit + 5*time.Second
+)
+
+// several are exit codes of which each may be the one: how far a run comes
+// within its limit depends on the machine.
+const (
+	startsOrNot = -1 // 3 or 4
+	brokenOrCut = -2 // 0, 1 or 4
+)
+
+// codes returns the exit codes that are right.
+func (s *hostileServer) codes() string {
+	switch s.code {
+	case startsOrNot:
+		return "3|4"
+	case brokenOrCut:
+		return "0|1|4"
+	}
+	return strconv.Itoa(s.code)
+}
+
+// process is a server on stdio.
 func process(name string) func(*testing.T, *hostileRun) string {
 	return func(_ *testing.T, r *hostileRun) string {
+		r.flags = append(r.flags, "--start-timeout", "10s", "--max-time", hostileLimit.String())
 		r.command = []string{"--", "odd", name}
 		return ""
 	}
 }
 
-func seamed(s refserver.Seams) func(*testing.T, *hostileRun) string {
-	return func(t *testing.T, run *hostileRun) string {
-		h := refserver.NewHTTPHandler(t.Context(), refserver.Options{Seams: s})
-		return handled(h.ServeHTTP)(t, run)
+// seamed is the same server over Streamable HTTP, or over the older transport.
+func seamed(shape func() refserver.Seams, older bool) func(*testing.T, *hostileRun) string {
+	serve := func(t *testing.T, r *hostileRun) string {
+		r.flags = append(r.flags, "--start-timeout", "10s", "--max-time", hostileLimit.String())
+		o := refserver.Options{Seams: shape()}
+		if older {
+			return handled(refserver.NewSSEHandler(context.Background(), o).ServeHTTP)(t, r)
+		}
+		return handled(refserver.NewHTTPHandler(t.Context(), o).ServeHTTP)(t, r)
 	}
+	if older {
+		return over("sse", serve)
+	}
+	return serve
 }
 
-func seamedSSE(s refserver.Seams) func(*testing.T, *hostileRun) string {
-	return over("sse", func(t *testing.T, run *hostileRun) string {
-		var h http.Handler = refserver.NewSSEHandler(context.Background(), refserver.Options{Seams: s})
-		return handled(h.ServeHTTP)(t, run)
-	})
-}
-
+// flooding are processes that send too much, too little, or do not go.
 func flooding() []hostileServer {
 	var out []hostileServer
-	for _, name := range slices.Sorted(maps.Keys(floodingProcesses)) {
-		out = append(out, hostileServer{name, process(name), 4, nil, 35 * time.Second})
+	for _, f := range []struct {
+		names string // several, by commas
+		code  int
+		says  string
+	}{
+		{"logs-first,logs-next,pings,pings-first,roots,strays,unknown,blank-lines", startsOrNot, `more than \d+ messages|--max-time|no response|did not answer`},
+		{"logs-in-call,logs-in-list,logs-before-answer,progress-next,samplings,repeats", brokenOrCut, `more than \d+ messages|--max-time|BROKEN|WARNING`},
+		{"logs-large,huge-ids,deep-logs,spaces", startsOrNot, `more than \d+ |--max-time|no response|did not answer`},
+		{"stderr,stderr-bytes,asks-on,immortal", brokenOrCut, `--max-time|no requirement broken|WARNING|BROKEN`},
+		{"drips,deaf,slow-answers,garbles,same-id,exits-often", brokenOrCut, `BROKEN|FLAKY|--max-time`},
+	} {
+		for name := range strings.SplitSeq(f.names, ",") {
+			out = append(out, hostileServer{name, process(name), f.code, []string{f.says}, hostileWithin})
+		}
 	}
 	return out
 }
 
+// misshaping are servers whose answers are meant to break who reads them, over
+// every transport.
 func misshaping() []hostileServer {
 	var out []hostileServer
-	for _, name := range slices.Sorted(maps.Keys(misshapen)) {
-		out = append(out, hostileServer{name, process(name), 4, nil, 35 * time.Second})
-		out = append(out, hostileServer{name + ", http", seamed(misshapen[name]()), 4, nil, 35 * time.Second})
+	for name, shape := range misshapen {
+		code := brokenOrCut
+		if name == "huge handshakes" {
+			code = startsOrNot
+		}
+		says := []string{`BROKEN|WARNING|FLAKY|--max-time|no requirement broken|did not answer|ended early`}
+		out = append(out,
+			hostileServer{name, process(name), code, says, hostileWithin},
+			hostileServer{name + ", http", seamed(shape, false), code, says, hostileWithin},
+			hostileServer{name + ", sse", seamed(shape, true), code, says, hostileWithin})
 	}
+	slices.SortFunc(out, func(a, b hostileServer) int { return strings.Compare(a.name, b.name) })
 	return out
 }
