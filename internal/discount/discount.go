@@ -2,17 +2,18 @@
 // response does not count against the server.
 //
 // Everything that a client sends has to be accounted for: it got a response,
-// or a discount of this table applies, or it is a finding. There is nothing
-// between: what no discount explains is reported.
+// or a discount applies, or it is a finding. There is nothing between: what no
+// discount explains is reported. One table is for JSON-RPC requests, over any
+// transport, and one for HTTP requests.
 package discount
 
 import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Facts are what is known of one HTTP request when its conversation is over.
+// ExchangeFacts are what is known of one HTTP request when its conversation is over.
 // The zero value is a request that simply got no response.
-type Facts struct {
+type ExchangeFacts struct {
 	// Method is that of the HTTP request.
 	Method string
 	// Status is that of the response, 0 where none came.
@@ -42,44 +43,59 @@ type Discount struct {
 	ID string
 	// Reason completes "does not count: ".
 	Reason string
+}
 
-	applies func(Facts) bool
+// row is a discount and when it applies to facts of type F.
+type row[F any] struct {
+	Discount
+	applies func(F) bool
+}
+
+// first returns the discount of the first row that applies, or nil.
+func first[F any](table []row[F], f F) *Discount {
+	for i := range table {
+		if table[i].applies(f) {
+			return &table[i].Discount
+		}
+	}
+	return nil
 }
 
 // largeRequest is the size in bytes beyond which a server may close the
 // connection while the request is still being sent (RFC 9110, 15.5.14).
 const largeRequest = 256 << 10
 
-// table lists the discounts; the first that applies explains a request.
-var table = []Discount{
-	{"unreachable", "there was no connection; whether the server still serves anyone is checked separately", func(f Facts) bool {
+// exchanges lists the discounts of HTTP requests; the first that applies is the
+// reason.
+var exchanges = []row[ExchangeFacts]{
+	{Discount{"unreachable", "there was no connection; whether the server still serves anyone is checked separately"}, func(f ExchangeFacts) bool {
 		return f.Ended == transcript.Unreachable
 	}},
-	{"server-ended", "the server had ended, which is judged by itself", func(f Facts) bool {
+	{Discount{"server-ended", "the server had ended, which is judged by itself"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.ServerEnded
 	}},
-	{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends", func(f Facts) bool {
+	{Discount{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
 		return Intermediary(f.Status)
 	}},
-	{"withdrawn", "the client cancelled the request", func(f Facts) bool {
+	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Withdrawn
 	}},
-	{"session-over", "the session of the request was over", func(f Facts) bool {
+	{Discount{"session-over", "the session of the request was over"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.SessionOver
 	}},
-	{"answered-elsewhere", "the JSON-RPC response came on another stream", func(f Facts) bool {
+	{Discount{"answered-elsewhere", "the JSON-RPC response came on another stream"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Elsewhere
 	}},
-	{"judged-as-request", "the missing JSON-RPC response is judged instead", func(f Facts) bool {
+	{Discount{"judged-as-request", "the missing JSON-RPC response is judged instead"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Judged
 	}},
-	{"client-closed", "the client closed the connection before a response was due", func(f Facts) bool {
+	{Discount{"client-closed", "the client closed the connection before a response was due"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && (f.Ended == transcript.Dropped || f.Ended == "") && !f.Waited
 	}},
-	{"event-stream", "the head of an event stream may come with its first event", func(f Facts) bool {
+	{Discount{"event-stream", "the head of an event stream may come with its first event"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Ended == transcript.Dropped && f.Method == "GET"
 	}},
-	{"large-request", "a server may close the connection on a request that is larger than it accepts", func(f Facts) bool {
+	{Discount{"large-request", "a server may close the connection on a request that is larger than it accepts"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Ended == transcript.Broken && f.Size > largeRequest
 	}},
 }
@@ -94,15 +110,17 @@ func Intermediary(status int) bool {
 	return false
 }
 
-// All returns the discounts in the order in which they are tried.
-func All() []Discount { return append([]Discount(nil), table...) }
+// OfExchange returns the first discount that applies to an HTTP request, or nil.
+func OfExchange(f ExchangeFacts) *Discount { return first(exchanges, f) }
 
-// Of returns the first discount that applies, or nil.
-func Of(f Facts) *Discount {
-	for i := range table {
-		if table[i].applies(f) {
-			return &table[i]
-		}
+// All returns every discount, those of JSON-RPC requests first.
+func All() []Discount {
+	var out []Discount
+	for _, r := range requests {
+		out = append(out, r.Discount)
 	}
-	return nil
+	for _, r := range exchanges {
+		out = append(out, r.Discount)
+	}
+	return out
 }

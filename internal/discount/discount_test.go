@@ -7,37 +7,83 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestDiscounts holds each discount against a request that it explains, and
+// TestDiscountsOfExchanges holds each discount against a request that it explains, and
 // against its neighbour, which nothing explains.
-func TestDiscounts(t *testing.T) {
+func TestDiscountsOfExchanges(t *testing.T) {
 	broken, dropped := transcript.Broken, transcript.Dropped
 	proven := map[string]bool{}
 	for _, test := range []struct {
 		id         string
-		applies    discount.Facts
-		unexplains discount.Facts
+		applies    discount.ExchangeFacts
+		unexplains discount.ExchangeFacts
 	}{
-		{"unreachable", discount.Facts{Ended: transcript.Unreachable}, discount.Facts{Ended: transcript.Unreadable}},
-		{"server-ended", discount.Facts{Ended: broken, ServerEnded: true}, discount.Facts{Ended: broken}},
-		{"intermediary", discount.Facts{Status: 502}, discount.Facts{Status: 500}},
-		{"withdrawn", discount.Facts{Ended: broken, Withdrawn: true}, discount.Facts{Ended: broken}},
-		{"session-over", discount.Facts{Ended: broken, SessionOver: true}, discount.Facts{Ended: broken}},
-		{"answered-elsewhere", discount.Facts{Ended: dropped, Waited: true, Elsewhere: true}, discount.Facts{Ended: dropped, Waited: true}},
-		{"judged-as-request", discount.Facts{Ended: broken, Judged: true}, discount.Facts{Ended: broken}},
-		{"client-closed", discount.Facts{Method: "POST", Ended: dropped}, discount.Facts{Method: "POST", Ended: dropped, Waited: true}},
-		{"client-closed", discount.Facts{Method: "POST"}, discount.Facts{Method: "POST", Waited: true}},
-		{"event-stream", discount.Facts{Method: "GET", Ended: dropped, Waited: true}, discount.Facts{Method: "DELETE", Ended: dropped, Waited: true}},
-		{"large-request", discount.Facts{Ended: broken, Size: 1 << 20}, discount.Facts{Ended: broken, Size: 1 << 10}},
+		{"unreachable", discount.ExchangeFacts{Ended: transcript.Unreachable}, discount.ExchangeFacts{Ended: transcript.Unreadable}},
+		{"server-ended", discount.ExchangeFacts{Ended: broken, ServerEnded: true}, discount.ExchangeFacts{Ended: broken}},
+		{"intermediary", discount.ExchangeFacts{Status: 502}, discount.ExchangeFacts{Status: 500}},
+		{"withdrawn", discount.ExchangeFacts{Ended: broken, Withdrawn: true}, discount.ExchangeFacts{Ended: broken}},
+		{"session-over", discount.ExchangeFacts{Ended: broken, SessionOver: true}, discount.ExchangeFacts{Ended: broken}},
+		{"answered-elsewhere", discount.ExchangeFacts{Ended: dropped, Waited: true, Elsewhere: true}, discount.ExchangeFacts{Ended: dropped, Waited: true}},
+		{"judged-as-request", discount.ExchangeFacts{Ended: broken, Judged: true}, discount.ExchangeFacts{Ended: broken}},
+		{"client-closed", discount.ExchangeFacts{Method: "POST", Ended: dropped}, discount.ExchangeFacts{Method: "POST", Ended: dropped, Waited: true}},
+		{"client-closed", discount.ExchangeFacts{Method: "POST"}, discount.ExchangeFacts{Method: "POST", Waited: true}},
+		{"event-stream", discount.ExchangeFacts{Method: "GET", Ended: dropped, Waited: true}, discount.ExchangeFacts{Method: "DELETE", Ended: dropped, Waited: true}},
+		{"large-request", discount.ExchangeFacts{Ended: broken, Size: 1 << 20}, discount.ExchangeFacts{Ended: broken, Size: 1 << 10}},
 	} {
 		proven[test.id] = true
-		if d := discount.Of(test.applies); d == nil || d.ID != test.id {
+		if d := discount.OfExchange(test.applies); d == nil || d.ID != test.id {
 			t.Errorf("%s: %+v is explained by %+v", test.id, test.applies, d)
 		}
-		if d := discount.Of(test.unexplains); d != nil {
+		if d := discount.OfExchange(test.unexplains); d != nil {
 			t.Errorf("%s: %+v is explained by %q", test.id, test.unexplains, d.ID)
 		}
 	}
-	for _, d := range discount.All() {
+	complete(t, proven, 0)
+}
+
+// TestDiscountsOfRequests does the same for JSON-RPC requests.
+func TestDiscountsOfRequests(t *testing.T) {
+	proven := map[string]bool{}
+	waited := func(f discount.RequestFacts) discount.RequestFacts { f.Waited = true; return f }
+	for id, f := range map[string]discount.RequestFacts{
+		"refused":              {Refused: true},
+		"illegal-request":      {Illegal: true},
+		"irregular-request":    {Irregular: true},
+		"handshake-disordered": {Disordered: true},
+		"withdrawn":            {Withdrawn: true},
+		"other-id":             {Mistaken: true},
+		"unreadable-response":  {Unreadable: true},
+		"stopped":              {Stopped: true},
+		"disrupted":            {Disrupted: true},
+		"after-illegal":        {AfterIllegal: true},
+		"no-ping":              {Unsupported: true},
+		"exchange-judged":      {ExchangeJudged: true},
+	} {
+		proven[id] = true
+		if d := discount.OfRequest(waited(f)); d == nil || d.ID != id {
+			t.Errorf("%s: %+v is explained by %+v", id, f, d)
+		}
+	}
+	if d := discount.OfRequest(discount.RequestFacts{}); d == nil || d.ID != "not-awaited" {
+		t.Errorf("a request that was not waited for is explained by %+v", d)
+	}
+	if d := discount.OfRequest(waited(discount.RequestFacts{})); d != nil {
+		t.Errorf("a request without a response is explained by %q", d.ID)
+	}
+	proven["not-awaited"] = true
+	complete(t, proven, len(proven))
+}
+
+// complete complains of discounts without a row in the test: of the first n, or
+// where n is 0 of those that are not about JSON-RPC requests.
+func complete(t *testing.T, proven map[string]bool, n int) {
+	t.Helper()
+	all := discount.All()
+	if n == 0 {
+		all = all[len(all)-len(proven):]
+	} else {
+		all = all[:n]
+	}
+	for _, d := range all {
 		if !proven[d.ID] {
 			t.Errorf("no row shows what %s explains", d.ID)
 		}

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -44,17 +45,23 @@ func answerRules() []Rule {
 	}
 }
 
-// unanswered judges at the end, for an answer that came late came after all.
+// unanswered judges at the end, because a response that comes late comes after
+// all.
 func unanswered(s *Session, out *Out) {
 	s.attributed()
 	for _, a := range s.All() {
-		switch {
-		case !a.due:
-		case len(a.Answers) > 0:
-			out.Subject(requestAnswered)
-		case !silent(s, a) || isPing(a) && lacksPing(s):
-		case a.excusable && (a.overdue.Kind == transcript.OutputClosed || !s.outlived(a)):
-			out.Elsewhere(requestAnswered) // the silence may be the answer to what was illegal
+		if len(a.Answers) > 0 {
+			if a.due {
+				out.Subject(requestAnswered)
+			}
+			continue
+		}
+		f := s.factsOf(a)
+		switch d := discount.OfRequest(f); {
+		case d != nil:
+			if f.AfterIllegal {
+				out.Elsewhere(requestAnswered)
+			}
 		case a.overdue.Kind == transcript.OutputClosed:
 			out.Found(verdict.Deviation{
 				Requirement: requestAnswered,

@@ -33,8 +33,8 @@ func accountRules() []rules.Rule {
 }
 
 // facts returns what is known of an exchange that may have got no response.
-func (v *view) facts(x *exchange) discount.Facts {
-	f := discount.Facts{
+func (v *view) facts(x *exchange) discount.ExchangeFacts {
+	f := discount.ExchangeFacts{
 		Method: x.Method(), Status: x.Status(), Ended: x.Ended(),
 		Waited:      v.s.GaveUpOn(x.Request) || x.Sent != nil && v.s.GaveUpOn(x.Sent),
 		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
@@ -63,7 +63,7 @@ func (v *view) sessionOver(x *exchange) bool {
 
 // unexplained reports whether x got no HTTP response and no discount applies.
 func (v *view) unexplained(x *exchange) bool {
-	return x.Response == nil && discount.Of(v.facts(x)) == nil
+	return x.Response == nil && discount.OfExchange(v.facts(x)) == nil
 }
 
 func responses(v *view, out *rules.Out) {
