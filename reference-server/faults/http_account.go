@@ -66,7 +66,7 @@ func accountFaults() []Fault {
 			version := v.r.Header.Get(versionHeader)
 			return version != "" && !spec.Revision(version).Published()
 		}, closes)),
-		breaks(served+"templates-400", "resources/templates/list is refused with 400 and plain text", visits(asking(spec.MethodResourcesTemplates), says(http.StatusBadRequest))),
+		breaks(served+"templates-500", "resources/templates/list is refused with 500 and plain text", visits(asking(spec.MethodResourcesTemplates), says(http.StatusInternalServerError))),
 		breaks(served+"completion-500", "completion/complete is refused with 500 and plain text", visits(asking(spec.MethodComplete), says(http.StatusInternalServerError))),
 	}
 }

@@ -92,31 +92,34 @@ func responses(v *view, out *rules.Out) {
 
 // legalServed judges requests of which nothing is wrong, neither in HTTP nor in
 // JSON-RPC, and which the server refuses by a status without a JSON-RPC
-// response; and any request on which the server fails.
+// response; and any request on which the server fails. A status of 400 to 499
+// says that the server found something wrong, so it is a note.
 func legalServed(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		if x.Response == nil || discount.Intermediary(x.Status()) || v.s.Era() != spec.Handshake {
+		if x.Response == nil || discount.Intermediary(x.Status()) || v.s.Era() != spec.Handshake || x.answersFirst() {
 			continue
 		}
 		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.initializes() &&
 			!slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Regular() }) && v.listened(x)
-		switch {
+		d := verdict.Deviation{
+			Requirement: httpServed,
+			Summary:     "A legal request is refused by its HTTP status, without a JSON-RPC response.",
+			Permitted:   "a result or a JSON-RPC error with the id of the request",
+			Seen:        x.seen(), At: x.at(),
+		}
+		switch failed := x.Status() >= 500 && x.Status() != 501; {
 		case legal && x.Succeeded():
 			out.Subject(httpServed)
-		case legal && refusesOutright(x.Status()) && !x.answersFirst():
-			out.Found(verdict.Deviation{
-				Requirement: httpServed,
-				Summary:     "A legal request is refused by its HTTP status, without a JSON-RPC response.",
-				Permitted:   "a result or a JSON-RPC error with the id of the request",
-				Seen:        x.seen(), At: x.at(),
-			})
-		case x.Status() >= 500 && x.Status() != 501 && !x.answersFirst():
-			out.Found(verdict.Deviation{
-				Requirement: httpServed, Weight: verdict.OnlyNote,
-				Summary:   "The server fails on a request that it may refuse.",
-				Permitted: "a status of 400 to 499 that says what is wrong with the request",
-				Seen:      x.seen(), At: x.at(),
-			})
+		case legal && failed:
+			d.Summary = "The server fails on a legal request, which gets no JSON-RPC response."
+			out.Found(d)
+		case failed:
+			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
+			d.Permitted = "a status of 400 to 499 that says what is wrong with the request"
+			out.Found(d)
+		case legal && x.Refused() && !dependsOnState(x.Status()):
+			d.Weight = verdict.OnlyNote
+			out.Found(d)
 		}
 	}
 }
@@ -131,14 +134,14 @@ func (v *view) listened(x *exchange) bool {
 	return len(streams) == 1 && streams[0].open(x.Response.Seq)
 }
 
-// refusesOutright reports whether a status says that the server does not take
-// a request at all. 404 and 410 may mean that the session is over, 406 and 415
-// are judged by what the client accepts and sends, 409, 413, 422, 423, 425, 428
-// and 431 depend on state or size.
-func refusesOutright(status int) bool {
+// dependsOnState reports whether a status depends on something other than what
+// the request says: 404 and 410 may mean that the session is over, 406 and 415
+// are judged by what the client accepts and sends, the others name a conflict, a
+// size, or a time.
+func dependsOnState(status int) bool {
 	switch status {
-	case 404, 406, 409, 410, 413, 415, 422, 423, 425, 428, 431:
-		return false
+	case 404, 406, 408, 409, 410, 411, 413, 415, 422, 423, 425, 428, 431:
+		return true
 	}
-	return status >= 400
+	return false
 }

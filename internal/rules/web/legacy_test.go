@@ -61,7 +61,7 @@ func TestTheOlderTransport(t *testing.T) {
 		{name: "a method that no server need know", script: openStream + `{"jsonrpc":"2.0","id":1,"method":"no/such"}
 			4< HTTP/1.1 400 Bad Request
 			4! complete
-			! gave-up 1`, want: []string{"base.http-legal-request-served warning"}},
+			! gave-up 1`, want: []string{"base.http-legal-request-served note"}},
 		{name: "a body that is no message", script: openStream + `{"jsonrpc"
 			4< HTTP/1.1 400 Bad Request
 			4! complete`},

@@ -328,7 +328,7 @@ func TestMessagesOverHTTP(t *testing.T) {
 			2<< <html>
 			2! complete
 			! gave-up 1
-			! gave-up 2`, want: []string{"base.http-legal-request-served warning"}},
+			! gave-up 2`, want: []string{"base.http-legal-request-served note", "base.http-legal-request-served warning"}},
 		{name: "no connection", script: `
 			= hello
 			= post 1 ` + asks + `
