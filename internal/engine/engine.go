@@ -148,7 +148,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 }
 
 func newRun(o Options) *run {
-	r := &run{o: o, started: time.Now()}
+	r := &run{o: o, started: time.Now(), time: context.Background(), judging: context.Background()}
 	r.budget = transcript.NewBudget()
 	r.gate = newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport()))
 	r.gate.budget = r.budget
