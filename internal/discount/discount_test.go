@@ -53,6 +53,7 @@ func TestDiscountsOfRequests(t *testing.T) {
 		"other-id":             {Mistaken: true},
 		"unreadable-response":  {Unreadable: true},
 		"stopped":              {Stopped: true},
+		"server-gone":          {ServerEnded: true},
 		"disrupted":            {Disrupted: true},
 		"after-illegal":        {AfterIllegal: true},
 		"no-ping":              {Unsupported: true},

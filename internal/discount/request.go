@@ -22,6 +22,8 @@ type RequestFacts struct {
 	Withdrawn bool
 	// Stopped: the client had sent a signal, closed the input or ended the session.
 	Stopped bool
+	// ServerEnded: the server had ended, or ended before the wait was over.
+	ServerEnded bool
 	// Disrupted: something that a server has to survive was sent before, and is
 	// judged as what ended it.
 	Disrupted bool
@@ -49,6 +51,7 @@ var requests = []row[RequestFacts]{
 	{Discount{"other-id", "a response with another id was meant for it, which is judged instead"}, func(f RequestFacts) bool { return f.Mistaken }},
 	{Discount{"unreadable-response", "the response may be in a line that cannot be read, which is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
 	{Discount{"stopped", "the client had closed the input, sent a signal, or ended the session"}, func(f RequestFacts) bool { return f.Stopped }},
+	{Discount{"server-gone", "the server had ended, which is judged by itself"}, func(f RequestFacts) bool { return f.ServerEnded }},
 	{Discount{"disrupted", "the server stopped at an earlier message that it has to survive, which is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},
 	{Discount{"after-illegal", "the server stopped responding after an illegal message"}, func(f RequestFacts) bool { return f.AfterIllegal }},
 	{Discount{"no-ping", "the server does not know ping, which is judged instead"}, func(f RequestFacts) bool { return f.Unsupported }},

@@ -10,7 +10,7 @@ import (
 func (s *Session) factsOf(a *Asked) discount.RequestFacts {
 	late := a.overdue != nil
 	f := discount.RequestFacts{
-		Waited:     late || s.givenUp[a.Event.Seq],
+		Waited:     late,
 		Refused:    a.refused,
 		Illegal:    !a.WellFormed,
 		Irregular:  !a.due,
@@ -21,8 +21,9 @@ func (s *Session) factsOf(a *Asked) discount.RequestFacts {
 	if !late { // the wait was for nothing that a server has to do
 		f.Disordered = s.disorderly
 		f.Stopped = s.Signalled || s.InputClosed || s.sessionEnded
-		f.Disrupted = s.ordeal != nil
-		f.ExchangeJudged = f.Waited && s.over(a)
+		f.ServerEnded = s.OutputEnded
+		f.Disrupted = a.disrupted
+		f.ExchangeJudged = s.givenUp[a.Event.Seq] && s.over(a)
 		return f
 	}
 	f.AfterIllegal = a.excusable && (a.overdue.Kind == transcript.OutputClosed || !s.outlived(a))

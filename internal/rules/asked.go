@@ -29,6 +29,9 @@ type Asked struct {
 	overdue *transcript.Event
 	// excusable: the client had sent something illegal before it was overdue.
 	excusable bool
+	// disrupted: it was overdue after something that a server has to survive,
+	// which is judged instead.
+	disrupted bool
 	// mistaken is the response that was meant for it and has not its id.
 	mistaken *stray
 }

@@ -41,7 +41,11 @@ func (s *Session) noteEnd(e *transcript.Event) {
 // overdue holds it against the server that a has no answer by e, where that is
 // owed.
 func (s *Session) overdue(a *Asked, e *transcript.Event) {
-	if !a.due || len(a.Answers) > 0 || a.overdue != nil || s.disorderly || s.Signalled || s.tried(a, e) {
+	if !a.due || len(a.Answers) > 0 || a.overdue != nil || s.disorderly || s.Signalled {
+		return
+	}
+	if s.tried(a, e) {
+		a.disrupted = true
 		return
 	}
 	a.overdue = e
