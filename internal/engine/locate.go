@@ -27,6 +27,9 @@ func located(raw []byte, pointer string) *verdict.Span {
 
 func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	// To ask where a token stands takes as long as it is deep, so only those are
+	// asked that are as deep as the value, or that open it.
+	deep := strings.Count(string(pointer), "/")
 	for {
 		from := dec.InputOffset()
 		token, err := dec.ReadToken()
@@ -34,6 +37,9 @@ func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 			return nil
 		}
 		kind := token.Kind()
+		if d := dec.StackDepth(); d != deep && d != deep+1 {
+			continue
+		}
 		if dec.StackPointer() != pointer || kind == '}' || kind == ']' {
 			continue
 		}

@@ -33,7 +33,24 @@ func (r *run) quotation(c *candidate) (evidence, context []verdict.Evidence) {
 	if c.record == nil {
 		return nil, nil
 	}
-	return Quote(c.record.From(0), &c.Deviation, r.o.Redactor)
+	return quoteReadable(c.record.From(0), &c.Deviation, r.o.Redactor, r.readable)
+}
+
+// longRead is how many bytes of events that are longer than contextRead a
+// report searches for secrets; a megabyte takes a tenth of a second and more.
+const longRead = 8 << 20
+
+// readable reports whether the report has the time to search an event for
+// secrets. Long ones beyond longRead are named in it and not quoted.
+func (r *run) readable(e *transcript.Event) bool {
+	if len(e.Raw) <= contextRead {
+		return true
+	}
+	if r.longRead >= longRead {
+		return false
+	}
+	r.longRead += len(e.Raw)
+	return true
 }
 
 // Quote quotes the events of a conversation that show the deviation; the last
@@ -42,6 +59,12 @@ func (r *run) quotation(c *candidate) (evidence, context []verdict.Evidence) {
 // how the conversation began, and what stood around the evidence. What secrets
 // the redactor finds are taken out; nil finds none.
 func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor) (evidence, context []verdict.Evidence) {
+	return quoteReadable(events, d, redactor, func(*transcript.Event) bool { return true })
+}
+
+// quoteReadable is Quote that names those of the offending events, without
+// their contents, of which readable is false.
+func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor, readable func(*transcript.Event) bool) (evidence, context []verdict.Evidence) {
 	at, offending := shown(events, d.At)
 	if len(at) == 0 {
 		return nil, nil
@@ -49,14 +72,19 @@ func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcrip
 	around := contextOf(events, at)
 	short := slices.DeleteFunc(slices.Clone(around), func(i int) bool { return len(events[i].Raw) > contextRead })
 	said := lastSaid(events)
-	clear := cleared(events, slices.Concat(at, short, said), redactor)
+	legible := slices.DeleteFunc(slices.Clone(at), func(i int) bool { return !readable(events[i]) })
+	clear := cleared(events, slices.Concat(legible, short, said), redactor)
 	for _, i := range at {
-		v := quote(clear[i], maxQuoted, 0)
-		if len(said) > 0 && i == said[len(said)-1] {
-			v = quote(joined(clear, said), maxQuoted, 0)
-		}
-		if i == offending {
+		var v verdict.Evidence
+		switch {
+		case clear[i] == nil:
+			v = verdict.Evidence{Direction: direction(events[i].Kind), Position: i, Size: events[i].Size, Offending: i == offending}
+		case i == offending:
 			v = quoteOffending(clear[i], d)
+		case len(said) > 0 && i == said[len(said)-1]:
+			v = quote(joined(clear, said), maxQuoted, 0)
+		default:
+			v = quote(clear[i], maxQuoted, 0)
 		}
 		v.Label = label(events[i])
 		evidence = append(evidence, v)
