@@ -74,6 +74,11 @@ func accountFaults() []Fault {
 // discarded takes a response that goes nowhere.
 type discarded struct{}
 
-func (discarded) Header() http.Header         { return http.Header{} }
+// Header implements http.ResponseWriter.
+func (discarded) Header() http.Header { return http.Header{} }
+
+// Write implements http.ResponseWriter.
 func (discarded) Write(b []byte) (int, error) { return len(b), nil }
-func (discarded) WriteHeader(int)             {}
+
+// WriteHeader implements http.ResponseWriter.
+func (discarded) WriteHeader(int) {}
