@@ -213,6 +213,9 @@ func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) 
 	if r.token == "" {
 		return 0, false
 	}
+	if r.closed && !last {
+		left = r.dying() // before the orphans are listed: a server that ends in between leaves new ones
+	}
 	var doomed []relative
 	for _, one := range r.orphans() {
 		switch {
@@ -241,9 +244,6 @@ func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) 
 		default:
 			left++
 		}
-	}
-	if r.closed && !last {
-		left += r.dying()
 	}
 	if left == 0 && len(r.owners) == 0 {
 		r.ended = family{}

@@ -3,6 +3,7 @@ package stdio
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,12 +21,13 @@ type fakeTable struct {
 	marks map[int]string
 	fails map[int]error // why a process can't be killed; nil for one that ignores it
 	step  func()        // what happens after each kill
+	after func()        // what happens after each list of our children
 	kills []int
 	next  int
 }
 
 func newFakeTable() *fakeTable {
-	return &fakeTable{procs: map[int]relative{}, marks: map[int]string{}, fails: map[int]error{}, step: func() {}, next: 1 << 24}
+	return &fakeTable{procs: map[int]relative{}, marks: map[int]string{}, fails: map[int]error{}, step: func() {}, after: func() {}, next: 1 << 24}
 }
 
 // spawn adds a process in a group of its own and returns its pid.
@@ -51,7 +53,10 @@ func (f *fakeTable) end(pid int) {
 
 func (f *fakeTable) all() map[int]relative { return f.procs }
 
-func (f *fakeTable) suspects() (out []relative) { return childrenIn(f.procs, os.Getpid()) }
+func (f *fakeTable) suspects() []relative {
+	defer f.after()
+	return childrenIn(f.procs, os.Getpid())
+}
 
 func childrenIn(all map[int]relative, parent int) (out []relative) {
 	for _, r := range all {
@@ -147,6 +152,27 @@ func TestOrphansEnd(t *testing.T) {
 			t.Fatalf("left %v, remembered %v", r.left, r.ended)
 		}
 	})
+}
+
+// TestOrphansOfAServerThatEndsMeanwhile: when everything is killed, a server
+// that ends just after the orphans were listed leaves none.
+func TestOrphansOfAServerThatEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	f := newFakeTable()
+	r, names := adoptingRegistry(f, 1)
+	leader := f.spawn(os.Getpid(), names[0])
+	child := f.spawn(leader, names[0])
+	r.peers[&process{cmd: &exec.Cmd{Process: &os.Process{Pid: leader}}}] = struct{}{}
+	r.closed = true
+	f.after = func() {
+		f.end(leader)
+		delete(f.procs, leader)
+		f.after = func() {}
+	}
+	r.endOrphans()
+	if _, there := f.procs[child]; there {
+		t.Error("the child of the server is left")
+	}
 }
 
 // TestUnmarkedOrphans: a process that cleared its environment ends with the last

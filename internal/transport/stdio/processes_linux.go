@@ -38,37 +38,25 @@ func (s system) all() map[int]relative {
 	return all
 }
 
-// suspects looks at our children where orphans become ours. The system lists
-// them by the thread that is their parent; those of servers are asked for after
-// each server, and the kernel gives orphans to the first thread that lives,
-// which in a Go program is the main one. So the other threads' are looked at
-// once, in the end. A kernel may be built without these files. The caller holds
-// the registry's lock.
+// suspects returns our children where orphans become ours. After each server
+// they are read from the list that the kernel keeps for the main thread, which
+// is quick, but may omit a child while another ends. So in the end, and with a
+// kernel that was built without this list, all processes are looked at. The
+// caller holds the registry's lock.
 func (s system) suspects() []relative {
 	if !alive.adopting {
 		return ofUser(s.all())
 	}
 	self := strconv.Itoa(os.Getpid())
-	threads := []string{self}
-	if alive.closed {
-		entries, _ := os.ReadDir("/proc/self/task")
-		for _, e := range entries {
-			if e.Name() != self {
-				threads = append(threads, e.Name())
-			}
-		}
+	list, err := os.ReadFile("/proc/self/task/" + self + "/children")
+	if alive.closed || errors.Is(err, fs.ErrNotExist) {
+		return childrenOf(os.Getpid(), s.all())
 	}
 	var out []relative
-	for _, thread := range threads {
-		list, err := os.ReadFile("/proc/self/task/" + thread + "/children")
-		if errors.Is(err, fs.ErrNotExist) && thread == self {
-			return childrenOf(os.Getpid(), s.all())
-		}
-		for _, field := range strings.Fields(string(list)) {
-			pid, _ := strconv.Atoi(field)
-			if r, ok := s.look(pid); ok {
-				out = append(out, r)
-			}
+	for _, field := range strings.Fields(string(list)) {
+		pid, _ := strconv.Atoi(field)
+		if r, ok := s.look(pid); ok {
+			out = append(out, r)
 		}
 	}
 	return out
@@ -94,7 +82,9 @@ func ofUser(all map[int]relative) (out []relative) {
 }
 
 // look reads /proc/PID/stat: the fields after the name, which is in
-// parentheses and may contain any character.
+// parentheses and may contain any character. A process whose main thread has
+// ended before the others is said to be a zombie, but it keeps its children
+// until the last thread has ended.
 func (system) look(pid int) (relative, bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -106,8 +96,10 @@ func (system) look(pid int) (relative, bool) {
 	}
 	parent, _ := strconv.Atoi(fields[1])
 	group, _ := strconv.Atoi(fields[2])
+	threads, _ := strconv.Atoi(fields[17])
 	start, _ := strconv.ParseUint(fields[19], 10, 64)
-	return relative{pid: pid, parent: parent, group: group, start: start, zombie: fields[0] == "Z" || fields[0] == "X"}, true
+	ended := (fields[0] == "Z" || fields[0] == "X") && threads <= 1
+	return relative{pid: pid, parent: parent, group: group, start: start, zombie: ended}, true
 }
 
 func (system) mark(pid int) string {
