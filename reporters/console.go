@@ -33,6 +33,7 @@ type Console struct {
 	areas   []*areaProgress // in the order in which they were first heard of
 	status  string          // the status line as it stands on the terminal
 	doing   string          // what is done behind the cases
+	waiting bool            // a line tells of the wait that goes on
 	begun   bool            // a line was written
 	noticed map[string]bool
 	err     error // the first of out
@@ -88,6 +89,22 @@ func (c *Console) Doing(what string) {
 	defer c.mu.Unlock()
 	c.doing = Visible(what)
 	c.showStatus()
+}
+
+// Waiting says what is waited for before the cases begin, "" for nothing more:
+// on a terminal the status line follows the wait, elsewhere one line tells of it.
+func (c *Console) Waiting(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.o.Live {
+		c.doing = Visible(what)
+		c.showStatus()
+		return
+	}
+	if what != "" && !c.waiting {
+		c.notice(what)
+	}
+	c.waiting = what != ""
 }
 
 func (c *Console) area(name string) *areaProgress {

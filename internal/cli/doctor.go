@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
 	fs.BoolVar(&f.reference, "reference", false, "look at the reference server that is built into this program")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
-	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	return c
 }
 
@@ -70,7 +71,8 @@ func (a *app) doctor(f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, errors.New("it took longer than a minute"))
+	limit := o.FirstStart + f.max
+	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("it took longer than %s", short(limit)))
 	defer cancel()
 	d := &diagnosis{app: a}
 	fmt.Fprintf(a.Out, "looking at %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
@@ -147,7 +149,9 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 	if first && dialer.Transport() == spec.Stdio {
 		d.say(fine, "the command was found and started")
 	}
+	stop := engine.SayWaiting("the server's first response", cmp.Or(o.StartTimeout, client.DefaultStartTimeout), d.app.waiting())
 	reply := c.Initialize(ctx)
+	stop()
 	took := time.Since(began)
 	if first {
 		d.noise(c)

@@ -107,7 +107,7 @@ incomplete.`,
 	fs.StringVar(&f.folder, "out", "", "folder for replay files, one for each finding")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
-	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	fs.DurationVar(&f.shrink, "shrink-time", 20*time.Second, "how long one finding is made smaller at most")
 	return c
 }
@@ -167,6 +167,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err := undefined(&o); err != nil {
 		return err
 	}
+	o.Progress = engine.ShowWaiting(f.waiting)
 	if err := engine.Reach(a.ctx, o); err != nil { // or a mute server would be waited for in each revision
 		return err
 	}

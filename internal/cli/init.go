@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +23,7 @@ import (
 // workflowFile is where GitHub looks for workflows.
 var workflowFile = filepath.Join(".github", "workflows", "mcp-conform.yml")
 
-// initTime bounds the visit to the server.
+// initTime bounds the visit to the server, without its first start.
 const initTime = time.Minute
 
 // initFlags are the flags of mcp-conform init.
@@ -57,7 +56,7 @@ tool is called.
 	fs.BoolVar(&f.force, "force", false, "write over files that are there")
 	fs.BoolVar(&f.workflow, "workflow", false, "write "+filepath.ToSlash(workflowFile)+", too")
 	f.run.registerTarget(fs)
-	fs.DurationVar(&f.run.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	fs.DurationVar(&f.run.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	return c
 }
 
@@ -119,7 +118,8 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(a.ctx, initTime, errors.New("the server did not tell what it offers within a minute"))
+	limit := o.FirstStart + initTime
+	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not tell what it offers within %s", short(limit)))
 	defer cancel()
 	revisions := slices.Clone(spec.HandshakeRevisions())
 	slices.Reverse(revisions)
@@ -128,7 +128,10 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		if err != nil {
 			return "", &engine.UnreachableError{Reason: err.Error(), Err: err}
 		}
-		if c.Handshake(ctx) != nil || c.Server().ProtocolVersion != string(rev) {
+		stop := engine.SayWaiting("the server's first response", o.FirstStart, a.waiting())
+		err = c.Handshake(ctx)
+		stop()
+		if err != nil || c.Server().ProtocolVersion != string(rev) {
 			c.Close()
 			continue
 		}

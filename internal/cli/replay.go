@@ -50,7 +50,7 @@ not be started or reached.`,
 	f.registerConfig(fs)
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
-	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	return c
 }
 

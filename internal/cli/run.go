@@ -34,6 +34,7 @@ type runFlags struct {
 	started             string
 	ready               time.Duration
 	stop                func()         // ends what was started for the run
+	waiting             func(string)   // shows what is waited for; nil for a line on stderr
 	named               string         // how reports name the server, "" before that is known
 	over                spec.Transport // so too
 	revisions           []string
@@ -91,7 +92,7 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 	fs.StringArrayVar(&f.focus, "focus", nil, "judge this requirement, case or rule: an id or a regular expression (repeatable)")
 	fs.IntVar(&f.jobs, "jobs", 0, "servers that work at once (default: the cores)")
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
-	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, "wait for the answer to initialize, the server's start included")
+	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	fs.DurationVar(&f.max, "max-time", 10*time.Minute, "end the run after this time")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
@@ -111,7 +112,10 @@ be started or reached, 4 nothing could be judged or the run is incomplete.`,
 
 // firstStart is what the first start of a command gets that may have to download
 // the server, where nobody says how long that may take.
-const firstStart = time.Minute
+const firstStart = 2 * time.Minute
+
+// startUsage is the help of --start-timeout.
+const startUsage = "wait for the first response of a fresh server, its start included"
 
 const examples = `  mcp-conform run ./my-server
   mcp-conform run -- npx -y some-server --flag
@@ -172,6 +176,9 @@ func (d discreet) Begin(target string, t spec.Transport, revisions []spec.Revisi
 // Notice implements engine.Progress.
 func (d discreet) Notice(text string) { d.screen.Notice(d.a.clear(text)) }
 
+// Waiting implements engine.Progress.
+func (d discreet) Waiting(text string) { d.screen.Waiting(d.a.clear(text)) }
+
 // Doing implements screen.
 func (d discreet) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
@@ -190,6 +197,8 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
 	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
 	f.stop = nil
+	console = discreet{console, a}
+	f.waiting = console.Waiting
 	o, notices, err := a.options(f)
 	if f.stop != nil {
 		defer f.stop()
@@ -197,7 +206,6 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	if err != nil {
 		return nil, err
 	}
-	console = discreet{console, a}
 	for _, n := range notices {
 		console.Notice(n)
 	}
@@ -243,6 +251,9 @@ func exitCode(p *verdict.Report) int {
 // options turns the flags into what the engine takes, and what the user should
 // know of how the target was understood.
 func (a *app) options(f *runFlags) (o engine.Options, notices []string, err error) {
+	if f.waiting == nil {
+		f.waiting = a.waiting()
+	}
 	o = engine.Options{
 		Cases: suites.Cases(), Rules: judges.All(),
 		Jobs: f.jobs, Timeout: f.timeout, StartTimeout: f.start, Seed: f.seed,
@@ -295,7 +306,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	switch {
 	case t.Start != nil:
 		var why string
-		if o.Dialer, why, f.stop, err = a.started(t, f.remote, f.start); err != nil {
+		stop := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
+		o.Dialer, why, f.stop, err = a.started(t, f.remote, f.start)
+		if stop(); err != nil {
 			return o, nil, err
 		}
 		if why != "" {
@@ -305,7 +318,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	default:
 		var why string
-		if o.Dialer, why, err = a.remote(t, f.remote, f.start); err != nil {
+		stop := engine.SayWaiting("the server's first response", f.start, f.waiting)
+		o.Dialer, why, err = a.remote(t, f.remote, f.start)
+		if stop(); err != nil {
 			return o, nil, err
 		}
 		if why != "" {
@@ -328,18 +343,59 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if f.configured.server && f.configured.plain {
 		words = nil // the file names it again
 	}
-	words = slices.Concat(f.configured.again(), f.remote.again(), words)
+	words = slices.Concat(f.configured.again(), f.again(o.Policy.Policy), f.remote.again(), words)
 	o.Replay = func(rev spec.Revision, focus ...string) []string {
 		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
 		for _, id := range focus {
 			argv = append(argv, "--focus", id)
 		}
-		if f.configured.forced && o.Policy.Policy != inventory.CallSafe {
-			argv = append(argv, "--call-tools", string(o.Policy.Policy))
-		}
 		return append(argv, words...)
 	}
 	return o, append(notices, t.Notices...), nil
+}
+
+// again returns the flags without which a finding may not come again, as far as
+// they differ from the defaults.
+func (f *runFlags) again(policy inventory.Policy) []string {
+	var words []string
+	for _, flag := range []struct {
+		name            string
+		given, standard time.Duration
+	}{
+		{"--timeout", f.timeout, client.DefaultTimeout},
+		{"--start-timeout", f.start, client.DefaultStartTimeout},
+	} {
+		if flag.given > 0 && flag.given != flag.standard {
+			words = append(words, flag.name, short(flag.given))
+		}
+	}
+	if f.configured.forced && policy != inventory.CallSafe {
+		words = append(words, "--call-tools", string(policy))
+	}
+	return words
+}
+
+// short writes a duration without what is zero in it: 1m, not 1m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// waiting returns what shows a wait by a line on stderr, once for each wait.
+func (a *app) waiting() func(text string) {
+	waits := false
+	return func(text string) {
+		if text != "" && !waits {
+			fmt.Fprintln(a.Err, a.visible(text))
+		}
+		waits = text != ""
+	}
 }
 
 // resolve returns the server to judge.

@@ -194,6 +194,9 @@ func (*changes) Area(string, int, int) {}
 // Notice implements engine.Progress.
 func (*changes) Notice(string) {}
 
+// Waiting implements engine.Progress.
+func (*changes) Waiting(string) {}
+
 // Doing implements screen.
 func (*changes) Doing(string) {}
 

@@ -18,7 +18,7 @@ type Reply struct {
 	Sent    *transcript.Event // nil when it could not be sent
 	Event   *transcript.Event // nil when no answer came
 	Message *wire.Message     // nil when no answer came, or one that was too long to be kept
-	// Err is nil when an answer came, else ErrUnanswered, ErrEnded, ErrCut, why
+	// Err is nil when an answer came, else ErrUnanswered, ErrStarting, ErrEnded, ErrCut, why
 	// the request could not be sent, or the cause for which the caller's context
 	// ended before anything could be said of the server.
 	Err error
@@ -54,12 +54,14 @@ func (c *Conversation) AskID(ctx context.Context, id wire.ID, method string, par
 
 // AskRaw sends a frame as it is and waits for the answer with the given id.
 func (c *Conversation) AskRaw(ctx context.Context, id wire.ID, frame []byte) *Reply {
-	limit := c.opts.Pace.limit(c.opts.Timeout)
+	limit, started := c.opts.Pace.limit(c.opts.Timeout), c.Started()
 	r := c.exchange(ctx, limit, id, frame)
 	if limit == c.opts.Timeout { // else it got less than it is owed
 		c.gaveUp(r)
 	}
-	c.measure(r)
+	if started { // else the time includes that of the start
+		c.measure(r)
+	}
 	return r
 }
 
@@ -83,7 +85,7 @@ func (c *Conversation) TryFor(ctx context.Context, limit time.Duration, method s
 // exchange sends a frame and waits for the answer with the given id, for
 // limit at most.
 func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+	ctx, cancel := c.within(ctx, limit, opens(frame))
 	defer cancel()
 	defer c.owe()()
 	from := c.Record.Len()
@@ -133,6 +135,10 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, el
 			c.barren.Store(0)
 			return true
 		}
+		if echoes(e, frame) { // by a terminal, before which a server may start; more likely there is none
+			within(c.opts.Timeout, silence)
+			return false
+		}
 		over := c.fruitless(e, from, frame)
 		if over {
 			c.barren.Add(1)
@@ -148,6 +154,11 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, el
 		within(c.Grace()-(c.Record.Elapsed()-e.At), look) // it may have come while another answer was waited for
 		return false
 	})
+}
+
+// echoes reports whether what was received is the frame itself.
+func echoes(e *transcript.Event, frame []byte) bool {
+	return e.Kind == transcript.Received && e.Exchange == 0 && bytes.Equal(bytes.TrimSpace(e.Raw), frame)
 }
 
 // silence waits for the end of the grace.
@@ -216,9 +227,10 @@ func (c *Conversation) AwaitReply(ctx context.Context, from int, id wire.ID) *Re
 	})
 }
 
-// AwaitReplyFor is AwaitReply for limit at most.
+// AwaitReplyFor is AwaitReply for limit at most, and for the time of a start
+// where the server may still be starting.
 func (c *Conversation) AwaitReplyFor(ctx context.Context, limit time.Duration, from int, id wire.ID) *Reply {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+	ctx, cancel := c.within(ctx, limit, false)
 	defer cancel()
 	return c.AwaitReply(ctx, from, id)
 }
@@ -242,7 +254,7 @@ func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transc
 		return &Reply{Event: e, Err: ErrCut}
 	case err == nil:
 		return &Reply{Event: e, Message: m}
-	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrEnded):
+	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrEnded), errors.Is(err, ErrStarting):
 		return &Reply{Err: err}
 	default:
 		return &Reply{Err: fmt.Errorf("the wait for the answer was cut off: %w", err)}
@@ -332,7 +344,7 @@ func (c *Conversation) Rest(ctx context.Context) error {
 // sendError prefers to say that the server is gone over saying that the
 // bytes could not be written.
 func (c *Conversation) sendError(ctx context.Context, err error) error {
-	if ctx.Err() == nil && !errors.Is(err, ErrUnanswered) {
+	if ctx.Err() == nil && !errors.Is(err, ErrUnanswered) && !errors.Is(err, ErrStarting) {
 		// Of a server that ends, the input may be seen to close before the output.
 		grace := time.NewTimer(c.Grace())
 		defer grace.Stop()

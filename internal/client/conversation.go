@@ -55,6 +55,8 @@ type Conversation struct {
 	waiting atomic.Int32 // requests that are waited for at this moment
 	barren  atomic.Int32 // HTTP exchanges in a row that were over without the answer they owed
 	spoke   atomic.Bool  // the server has said something
+	started atomic.Bool  // the server was seen to respond, see Started
+	unclear atomic.Bool  // see StartUnclear
 	silent  atomic.Int64 // the length of the record after the last proof of absence
 
 	replies sync.Mutex // held while an answer to the server is written

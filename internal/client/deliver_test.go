@@ -70,6 +70,7 @@ func TestUnansweredPosts(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer conv.Close()
+				conv.started.Store(true)
 				began := time.Now()
 				if err := conv.Notify(t.Context(), spec.MethodRootsChanged, nil); !errors.Is(err, c.err) || time.Since(began) != timeout {
 					t.Errorf("after %v the error is %v", time.Since(began), err)

@@ -51,11 +51,11 @@ func (c *Conversation) InitializeParams() map[string]any {
 }
 
 // Initialize sends initialize, and nothing after it, and keeps what the
-// server says of itself. The wait includes the server's start. That no answer
+// server says of itself. The wait is for as long as a start may take. That no answer
 // came is not recorded, for it is said of the conversation as a whole.
 func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	id := c.NewID()
-	r := c.exchange(ctx, c.opts.StartTimeout, id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
+	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
 	if r.Succeeded() {
 		c.learn(r.Message.Result(), "protocolVersion")
 	}
@@ -86,7 +86,7 @@ func (c *Conversation) Handshake(ctx context.Context) error {
 
 func (c *Conversation) discover(ctx context.Context) error {
 	id := c.NewID()
-	r := c.exchange(ctx, c.opts.StartTimeout, id, c.Request(id, spec.MethodDiscover, nil))
+	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, c.Request(id, spec.MethodDiscover, nil))
 	if err := handshakeError(r); err != nil {
 		return err
 	}

@@ -26,9 +26,12 @@ type Options struct {
 	FirstID int64
 	// Timeout bounds the wait for an answer; default 10 s.
 	Timeout time.Duration
-	// StartTimeout bounds the wait for the answer to initialize, the
-	// server's start included; default 7 s.
+	// StartTimeout bounds the wait for the first response of a fresh server, its
+	// start included, and for that to initialize; default 60 s.
 	StartTimeout time.Duration
+	// Starts, when set, shortens the wait for a server that stays silent while
+	// others start; without it the whole StartTimeout is waited for.
+	Starts Starts
 	// Thorough waits for a fence as long as for any request: for who tries
 	// again what was seen once.
 	Thorough bool
@@ -57,7 +60,7 @@ type Options struct {
 // The defaults of Options.
 const (
 	DefaultTimeout      = 10 * time.Second
-	DefaultStartTimeout = 7 * time.Second
+	DefaultStartTimeout = time.Minute
 )
 
 func (o Options) withDefaults() Options {

@@ -123,7 +123,8 @@ func sound(m *wire.Message) []byte {
 	}
 }
 
-// inBubble holds a conversation with a scripted server, on a clock of its own.
+// inBubble holds a conversation with a scripted server that was seen to run, on
+// a clock of its own.
 func inBubble(t *testing.T, o Options, on func(*scripted, *wire.Message), hold func(t *testing.T, c *Conversation, s *scripted)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,6 +137,7 @@ func inBubble(t *testing.T, o Options, on func(*scripted, *wire.Message), hold f
 			t.Fatal(err)
 		}
 		defer c.Close()
+		c.started.Store(true)
 		hold(t, c, s)
 	})
 }

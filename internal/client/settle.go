@@ -52,7 +52,8 @@ func (c *Conversation) SettleFor(ctx context.Context, from int, match func(*tran
 // fenceUnless is Fence that ends as soon as stop is true for an event at
 // position from or later.
 func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.fenceTime(), ErrUnanswered)
+	started := c.Started()
+	ctx, cancel := c.within(ctx, c.fenceTime(), false)
 	defer cancel()
 	defer c.owe()()
 	id := c.NewID()
@@ -72,7 +73,9 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 		return nil
 	}
 	r.Sent = c.sent(behind, frame)
-	c.measure(r)
+	if started {
+		c.measure(r)
+	}
 	switch {
 	case !errors.Is(r.Err, ErrUnanswered):
 	case c.opts.Thorough:

@@ -24,7 +24,7 @@ func (c *Conversation) TryTogether(ctx context.Context, requests ...[]byte) []*R
 // TryTogetherFor is TryTogether with a shorter timeout.
 func (c *Conversation) TryTogetherFor(ctx context.Context, limit time.Duration, requests ...[]byte) []*Reply {
 	from := c.Record.Len()
-	bounded, cancel := context.WithTimeoutCause(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), ErrUnanswered)
+	bounded, cancel := c.within(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), opens(requests...))
 	defer cancel()
 	sendErr := c.send(bounded, requests...)
 	if sendErr != nil {

@@ -60,7 +60,7 @@ func (c *Conversation) deliver(ctx context.Context, frames ...[]byte) error {
 		return c.send(ctx, frames...)
 	}
 	limit := c.opts.Pace.limit(c.opts.Timeout)
-	bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+	bounded, cancel := c.within(ctx, limit, opens(frames...))
 	defer cancel()
 	from := c.Record.Len()
 	err := c.send(bounded, frames...)

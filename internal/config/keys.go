@@ -52,7 +52,7 @@ func Keys() Key {
 			About: "The revisions of the protocol to judge; all that the server speaks where it is not there.",
 		},
 		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long the answer to a request is waited for."},
-		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "30s", About: "How long the answer to initialize is waited for, the start of the server included."},
+		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long the first response of a fresh server is waited for, its start included."},
 		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
 		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at once; as many as there are cores where it is not there."},
 		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements, or warnings too."},
@@ -83,7 +83,7 @@ func targetKey() Key {
 		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers of every HTTP request."},
 		{Name: "bearer-env", Kind: Text, Flag: "bearer-env", Example: "MY_TOKEN", About: "The variable that holds the token for Authorization: Bearer."},
 		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is a free port."},
-		{Name: "ready", Kind: Duration, Flag: "ready", Example: "10s", About: "How long a started server has to begin to listen."},
+		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long a started server has to begin to listen."},
 	}}
 }
 

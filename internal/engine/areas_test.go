@@ -17,6 +17,7 @@ type areas struct{ told map[string]string }
 
 func (*areas) Begin(string, spec.Transport, []spec.Revision, int) {}
 func (*areas) Notice(string)                                      {}
+func (*areas) Waiting(string)                                     {}
 func (a *areas) Area(area string, done, total int) {
 	a.told[area] = fmt.Sprintf("%d/%d", done, total)
 }

@@ -73,6 +73,9 @@ type Progress interface {
 	Begin(target string, t spec.Transport, revisions []spec.Revision, cases int)
 	Area(area string, done, total int)
 	Notice(text string)
+	// Waiting says what is waited for before the cases begin, "" for nothing
+	// more. It is called each second.
+	Waiting(text string)
 }
 
 // UnreachableError says that the server could not be started or reached.
@@ -216,6 +219,9 @@ func (noProgress) Area(string, int, int) {}
 
 // Notice implements Progress.
 func (noProgress) Notice(string) {}
+
+// Waiting implements Progress.
+func (noProgress) Waiting(string) {}
 
 // interrupted returns why the run has to end before its time, or "".
 func interrupted(ctx context.Context) string {

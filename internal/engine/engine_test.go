@@ -254,7 +254,7 @@ func TestErrors(t *testing.T) {
 			isA[*engine.UnreachableError], "wrote nothing to stdout"},
 		{"junk", &toy{answer: func(int64, *wire.Message) []byte { return []byte("hello") }}, engine.Options{Cases: ping, StartTimeout: quick},
 			isA[*engine.UnreachableError], `"hello"`},
-		{"it sends back what it is sent", &toy{answer: func(_ int64, m *wire.Message) []byte { return m.Raw }}, engine.Options{Cases: ping},
+		{"it sends back what it is sent", &toy{answer: func(_ int64, m *wire.Message) []byte { return m.Raw }}, engine.Options{Cases: ping, Timeout: quick},
 			isA[*engine.UnreachableError], "sends back what it is sent"},
 		{"stateless", &toy{answer: func(_ int64, m *wire.Message) []byte {
 			if m.Method == spec.MethodDiscover {

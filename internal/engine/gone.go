@@ -316,6 +316,7 @@ func (r *run) unservedOnce(ctx context.Context) string {
 		rev = r.revisions[i]
 	}
 	o := r.o.clientOptions(rev)
+	o.StartTimeout = r.patience()
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return err.Error()

@@ -43,7 +43,7 @@ func (r *run) lanes(ctx context.Context, shared *unit) []*unit {
 // serve it.
 func (r *run) another(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)
-	o.Pace = r.paces[rev]
+	o.Pace, o.StartTimeout = r.paces[rev], r.patience()
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return nil

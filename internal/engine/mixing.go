@@ -42,7 +42,7 @@ func confused(result rules.Result, t spec.Transport) bool {
 // all answers to the client that came last would never answer it again.
 func (r *run) overhears(ctx context.Context, p *probed) bool {
 	o := r.o.clientOptions(p.revision)
-	o.Pace = r.paces[p.revision]
+	o.Pace, o.StartTimeout = r.paces[p.revision], r.patience()
 	other, err := r.dial(ctx, o)
 	if err != nil {
 		return false

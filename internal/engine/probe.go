@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -26,15 +26,18 @@ type probed struct {
 	reply    *client.Reply
 	err      error  // that kept the server from being started
 	chose    string // the version in the answer
-	// misdirected: the server told the client to send its messages to a place
-	// where no client can, which the rules judge.
-	misdirected bool
 }
 
 func (p *probed) spoken() bool { return p.chose == string(p.revision) }
 
 // dead tells whether no answer came at all.
 func (p *probed) dead() bool { return p.conv == nil || !p.reply.Answered() }
+
+// crowdedOut reports whether no response came, and that may be because of the
+// other servers that were alive: silence beside one that responds is not.
+func (p *probed) crowdedOut() bool {
+	return p.dead() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
+}
 
 // amiss tells whether what was to be the answer came with another id.
 func (p *probed) amiss() bool {
@@ -57,11 +60,11 @@ func (r *run) probe(ctx context.Context) error {
 		pass.leave()
 		return err
 	}
-	if first.amiss() || first.misdirected {
+	if first.amiss() {
 		return r.settleProbe(ctx, pass, results)
 	}
-	results = append(results, r.ask(ctx, wanted[1:])...)
-	if slices.ContainsFunc(results, (*probed).dead) {
+	results = append(results, r.ask(ctx, wanted[1:], first)...)
+	if slices.ContainsFunc(results, (*probed).crowdedOut) {
 		results = r.retryAlone(ctx, results)
 	}
 	return r.settleProbe(ctx, pass, results)
@@ -70,60 +73,48 @@ func (r *run) probe(ctx context.Context) error {
 // askFirst asks for the first revision. The error says why there is nobody to
 // ask for another.
 func (r *run) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
-	first := r.askOne(ctx, rev, max(r.o.StartTimeout, r.o.FirstStart))
+	limit := max(r.o.StartTimeout, r.o.FirstStart)
+	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.o.Progress.Waiting)
+	first := r.askOne(ctx, rev, limit, nil)
+	stop()
 	switch {
 	case first.echoed():
 		return first, &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
 	case first.dead() && !first.amiss():
-		if first.misdirected = r.misdirects(first); first.misdirected {
-			return first, nil
-		}
 		return first, r.unreachable(ctx, first)
 	}
 	return first, nil
 }
 
-// misdirects reports whether the server announced an endpoint, so that it is a
-// server of HTTP+SSE, and one that breaks a rule, which explains why initialize
-// had no answer.
-func (r *run) misdirects(p *probed) bool {
-	if p.conv == nil || r.o.Dialer.Transport() != spec.SSE {
-		return false
+// ask asks for each revision on a server of its own, all at once. The first has
+// shown that the server responds.
+func (r *run) ask(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
+	if len(revisions) == 0 {
+		return nil
 	}
-	all := transcript.ExchangesOf(p.conv.Record.From(0)).All()
-	if len(all) == 0 {
-		return false
-	}
-	if _, announced := endpoint(all[0]); !announced {
-		return false
-	}
-	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
-		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
-			return d.Requirement == "sse.endpoint-event" && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
-		})
-	})
-}
-
-// ask asks for each revision on a server of its own, all at once.
-func (r *run) ask(ctx context.Context, revisions []spec.Revision) []*probed {
+	what := fmt.Sprintf("the server's first response in %s", names(revisions, ", "))
+	defer SayWaiting(what, cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), r.o.Progress.Waiting)()
+	control := &starts{r: r, revision: first.revision, dialer: r.o.Dialer}
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
-		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.o.StartTimeout) })
+		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.o.StartTimeout, control) })
 	}
 	wg.Wait()
 	return out
 }
 
-func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration) *probed {
+// askOne asks for a revision; control may be nil.
+func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.o.clientOptions(rev)
-	co.StartTimeout, co.Pace = start, r.paces[rev]
+	co.StartTimeout, co.Pace, co.Starts = start, r.paces[rev], control
 	p.conv, p.err = r.dial(ctx, co)
 	if p.err != nil {
 		return p
 	}
 	p.reply = p.conv.Initialize(ctx)
+	r.noteStart(p.reply)
 	p.chose = p.conv.Server().ProtocolVersion
 	if p.reply.Succeeded() && p.spoken() {
 		if err := p.conv.Initialized(ctx); err != nil {
@@ -138,10 +129,10 @@ func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration
 func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
 	for i, p := range results {
-		if !p.dead() {
+		if !p.crowdedOut() {
 			continue
 		}
-		again := r.askOne(ctx, p.revision, r.o.StartTimeout)
+		again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
 		if again.dead() {
 			results[i] = again
 			r.closeAll(results[i : i+1])
@@ -172,7 +163,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 	if len(r.revisions) == 0 {
 		defer done()
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.amiss() || p.misdirected })
+		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.amiss() })
 		if refused && r.stateless(ctx) {
 			return ErrStatelessOnly
 		}
@@ -267,8 +258,6 @@ func (p *probed) why() string {
 		return "the server could not be started: " + p.err.Error()
 	case p.amiss():
 		return "the server answered initialize with another id"
-	case p.misdirected:
-		return "the endpoint that the server announced takes no messages"
 	case !p.reply.Answered():
 		return "initialize was not answered"
 	case p.reply.Succeeded() && p.chose == "":
@@ -280,15 +269,18 @@ func (p *probed) why() string {
 	}
 }
 
-// discoverTime bounds the wait for the answer to server/discover, which is
-// asked only where initialize came to nothing: a mute server must not cost
-// the time of its start twice.
+// discoverTime bounds the wait for the answer to server/discover of a server
+// that is mute, so that it does not cost the time of its start twice.
 const discoverTime = time.Second
 
-// stateless tells whether the server answers server/discover.
+// stateless tells whether the server answers server/discover, which is asked
+// only where initialize came to nothing.
 func (r *run) stateless(ctx context.Context) bool {
 	o := r.o.clientOptions(spec.V20260728)
 	o.StartTimeout = discoverTime
+	if r.slowestStart > 0 {
+		o.StartTimeout = max(discoverTime, 3*r.slowestStart)
+	}
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return false
@@ -397,6 +389,6 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 		return fmt.Sprintf("the server wrote %d messages, but did not answer initialize within %v", answered, waited), "answer the request with its own id"
 	default:
 		return fmt.Sprintf("the server did not answer initialize within %v and wrote nothing to stdout", waited),
-			"check that the command starts an MCP server on stdio; one that starts slowly needs --start-timeout 60s"
+			"check that the command starts an MCP server on stdio; one that starts slowly needs more time, like --start-timeout 2m"
 	}
 }

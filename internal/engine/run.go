@@ -68,6 +68,8 @@ type run struct {
 	tried   map[string]*candidate // by key: those that are, or were, tried again
 	notices []string
 	wants   map[instance][]suite.Want     // what cases lacked
+	// slowestStart is the longest time in which a server responded to initialize.
+	slowestStart time.Duration
 	spent   map[*client.Conversation]bool // already shut down and counted
 	// recorded counts the conversations handed out, by name.
 	recorded map[string]int
@@ -180,6 +182,7 @@ type opener struct {
 	during   *suite.Case  // that runs in the shared conversation, nil before the first
 	sought   []*candidate // what is to be seen again, for which no longer than that is waited
 	renewed  bool         // the shared conversation was given up, and is opened anew
+	clock    *caseClock   // of the case that runs, nil for none
 
 	mu    sync.Mutex
 	convs []*client.Conversation
@@ -203,7 +206,10 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 		co.LeastGrace = time.Second
 	}
 	co.Enough = o.enough()
+	co.Starts = &starts{r: o.r, revision: o.revision, dialer: o.dialer, clock: o.clock}
+	resume := o.clock.pause()
 	conv, err := o.r.dialBy(ctx, o.dialer, co)
+	resume()
 	if err != nil {
 		return nil, fmt.Errorf("the server could not be started: %w", err)
 	}
@@ -286,7 +292,8 @@ func deaf(ctx context.Context, conv *client.Conversation) string {
 	return "the first requests after the handshake did not get their answers: " + r.Err.Error()
 }
 
-// caseTime bounds a case: far more than any needs whose server answers.
+// caseTime bounds a case, without the starts of its servers: far more than any
+// needs whose server answers.
 const caseTime = 90 * time.Second
 
 // errCaseTime is the cause of a case's end by its time.
@@ -294,9 +301,11 @@ var errCaseTime = errors.New("the case took too long")
 
 // runCase runs one case and returns what it said. A case that panics, or does
 // not end with its context, is the harness's failure.
-func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env) []suite.Observation {
-	ctx, cancel := context.WithTimeoutCause(ctx, caseTime, errCaseTime)
-	defer cancel()
+func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o.clock = newCaseClock(caseTime, func() { cancel(errCaseTime) })
+	defer o.clock.stop()
 	t := suite.NewT(c, env)
 	done := make(chan suite.Stop, 1)
 	go func() {

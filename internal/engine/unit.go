@@ -87,7 +87,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		if u.shares {
 			o.begin(c)
 		}
-		for _, s := range r.runCase(ctx, c, env) {
+		for _, s := range r.runCase(ctx, c, env, o) {
 			u.said = append(u.said, said{c, s})
 		}
 		if u.shares {

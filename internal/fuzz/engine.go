@@ -137,6 +137,9 @@ func (s *search) probe(ctx context.Context) error {
 		}
 		s.messages.Add(int64(place.messages))
 		s.overhead = time.Since(began)
+		// A server that hangs later on must not cost the time of a slow start.
+		s.Start = min(s.Start, max(s.Timeout, 3*s.overhead))
+		start = s.Start
 		if s.Stock != nil {
 			s.Stock(rev, place)
 		}

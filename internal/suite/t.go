@@ -100,11 +100,18 @@ func (t *T) NotApplicable(requirement, reason string) {
 }
 
 // Deviates says that the server deviates, as seen in conversation c. What is
-// missing after the server has ended a session is held against nobody.
+// missing after the server has ended a session does not count, and neither does
+// what is missing from a server that may still have been starting.
 func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
-	if !showsAnswer(c, d.At) && c.Expired() {
-		t.NotObserved(d.Requirement, "the server had ended the session")
-		return
+	if !showsAnswer(c, d.At) {
+		switch {
+		case c.Expired():
+			t.NotObserved(d.Requirement, "the server had ended the session")
+			return
+		case c.StartUnclear():
+			t.NotObserved(d.Requirement, client.ErrStarting.Error())
+			return
+		}
 	}
 	t.add(Observation{Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record})
 }

@@ -11,7 +11,7 @@ import (
 const PortMark = "{port}"
 
 // DefaultReady is how long a started server has to begin to listen.
-const DefaultReady = 10 * time.Second
+const DefaultReady = time.Minute
 
 // Start is the command that serves the URL of a target.
 type Start struct {

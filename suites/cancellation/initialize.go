@@ -70,9 +70,7 @@ func within(ctx context.Context, c *client.Conversation, from int, id wire.ID) *
 // first waits for the answer to initialize, the server's start included, and no
 // longer than the grace when the ping behind it is answered.
 func first(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().StartTimeout, client.ErrUnanswered)
-	defer cancel()
-	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
+	_, err := c.AwaitOpening(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (suite.Carries(e, suite.Answers(id)) || suite.Carries(e, suite.Answers(ping)))
 	})
 	if err != nil {

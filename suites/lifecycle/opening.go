@@ -100,7 +100,7 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 		params := c.InitializeParams()
 		delete(params, missing)
 		from := c.Record.Len()
-		r := ask(ctx, c, spec.MethodInitialize, params)
+		r := c.Ask(ctx, spec.MethodInitialize, params)
 		if !r.Answered() && suite.Refused(c, from) {
 			t.Kept(errorsPrepared)
 			continue
@@ -123,11 +123,4 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 	} else if ctx.Err() == nil {
 		deviates(t, c, r, errorsPrepared, "After a deficient initialize one that is sound is not answered.", "any answer")
 	}
-}
-
-// ask waits for the answer as long as a server may take to start.
-func ask(ctx context.Context, c *client.Conversation, method string, params map[string]any) *client.Reply {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().StartTimeout, client.ErrUnanswered)
-	defer cancel()
-	return c.Ask(ctx, method, params)
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // earlyWait is how long initialize is held back for the answer to a ping sent
-// before it. No verdict hangs on it: an answer that comes later counts too.
+// before it, once the server has started. No verdict hangs on it: an answer that
+// comes later counts too.
 const earlyWait = 2 * time.Second
 
 func duringHandshake(ctx context.Context, t *suite.T) {

@@ -82,7 +82,7 @@ func ended(service *stdio.Service, u *url.URL) error {
 func unready(service *stdio.Service, u *url.URL, waited time.Duration) error {
 	e := &Error{
 		Reason: fmt.Sprintf("the server did not listen at %s within %v", address(u), waited),
-		Advice: "check the port; a server that starts slowly needs more time, like --ready 60s",
+		Advice: "check the port; a server that starts slowly needs more time, like --ready 2m",
 		Output: output(service),
 	}
 	var others []string

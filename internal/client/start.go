@@ -1,0 +1,235 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A fresh server says nothing for as long as it takes to start: milliseconds, or
+// a minute where it is downloaded first or the machine is busy. So whatever is
+// sent to it first has the time of a start, be it an ordinary initialize or an
+// odd one. That the server stays silent then counts only where another one,
+// started while the first was waited for, responds to an ordinary initialize.
+
+// ErrStarting says that no response came, and that the server may still have
+// been starting: no other server that was started meanwhile responded either.
+var ErrStarting = errors.New("the server may still have been starting: one that was started meanwhile did not respond to an ordinary initialize either")
+
+// Starts is told of the starts of servers, and compares them.
+type Starts interface {
+	// Waits is called when the conversation begins to wait for a server that may
+	// still be starting; over is called when that wait has ended.
+	Waits() (over func())
+	// Control starts another server of the same kind, beside this one, and
+	// returns nil once it has responded to an ordinary initialize.
+	Control(ctx context.Context) error
+}
+
+// Started reports whether the server has responded to anything.
+func (c *Conversation) Started() bool {
+	if c.started.Load() {
+		return true
+	}
+	for _, e := range c.Record.From(0) {
+		if c.showsStart(e) {
+			c.started.Store(true)
+			return true
+		}
+	}
+	return false
+}
+
+// StartUnclear reports whether a response to the first message was waited for as
+// long as a start may take, while nothing showed that a server starts in that
+// time. What is missing then does not count.
+func (c *Conversation) StartUnclear() bool { return c.unclear.Load() && !c.Started() }
+
+// showsStart reports whether the event is a response. Anything else may be
+// written by a server that does not read yet; over HTTP+SSE the statuses come
+// from what accepts the messages, not from what responds to them.
+func (c *Conversation) showsStart(e *transcript.Event) bool {
+	switch e.Kind {
+	case transcript.Responded:
+		return !c.apart
+	case transcript.Received:
+		for i := range e.Messages() {
+			if e.Frame.Messages[i].Kind == wire.Response {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// opens reports whether one of the frames holds a request that opens a session.
+// Each may cost the server what a start costs, whatever was said before.
+func opens(frames ...[]byte) bool {
+	for _, f := range frames {
+		for _, m := range wire.Parse(f).Messages {
+			if m.Method == spec.MethodInitialize || m.Method == spec.MethodDiscover {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// AwaitOpening is Await for what follows a request to open the session, as long
+// as a start may take. The error is ErrUnanswered or ErrStarting where nothing
+// came.
+func (c *Conversation) AwaitOpening(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+	ctx, cancel := c.within(ctx, min(c.opts.Timeout, c.opts.StartTimeout), true)
+	defer cancel()
+	return c.Await(ctx, from, match)
+}
+
+// within bounds a wait by limit, and by the time of a start where the server may
+// still be starting, or where what was sent opens the session. The caller calls
+// the function that it returns when the wait is over.
+func (c *Conversation) within(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
+	if !opening && c.Started() {
+		return context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+	}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout), began: time.Now()}
+	over := func() {}
+	if c.opts.Starts != nil {
+		over = c.opts.Starts.Waits()
+	}
+	var waiting sync.WaitGroup
+	if !opening { // for else one response says nothing of the other
+		w.responded = make(chan struct{})
+		waiting.Go(func() { w.watch(ctx) })
+	}
+	waiting.Go(func() {
+		if cause := w.wait(ctx); cause != nil {
+			giveUp(cause)
+		}
+	})
+	return ctx, func() {
+		giveUp(nil)
+		waiting.Wait()
+		over()
+	}
+}
+
+// startWait is the wait for a server that may still be starting.
+type startWait struct {
+	c              *Conversation
+	limit, longest time.Duration
+	began          time.Time
+	responded      chan struct{} // closed with the first response; nil where it says nothing
+}
+
+// watch closes responded when the server does.
+func (w *startWait) watch(ctx context.Context) {
+	for pos := 0; ; {
+		events, err := w.c.Record.Wait(ctx, pos)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			pos = e.Seq + 1
+			if w.c.showsStart(e) {
+				close(w.responded)
+				return
+			}
+		}
+	}
+}
+
+// wait returns why the wait is to end, nil where ctx has ended before.
+func (w *startWait) wait(ctx context.Context) error {
+	first := w.limit
+	if w.c.opts.Starts == nil {
+		first = w.longest
+	}
+	switch w.pause(ctx, first) {
+	case cut:
+		return nil
+	case heard:
+		return w.afterStart(ctx)
+	}
+	if w.c.opts.Starts == nil {
+		return ErrUnanswered
+	}
+	more, how, err := w.control(ctx)
+	if how == passed {
+		how = w.pause(ctx, more)
+	}
+	switch {
+	case how == cut:
+		return nil
+	case how == heard:
+		return w.afterStart(ctx)
+	case err != nil:
+		w.c.unclear.Store(true)
+		return ErrStarting
+	default:
+		return ErrUnanswered
+	}
+}
+
+// afterStart gives the server its usual time, from its first response on.
+func (w *startWait) afterStart(ctx context.Context) error {
+	w.responded = nil
+	if w.pause(ctx, w.limit) == cut {
+		return nil
+	}
+	return ErrUnanswered
+}
+
+// control starts a control and returns how much longer than that the server is
+// to be waited for: half of what the control took, so that it has had more than
+// that by any measure, or where none responded what is left of the time of a
+// start.
+func (w *startWait) control(ctx context.Context) (more time.Duration, how ending, err error) {
+	limited, cancel := context.WithTimeout(ctx, w.longest)
+	began := time.Now()
+	answered := make(chan error, 1)
+	var running sync.WaitGroup
+	running.Go(func() { answered <- w.c.opts.Starts.Control(limited) })
+	defer running.Wait()
+	defer cancel()
+	select {
+	case err = <-answered:
+	case <-w.responded:
+		return 0, heard, nil
+	}
+	switch {
+	case err == nil:
+		return max(w.c.Grace(), time.Since(began)/2), passed, nil
+	case ctx.Err() != nil:
+		return 0, cut, err
+	default:
+		return w.longest - time.Since(w.began), passed, err
+	}
+}
+
+// ending is how a pause ended.
+type ending int
+
+const (
+	passed ending = iota // the time is over
+	heard                // the server has responded
+	cut                  // nobody waits any more
+)
+
+func (w *startWait) pause(ctx context.Context, d time.Duration) ending {
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return passed
+	case <-w.responded:
+		return heard
+	case <-ctx.Done():
+		return cut
+	}
+}

@@ -1,0 +1,143 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// others are the servers that are started beside the one that is waited for.
+type others struct {
+	takes   time.Duration // their start
+	refused bool          // none can be started
+	asked   int
+	waited  time.Duration // for servers that may still have been starting
+}
+
+func (o *others) Waits() (over func()) {
+	began := time.Now()
+	return func() { o.waited += time.Since(began) }
+}
+
+func (o *others) Control(ctx context.Context) error {
+	o.asked++
+	if o.refused {
+		return errors.New("a second copy can't be started")
+	}
+	select {
+	case <-time.After(o.takes):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// never is longer than anything is waited for.
+const never = 24 * time.Hour
+
+// Whatever is sent first has the time of a start, and silence to it counts only
+// where another server responds meanwhile.
+func TestFirstMessages(t *testing.T) {
+	odd := func(ctx context.Context, c *Conversation) *Reply {
+		params := c.InitializeParams()
+		delete(params, "clientInfo")
+		return c.Ask(ctx, spec.MethodInitialize, params)
+	}
+	ordinary := func(ctx context.Context, c *Conversation) *Reply { return c.Initialize(ctx) }
+	early := func(ctx context.Context, c *Conversation) *Reply { return c.Ask(ctx, spec.MethodToolsList, nil) }
+	for _, test := range []struct {
+		name    string
+		ask     func(context.Context, *Conversation) *Reply
+		takes   time.Duration // until the server responds
+		others  *others       // nil for a conversation that has none
+		err     error
+		took    time.Duration
+		unclear bool
+		gaveUp  int
+	}{
+		{name: "odd, ready", ask: odd, others: &others{}},
+		{name: "odd, slow start", ask: odd, takes: 12 * time.Second, others: &others{takes: 12 * time.Second}, took: 12 * time.Second},
+		{name: "odd, very slow start", ask: odd, takes: 55 * time.Second, others: &others{takes: 55 * time.Second}, took: 55 * time.Second},
+		{name: "odd, slow start, no others", ask: odd, takes: 55 * time.Second, took: 55 * time.Second},
+		{name: "odd, silent, others fast", ask: odd, takes: never, others: &others{takes: time.Second}, err: ErrUnanswered, took: 11*time.Second + time.Second/2, gaveUp: 1},
+		{name: "odd, silent, others slow", ask: odd, takes: never, others: &others{takes: 12 * time.Second}, err: ErrUnanswered, took: 28 * time.Second, gaveUp: 1},
+		{name: "odd, silent, others too", ask: odd, takes: never, others: &others{takes: never}, err: ErrStarting, took: 70 * time.Second, unclear: true},
+		{name: "odd, silent, no second copy", ask: odd, takes: never, others: &others{refused: true}, err: ErrStarting, took: time.Minute, unclear: true},
+		{name: "odd, silent, no others", ask: odd, takes: never, err: ErrUnanswered, took: time.Minute, gaveUp: 1},
+		{name: "ordinary, slow start", ask: ordinary, takes: 12 * time.Second, others: &others{takes: 12 * time.Second}, took: 12 * time.Second},
+		{name: "ordinary, silent, others fast", ask: ordinary, takes: never, others: &others{takes: time.Second}, err: ErrUnanswered, took: 11*time.Second + time.Second/2},
+		{name: "early request, slow start", ask: early, takes: 55 * time.Second, others: &others{takes: 55 * time.Second}, took: 55 * time.Second},
+		{name: "early request, silent, others too", ask: early, takes: never, others: &others{takes: never}, err: ErrStarting, took: 70 * time.Second, unclear: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := Options{Revision: spec.V20251125}
+				if test.others != nil {
+					o.Starts = test.others
+				}
+				s := &scripted{on: func(s *scripted, m *wire.Message) {
+					frame := sound(m)
+					s.later(test.takes, func() { s.say(frame) })
+				}}
+				c, err := Open(t.Context(), s, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				began := time.Now()
+				r := test.ask(t.Context(), c)
+				if took := time.Since(began); !errors.Is(r.Err, test.err) || took != test.took {
+					t.Errorf("after %v the error is %v, not %v after %v", took, r.Err, test.err, test.took)
+				}
+				if c.StartUnclear() != test.unclear {
+					t.Errorf("the start is unclear: %v", c.StartUnclear())
+				}
+				if got := len(gaveUpOn(c)); got != test.gaveUp {
+					t.Errorf("%d requests were given up", got)
+				}
+				if test.err == nil && c.slowest != 0 {
+					t.Errorf("the start counts for the grace: %v", c.slowest)
+				}
+				if test.others != nil && test.others.waited != test.took {
+					t.Errorf("the wait for the start is told as %v", test.others.waited)
+				}
+			})
+		})
+	}
+}
+
+// A server that has responded has its usual time from then on; what it writes
+// before, such as a banner, shows nothing.
+func TestFirstResponseEndsTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{on: func(s *scripted, m *wire.Message) {
+			if m.Method == spec.MethodToolsList {
+				s.later(20*time.Second, func() { s.say([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not yet"}}`)) })
+			}
+		}}
+		c, err := Open(t.Context(), s, Options{Revision: spec.V20251125, Starts: &others{takes: never}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s.say([]byte("listening on stdin"))
+		s.rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: []byte("ready")})
+		if c.Started() {
+			t.Error("a banner is taken for a response")
+		}
+		began := time.Now()
+		r := c.Ask(t.Context(), spec.MethodToolsList, nil)
+		if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || took != 30*time.Second {
+			t.Errorf("after %v the error is %v", took, r.Err)
+		}
+		if !c.Started() || c.StartUnclear() {
+			t.Error("a response does not show that the server runs")
+		}
+	})
+}

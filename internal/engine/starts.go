@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// starts are the starts of servers by one unit; it implements client.Starts.
+type starts struct {
+	r        *run
+	revision spec.Revision // one that the server is known to speak
+	dialer   transport.Dialer
+	clock    *caseClock // nil where nothing bounds the unit
+}
+
+var errOneCopy = errors.New("one copy of the server runs at a time")
+
+// Waits implements client.Starts: the time of a start is not the case's.
+func (s *starts) Waits() (over func()) { return s.clock.pause() }
+
+// Control implements client.Starts. Where the conversations share a process, the
+// control has one of its own, if there can be two.
+func (s *starts) Control(ctx context.Context) error {
+	if s.r.gate.one {
+		return errOneCopy
+	}
+	dialer := s.dialer
+	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {
+		fresh, stop := sharer.Fresh()
+		defer stop()
+		dialer = fresh
+	}
+	conv, err := s.r.dialBy(ctx, dialer, s.r.o.clientOptions(s.revision))
+	if err != nil {
+		return err
+	}
+	reply := conv.Initialize(ctx)
+	conv.Shutdown(impatient)
+	if s.r.count(conv) {
+		s.r.record(conv, probing)
+	}
+	conv.Record.Release()
+	if !reply.Answered() {
+		return reply.Err
+	}
+	return nil
+}
+
+// caseClock bounds the time of a case, in which the starts of servers do not
+// count. A nil clock bounds nothing.
+type caseClock struct {
+	mu       sync.Mutex
+	left     time.Duration
+	since    time.Time // when it was set going
+	starting int       // servers that start at this moment
+	timer    *time.Timer
+}
+
+// newCaseClock returns a clock that calls end after limit.
+func newCaseClock(limit time.Duration, end func()) *caseClock {
+	return &caseClock{left: limit, since: time.Now(), timer: time.AfterFunc(limit, end)}
+}
+
+// pause stops the clock until resume is called; several may be under way.
+func (c *caseClock) pause() (resume func()) {
+	if c == nil {
+		return func() {}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.starting++; c.starting == 1 && c.timer.Stop() {
+		c.left -= time.Since(c.since)
+	}
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.starting--; c.starting == 0 && c.left > 0 {
+			c.since = time.Now()
+			c.timer.Reset(c.left)
+		}
+	})
+}
+
+// stop ends the clock; no pause may follow.
+func (c *caseClock) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = 0
+	c.timer.Stop()
+}
+
+// patience is how long a server that was seen to start needs at most to start
+// once more: three times as long as the slowest so far, at least the time of a
+// request, and no more than the time of a start.
+func (r *run) patience() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	most, least := cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), cmp.Or(r.o.Timeout, client.DefaultTimeout)
+	return min(most, max(least, 3*r.slowestStart))
+}
+
+// noteStart takes note of how long a server took to respond to initialize.
+func (r *run) noteStart(reply *client.Reply) {
+	if !reply.Answered() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.slowestStart = max(r.slowestStart, reply.Event.At)
+}
+
+// ShowWaiting returns a Progress that shows what is waited for, and nothing else.
+func ShowWaiting(show func(text string)) Progress { return showWaiting{show: show} }
+
+type showWaiting struct {
+	noProgress
+	show func(text string)
+}
+
+// Waiting implements Progress.
+func (w showWaiting) Waiting(text string) { w.show(text) }
+
+// The first words on a wait come after firstWord.
+const firstWord = 2 * time.Second
+
+// SayWaiting says now and then what is waited for, and for how long, until stop
+// is called; then it says nothing, "", if it said anything.
+func SayWaiting(what string, limit time.Duration, say func(text string)) (stop func()) {
+	done := make(chan struct{})
+	var saying sync.WaitGroup
+	saying.Go(func() {
+		began, ticker := time.Now(), time.NewTicker(time.Second)
+		defer ticker.Stop()
+		said := false
+		for {
+			select {
+			case <-ticker.C:
+				if waited := time.Since(began).Round(time.Second); waited >= firstWord {
+					say(fmt.Sprintf("waiting for %s (%d s of %d s)", what, waited/time.Second, limit/time.Second))
+					said = true
+				}
+			case <-done:
+				if said {
+					say("")
+				}
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(done)
+		saying.Wait()
+	})
+}

@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const prepared = "lifecycle.error-cases-prepared"
+
+// oddly opens with an initialize without clientInfo, which no server may leave
+// unanswered.
+func oddly() suite.Case {
+	return suite.Case{ID: "toy.odd", Title: "initialize without clientInfo", Requirements: []string{prepared}, Run: func(ctx context.Context, t *suite.T) {
+		c := t.Open(ctx, client.Options{})
+		params := c.InitializeParams()
+		delete(params, "clientInfo")
+		if r := c.Ask(ctx, spec.MethodInitialize, params); r.Answered() {
+			t.Kept(prepared)
+		} else {
+			t.Deviates(c, verdict.Deviation{Requirement: prepared, Summary: "no answer", Permitted: "any", Seen: suite.Describe(r), At: r.Positions()})
+		}
+	}}
+}
+
+// Silence to an odd first message counts only where an ordinary one is answered
+// at the same time.
+func TestSilenceToAnOddFirstMessage(t *testing.T) {
+	const timeout, start = 300 * time.Millisecond, 1500 * time.Millisecond
+	odd := func(m *wire.Message) bool { return wire.At(m.Params(), "/clientInfo") == nil }
+	silence := []byte("silence")
+	for name, test := range map[string]struct {
+		answer func(start int64, m *wire.Message) []byte
+		want   string
+	}{
+		"a slow start": {func(start int64, m *wire.Message) []byte {
+			if start > 1 && m.Method == spec.MethodInitialize {
+				time.Sleep(2 * timeout)
+			}
+			return nil
+		}, "kept"},
+		"silence to the odd one": {func(_ int64, m *wire.Message) []byte {
+			if m.Method == spec.MethodInitialize && odd(m) {
+				return silence
+			}
+			return nil
+		}, "warning"},
+		"silence to all from then on": {func(start int64, _ *wire.Message) []byte {
+			if start > 1 {
+				return silence
+			}
+			return nil
+		}, "not observed: " + client.ErrStarting.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := judge(t, &toy{answer: test.answer}, engine.Options{
+				Cases: []suite.Case{oddly()}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
+				Selection: engine.Selection{Focus: []string{prepared, "base.request-answered"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range p.Verdicts {
+				got := strings.TrimSuffix(v.Outcome.String()+": "+v.Reason, ": ")
+				if v.Requirement == prepared && got != test.want {
+					t.Errorf("%s is %s, not %s", v.Requirement, got, test.want)
+				}
+				if v.Outcome == verdict.Broken && test.want != "warning" { // that the request is due is judged by itself
+					t.Errorf("%s is broken", v.Requirement)
+				}
+			}
+		})
+	}
+}
+
+// waits takes down what is waited for.
+type waits struct {
+	areas
+	mu   sync.Mutex
+	said []string
+}
+
+func (w *waits) Waiting(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.said = append(w.said, text)
+}
+
+// A user who waits is told for what.
+func TestWaitsAreTold(t *testing.T) {
+	w := &waits{areas: areas{map[string]string{}}}
+	y := &toy{answer: func(start int64, m *wire.Message) []byte {
+		if start == 1 && m.Method == spec.MethodInitialize {
+			time.Sleep(3500 * time.Millisecond)
+		}
+		return nil
+	}}
+	if _, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, Progress: w}); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, second := range []int{2, 3} {
+		want = append(want, fmt.Sprintf("waiting for the server's first response (%d s of 60 s)", second))
+	}
+	if diff := cmp.Diff(append(want, ""), w.said); diff != "" {
+		t.Errorf("said (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,48 @@
+package suitetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/bundled"
+	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// lateStart is more than enough for the start of a late server.
+const lateStart = time.Minute
+
+// TryLate runs one case, and all rules on its traffic, against a reference
+// server that starts so late and is right otherwise: nothing may be found, and
+// what is kept by a server that starts at once is kept.
+func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
+	t.Run(id, func(t *testing.T) {
+		t.Parallel()
+		kept := func(late time.Duration) map[string]bool {
+			d := bundled.Dialer(func() refserver.Options {
+				time.Sleep(late)
+				return refserver.Options{}
+			})
+			report := runCase(t, cases, id, spec.V20250326, judges.All(), lateStart, d)
+			for _, f := range report.Findings {
+				if f.Outcome > verdict.Note {
+					t.Errorf("%v late, %s: %s (%s), seen: %s", late, f.Requirement, f.Summary, f.Outcome, f.Seen)
+				}
+			}
+			out := map[string]bool{}
+			for _, v := range report.Verdicts {
+				out[v.Requirement] = v.Outcome == verdict.Kept
+			}
+			return out
+		}
+		late := kept(by)
+		for requirement, atOnce := range kept(0) {
+			if atOnce && !late[requirement] {
+				t.Errorf("%s is kept by a server that starts at once, and not by one that starts late", requirement)
+			}
+		}
+	})
+}
