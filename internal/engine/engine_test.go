@@ -33,6 +33,7 @@ type toy struct {
 	alive   atomic.Int64
 	most    atomic.Int64 // copies alive at once
 	refuses bool         // a second copy exits at once
+	exits   func(start int64, m *wire.Message) bool
 }
 
 func (y *toy) dialer() transport.Dialer {
@@ -50,6 +51,9 @@ func (y *toy) dialer() transport.Dialer {
 			for _, m := range wire.Parse(lines.Bytes()).Messages {
 				if m.Kind != wire.Request {
 					continue
+				}
+				if y.exits != nil && y.exits(start, &m) {
+					return 1
 				}
 				var reply []byte
 				if y.answer != nil {

@@ -124,28 +124,49 @@ func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration
 	return p
 }
 
-// retryAlone is for servers of which no second copy can run: it asks the dead
-// ones again with nothing else alive, and remembers if that helped.
+// retryAlone asks again, with nothing else alive, for each revision to which no
+// response came while others were asked for. Where that helps, two servers at
+// once are tried once more: only when they fail too, one runs at a time from then
+// on. Else the first failure was by chance, and all go on side by side.
 func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
+	tried := r.shares() // of one process there is no second copy
 	for i, p := range results {
 		if !p.crowdedOut() {
 			continue
 		}
-		again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
-		if again.dead() {
-			results[i] = again
-			r.closeAll(results[i : i+1])
-			continue
+		results[i] = r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
+		if !tried && !results[i].dead() {
+			tried = true
+			r.gate.one = r.excludes(ctx, results[i])
 		}
-		if !r.gate.one && !r.shares() {
-			r.gate.one = true
-			r.notice("a second copy of the server failed to start beside the first, so one runs at a time")
-		}
-		results[i] = again
 		r.closeAll(results[i : i+1])
 	}
+	if r.gate.one {
+		r.notice("a second copy of the server failed to start beside the first, so one runs at a time")
+		return results
+	}
+	var wg sync.WaitGroup
+	for i, p := range results {
+		if !p.spoken() {
+			continue
+		}
+		wg.Go(func() {
+			if again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil); again.spoken() {
+				results[i] = again
+			}
+		})
+	}
+	wg.Wait()
 	return results
+}
+
+// excludes reports whether a second copy of the server does not respond while
+// the first is alive, or ends it.
+func (r *run) excludes(ctx context.Context, first *probed) bool {
+	second := r.askOne(ctx, first.revision, r.patience(), nil)
+	r.closeAll([]*probed{second})
+	return ctx.Err() == nil && (second.dead() || !first.conv.Alive())
 }
 
 // settleProbe decides what is judged. The conversations of spoken revisions

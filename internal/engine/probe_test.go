@@ -75,3 +75,34 @@ func TestAnAnswerToInitializeWithAnotherID(t *testing.T) {
 		})
 	}
 }
+
+// That no second copy can run is said only where two at once failed again: not
+// where one failed by chance, nor where a revision ends the server.
+func TestASecondCopyThatFailsByChance(t *testing.T) {
+	old, newer := spec.V20241105, spec.HandshakeRevisions()[1:]
+	for name, test := range map[string]struct {
+		exits func(start int64, m *wire.Message) bool
+		want  []string
+	}{
+		"one that fails once": {func(start int64, _ *wire.Message) bool { return start == 3 }, all("kept", spec.HandshakeRevisions()...)},
+		"a revision that ends the server": {func(_ int64, m *wire.Message) bool {
+			asked, _ := wire.Text(wire.At(m.Params(), "/protocolVersion"))
+			return m.Method == spec.MethodInitialize && asked == string(old)
+		}, all("kept", newer...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			y := &toy{exits: test.exits}
+			p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(true)}, StartTimeout: 5 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, summary(p)); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+			if len(p.Notices) > 0 {
+				t.Errorf("notices: %q", p.Notices)
+			}
+		})
+	}
+}
