@@ -39,6 +39,10 @@ func (r *run) limitTime(ctx context.Context) (stop func()) {
 // judgedBy returns what the rules say of the conversation, nothing where there
 // was no time for it.
 func (r *run) judgedBy(conv *client.Conversation) []rules.Result {
+	if conv.Record.Heavy() {
+		r.heavy.Lock()
+		defer r.heavy.Unlock()
+	}
 	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.o.Dialer.Transport())
 	if err != nil {
 		r.unjudged.Add(1)

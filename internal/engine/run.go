@@ -61,6 +61,7 @@ type run struct {
 	starts, messages atomic.Int64
 	longRead         int          // see readable
 	unjudged         atomic.Int64 // conversations for which there was no time
+	heavy            sync.Mutex   // held while a conversation that takes much memory is judged
 	lingers          atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
 	floodedBy        string       // what could not be taken in from the server, by mu
 

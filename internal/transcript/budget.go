@@ -148,6 +148,17 @@ type taken struct {
 	bytes    int64
 }
 
+// heavy is the number of bytes past which it takes much memory to judge a
+// conversation: what is read from a message may take ten times its size.
+const heavy = 8 << 20
+
+// Heavy reports whether it takes much memory to judge the conversation.
+func (t *Transcript) Heavy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.taken.bytes > heavy
+}
+
 // around is how many events are kept on each side of what Thin keeps.
 const around = 32
 
