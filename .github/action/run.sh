@@ -73,11 +73,14 @@ folder=$(cd "$out" && pwd)
   [[ ! -f $out/report.sarif ]] || echo "sarif=$folder/report.sarif"
   if [[ -f $out/report.json ]]; then
     echo "json=$folder/report.json"
-    cat "$outputs"
   else
-    case $status in
-      3) echo "verdict=unreachable" ;;
-      *) echo "verdict=not-judged" ;;
-    esac
+    echo "verdict=not-judged" >"$outputs"
+  fi
+  # Reports do not tell a server that was never reached from one of which
+  # nothing could be judged.
+  if ((status == 3)); then
+    sed 's/^verdict=.*/verdict=unreachable/' "$outputs"
+  else
+    cat "$outputs"
   fi
 } >>"${GITHUB_OUTPUT:?}"
