@@ -21,6 +21,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("starts many servers")
 	}
+	t.Parallel()
 	bearer, header, word, user, password, query := "b3arer-T0ken/41+x==", `h3ader "value" #7 <&>\n`, "swordfishes", "us3r-name-x", "p4ss!word-y", "qu3ry-key-77"
 	env, argument := `env!val%41ue-9Z`, "4rg-token-zz"
 	web := []string{"--bearer-env", "LEAK_BEARER", "--header", "X-Tenant: " + header, "--header", "X-Api-Key: " + word}

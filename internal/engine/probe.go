@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -26,6 +27,9 @@ type probed struct {
 	reply    *client.Reply
 	err      error  // that kept the server from being started
 	chose    string // the version in the answer
+	// misdirected: the server told the client to send its messages to a place
+	// where no client can, which the rules judge.
+	misdirected bool
 }
 
 func (p *probed) spoken() bool { return p.chose == string(p.revision) }
@@ -60,7 +64,7 @@ func (r *run) probe(ctx context.Context) error {
 		pass.leave()
 		return err
 	}
-	if first.amiss() {
+	if first.amiss() || first.misdirected {
 		return r.settleProbe(ctx, pass, results)
 	}
 	results = append(results, r.ask(ctx, wanted[1:], first)...)
@@ -81,9 +85,33 @@ func (r *run) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) 
 	case first.echoed():
 		return first, &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
 	case first.dead() && !first.amiss():
+		if first.misdirected = r.misdirects(first); first.misdirected {
+			return first, nil
+		}
 		return first, r.unreachable(ctx, first)
 	}
 	return first, nil
+}
+
+// misdirects reports whether the server announced an endpoint, so that it is a
+// server of HTTP+SSE, and one that breaks a rule, which explains why initialize
+// had no answer.
+func (r *run) misdirects(p *probed) bool {
+	if p.conv == nil || r.o.Dialer.Transport() != spec.SSE {
+		return false
+	}
+	all := transcript.ExchangesOf(p.conv.Record.From(0)).All()
+	if len(all) == 0 {
+		return false
+	}
+	if _, announced := endpoint(all[0]); !announced {
+		return false
+	}
+	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
+		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
+			return d.Requirement == "sse.endpoint-event" && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
+		})
+	})
 }
 
 // ask asks for each revision on a server of its own, all at once. The first has
@@ -184,7 +212,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 	if len(r.revisions) == 0 {
 		defer done()
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.amiss() })
+		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.amiss() || p.misdirected })
 		if refused && r.stateless(ctx) {
 			return ErrStatelessOnly
 		}
@@ -279,6 +307,8 @@ func (p *probed) why() string {
 		return "the server could not be started: " + p.err.Error()
 	case p.amiss():
 		return "the server answered initialize with another id"
+	case p.misdirected:
+		return "the endpoint that the server announced takes no messages"
 	case !p.reply.Answered():
 		return "initialize was not answered"
 	case p.reply.Succeeded() && p.chose == "":

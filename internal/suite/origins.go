@@ -13,14 +13,38 @@ import (
 const ForeignOrigin = "http://evil.example"
 
 // ForeignOrigins are origins that are none of the server's: of a page
-// elsewhere, of none in particular, of a host that only begins like the
-// server's, and no origin at all.
+// elsewhere, of none in particular, of hosts that only begin like a name of the
+// server, and no origin at all.
 func (w *Web) ForeignOrigins() []string {
-	name, _, _ := strings.Cut(w.Host(), ":")
-	if name == "" || strings.HasPrefix(name, "[") {
-		name = "localhost"
+	origins := []string{ForeignOrigin, "null"}
+	for _, name := range w.names() {
+		origins = append(origins, "http://"+name+".evil.example")
 	}
-	return []string{ForeignOrigin, "null", "http://" + name + ".evil.example", "this is no origin"}
+	return append(origins, "this is no origin")
+}
+
+// names returns the names of the server's host: the one that the client uses,
+// and localhost where that leads to this machine, for servers compare an Origin
+// with either.
+func (w *Web) names() []string {
+	name, _, _ := strings.Cut(w.Host(), ":")
+	switch {
+	case name == "" || strings.HasPrefix(name, "[") || name == "localhost":
+		return []string{"localhost"}
+	case w.local():
+		return []string{name, "localhost"}
+	}
+	return []string{name}
+}
+
+// local reports whether the server is on this machine.
+func (w *Web) local() bool {
+	host, _, err := net.SplitHostPort(w.Host())
+	if err != nil {
+		host = w.Host()
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // CheckOrigins sends requests that claim to come from the server's own pages,
@@ -43,15 +67,11 @@ func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
 // to the server. It returns nil where the server is not on this machine: a
 // name that leads to another one may well be the server's.
 func (w *Web) rebind(ctx context.Context) *transcript.Exchange {
-	host, port, err := net.SplitHostPort(w.Host())
-	if err != nil {
-		host = w.Host()
-	}
-	if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !w.local() {
 		return nil
 	}
 	name := "evil.example"
-	if port != "" {
+	if _, port, err := net.SplitHostPort(w.Host()); err == nil && port != "" {
 		name = net.JoinHostPort(name, port)
 	}
 	return w.Harmless(ctx, With("Host", name), With("Origin", "http://"+name))

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -152,6 +154,13 @@ func legalSpellings() []Fault {
 		})),
 		legal("http-content-type-400", "a content type that is not JSON gets 400", restatus(posts, instead(http.StatusUnsupportedMediaType, http.StatusBadRequest))),
 		legal("http-no-pages", "no page is served, not even one of the server's own", visits(func(v *visit) bool { return v.r.Header.Get("Origin") != "" }, says(http.StatusForbidden))),
+		legal("http-local-pages", "pages on any port of this machine are served", visits(func(v *visit) bool {
+			u, err := url.Parse(v.r.Header.Get("Origin"))
+			return err == nil && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
+		}, func(v *visit) {
+			v.r.Header.Del("Origin")
+			v.serve()
+		})),
 		legal("http-pages-of-its-own", "pages of the server's own are served, and told so", visits(func(v *visit) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *visit) {
 			v.w.Header().Set("Access-Control-Allow-Origin", v.r.Header.Get("Origin"))
 			v.serve()

@@ -61,8 +61,9 @@ func legacyFaults() []Fault {
 		breaks(named+"as-message", "the endpoint is announced by a message event", announcing(func(b []byte) []byte {
 			return bytes.Replace(b, []byte("event: endpoint\n"), nil, 1)
 		})).unreachable(),
-		breaks(named+"empty", "the endpoint is empty", endpoint(func(string) string { return "" })).unreachable(),
-		breaks(named+"json", "the endpoint is announced as JSON", endpoint(func(uri string) string { return `{"uri":"` + uri + `"}` })).unreachable(),
+		breaks(named+"empty", "the endpoint is empty", endpoint(func(string) string { return "" })),
+		breaks(named+"json", "the endpoint is announced as JSON", endpoint(func(uri string) string { return `{"uri":"` + uri + `"}` })),
+		breaks(named+"quoted", "the endpoint is announced as a JSON string", endpoint(func(uri string) string { return `"` + uri + `"` })),
 		breaks("sse.endpoint-event-first/late", "a log message comes ahead of the endpoint", announcing(func(b []byte) []byte {
 			return append([]byte("event: message\n"+logEvent), b...)
 		})),

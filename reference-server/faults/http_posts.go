@@ -51,14 +51,17 @@ func originFaults() []Fault {
 		return func(v *visit) bool { return form(v.r.Header.Get("Origin")) }
 	}
 	isNull := of(func(origin string) bool { return origin == "null" })
-	likeOurs := of(func(origin string) bool { return strings.HasPrefix(origin, "http://127.0.0.1.") })
+	begins := func(with string) func(v *visit) bool {
+		return of(func(origin string) bool { return strings.HasPrefix(origin, with) })
+	}
 	noURL := of(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
 	return []Fault{
 		breaks(validated+"served", "pages of any host are served", anyOrigin(anyVisit)),
 		breaks(validated+"get-served", "pages of any host may listen", anyOrigin(func(v *visit) bool { return v.r.Method == http.MethodGet })),
 		breaks(validated+"post-served", "pages of any host may post", anyOrigin(posts)),
 		breaks(validated+"null", "the Origin null is served", anyOrigin(isNull)),
-		breaks(validated+"prefix", "an Origin that begins like that of the server is served", anyOrigin(likeOurs)),
+		breaks(validated+"prefix", "an Origin that begins like that of the server is served", anyOrigin(begins("http://127.0.0.1."))),
+		breaks(validated+"prefix-localhost", "an Origin that begins with http://localhost is served", anyOrigin(begins("http://localhost"))),
 		breaks(validated+"malformed", "an Origin that is none is served", anyOrigin(noURL)),
 		breaks(validated+"rebound", "Origin and Host are compared with each other alone", rebound()),
 		breaks(invalid+"null-400", "the Origin null is refused with 400", visits(isNull, says(http.StatusBadRequest))),
