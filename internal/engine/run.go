@@ -68,10 +68,10 @@ type run struct {
 	mu      sync.Mutex
 	tried   map[string]*candidate // by key: those that are, or were, tried again
 	notices []string
-	wants   map[instance][]suite.Want     // what cases lacked
+	wants   map[instance][]suite.Want // what cases lacked
 	// slowestStart is the longest time in which a server responded to initialize.
 	slowestStart time.Duration
-	spent   map[*client.Conversation]bool // already shut down and counted
+	spent        map[*client.Conversation]bool // already shut down and counted
 	// recorded counts the conversations handed out, by name.
 	recorded map[string]int
 	settled  chan struct{}                // closed when all verdicts stand
