@@ -27,6 +27,8 @@ func badgeText(r *verdict.Report) (text, name, color string) {
 		return "no verdict", "lightgrey", "#6a6a6a"
 	case r.Incomplete != "":
 		return "incomplete", "yellow", "#8a6100"
+	case requirements(r, verdict.Unconfirmed) > 0:
+		return fmt.Sprintf("%s, %d unconfirmed", text, requirements(r, verdict.Unconfirmed)), "yellow", "#8a6100"
 	case requirements(r, verdict.Warning) > 0:
 		return text + ", " + count(requirements(r, verdict.Warning), "warning"), "yellowgreen", "#4f6f00"
 	}

@@ -305,7 +305,7 @@ func TestWhatWasNotTriedAgainIsNotSaidToBeGone(t *testing.T) {
 	for i := range r.Findings {
 		r.Findings[i].Tries, r.Findings[i].Reproduced = 0, 0
 	}
-	const want = "not tried again: the run ended before"
+	const want = "could not be tried again: the run ended"
 	for name, text := range map[string]string{
 		"console": play(r, ConsoleOptions{Width: 120}), "JUnit": string(write(t, JUnit, r)),
 	} {

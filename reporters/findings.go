@@ -124,6 +124,7 @@ var looks = map[verdict.Outcome]struct {
 }{
 	verdict.HarnessError: {"✗", red},
 	verdict.Broken:       {"✗", red},
+	verdict.Unconfirmed:  {"?", yellow},
 	verdict.Flaky:        {"~", yellow},
 	verdict.Warning:      {"!", yellow},
 	verdict.Note:         {"·", none},
@@ -134,7 +135,7 @@ var looks = map[verdict.Outcome]struct {
 // command may be longer than the width, for they are there to be copied.
 func (c *Console) entryLines(e *entry) []string {
 	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
-	if e.Outcome == verdict.Flaky {
+	if doubtful(e.Outcome) {
 		where += " · " + tries(&e.Finding)
 	}
 	if n := len(e.others); n > 0 {
@@ -300,14 +301,25 @@ func mended(f *verdict.Finding) string {
 
 // tries says how often a finding was tried again, and what came of it.
 func tries(f *verdict.Finding) string {
+	void := ""
+	if f.Void > 0 {
+		void = "no fresh server came up in " + count(f.Void, "attempt")
+	}
 	switch {
+	case f.Tries > 0 && void != "":
+		return fmt.Sprintf("came back in %d of %d tries; %s more", f.Reproduced, f.Tries, void)
 	case f.Tries > 0:
 		return fmt.Sprintf("came back in %d of %d tries", f.Reproduced, f.Tries)
-	case f.Outcome == verdict.Flaky:
-		return "not tried again: the run ended before"
+	case void != "":
+		return "could not be tried again: " + void
+	case doubtful(f.Outcome):
+		return "could not be tried again: the run ended before"
 	}
 	return "not tried again"
 }
+
+// doubtful reports whether what was found was not reproduced.
+func doubtful(o verdict.Outcome) bool { return o == verdict.Flaky || o == verdict.Unconfirmed }
 
 // level says what a requirement rests on where that is less than a keyword, and why a
 // deviation from a MUST only warns.

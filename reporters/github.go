@@ -29,7 +29,7 @@ func GitHub(w io.Writer, r *verdict.Report) error {
 	for _, e := range entries(r, false) {
 		kind := "warning"
 		switch {
-		case e.Outcome == verdict.Broken, e.Outcome == verdict.HarnessError, r.FailOn == FailOnShould && e.Outcome == verdict.Warning:
+		case e.Outcome >= verdict.Unconfirmed, r.FailOn == FailOnShould && e.Outcome == verdict.Warning:
 			kind = "error"
 		}
 		if counts[kind]++; counts[kind] <= shownByGitHub {
@@ -69,6 +69,9 @@ func annotation(e *entry) []string {
 		}
 	}
 	add("", e.consequence())
+	if doubtful(e.Outcome) {
+		add("", tries(&e.Finding))
+	}
 	add("permitted: ", e.Permitted)
 	add("seen: ", e.Seen)
 	add("page: ", e.Page)

@@ -83,7 +83,7 @@ var gistWords = map[gist][3]string{
 
 // signs stand where a word has no room.
 var signs = map[verdict.Outcome]string{
-	verdict.HarnessError: "✗!", verdict.Broken: "✗", verdict.Flaky: "~", verdict.Warning: "!", verdict.Note: "i",
+	verdict.HarnessError: "✗!", verdict.Broken: "✗", verdict.Unconfirmed: "?", verdict.Flaky: "~", verdict.Warning: "!", verdict.Note: "i",
 	verdict.Blocked: "■", verdict.Kept: "✓", verdict.NotObserved: "·", verdict.NotApplicable: "–",
 }
 

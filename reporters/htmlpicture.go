@@ -58,7 +58,7 @@ func drawn(r *verdict.Report, areas []string) picture {
 // barOrder has first what needs a look, then what was kept, then what was not
 // judged.
 var barOrder = []verdict.Outcome{
-	verdict.HarnessError, verdict.Broken, verdict.Flaky, verdict.Warning, verdict.Note, verdict.Kept, verdict.Blocked, verdict.NotObserved, verdict.NotApplicable,
+	verdict.HarnessError, verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning, verdict.Note, verdict.Kept, verdict.Blocked, verdict.NotObserved, verdict.NotApplicable,
 }
 
 func (p *picture) bar(x, y, column int, counts map[verdict.Outcome]int, total int, where string) {

@@ -170,7 +170,7 @@ func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, stri
 		outcome.Type = Visible(string(v.Level))
 		outcome.Body = junitBody(v, fs)
 		c.Failure = outcome
-	case v.Outcome == verdict.HarnessError:
+	case v.Outcome == verdict.HarnessError, v.Outcome == verdict.Unconfirmed:
 		outcome.Body = junitBody(v, fs)
 		c.Error = outcome
 	case v.Outcome == verdict.NotApplicable, v.Outcome == verdict.NotObserved, v.Outcome == verdict.Blocked:

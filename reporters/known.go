@@ -17,7 +17,7 @@ type knownDeviation struct {
 }
 
 // known returns what the baseline knows and the run has seen again, in the
-// order of the report; what was flaky this time comes last.
+// order of the report; what was not reproduced this time comes last.
 func known(r *verdict.Report) []knownDeviation {
 	var out []knownDeviation
 	for i := range r.Verdicts {
@@ -26,7 +26,7 @@ func known(r *verdict.Report) []knownDeviation {
 			continue
 		}
 		at := slices.IndexFunc(out, func(k knownDeviation) bool {
-			return k.requirement == v.Requirement && k.reason == v.Known && (k.outcome == verdict.Flaky) == (v.Outcome == verdict.Flaky)
+			return k.requirement == v.Requirement && k.reason == v.Known && doubtful(k.outcome) == doubtful(v.Outcome)
 		})
 		if at < 0 {
 			at = len(out)
@@ -36,13 +36,13 @@ func known(r *verdict.Report) []knownDeviation {
 		out[at].revisions = append(out[at].revisions, v.Revision)
 	}
 	slices.SortStableFunc(out, func(a, b knownDeviation) int {
-		return flakyLast(a.outcome) - flakyLast(b.outcome)
+		return doubtfulLast(a.outcome) - doubtfulLast(b.outcome)
 	})
 	return out
 }
 
-func flakyLast(o verdict.Outcome) int {
-	if o == verdict.Flaky {
+func doubtfulLast(o verdict.Outcome) int {
+	if doubtful(o) {
 		return 1
 	}
 	return 0

@@ -114,7 +114,7 @@ func markdownTop(r *verdict.Report) string {
 }
 
 var outcomeMarks = map[verdict.Outcome]string{
-	verdict.HarnessError: "❌", verdict.Broken: "❌", verdict.Flaky: "〰️", verdict.Warning: "⚠️", verdict.Note: "ℹ️",
+	verdict.HarnessError: "❌", verdict.Broken: "❌", verdict.Unconfirmed: "❔", verdict.Flaky: "〰️", verdict.Warning: "⚠️", verdict.Note: "ℹ️",
 }
 
 // markdownEntry is a finding, folded. All that a server chose stands in blocks

@@ -17,7 +17,7 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	for _, of := range []struct {
 		key     string
 		outcome verdict.Outcome
-	}{{"broken", verdict.Broken}, {"warnings", verdict.Warning}, {"flaky", verdict.Flaky}, {"kept", verdict.Kept}} {
+	}{{"broken", verdict.Broken}, {"warnings", verdict.Warning}, {"flaky", verdict.Flaky}, {"unconfirmed", verdict.Unconfirmed}, {"kept", verdict.Kept}} {
 		fmt.Fprintf(&b, "%s=%d\n", of.key, requirements(r, of.outcome))
 	}
 	fmt.Fprintf(&b, "known=%d\nstale=%d\n", len(known(r)), len(r.Stale))
@@ -32,7 +32,7 @@ func whole(r *verdict.Report) string {
 		return "broken"
 	case len(r.Stale) > 0:
 		return "stale"
-	case !any, r.Incomplete != "", requirements(r, verdict.HarnessError) > 0:
+	case !any, r.Incomplete != "", requirements(r, verdict.HarnessError, verdict.Unconfirmed) > 0:
 		return "not-judged"
 	case requirements(r, verdict.Warning) > 0:
 		return "warnings"

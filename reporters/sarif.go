@@ -179,9 +179,9 @@ func SARIF(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// sarifLevels: what is flaky stands between a warning and what is broken.
+// sarifLevels: what was not reproduced stands between a warning and what is broken.
 var sarifLevels = map[verdict.Outcome]string{
-	verdict.HarnessError: "error", verdict.Broken: "error", verdict.Flaky: "warning", verdict.Warning: "warning", verdict.Note: "note",
+	verdict.HarnessError: "error", verdict.Broken: "error", verdict.Unconfirmed: "warning", verdict.Flaky: "warning", verdict.Warning: "warning", verdict.Note: "note",
 }
 
 func sarifRuleOf(e *entry) sarifRule {
@@ -220,8 +220,12 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 	add("", e.consequence())
 	add("Permitted: ", e.Permitted)
 	add("Seen: ", e.Seen)
-	if e.Outcome == verdict.Flaky {
+	switch e.Outcome {
+	case verdict.Flaky:
 		add("Flaky: ", tries(&e.Finding))
+	case verdict.Unconfirmed:
+		add("Unconfirmed: ", tries(&e.Finding))
+	default:
 	}
 	add("", again(&e.Finding))
 	server := cmp.Or(judged(r), "server")

@@ -37,7 +37,7 @@ func gistOf(r *verdict.Report) gist {
 		return gistBroken
 	case r.FailOn == FailOnShould && requirements(r, verdict.Warning) > 0:
 		return gistBroken
-	case r.Incomplete != "", worst == verdict.Flaky:
+	case r.Incomplete != "", doubtful(worst):
 		return gistDoubt
 	}
 	return gistKept

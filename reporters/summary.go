@@ -22,6 +22,7 @@ var tallied = []struct {
 	{verdict.Note, "notes", false},
 	{verdict.Warning, "warnings", true},
 	{verdict.Flaky, "flaky", false},
+	{verdict.Unconfirmed, "unconfirmed", false},
 	{verdict.Broken, "broken", true},
 	{verdict.HarnessError, "harness errors", false},
 	{verdict.Blocked, "blocked", false},
@@ -83,7 +84,7 @@ func conclusion(r *verdict.Report) (string, color) {
 		subject, in = "judged "+count(r.Stats.Messages, "message")+" of a recording", " in it"
 	}
 	broken, failed := requirements(r, verdict.Broken), requirements(r, verdict.HarnessError)
-	flaky := requirements(r, verdict.Flaky)
+	flaky, unconfirmed := requirements(r, verdict.Flaky), requirements(r, verdict.Unconfirmed)
 	text, paint := "", red
 	switch _, any := r.Worst(); {
 	case !any:
@@ -99,7 +100,7 @@ func conclusion(r *verdict.Report) (string, color) {
 		text, paint = ": no requirement broken as far as the run came", yellow
 	default:
 		text, paint = ": no requirement broken "+beyond(r)+extent(r), green
-		if flaky > 0 {
+		if flaky+unconfirmed > 0 {
 			paint = yellow
 		}
 	}
@@ -108,6 +109,9 @@ func conclusion(r *verdict.Report) (string, color) {
 	}
 	if flaky > 0 {
 		text += fmt.Sprintf(", %d flaky", flaky)
+	}
+	if unconfirmed > 0 {
+		text += fmt.Sprintf(", %d unconfirmed", unconfirmed)
 	}
 	if n := len(known(r)); n > 0 {
 		text += fmt.Sprintf(", %d known", n)

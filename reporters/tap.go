@@ -99,7 +99,7 @@ func (t *tap) verdict(r *verdict.Report, v *verdict.Verdict, findings map[string
 			fs = append(fs, f)
 		}
 	}
-	fails := v.Outcome == verdict.Broken || v.Outcome == verdict.HarnessError || r.FailOn == FailOnShould && v.Outcome == verdict.Warning
+	fails := v.Outcome >= verdict.Unconfirmed || r.FailOn == FailOnShould && v.Outcome == verdict.Warning
 	directive := ""
 	switch v.Outcome {
 	case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
@@ -127,6 +127,9 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 	if len(fs) > 0 {
 		f := fs[0]
 		out[2].value = f.Summary
+		if v.Outcome == verdict.Unconfirmed {
+			out = append(out, tapField{"unconfirmed", tries(f)})
+		}
 		out = append(out, tapField{"permitted", f.Permitted}, tapField{"seen", f.Seen}, tapField{"page", f.Page})
 		if line := again(f); line != "" {
 			out = append(out, tapField{"again", strings.TrimPrefix(line, "again: ")})

@@ -64,7 +64,7 @@ func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	occurs, kept, unclear := false, false, r.Incomplete != ""
 	for _, v := range of {
 		switch v.Outcome {
-		case verdict.Broken, verdict.Flaky, verdict.Warning:
+		case verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning:
 			occurs = true
 			e.mark(r, v)
 		case verdict.Kept, verdict.Note:

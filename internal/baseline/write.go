@@ -89,7 +89,7 @@ func unknown(r *verdict.Report) []Entry {
 
 // deviates tells whether the verdict is one that a baseline is about.
 func deviates(v *verdict.Verdict) bool {
-	return v.Outcome == verdict.Broken || v.Outcome == verdict.Flaky || v.Outcome == verdict.Warning
+	return v.Outcome >= verdict.Warning && v.Outcome <= verdict.Broken
 }
 
 // Write writes the baseline as a file that Read reads.

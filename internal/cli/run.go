@@ -70,7 +70,8 @@ them, try each finding again, and report.
 
 ` + examples + `
 Exit codes: 0 no requirement broken, 1 broken, 2 usage, 3 the server could not
-be started or reached, 4 nothing could be judged or the run is incomplete.`,
+be started or reached, 4 nothing could be judged, the run is incomplete, or what
+was found could not be tried again.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
 			if err := a.configure(c.Flags(), f); err != nil {
@@ -238,10 +239,11 @@ func exitCode(p *verdict.Report) int {
 	worst, judged := p.Worst()
 	warned := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning && v.Known == "" })
 	broken := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Broken && v.Known == "" })
+	unconfirmed := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Unconfirmed && v.Known == "" })
 	switch {
 	case broken, len(p.Stale) > 0, warned && p.FailOn == reporters.FailOnShould:
 		return ExitBroken
-	case !judged, worst == verdict.HarnessError, p.Incomplete != "":
+	case !judged, worst == verdict.HarnessError, unconfirmed, p.Incomplete != "":
 		return ExitNotJudged
 	default:
 		return ExitKept

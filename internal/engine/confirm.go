@@ -10,7 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// maxTries bounds how often a finding that does not come back is tried.
+// maxTries bounds how often a finding that does not come back is tried, and how
+// often it can't be tried since no fresh server comes up.
 const maxTries = 3
 
 // attempt is a group of candidates that one rerun can show again.
@@ -143,9 +144,23 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 		r.look(ctx, u, open)
 	}
 	for _, c := range a.candidates {
-		if c.again == 0 || (c.frail() || c.hesitant()) && c.again < maxTries {
-			c.outcome = verdict.Flaky
-		}
+		c.conclude()
+	}
+}
+
+// conclude says what came of the tries: only what came back as often as it has to
+// keeps its grade, and only what was tried is flaky.
+func (c *candidate) conclude() {
+	needed := 1
+	if c.frail() || c.hesitant() {
+		needed = maxTries
+	}
+	switch {
+	case c.again >= needed:
+	case c.again == c.tries && c.tries < needed:
+		c.outcome = verdict.Unconfirmed
+	default:
+		c.outcome = verdict.Flaky
 	}
 }
 
@@ -164,9 +179,13 @@ func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
 		back[c.key()] = true
 	}
 	for _, c := range candidates {
-		c.tries++
-		if back[c.key()] {
-			c.again++
+		switch {
+		case back[c.key()]:
+			c.tries, c.again = c.tries+1, c.again+1
+		case u.unstarted && !c.unit.unstarted: // where it was seen, all came up
+			c.void++
+		default:
+			c.tries++
 		}
 	}
 }

@@ -158,7 +158,7 @@ func broke(record *transcript.Transcript) bool {
 func (c *candidate) settled() bool {
 	tries := c.tries - c.before
 	switch {
-	case tries >= maxTries:
+	case tries >= maxTries, c.void >= maxTries:
 		return true
 	case tries == 0:
 		return false

@@ -32,7 +32,7 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.again == 0 && r.watch.doubts(c) })
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.tries == 0 && !r.o.Unconfirmed {
-			c.outcome = verdict.Flaky // the run ended before it could be tried again
+			c.outcome = verdict.Unconfirmed // the run ended before it could be tried again
 		}
 	}
 	p := &verdict.Report{
@@ -130,7 +130,7 @@ func (r *run) findings() []verdict.Finding {
 			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,
 			Transport: r.o.Dialer.Transport(), Judge: c.judge, Outcome: c.outcome,
 			Summary: c.Summary, Permitted: c.Permitted, Seen: c.Seen, Evidence: evidence, Context: around,
-			Page: q.Page(c.revision), Replay: r.o.Replay(c.revision, focus...), Tries: c.tries, Reproduced: c.again,
+			Page: q.Page(c.revision), Replay: r.o.Replay(c.revision, focus...), Tries: c.tries, Reproduced: c.again, Void: c.void,
 		})
 	}
 	slices.SortStableFunc(out, func(a, b verdict.Finding) int {

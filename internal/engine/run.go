@@ -185,6 +185,8 @@ type opener struct {
 	renewed  bool         // the shared conversation was given up, and is opened anew
 	clock    *caseClock   // of the case that runs, nil for none
 
+	undialed atomic.Bool // a server could not be started or reached
+
 	mu    sync.Mutex
 	convs []*client.Conversation
 }
@@ -212,6 +214,7 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	conv, err := o.r.dialBy(ctx, o.dialer, co)
 	resume()
 	if err != nil {
+		o.undialed.Store(true)
 		return nil, fmt.Errorf("the server could not be started: %w", err)
 	}
 	o.keep(conv)

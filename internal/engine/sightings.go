@@ -118,7 +118,7 @@ func (r *run) confirmElsewhere(ctx context.Context) {
 			case other.outcome != verdict.Flaky:
 				r.found[i] = other
 			default:
-				c.tries, c.again = other.tries, c.again+other.again
+				c.tries, c.again, c.void = other.tries, c.again+other.again, c.void+other.void
 			}
 		}
 	}

@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
@@ -52,6 +54,31 @@ func (s *starts) Control(ctx context.Context) error {
 		return reply.Err
 	}
 	return nil
+}
+
+// unstarted reports whether a server of the unit did not come up: it could not be
+// dialled, ended before it had responded to anything, or may still have been
+// starting when it was given up.
+func (o *opener) unstarted() bool {
+	return o.undialed.Load() || slices.ContainsFunc(o.all(), func(c *client.Conversation) bool {
+		return c.StartUnclear() || !c.Started() && endedEarly(c.Record)
+	})
+}
+
+// endedEarly reports whether the server ended by itself after a request.
+func endedEarly(record *transcript.Transcript) bool {
+	asked := false
+	for _, e := range record.From(0) {
+		switch e.Kind {
+		case transcript.Sent:
+			asked = true
+		case transcript.InputClosed, transcript.Signalled:
+			return false
+		case transcript.OutputClosed, transcript.Exited:
+			return asked
+		}
+	}
+	return false
 }
 
 // caseClock bounds the time of a case, in which the starts of servers do not

@@ -120,3 +120,59 @@ func TestWaitsAreTold(t *testing.T) {
 		t.Errorf("said (-want +got):\n%s", diff)
 	}
 }
+
+// What could not be tried again, as no fresh server came up, is neither broken
+// nor flaky.
+func TestNoFreshServerToTryAgain(t *testing.T) {
+	const timeout, start = 200 * time.Millisecond, 500 * time.Millisecond
+	silence := func(start int64, m *wire.Message) []byte {
+		if start > 2 {
+			return []byte("silence")
+		}
+		return wrongPing(m)
+	}
+	type result struct {
+		Outcome                 verdict.Outcome
+		Tries, Reproduced, Void int
+	}
+	for name, test := range map[string]struct {
+		toy  *toy
+		want result
+	}{
+		"they stay silent": {&toy{answer: silence}, result{verdict.Unconfirmed, 0, 0, 3}},
+		"they end": {&toy{
+			answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) },
+			exits:  func(start int64, _ *wire.Message) bool { return start > 2 },
+		}, result{verdict.Unconfirmed, 0, 0, 3}},
+		"the first one ends": {&toy{
+			answer: func(_ int64, m *wire.Message) []byte { return wrongPing(m) },
+			exits:  func(start int64, _ *wire.Message) bool { return start == 3 },
+		}, result{verdict.Broken, 1, 1, 1}},
+		"it does not come back": {&toy{answer: func(start int64, m *wire.Message) []byte {
+			if start > 2 {
+				return nil
+			}
+			return wrongPing(m)
+		}}, result{verdict.Flaky, 3, 0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := judge(t, test.toy, engine.Options{
+				Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(p.Findings) != 1 {
+				t.Fatalf("%d findings", len(p.Findings))
+			}
+			f := p.Findings[0]
+			if diff := cmp.Diff(test.want, result{f.Outcome, f.Tries, f.Reproduced, f.Void}); diff != "" {
+				t.Errorf("the finding (-want +got):\n%s", diff)
+			}
+			if p.Verdicts[0].Outcome != test.want.Outcome {
+				t.Errorf("the verdict is %v", p.Verdicts[0].Outcome)
+			}
+		})
+	}
+}

@@ -31,6 +31,8 @@ type unit struct {
 
 	// disturbed: the process that it had in common with others ended.
 	disturbed bool
+	// unstarted: a server of the unit did not come up.
+	unstarted bool
 	looked    sync.Once     // for brittle
 	brittle   bool          // see candidate.frail
 	ends      int           // how often the process of its own ended by itself
@@ -110,6 +112,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		}
 		stop()
 		u.disturbed = o.disturbed()
+		u.unstarted = o.unstarted()
 		u.convs = o.all()
 		u.judge(r, u.convs)
 		u.release(r)
@@ -170,6 +173,7 @@ type candidate struct {
 	record  *transcript.Transcript // where it was seen, nil for none
 	tries   int
 	again   int
+	void    int // tries in which no fresh server came up, which do not count
 	before  int // tries of other sightings of the same, which came to nothing
 }
 

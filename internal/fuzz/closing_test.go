@@ -61,12 +61,12 @@ func TestClosing(t *testing.T) {
 		cause   error
 		want    string
 	}{
-		{"no end", closing{}, nil, "3 of 3, 1 operations, cut false, flaky false"},
-		{"in time", closing{later, later, later}, nil, "3 of 3, 1 operations, cut false, flaky false"},
-		{"soon over", closing{past, later, later}, nil, "1 of 1, 1 operations, cut false, flaky false"},
-		{"too late to be made small", closing{past, past, later}, nil, "1 of 1, 6 operations, cut true, flaky false"},
-		{"too late to be tried again", closing{past, past, past}, nil, "0 of 0, 6 operations, cut true, flaky true"},
-		{"interrupted", closing{later, later, later}, context.Canceled, "0 of 0, 6 operations, cut true, flaky true"},
+		{"no end", closing{}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
+		{"in time", closing{later, later, later}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
+		{"soon over", closing{past, later, later}, nil, "1 of 1, 1 operations, cut false, unconfirmed false"},
+		{"too late to be made small", closing{past, past, later}, nil, "1 of 1, 6 operations, cut true, unconfirmed false"},
+		{"too late to be tried again", closing{past, past, past}, nil, "0 of 0, 6 operations, cut true, unconfirmed true"},
+		{"interrupted", closing{later, later, later}, context.Canceled, "0 of 0, 6 operations, cut true, unconfirmed true"},
 		{"nothing more is asked for", closing{later, later, later}, errEnough, "nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestClosing(t *testing.T) {
 				if f.untried != (f.Tries == 0) {
 					t.Error("what was not tried again makes a search incomplete, and nothing else does")
 				}
-				got = fmt.Sprintf("%d of %d, %d operations, cut %v, flaky %v", f.Again, f.Tries, len(f.Script.Operations), f.Cut, f.Outcome == verdict.Flaky)
+				got = fmt.Sprintf("%d of %d, %d operations, cut %v, unconfirmed %v", f.Again, f.Tries, len(f.Script.Operations), f.Cut, f.Outcome == verdict.Unconfirmed)
 			}
 			if got != c.want {
 				t.Errorf("%s, not %s", got, c.want)

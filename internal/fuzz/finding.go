@@ -47,7 +47,7 @@ const verifying = 3
 const verifyingTime = time.Minute
 
 // follow makes a sighting small and tries it again, as long as there is time for
-// that: what could not be tried again is flaky. It returns nil where nothing
+// that: what could not be tried again is unconfirmed. It returns nil where nothing
 // more is asked for.
 func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
 	f := &Finding{
@@ -93,7 +93,9 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	}
 	if f.Flaky() {
 		f.untried = f.Tries == 0 && f.Outcome == verdict.Broken
-		f.Outcome = verdict.Flaky
+		if f.Outcome = verdict.Flaky; f.Tries == 0 {
+			f.Outcome = verdict.Unconfirmed
+		}
 	}
 	f.Script = c.place.note(f.Script)
 	return f

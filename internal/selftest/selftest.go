@@ -379,7 +379,7 @@ func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
 			on = append(on, text)
 		case x.Outcome > verdict.Note:
 			elsewhere = append(elsewhere, text)
-			doubted = doubted && x.Outcome == verdict.Flaky
+			doubted = doubted && (x.Outcome == verdict.Flaky || x.Outcome == verdict.Unconfirmed)
 		}
 	}
 	for i := range p.Verdicts {

@@ -20,12 +20,13 @@ const (
 	Blocked                      // another finding kept it from being judged
 	Note                         // remarkable, and no fault
 	Warning                      // a SHOULD, or a rule of weak basis, was not kept
-	Flaky                        // seen once and not again
+	Flaky                        // seen, and not whenever it was tried again
+	Unconfirmed                  // seen, and it could not be tried again
 	Broken                       // a MUST was not kept, and that was reproduced
 	HarnessError                 // the harness itself failed
 )
 
-var outcomeNames = [...]string{"not applicable", "not observed", "kept", "blocked", "note", "warning", "flaky", "broken", "harness error"}
+var outcomeNames = [...]string{"not applicable", "not observed", "kept", "blocked", "note", "warning", "flaky", "unconfirmed", "broken", "harness error"}
 
 // String returns the outcome's name, as it stands in reports.
 func (o Outcome) String() string { return outcomeNames[o] }
@@ -35,7 +36,7 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // Outcomes returns all outcomes, heaviest first.
 func Outcomes() []Outcome {
-	return []Outcome{HarnessError, Broken, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
+	return []Outcome{HarnessError, Broken, Unconfirmed, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
 }
 
 // Evidence is one event of a transcript that shows a finding.
@@ -79,6 +80,7 @@ type Finding struct {
 	Replay      []string       `json:"replay"`          // argv that shows it again
 	Tries       int            `json:"tries"`           // how often it was tried again, alone on a fresh server
 	Reproduced  int            `json:"reproduced"`      // and how often it came back
+	Void        int            `json:"void,omitempty"`  // how often it could not be tried, as no fresh server came up: not among Tries
 	Known       string         `json:"known,omitempty"` // why it is known, from the baseline; may be any text
 	// Play is the command that holds the conversation again from a replay file,
 	// where there is one.

@@ -24,7 +24,7 @@ func TestOutcomesAreInOrder(t *testing.T) {
 	for _, o := range all {
 		names = append(names, o.String())
 	}
-	want := []string{"harness error", "broken", "flaky", "warning", "note", "blocked", "kept", "not observed", "not applicable"}
+	want := []string{"harness error", "broken", "unconfirmed", "flaky", "warning", "note", "blocked", "kept", "not observed", "not applicable"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
@@ -104,7 +104,8 @@ func TestWorst(t *testing.T) {
 		{[]Outcome{Blocked, Note}, Note, true},
 		{[]Outcome{Warning, Note, Kept}, Warning, true},
 		{[]Outcome{Warning, Flaky}, Flaky, true},
-		{[]Outcome{Flaky, Broken, Warning}, Broken, true},
+		{[]Outcome{Flaky, Unconfirmed}, Unconfirmed, true},
+		{[]Outcome{Unconfirmed, Broken, Warning}, Broken, true},
 		{[]Outcome{Broken, HarnessError}, HarnessError, true},
 	} {
 		p := &Report{}

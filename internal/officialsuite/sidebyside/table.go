@@ -43,7 +43,7 @@ func readReport(results string) ([]judged, error) {
 	if err := json.Unmarshal(raw, &report); err != nil {
 		return nil, err
 	}
-	weights := []string{"kept", "note", "warning", "flaky", "broken"}
+	weights := []string{"kept", "note", "warning", "flaky", "unconfirmed", "broken"}
 	heaviest := map[string]int{}
 	for _, v := range report.Verdicts {
 		if w := slices.Index(weights, v.Verdict); w >= 0 {
