@@ -3,10 +3,13 @@ package suite
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/control"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // ForeignOrigin is that of pages on a host that is none of the server's.
@@ -51,15 +54,14 @@ func (w *Web) local() bool {
 // and from others. What becomes of them rules judge; of a page whose own name
 // was made to lead to the server, it is judged here.
 func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
-	w.Harmless(ctx)
+	ordinary := w.Harmless(ctx)
 	w.Harmless(ctx, With("Origin", "http://"+w.Host()))
 	served := false
 	for _, from := range w.ForeignOrigins() {
-		x := w.Harmless(ctx, With("Origin", from))
-		served = served || x != nil && x.Succeeded()
+		served = served || taken(w.Harmless(ctx, With("Origin", from)))
 	}
 	if !served { // else it adds nothing
-		t.rebound(requirement, w, w.rebind(ctx))
+		t.rebound(requirement, w, ordinary, w.rebind(ctx))
 	}
 }
 
@@ -77,14 +79,30 @@ func (w *Web) rebind(ctx context.Context) *transcript.Exchange {
 	return w.Harmless(ctx, With("Host", name), With("Origin", "http://"+name))
 }
 
-// rebound judges what came of rebind. The specification has the origin checked
-// to this end, and does not say against what.
-func (t *T) rebound(requirement string, w *Web, x *transcript.Exchange) {
+// taken reports whether a request was neither refused nor answered with an
+// error; over HTTP with SSE the result itself comes elsewhere.
+func taken(x *transcript.Exchange) bool {
+	return x != nil && x.Succeeded() && !slices.ContainsFunc(x.Messages(), func(m wire.Message) bool { return m.IsError() })
+}
+
+// rebound judges what came of rebind, compared with an ordinary request. The
+// specification has the origin checked to this end, and does not say against
+// what.
+func (t *T) rebound(requirement string, w *Web, ordinary, x *transcript.Exchange) {
 	switch {
 	case x == nil || x.Response == nil:
 		return
-	case !x.Succeeded():
-		t.Kept(requirement)
+	case !taken(x):
+		odd := control.Status(DescribeExchange(x))
+		c := control.Control{What: "a request without Origin"}
+		if ordinary != nil && ordinary.Response != nil {
+			c.Sent, c.Served, c.Got = true, taken(ordinary), control.Status(DescribeExchange(ordinary))
+		}
+		if why := c.Unclear(odd, false); why != "" {
+			t.NotObserved(requirement, why)
+		} else if !x.Succeeded() {
+			t.Kept(requirement)
+		}
 		return
 	}
 	t.Deviates(w.C, verdict.Deviation{

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -204,6 +205,18 @@ func legalStreamable() []Fault {
 			r.finish()
 		})),
 		legal("http-delete-202", "DELETE gets 202", restatus(deletes, instead(http.StatusNoContent, http.StatusAccepted))),
+		legalAfresh("http-delete-again", "DELETE of a session that is over gets 204 again", func() refserver.Seams {
+			var mu sync.Mutex
+			gone := map[string]bool{}
+			return visits(func(v *visit) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				id := v.r.Header.Get(sessionHeader)
+				was := gone[id]
+				gone[id] = was || deletes(v) && id != ""
+				return was && deletes(v)
+			}, answers(http.StatusNoContent, "", ""))
+		}),
 		legal("http-delete-405", "DELETE gets 405", visits(deletes, answers(http.StatusMethodNotAllowed, "", ""))),
 		legal("http-202-length", "the 202 has the Content-Length 0", alters(posts, func(_ *visit, r *reply) {
 			r.head = func(status int, h http.Header, _ []byte) int {

@@ -62,9 +62,12 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 	case !x.Refused() || barred(x.Status()):
 		return
 	}
-	// Another fault of the request may be the reason, and so may one that lies
-	// in the server.
-	if x.flaws != foreignOrigin || !v.servedWithout(x) || x.Method() == "GET" && x.Status() != 403 && v.otherOpen(x) != nil {
+	if x.flaws != foreignOrigin { // another one may be the reason
+		return
+	}
+	// A 403 is what the sentence demands, so that a second stream need not be
+	// the reason.
+	if !(x.Method() == "GET" && x.Status() == 403 && v.servedWithout(x)) && !v.tellingly(x, out, validated, originInvalid) {
 		return
 	}
 	out.Subject(validated)

@@ -221,6 +221,7 @@ func sessionStatus(v *view, out *rules.Out) {
 func (v *view) withoutSession(x *exchange, out *rules.Out) {
 	switch {
 	case !x.Refused() || x.Status() == 405 && x.Method() != "POST":
+	case !v.tellingly(x, out, sessionRequired):
 	case x.Status() == 400:
 		out.Subject(sessionRequired)
 	default:
@@ -236,9 +237,11 @@ func (v *view) withoutSession(x *exchange, out *rules.Out) {
 func (v *view) withEndedSession(x *exchange, out *rules.Out) {
 	switch {
 	case x.initializes(): // a new session may begin with an old header
+	case x.Status() == 405 && x.Method() != "POST":
+	case x.Method() == "DELETE" && x.Succeeded(): // DELETE is idempotent: what it asks for is so
+	case !x.taken() && !v.tellingly(x, out, sessionTerminated):
 	case x.Status() == 404:
 		out.Subject(sessionTerminated)
-	case x.Status() == 405 && x.Method() != "POST":
 	default:
 		d := verdict.Deviation{
 			Requirement: sessionTerminated,
@@ -246,7 +249,7 @@ func (v *view) withEndedSession(x *exchange, out *rules.Out) {
 			Permitted:   "404",
 			Seen:        x.seen(), At: x.at(),
 		}
-		if x.Succeeded() {
+		if x.taken() {
 			d.Summary = "A request with the id of an ended session is served."
 		}
 		out.Found(d)
@@ -262,7 +265,7 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 	}
 	switch {
 	case !assigns || x.Method() != "POST" || x.initializes():
-	case x.Succeeded():
+	case x.taken():
 		out.Found(verdict.Deviation{
 			Requirement: sessionUnknown,
 			Weight:      verdict.OnlyNote, // of such ids the specification says nothing
@@ -270,7 +273,7 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 			Permitted:   "404; 400 is tolerated",
 			Seen:        x.seen(), At: x.at(),
 		})
-	case x.Status() == 404 || x.Status() == 400:
+	case (x.Status() == 404 || x.Status() == 400) && v.tellingly(x, out, sessionUnknown):
 		out.Subject(sessionUnknown)
 	}
 }

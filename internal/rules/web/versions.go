@@ -22,32 +22,34 @@ func versionRules() []rules.Rule {
 func versionHeaders(v *view, out *rules.Out) {
 	for _, x := range v.all {
 		if x.flaws == badVersion && v.unexplained(x) {
-			invalidVersion(x, out)
+			v.invalidVersion(x, out)
 		}
 		if x.Response == nil || barred(x.Status()) || x.Status() == 403 || v.initialized < 0 || x.Request.Seq < v.initialized {
 			continue
 		}
 		switch x.flaws {
 		case badVersion:
-			invalidVersion(x, out)
+			v.invalidVersion(x, out)
 		case noVersion:
 			v.missingVersion(x, out)
 		}
 	}
 }
 
-func invalidVersion(x *exchange, out *rules.Out) {
+func (v *view) invalidVersion(x *exchange, out *rules.Out) {
 	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.seen(), At: x.at()}
 	switch {
 	case x.Response == nil:
 		d.Summary = "A request with a version header that names no version gets no HTTP response."
+	case x.Status() == 405 && x.Method() != "POST":
+		return
+	case x.taken():
+		d.Summary = "A request with a version header that names no version is served."
+	case !v.tellingly(x, out, versionInvalid):
+		return
 	case x.Status() == 400:
 		out.Subject(versionInvalid)
 		return
-	case x.Status() == 405 && x.Method() != "POST":
-		return
-	case x.Succeeded():
-		d.Summary = "A request with a version header that names no version is served."
 	default:
 		d.Summary = "A request with a version header that names no version is refused with another status than 400."
 	}
@@ -62,7 +64,7 @@ func (v *view) missingVersion(x *exchange, out *rules.Out) {
 	case x.Method() != "POST":
 	case x.Succeeded():
 		out.Subject(versionDefault)
-	case x.Status() == 400 && x.session != "" && v.servedAfter(x):
+	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.tellingly(x, out, versionDefault):
 		out.Found(verdict.Deviation{
 			Requirement: versionDefault,
 			Summary:     "A request of a session is refused for want of a version header.",
