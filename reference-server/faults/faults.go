@@ -55,7 +55,7 @@ var all = sync.OnceValue(func() []Fault {
 		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), promptFaults(), completionFaults(), legalVariations(), about("tools", legalOffers()),
 		resourcesFaults(), paginationFaults(), walkFaults(), about("resources", resourcesLegal()), about("pagination", legalWalks()),
 		shapeFaults(), formFaults(), about("content", legalShapes()), about("sampling", legalAskedShapes()),
-		samplingFaults(), loopFaults(), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), about("elicitation", legalAsking()),
+		samplingFaults(), loopFaults(), orderFaults(), about("sampling", legalOrder()), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), about("elicitation", legalAsking()),
 		loggingFaults(), progressFaults(), cancellationFaults(), cancelRaceFaults(), about("progress", legalRunning()), about("cancellation", legalCancelling()),
 		taskFaults(), about("tasks", legalTasks()),
 		httpFaults(), aboutHTTP(legalHTTP()),

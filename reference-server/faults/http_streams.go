@@ -86,6 +86,27 @@ func streamFaults() []Fault {
 	}
 }
 
+// unflushed sends nothing before there is something to say.
+type unflushed struct {
+	http.ResponseWriter
+
+	said bool
+}
+
+// Write implements http.ResponseWriter.
+func (u *unflushed) Write(b []byte) (int, error) {
+	u.said = u.said || len(b) > 0
+	return u.ResponseWriter.Write(b)
+}
+
+// FlushError is what http.ResponseController calls.
+func (u *unflushed) FlushError() error {
+	if !u.said {
+		return nil
+	}
+	return http.NewResponseController(u.ResponseWriter).Flush()
+}
+
 func listenFaults() []Fault {
 	const endpoint, opens, response = "streamable-http.single-endpoint/", "streamable-http.get-stream-or-405/", "streamable-http.get-no-response/"
 	const unrelated, once = "streamable-http.get-unrelated/", "streamable-http.no-broadcast/"
@@ -100,6 +121,11 @@ func listenFaults() []Fault {
 		breaks(opens+"html", "GET gets a page", visits(listens, answers(http.StatusOK, "text/html", "<p>Hello"))),
 		breaks(opens+"json", "GET gets JSON", visits(listens, answers(http.StatusOK, jsonType, `{"status":"ok"}`))),
 		breaks(opens+"204", "GET gets 204", visits(listens, answers(http.StatusNoContent, "", ""))),
+		breaks(opens+"not-flushed", "the head of the response to GET comes with the first message", visits(listens, func(v *visit) {
+			v.w = &unflushed{ResponseWriter: v.w}
+			v.serve()
+			<-v.r.Context().Done() // the end of the response would bring its head
+		})).in(spec.V20250326, spec.V20250618),
 		breaks(opens+"202", "GET opens a stream with the status 202", restatus(listens, instead(http.StatusOK, http.StatusAccepted))),
 		breaksAfresh(response+"moved", "responses come on the stream of the GET", func() refserver.Seams { return diverted(bringsResponse, false) }),
 		breaksAfresh(response+"all", "all answers come on the stream of the GET, and the POST gets none", func() refserver.Seams {

@@ -157,6 +157,11 @@ func legalStreamable() []Fault {
 		jsonOnly(legal("http-get-405", "requests are answered by JSON alone, and there is no stream to listen on", together(no405, quiet, undeclared("logging"), refuse(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found")))),
 		legal("http-get-405-streams", "there is no stream to listen on, and events have no ids", together(no405, events(posts, withoutID))).in(older...),
 		legal("http-get-405-primed", "there is no stream to listen on, and none can be resumed, though event ids prime those of calls", no405).in(spec.V20251125),
+		legal("http-get-late", "a GET opens its stream after a while", visits(listens, func(v *visit) {
+			if pause(v.r.Context(), time.Second) {
+				v.serve()
+			}
+		})),
 		legal("http-streams", "every request is answered by a stream", streamed()),
 		legalAfresh("http-no-sessions", "there are no session ids", sessionless).alone(),
 		legalAfresh("http-session-marks", "session ids have all visible characters", func() refserver.Seams {

@@ -30,6 +30,7 @@ func TestFaults(t *testing.T) {
 		{"all is well: nothing declared", "sampling.nothing-declared", nothing, nil},
 		{"all is well: asked", "sampling.asked", nothing, nil},
 		{"all is well: answers", "sampling.answers", nothing, nil},
+		{"all is well: other order", "sampling.other-order", nothing, nil},
 		{"all is well: loop", "sampling.tool-loop", nothing, nil},
 		{"a tool asks though nothing is declared", "sampling.nothing-declared", fault(t, "sampling.requires-client-capability-2025-06-18/by-tool"), []string{undeclared}},
 		{"rejection hangs", "sampling.answers", fault(t, "sampling.rejection.handled-2024-11-05/hangs"), []string{rejected}},

@@ -42,6 +42,14 @@ func Cases() []suite.Case {
 			Run:          answers,
 		},
 		{
+			ID:           "sampling.other-order",
+			Title:        "two questions to the model are open at once, and the later one is answered first",
+			Requirements: []string{matchedByID},
+			Needs:        []string{"tools"},
+			Waits:        true,
+			Run:          otherOrder,
+		},
+		{
 			ID:       "sampling.tool-loop",
 			Title:    "the model wants to call the tools that it is offered, two at once, and for ever",
 			Provokes: []string{"sampling.tool-use.", "sampling.tool-result.", "sampling.tools.", "sampling.tool-choice.", "sampling.include-context."},

@@ -99,18 +99,31 @@ func getStatus(v *view, out *rules.Out) {
 	})
 }
 
-// unanswered judges a GET without a response, while the server answered other
-// requests: a client can't tell then that there is a stream.
+// headTime is how long a server has at least for the head of the response to a
+// GET, and slowerThan by how much it may be slower with it than with a POST.
+const (
+	headTime   = 2500 * time.Millisecond
+	slowerThan = 10
+)
+
+// unanswered judges a GET without a response, while the server answered requests
+// that were sent after it: a client can't tell then that there is a stream.
 func (v *view) unanswered(x *exchange, out *rules.Out) {
 	until := v.end
 	if x.End != nil {
 		until = x.End.At
 	}
-	if until-x.Request.At < lingering || x.End != nil && x.End.How != transcript.Dropped {
+	limit := headTime
+	for _, y := range v.all {
+		if y.Method() == "POST" && y.Response != nil {
+			limit = max(limit, slowerThan*(y.Response.At-y.Request.At))
+		}
+	}
+	if until-x.Request.At < min(limit, lingering) || x.End != nil && x.End.How != transcript.Dropped {
 		return
 	}
 	for _, y := range v.all {
-		if y.Method() != "POST" || !y.Succeeded() || y.Response.Seq < x.Request.Seq {
+		if y.Method() != "POST" || !y.Succeeded() || y.Request.Seq < x.Request.Seq {
 			continue
 		}
 		out.Found(verdict.Deviation{

@@ -1,0 +1,149 @@
+package sampling
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const matchedByID = "base.response-matched-by-id"
+
+// What the model says to the two requests; neither is part of the other.
+const (
+	toFirst  = "mcp-conform-cedar"
+	toSecond = "mcp-conform-walnut"
+)
+
+// otherOrder makes two calls at the same time during which the server asks the
+// model, and answers the later question first. Twice, for the tool may depend on
+// something else.
+func otherOrder(ctx context.Context, t *suite.T) {
+	for _, tool := range askers(t) {
+		var seen *crossed
+		for range 2 {
+			p := askTwice(ctx, t, tool)
+			if p == nil {
+				break
+			}
+			if seen = p.crossed(); seen == nil {
+				if p.told() {
+					t.Kept(matchedByID)
+					return
+				}
+				break
+			}
+		}
+		if seen != nil {
+			t.Deviates(seen.c, verdict.Deviation{
+				Requirement: matchedByID,
+				Summary:     "A response counts for another request of the server than the one whose id it has.",
+				Permitted:   "the response to each request by its id, in whatever order responses come",
+				Seen:        "the result of one call shows what the model said to the other: " + suite.Excerpt(seen.text, 120),
+				At:          seen.at,
+			})
+			return
+		}
+	}
+	t.NotObserved(matchedByID, "no tool has two questions to the model open at once and shows the answers in its results")
+}
+
+// twoCalls are two calls of a tool, in whose course the server asked the model
+// once each.
+type twoCalls struct {
+	c             *client.Conversation
+	first, second *client.Reply
+}
+
+// crossed is the call that got what the model said to the other.
+type crossed struct {
+	c    *client.Conversation
+	text string
+	at   []int
+}
+
+// askTwice makes the calls, the second one when the question of the first has
+// come. It returns nil where no two questions are open at once.
+func askTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
+	arguments, err := tool.Arguments()
+	if err != nil {
+		return nil
+	}
+	c := t.Start(ctx, client.Options{Capabilities: full(t.Revision), Answer: func(m *wire.Message) []byte {
+		switch m.Method {
+		case spec.MethodPing:
+			return wire.NewResult(m.ID, object{})
+		case spec.MethodSampling:
+			return nil // both are answered below
+		}
+		return suite.Refuse(m)
+	}})
+	from := c.Record.Len()
+	var calls, questions []wire.ID
+	for n := 1; n <= 2; n++ {
+		id := c.NewID()
+		calls = append(calls, id)
+		if c.Send(ctx, c.Request(id, spec.MethodToolsCall, object{"name": tool.Name, "arguments": arguments})) != nil {
+			return nil
+		}
+		waiting, cancel := context.WithTimeoutCause(ctx, callTime, client.ErrUnanswered)
+		_, err := c.Await(waiting, from, func(*transcript.Event) bool {
+			questions = questionsIn(c.Record.From(from))
+			return len(questions) == n
+		})
+		cancel()
+		if err != nil {
+			return nil
+		}
+	}
+	if questions[0].Same(questions[1]) {
+		return nil
+	}
+	for i, text := range []string{toSecond, toFirst} {
+		if c.Send(ctx, as("content", object{"type": "text", "text": text})(&wire.Message{ID: questions[1-i]})) != nil {
+			return nil
+		}
+	}
+	return &twoCalls{c: c, first: c.AwaitReplyFor(ctx, callTime, from, calls[0]), second: c.AwaitReplyFor(ctx, callTime, from, calls[1])}
+}
+
+// questionsIn returns the ids of the requests for the model among the events.
+func questionsIn(events []*transcript.Event) []wire.ID {
+	var ids []wire.ID
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			if m.Kind == wire.Request && m.Method == spec.MethodSampling {
+				ids = append(ids, m.ID)
+			}
+		}
+	}
+	return ids
+}
+
+func shows(r *client.Reply, text string) bool {
+	return r.Succeeded() && strings.Contains(string(r.Message.Result()), text)
+}
+
+// told reports whether each call shows what the model said to its own question.
+func (p *twoCalls) told() bool { return shows(p.first, toFirst) && shows(p.second, toSecond) }
+
+// crossed returns a call that shows what the model said to the other question,
+// and not what it said to its own; nil for none.
+func (p *twoCalls) crossed() *crossed {
+	switch {
+	case shows(p.first, toSecond) && !shows(p.first, toFirst):
+		return &crossed{p.c, string(p.first.Message.Result()), p.first.Positions()}
+	case shows(p.second, toFirst) && !shows(p.second, toSecond):
+		return &crossed{p.c, string(p.second.Message.Result()), p.second.Positions()}
+	}
+	return nil
+}
