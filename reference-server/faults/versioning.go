@@ -2,6 +2,7 @@ package faults
 
 import (
 	"slices"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -20,6 +21,12 @@ func versioningFaults() []Fault {
 		})
 	}
 	return []Fault{
+		breaks(other+"no-date", "a version that is no date is refused with -32602, others are countered", Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if _, err := time.Parse(time.DateOnly, string(asked(c))); err != nil {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: not a date"}
+			}
+			return next(c)
+		})),
 		breaks(same+"depends-on-capabilities", "a client with experimental capabilities is offered another version than it asks for",
 			offering(hasUnknownCapability, func(version string) string {
 				if version == string(spec.V20241105) {

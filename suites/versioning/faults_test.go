@@ -19,6 +19,7 @@ const (
 	echoed       = "versioning.initialize-other-version: The server accepts a version that does not exist. (broken)"
 	useless      = "versioning.initialize-other-version: The server offers a version that it does not accept when it is asked for. (broken)"
 	refused      = "versioning.initialize-other-version: The server refuses an unknown version instead of offering another. (broken)"
+	noDate       = "versioning.initialize-other-version: The server refuses a version that is no date instead of offering another. (warning)"
 	silent       = "versioning.initialize-other-version: Initialize with an unknown version is not answered. (broken)"
 	lost         = "lifecycle.error-cases-prepared: Initialize with an unknown version is not answered. (warning)"
 	notLast      = "versioning.initialize-latest-version: The version offered is not the newest that the server supports. (warning)"
@@ -60,6 +61,12 @@ func TestFaults(t *testing.T) {
 			}
 			return "2025-11-25", nil
 		}), []string{refused}},
+		{"what is no date is an invalid param", "versioning.unknown-version", onUnknown(func(_ *refserver.Call, asked string) (string, *refserver.Error) {
+			if asked == "not-a-version" {
+				return "", &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: no date"}
+			}
+			return "2025-11-25", nil
+		}), []string{noDate}},
 		{"silence", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
 			return "", refserver.Unanswered
 		}), []string{lost, silent}},

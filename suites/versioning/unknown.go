@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -49,6 +50,9 @@ type negotiation struct {
 	// accepted says of a version whether the server answers a request for it
 	// with the same.
 	accepted map[string]bool
+	// refusedDate: a version that is a date was refused, which is worse than
+	// refusing one that is no date, and has the same cause.
+	refusedDate bool
 }
 
 func (n *negotiation) ask(ctx context.Context, version string) {
@@ -61,7 +65,7 @@ func (n *negotiation) ask(ctx context.Context, version string) {
 		n.offered(ctx, c, r, version)
 	case r.Answered():
 		t.Kept(errorsPrepared)
-		n.refused(c, r)
+		n.refused(c, r, version)
 	case ctx.Err() != nil || r.Sent == nil:
 		t.GiveUp("initialize could not be sent and waited for")
 	default: // it is known to answer initialize with a version it speaks
@@ -151,8 +155,29 @@ func (n *negotiation) latest(c *client.Conversation, r *client.Reply, offer stri
 
 // refused judges an error. The page demands a counter-offer and shows an
 // error as its example, so that error passes and no other does.
-func (n *negotiation) refused(c *client.Conversation, r *client.Reply) {
-	if !isExampleError(r.Message) {
+//
+// What is no date can't be a version at all, so that a server may call it an
+// invalid param.
+func (n *negotiation) refused(c *client.Conversation, r *client.Reply, asked string) {
+	_, notDate := time.Parse(time.DateOnly, asked)
+	code, _ := r.Message.ErrorCode()
+	switch {
+	case isExampleError(r.Message):
+	case notDate != nil && spec.Code(code) == spec.CodeInvalidParams:
+		if n.refusedDate {
+			return
+		}
+		n.t.Deviates(c, verdict.Deviation{
+			Requirement: otherVersion,
+			Summary:     "The server refuses a version that is no date instead of offering another.",
+			Permitted:   "a result with a version that the server supports",
+			Seen:        suite.Describe(r),
+			At:          transcript.Positions(r.Sent, r.Event),
+			Weight:      verdict.AtMostWarning,
+		})
+		return
+	default:
+		n.refusedDate = n.refusedDate || notDate == nil
 		n.deviates(c, r, otherVersion, "The server refuses an unknown version instead of offering another.", "a result with a version that the server supports, or an error -32602 with data.supported")
 		return
 	}
