@@ -11,7 +11,7 @@ import (
 // they ask for. A tool that is taken for an asker wrongly costs one call.
 var telling = map[Role]*regexp.Regexp{
 	AsksSampling:    regexp.MustCompile(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
-	AsksElicitation: regexp.MustCompile(`(?i)elicit|ask[-_s ]*(the )?user`),
+	AsksElicitation: regexp.MustCompile(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),
 	AsksRoots:       regexp.MustCompile(`(?i)\broots?\b|[-_]roots?\b|roots?[-_]`),
 }
 
