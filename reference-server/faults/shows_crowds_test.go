@@ -22,7 +22,10 @@ func crowdedConversations(r spec.Revision) []conversation {
 	}
 	ping := func(id string) string { return request(id, "ping", "") }
 	echo := request("1", "tools/call", fmt.Sprintf(`{"name":"echo","arguments":{"text":%q}}`, strings.Repeat("x", 4<<10)))
-	crowd, pings := "", ""
+	crowd, pings, refused := "", "", ""
+	for n := range 40 {
+		refused += request(fmt.Sprint(n+2), "com.example/none", "")
+	}
 	for n := range 100 {
 		crowd += read(fmt.Sprint(n + 1))
 		pings += ping(fmt.Sprint(n + 2))
@@ -54,6 +57,12 @@ func crowdedConversations(r spec.Revision) []conversation {
 		// text behind a message, and cursors that are none
 		{answers: 3, chunks: []string{open, `{"jsonrpc":"2.0","id":1,"method":"ping"},` + "\n", ping("2")}},
 		{answers: 3, chunks: []string{open, `{"jsonrpc":"2.0","id":1,"method":"ping"} garbage` + "\n", ping("2")}},
+		// line separators in a message, blanks behind it, members that nobody knows
+		{answers: 3, chunks: []string{open, ping("\"\u2028 \u2029 \u0085\""), `{"jsonrpc":"2.0","id":1,"method":"ping"}` + " \t \n"}},
+		{answers: 4, chunks: []string{open, ping(`"before\u0000after"`), `{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}` + "\n", ping("2")}},
+		// errors of unusual requests, and many of them
+		{answers: 3, chunks: []string{open, request("1", "constructor", ""), request("2", "resources/read", `{"uri":"demo://items/%E0%A4%A"}`)}},
+		{answers: 42, chunks: []string{open, refused, ping("1")}},
 		{answers: 3, chunks: []string{open, request("1", "tools/list", `{"cursor":{}}`), request("2", "tools/list", `{"cursor":""}`)}},
 	}
 }

@@ -11,5 +11,6 @@ func Cases() []suite.Case {
 		invalidParams(),
 		invalidInitialize(),
 		malformed(),
+		many(),
 	}
 }

@@ -59,6 +59,13 @@ var lines = []line{
 		served: `A request without the member jsonrpc is served.`,
 	},
 	{
+		// Neither JSON-RPC nor a schema forbids it, and neither says what to do
+		// with it, so that only survival is judged: no method is one whose
+		// refusal would be judged.
+		what: "a request with members that JSON-RPC does not define", frame: `{"jsonrpc":"2.0","id":ID,"method":"com.example/does-not-exist","com.example/\u0000extra":{"nul\u0000":"\u0000"}}`,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
+	},
+	{
 		what: "a request of JSON-RPC 1.0", frame: `{"jsonrpc":"1.0","id":ID,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
 		served: `A request whose jsonrpc is not "2.0" is served.`,

@@ -20,6 +20,11 @@ var unknown = []struct {
 	{"tools/does-not-exist", map[string]any{"name": "any"}},
 	{"Ping", nil}, // names of methods are case-sensitive
 	{"", nil},
+	// Members that every object has where methods are the members of an object.
+	{"constructor", nil},
+	{"toString", nil},
+	{"__proto__", nil},
+	{"__init__", nil},
 }
 
 func unknownMethods() suite.Case {

@@ -30,6 +30,10 @@ func shapes() []wire.ID {
 		// An answer that does not escape this one spans lines.
 		wire.StringID("line\nbreak, tab\t, quote\" and backslash\\"),
 		wire.StringID(strings.Repeat("long-", 50)),
+		// JSON permits these line separators raw within a string; readers that
+		// split text at every kind of newline cut the message there.
+		wire.StringID("next\u0085line, line\u2028separator, paragraph\u2029separator"),
+		wire.StringID("before\x00after"), // escaped on the wire; strings of C end there
 	}
 }
 
@@ -89,5 +93,6 @@ func spellings() []func(request []byte) []byte {
 			members["method"] = jsontext.Value(`"` + escaped.String() + `"`)
 			return wire.Object(names, members)
 		},
+		func(request []byte) []byte { return append(request, " \t "...) },
 	}
 }

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -20,6 +21,9 @@ const anyValue = "1"
 func expansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.AtLeast(spec.V20250326)
 	c := listing(ctx, t)
+	if !malformedEscapes(ctx, t, c) {
+		return
+	}
 	tried := 0
 	for _, text := range t.Inventory.Templates {
 		template := uri.Parse(text)
@@ -50,6 +54,30 @@ func expansions(ctx context.Context, t *suite.T) {
 			}
 		}
 	}
+}
+
+// malformedEscapes reads what the first template that can be expanded makes of
+// values that are no right percent escapes. A server may refuse or repair them;
+// decoders fail in ways of their own, of which the error must not tell by being
+// none. It reports whether the server responded.
+func malformedEscapes(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+	for _, text := range t.Inventory.Templates {
+		template, values := uri.Parse(text), map[string]string{}
+		for _, name := range template.Variables {
+			values[name] = uri.Nowhere
+		}
+		expanded, ok := template.Expand(values)
+		if !ok || len(values) == 0 {
+			continue
+		}
+		for _, escape := range []string{"%", "%zz", "%E0%A4%A", "%C3"} {
+			if !read(ctx, c, strings.ReplaceAll(expanded, uri.Nowhere, uri.Nowhere+escape)).Answered() {
+				return false
+			}
+		}
+		return true
+	}
+	return true
 }
 
 // beginnings are what is completed, one after the other until there are values.
