@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -121,9 +122,12 @@ func firstOf(events []*transcript.Event, method string) *transcript.Event {
 // levels has the second client change its log level twice, and looks whether
 // the first, which keeps its own, hears more or less of its own calls by that.
 func (c *Crowd) levels(ctx context.Context) {
-	tool, ok := c.t.Inventory.Logging()
 	first, second := c.First(), c.convs[1]
-	if !ok || c.Isolated == "" || !first.Server().Declares("logging") || !setsLevel(ctx, first, "error") {
+	if c.Isolated == "" || !first.Server().Declares("logging") {
+		return
+	}
+	tool, ok := c.logging(ctx)
+	if !ok || !setsLevel(ctx, first, "error") {
 		return
 	}
 	heard := map[string][]string{}
@@ -148,6 +152,33 @@ func (c *Crowd) levels(ctx context.Context) {
 	if mild[0] == mild[1] && severe[0] == severe[1] && mild[0] != severe[0] {
 		c.shows(first, last, "The log level that one client sets counts for another.")
 	}
+}
+
+const (
+	loggers   = 5 // calls that are tried
+	tryLogger = time.Second
+)
+
+// logging returns a call that sends log messages: one that is known to, or one
+// of those without arguments that is seen to once the first client wants to hear
+// everything.
+func (c *Crowd) logging(ctx context.Context) (inventory.Known, bool) {
+	if k, ok := c.t.Inventory.Logging(); ok {
+		return k, true
+	}
+	if !setsLevel(ctx, c.First(), "debug") {
+		return inventory.Known{}, false
+	}
+	for _, k := range c.t.Inventory.Bare(loggers) {
+		from := c.First().Record.Len()
+		if !c.First().TryFor(ctx, tryLogger, spec.MethodToolsCall, k.Params()).Succeeded() || c.First().Fence(ctx) != nil {
+			continue
+		}
+		if firstOf(c.First().Record.From(from), spec.MethodMessage) != nil {
+			return k, true
+		}
+	}
+	return inventory.Known{}, false
 }
 
 func setsLevel(ctx context.Context, conv *client.Conversation, level string) bool {

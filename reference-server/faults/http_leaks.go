@@ -26,6 +26,23 @@ func leakFaults() []Fault {
 		breaksAfresh(isolated+"asked-elsewhere", "a question to the client of one session is asked of another instead", func() refserver.Seams {
 			return elsewhere(false, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
 		}),
+		breaksAfresh(isolated+"revision", "the revision that the latest client negotiates counts for all lists of tools", func() refserver.Seams {
+			known := &members{}
+			var mu sync.Mutex
+			version := ""
+			return alters(anyVisit, func(v *visit, r *reply) {
+				mu.Lock()
+				defer mu.Unlock()
+				if initializes(v) && len(v.frame.Messages) == 1 {
+					version, _ = wire.Text(wire.At(v.frame.Messages[0].Params(), "/protocolVersion"))
+				}
+				if latest := known.latest(); v.has(wire.Request, spec.MethodToolsList) && known.has(v.session()) && v.r.Header.Get(versionHeader) != version {
+					v.as(latest)
+					v.r.Header.Set(versionHeader, version)
+				}
+				known.joins(v, r)
+			})
+		}),
 		breaksAfresh(isolated+"all-end", "the end of one session ends all of them", allEnd),
 	}
 }

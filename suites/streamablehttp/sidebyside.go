@@ -6,6 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 func sideBySide() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.side-by-side",
-		Title:        "Holds three sessions at once, with equal ids, slow calls, subscriptions, cancellations, log levels and questions to the client, and ends one of them",
+		Title:        "Holds three sessions at once, with equal ids, slow calls, subscriptions, cancellations, log levels, revisions and questions to the client, and ends one of them",
 		Requirements: []string{multipleClients, isolation, uniqueSession},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
@@ -26,6 +27,7 @@ func sideBySide() suite.Case {
 			first := t.Web(crowd.First())
 			if hasSession(first) {
 				unlike(t, crowd)
+				agreed(ctx, t, first)
 			} else {
 				crowd.Isolated = "" // what belongs together, nobody can tell
 			}
@@ -53,4 +55,116 @@ func unlike(t *suite.T, crowd *suite.Crowd) {
 		return
 	}
 	t.Kept(uniqueSession)
+}
+
+// agreed has further sessions negotiate another revision and that of the
+// conversation in turn, and judges whether the lists of the conversation depend
+// on what the others negotiate. What changes by itself does not come back.
+func agreed(ctx context.Context, t *suite.T, w *suite.Web) {
+	another := anotherRevision(ctx, t, w)
+	if another == "" {
+		return
+	}
+	own, ok := listed(ctx, t, w)
+	if again, same := listed(ctx, t, w); !ok || !same || again.text != own.text {
+		return
+	}
+	var other *listing
+	for range 2 {
+		for _, r := range []spec.Revision{another, t.Revision} {
+			id := openedIn(ctx, w, r)
+			if id == "" {
+				return
+			}
+			now, ok := listed(ctx, t, w)
+			end(ctx, w, id)
+			switch {
+			case !ok || r == t.Revision && now.text != own.text:
+				return
+			case r == t.Revision:
+			case now.text == own.text || other != nil && other.text != now.text:
+				return
+			default:
+				other = now
+			}
+		}
+	}
+	t.Deviates(w.C, verdict.Deviation{
+		Requirement: isolation,
+		Summary:     "The revision that one client negotiates counts for another.",
+		Permitted:   "to each session the revision that it negotiated: its lists stay as they are",
+		Seen: "the lists of a session in " + string(t.Revision) + " differ while the latest session is in " + string(another) +
+			", and come back after one in " + string(t.Revision),
+		At: other.at,
+	})
+}
+
+// anotherRevision returns a revision that the server speaks besides that of the
+// conversation, "" for none, and leaves the latter as the latest that was
+// negotiated.
+func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revision {
+	for _, r := range spec.HandshakeRevisions() {
+		if r == t.Revision || !spec.StreamableHTTP.DefinedIn(r) {
+			continue
+		}
+		if id := openedIn(ctx, w, r); id != "" {
+			end(ctx, w, id)
+			if id = openedIn(ctx, w, t.Revision); id != "" {
+				end(ctx, w, id)
+				return r
+			}
+		}
+	}
+	return ""
+}
+
+// listing is what the lists of a session hold.
+type listing struct {
+	text string
+	at   []int
+}
+
+// listed returns the first pages of all lists that the server declares; false
+// where one is refused.
+func listed(ctx context.Context, t *suite.T, w *suite.Web) (*listing, bool) {
+	l := &listing{}
+	for _, each := range changeable {
+		if !t.Inventory.Declares(each.member) {
+			continue
+		}
+		r := w.C.Ask(ctx, each.method, nil)
+		if !r.Succeeded() {
+			return nil, false
+		}
+		l.text += string(wire.At(r.Message.Result(), "/"+each.member))
+		l.at = append(l.at, r.Positions()...)
+	}
+	return l, l.text != ""
+}
+
+// openedIn opens a further session in a revision and returns its id, "" where the
+// server chose another one.
+func openedIn(ctx context.Context, w *suite.Web, r spec.Revision) string {
+	params := w.C.InitializeParams()
+	params["protocolVersion"] = string(r)
+	x := w.Hold(ctx, suite.WebRequest{
+		Body:    w.C.Request(w.C.NewID(), spec.MethodInitialize, params),
+		Headers: []suite.Header{suite.With(sessionHeader), suite.With(versionName)},
+	})
+	if x == nil || !x.Succeeded() {
+		return ""
+	}
+	for _, m := range x.Messages() {
+		if chosen, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); chosen == string(r) {
+			id := x.ResponseHead().Get(sessionHeader)
+			if id != "" {
+				w.Hold(ctx, suite.WebRequest{
+					Body:    wire.NewNotification(spec.MethodInitialized, nil),
+					Headers: []suite.Header{suite.With(sessionHeader, id), suite.With(versionName, string(r))},
+				})
+			}
+			return id
+		}
+	}
+	return ""
 }
