@@ -398,15 +398,35 @@ func flooded(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Flooded })
 }
 
+// responds reports whether the event holds a response to a request of ours.
+func responds(e *transcript.Event, events []*transcript.Event) bool {
+	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+		return m.Kind == wire.Response && slices.ContainsFunc(events, func(sent *transcript.Event) bool {
+			return sent.Kind == transcript.Sent && slices.ContainsFunc(sent.Messages(), func(asked wire.Message) bool {
+				return asked.Kind == wire.Request && asked.ID.Key() == m.ID.Key()
+			})
+		})
+	})
+}
+
+// overlong reports whether what could not be taken in is a single message that
+// is too long, rather than text, or too many messages.
+func overlong(flood *transcript.Event) bool {
+	return flood.Size > transcript.DefaultFrame && rules.BeginsMessage(flood.Raw)
+}
+
 // explainSilence says from a transcript why initialize was not answered.
 func explainSilence(events []*transcript.Event, waited time.Duration, ended bool) (reason, advice string) {
-	var junk, flooded, exited *transcript.Event
+	var junk, flooded, exited, late *transcript.Event
 	answered, asked := 0, false // to end, by us
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Received:
 			if answered++; junk == nil && (!e.Frame.Readable() || e.Cut()) {
 				junk = e
+			}
+			if late == nil && asked && responds(e, events) {
+				late = e
 			}
 		case transcript.Flooded:
 			flooded = e
@@ -419,15 +439,27 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 		}
 	}
 	before := ""
+	toStderr := "write logs and banners to stderr: stdout is for MCP messages alone"
 	if junk != nil {
-		before = fmt.Sprintf("; on stdout it wrote %q (%d bytes), which is no MCP message", suite.Excerpt(string(junk.Raw), 120), junk.Size)
+		fault := "which is no MCP message"
+		if rules.CutShort(junk.Raw) {
+			fault, toStderr = "which ends inside a message", "write each message as a whole, and end it with a newline"
+		}
+		before = fmt.Sprintf("; on stdout it wrote %q (%d bytes), %s", suite.Excerpt(string(junk.Raw), 120), junk.Size, fault)
 	}
-	const toStderr = "write logs and banners to stderr: stdout is for MCP messages alone"
 	switch {
+	case late != nil && late.Unterminated:
+		return "the server's response to initialize has no newline at its end, so it was not complete before stdin was closed", "end each message with a newline"
+	case late != nil:
+		return fmt.Sprintf("the server's response to initialize came only when stdin was closed, not within %v, which looks like output that is not flushed", waited),
+			"flush stdout after each message; a server that starts slowly needs more time, like --start-timeout 2m"
 	case junk != nil && strings.HasPrefix(strings.ToLower(string(junk.Raw)), "content-length:"):
 		return "the server frames its messages with Content-Length headers, so initialize was not answered in a readable way", "end each message with a newline instead: that is how MCP's stdio transport delimits messages"
 	case junk != nil && strings.TrimSpace(string(junk.Raw)) == "{":
 		return "the server spreads its JSON over several lines, so initialize was not answered in a readable way", "write each message on one line: a message must not contain newlines"
+	case flooded != nil && overlong(flooded):
+		return fmt.Sprintf("the server sent a message that is longer than mcp-conform reads, and initialize was not answered before: %s; it began with %q", flooded.Detail, suite.Excerpt(string(flooded.Raw), 120)),
+			"send a smaller message: no limit is in the specification, but clients have one"
 	case flooded != nil:
 		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, suite.Excerpt(string(flooded.Raw), 120)), toStderr
 	case ended && exited != nil:

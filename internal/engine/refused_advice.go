@@ -64,6 +64,8 @@ func (r *refusal) statusAdvice(status int) string {
 		return "let the endpoint event name a URI that takes messages; it named what leads to " + r.target()
 	case status == 404, status == 405:
 		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was asked)"
+	case status == 400 && namesVersion(r.text()) && !r.RequestHead().Has("MCP-Protocol-Version"):
+		return "take initialize without the header MCP-Protocol-Version: clients send it only after the handshake"
 	case status/100 == 3:
 		return r.redirectAdvice(status)
 	case status == 429:
@@ -75,6 +77,12 @@ func (r *refusal) statusAdvice(status int) string {
 	default:
 		return "let the server take an initialize request with the types application/json and text/event-stream in Accept" + ifAny("; it says Allow: ", head.Get("Allow"))
 	}
+}
+
+// namesVersion reports whether a refusal speaks of the header of the version.
+func namesVersion(body string) bool {
+	body = strings.ToLower(body)
+	return strings.Contains(body, "protocol-version") || strings.Contains(body, "version header")
 }
 
 // looksStreamable tells whether a GET that was to open the stream of HTTP+SSE is

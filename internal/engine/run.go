@@ -147,7 +147,11 @@ func (r *run) count(c *client.Conversation) bool {
 			if e.Exchange > 0 {
 				where = "a response"
 			}
-			what := fmt.Sprintf("the server flooded %s with %s, which began with %q; what was to follow there was not judged", where, e.Detail, suite.Excerpt(string(e.Raw), 80))
+			did := "flooded " + where + " with"
+			if overlong(e) {
+				did = "sent a message in " + where + " that is longer than mcp-conform reads:"
+			}
+			what := fmt.Sprintf("the server %s %s, which began with %q; what was to follow there was not judged", did, e.Detail, suite.Excerpt(string(e.Raw), 80))
 			if r.floodedBy == "" || what < r.floodedBy { // of several the same in every run
 				r.floodedBy = what
 			}

@@ -53,6 +53,10 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 		if e.Frame.Readable() && !e.Frame.Has(wire.TrailingText) || len(got.events) > 1 {
 			d.Summary = "Stdout carries JSON that is no MCP message."
 		}
+		if len(got.events) == 1 && CutShort(e.Raw) {
+			d.Summary = "A line on stdout ends inside a message."
+			d.Permitted = "each message as a whole on a line of its own"
+		}
 		for _, p := range e.Frame.Problems {
 			if p.Fault == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
 				d.Summary, d.Seen = "Stdout carries more than the message in a line.", "behind a message: "+excerpt(e.Raw[p.Offset:])
@@ -89,11 +93,20 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 	}
 }
 
+// CutShort reports whether the line begins as a JSON-RPC message, or as a batch,
+// and ends before that does.
+func CutShort(line []byte) bool { return opens(line) && bytes.Contains(line, []byte(`"jsonrpc"`)) }
+
+// BeginsMessage reports whether the text, of which only the head may be known,
+// begins as a JSON-RPC message.
+func BeginsMessage(head []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"jsonrpc"`))
+}
+
 // flood judges a line without end. A message may well be longer than what the
 // harness takes in, so that one that begins as a message passes.
 func flood(e *transcript.Event, out *Out) {
-	head := bytes.TrimSpace(e.Raw)
-	if len(head) == 0 || bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"jsonrpc"`)) {
+	if len(bytes.TrimSpace(e.Raw)) == 0 || BeginsMessage(e.Raw) {
 		return
 	}
 	out.Found(verdict.Deviation{
