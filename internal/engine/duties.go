@@ -59,25 +59,6 @@ func failure(m *wire.Message) string {
 	return fmt.Sprintf("isError, and %q", suite.Excerpt(text, 80))
 }
 
-// gives tells whether the answer to a call is what the role promises.
-func gives(role inventory.Role, m *wire.Message) bool {
-	kinds := map[inventory.Role]string{
-		inventory.GivesText: "text", inventory.GivesImage: "image", inventory.GivesAudio: "audio",
-		inventory.GivesResource: "resource", inventory.GivesLink: "resource_link",
-	}
-	switch role {
-	case inventory.Fails:
-		return string(wire.At(m.Result(), "/isError")) == "true"
-	case inventory.Structured:
-		return wire.At(m.Result(), "/structuredContent") != nil
-	default:
-		return kinds[role] != "" && slices.ContainsFunc(wire.Elements(wire.At(m.Result(), "/content")), func(block jsontext.Value) bool {
-			kind, _ := wire.Text(wire.At(block, "/type"))
-			return kind == kinds[role]
-		})
-	}
-}
-
 // fits tells whether the arguments of a call are those of a fixture, whatever
 // stands in the places that are filled in.
 func fits(want any, got jsontext.Value) bool {

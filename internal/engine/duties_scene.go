@@ -155,7 +155,7 @@ func (s *scene) answer(e *transcript.Event, m *wire.Message) {
 		if w.tells && w.duty.changes() == "" {
 			w.duty.calls++
 		}
-		w.duty.done = w.duty.done || gives(w.duty.Role, m)
+		w.duty.done = w.duty.done || w.duty.Role.ShownBy(m)
 	}
 	s.end(id, e.At)
 }

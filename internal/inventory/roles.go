@@ -1,6 +1,13 @@
 package inventory
 
-import "github.com/mcp-conform/mcp-conform/internal/spec"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
 
 // Role is what a call of a tool is known to do. By its role a case finds the
 // call that it needs.
@@ -38,6 +45,28 @@ func Roles() []Role {
 		ChangesResource, ChangesTools, ChangesResources, ChangesPrompts,
 		Fails, Structured, GivesText, GivesImage, GivesAudio, GivesResource, GivesLink,
 	}
+}
+
+// ShownBy reports whether a response to tools/call shows that the call plays
+// the role: its result is an error, is structured, or has content of the kind.
+// Of roles that no response shows it is false.
+func (r Role) ShownBy(response *wire.Message) bool {
+	result := response.Result()
+	kind := map[Role]string{
+		GivesText: "text", GivesImage: "image", GivesAudio: "audio", GivesResource: "resource", GivesLink: "resource_link",
+	}[r]
+	switch {
+	case r == Fails:
+		return string(wire.At(result, "/isError")) == "true"
+	case r == Structured:
+		return wire.At(result, "/structuredContent") != nil
+	case kind == "":
+		return false
+	}
+	return slices.ContainsFunc(wire.Elements(wire.At(result, "/content")), func(block jsontext.Value) bool {
+		got, _ := wire.Text(wire.At(block, "/type"))
+		return got == kind
+	})
 }
 
 // Asks returns the role of what asks the client by the method, or "".

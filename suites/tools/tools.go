@@ -68,6 +68,17 @@ func Cases() []suite.Case {
 			Run:   calls,
 		},
 		{
+			ID:           "tools.known-calls",
+			Title:        "Calls tools of which it is known what they do, and looks whether they do it",
+			Requirements: []string{knownEffect},
+			Provokes: []string{
+				"tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
+				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
+			},
+			Needs: []string{"tools"},
+			Run:   knownCalls,
+		},
+		{
 			ID:    "tools.wrong-arguments",
 			Title: "Calls tools with arguments that break their schemas",
 			Provokes: []string{

@@ -1,0 +1,135 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const knownEffect = "tools.call.known-effect"
+
+// An effect is what a call of a role is known to have, and how it is seen.
+type effect struct {
+	role  inventory.Role
+	since spec.Revision // the first revision that has it
+	// lacks is the summary of the finding where the effect is missing.
+	lacks, permitted string
+	// seen reports whether the effect came, from the response and from what
+	// the server sent since the call.
+	seen func(response *wire.Message, during []*wire.Message, token string) bool
+}
+
+// effects are those of the roles that one call shows. Lists and resources that
+// change are judged by cases of their own.
+func effects() []effect {
+	first, content := spec.HandshakeRevisions()[0], func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
+		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }
+	}
+	sends := func(method string) func(*wire.Message, []*wire.Message, string) bool {
+		return func(_ *wire.Message, during []*wire.Message, token string) bool {
+			return slices.ContainsFunc(during, func(m *wire.Message) bool {
+				return m.Method == method && (token == "" || method != spec.MethodProgress || string(wire.At(m.Params(), "/progressToken")) == token)
+			})
+		}
+	}
+	return []effect{
+		{inventory.Fails, first, "A tool that is known to fail reports success.", "a result with isError true", content(inventory.Fails)},
+		{inventory.Structured, spec.V20250618, "A tool that is known to return structured content returns none.", "a result with structuredContent", content(inventory.Structured)},
+		{inventory.GivesText, first, "A tool that is known to return text returns none.", "a result with a text block", content(inventory.GivesText)},
+		{inventory.GivesImage, first, "A tool that is known to return an image returns none.", "a result with an image", content(inventory.GivesImage)},
+		{inventory.GivesAudio, spec.V20250326, "A tool that is known to return audio returns none.", "a result with audio", content(inventory.GivesAudio)},
+		{inventory.GivesResource, first, "A tool that is known to embed a resource embeds none.", "a result with an embedded resource", content(inventory.GivesResource)},
+		{inventory.GivesLink, spec.V20250618, "A tool that is known to link to a resource links to none.", "a result with a resource link", content(inventory.GivesLink)},
+		{inventory.Progress, first, "A tool that is known to report progress reports none.", "notifications/progress with the token of the call", sends(spec.MethodProgress)},
+		{inventory.Logging, first, "A tool that is known to log sends no log message.", "notifications/message at level debug", sends(spec.MethodMessage)},
+		{inventory.AsksSampling, first, "A tool that is known to ask the client's model does not ask.", "a request " + spec.MethodSampling, sends(spec.MethodSampling)},
+		{inventory.AsksElicitation, spec.V20250618, "A tool that is known to ask the user does not ask.", "a request " + spec.MethodElicit, sends(spec.MethodElicit)},
+		{inventory.AsksRoots, first, "A tool that is known to ask for roots does not ask.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList)},
+	}
+}
+
+// knownCalls makes the calls whose effects are known, by the configuration or
+// by the names of the official suite's tools, and looks for these effects.
+func knownCalls(ctx context.Context, t *suite.T) {
+	var wanted []effect
+	for _, e := range effects() {
+		if t.Revision.AtLeast(e.since) && t.Inventory.Has(e.role) {
+			wanted = append(wanted, e)
+		}
+	}
+	if len(wanted) == 0 {
+		t.GiveUp("no tool that may be called is known for what it does")
+	}
+	c := t.Start(ctx, client.Options{})
+	if c.Server().Declares("logging") {
+		c.Ask(ctx, spec.MethodSetLevel, map[string]any{"level": "debug"})
+		t.Fence(ctx, c)
+	}
+	k := newCaller(c)
+	for _, e := range wanted {
+		if e.role == inventory.Logging && !c.Server().Declares("logging") {
+			continue
+		}
+		for i, known := range t.Inventory.Known(e.role) {
+			if !e.judge(ctx, t, k, known, fmt.Sprintf("mcp-conform-%s-%d", e.role, i)) {
+				return
+			}
+		}
+	}
+}
+
+// judge makes one call, and reports whether more may follow.
+func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory.Known, token string) bool {
+	params := known.Params()
+	if e.role == inventory.Progress {
+		params = known.WithToken(token)
+	} else {
+		token = ""
+	}
+	from := k.c.Record.Len()
+	r, more := k.reply(ctx, params)
+	if !r.Answered() || r.Busy() {
+		return more // a missing response is judged elsewhere
+	}
+	quoted := ""
+	if token != "" {
+		quoted = `"` + token + `"`
+	}
+	seen := func() bool {
+		return e.seen(r.Message, receivedIn(k.c.Record.From(from)), quoted) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
+	}
+	if !seen() {
+		t.Quiet(ctx, k.c) // it may come behind the response
+	}
+	if seen() {
+		t.Kept(knownEffect)
+		return more
+	}
+	t.Deviates(k.c, verdict.Deviation{
+		Requirement: knownEffect, Summary: e.lacks, Permitted: e.permitted,
+		Seen: "the call of " + suite.Excerpt(known.Tool, 60) + ": " + suite.Describe(r), At: r.Positions(),
+	})
+	return more
+}
+
+// receivedIn returns the messages of the server.
+func receivedIn(events []*transcript.Event) []*wire.Message {
+	var out []*wire.Message
+	for _, e := range events {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			out = append(out, &e.Messages()[i])
+		}
+	}
+	return out
+}
