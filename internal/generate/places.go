@@ -177,14 +177,14 @@ func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
 	if ok && isObject {
 		had, there := whole[name]
 		whole[name] = decode(v)
-		if s.refuses(whole) {
+		if s.Refuses(whole) {
 			if whole[name] = had; there {
 				within(m.t, had, decode(v), func(w any) { whole[name] = w })
 			} else {
 				delete(whole, name)
 			}
 		}
-		if s.refuses(whole) {
+		if s.Refuses(whole) {
 			whole[name] = had
 		}
 	}

@@ -47,13 +47,13 @@ func (o *Offer) Prove(tool string, arguments jsontext.Value) Proof {
 	v, ok := decode(arguments).(map[string]any)
 	root, known := s.root.(map[string]any)
 	// What does not even refuse a number was not understood.
-	if !ok || !known || !modest(v, 0) || !s.refuses(json.Number("5")) {
+	if !ok || !known || !modest(v, 0) || !s.Refuses(json.Number("5")) {
 		return Unproven
 	}
 	older, nameless := s.validator.InDraft07(s.raw, arguments)
 	switch {
-	case s.refuses(v):
-		if nameless && len(older) == 0 || s.validator.BreaksModern(s.raw, arguments) || !s.refuses(s.eased(root, v, 0)) {
+	case s.Refuses(v):
+		if nameless && len(older) == 0 || s.validator.BreaksModern(s.raw, arguments) || !s.Refuses(s.eased(root, v, 0)) {
 			return Unproven
 		}
 		return Breaks

@@ -40,8 +40,8 @@ func decode(raw []byte) any {
 	return v
 }
 
-// refuses tells whether the validator finds fault with the value.
-func (s *Schema) refuses(v any) bool {
+// Refuses reports whether the value breaks the schema.
+func (s *Schema) Refuses(v any) bool {
 	return len(s.validator.Structured(s.raw, wire.JSON(v))) > 0
 }
 
@@ -74,7 +74,7 @@ func (s *Schema) Valid() *rapid.Generator[Instance] {
 
 func (s *Schema) valid(t *rapid.T) (any, bool) {
 	for range tries {
-		if v, ok := s.draw(t, s.root, 0); ok && !s.refuses(v) {
+		if v, ok := s.draw(t, s.root, 0); ok && !s.Refuses(v) {
 			return v, true
 		}
 	}

@@ -30,7 +30,7 @@ func (s *Schema) Invalid() *rapid.Generator[Instance] {
 			}
 			one := rapid.SampledFrom(b.breaks).Draw(t, "violation")
 			one.apply()
-			if s.refuses(v) {
+			if s.Refuses(v) {
 				return Instance{Value: wire.JSON(v), Violates: one.keyword, At: one.at, OK: true}
 			}
 		}

@@ -45,7 +45,7 @@ func referenceFixtures() []Fixture {
 		{Role: ChangesResources, Tool: "trigger-list-changed", Arguments: arguments{"list": "resources"}},
 		{Role: ChangesPrompts, Tool: "trigger-list-changed", Arguments: arguments{"list": "prompts"}},
 		{Role: Fails, Tool: "fail"},
-		{Role: Structured, Tool: "distance", Arguments: arguments{"from": arguments{"x": 0, "y": 0}, "to": arguments{"x": 3, "y": 4}}},
+		{Role: Structured, Tool: "distance", Arguments: arguments{"from": []any{0, 0}, "to": []any{3, 4}}},
 		{Role: Structured, Tool: "add", Arguments: arguments{"a": 1, "b": 2}},
 		{Role: GivesText, Tool: "content"},
 		{Role: GivesImage, Tool: "content"},

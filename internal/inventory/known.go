@@ -21,6 +21,9 @@ type Known struct {
 	// Own: the user told of it; others are known by their names alone, and may
 	// be something else.
 	Own bool
+	// Promised: the author of the server says what it does, in the configuration
+	// or by having made the server for the official suite.
+	Promised bool
 }
 
 // Params returns the params of tools/call for it.
@@ -98,7 +101,9 @@ func (v *Inventory) known(role Role, with filling) []Known {
 	var out []Known
 	for _, f := range v.usable(role) {
 		if role != ChangesResource || f.own || slices.Contains(v.Resources, f.Resource) {
-			out = append(out, f.known(with))
+			k := f.known(with)
+			k.Promised = f.own || slices.Contains(officialTools, f.Tool) && v.official()
+			out = append(out, k)
 		}
 	}
 	return out

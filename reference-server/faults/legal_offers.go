@@ -39,6 +39,7 @@ func legalOffers() []Fault {
 			onNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
+		legal("tools-of-the-official-suite", "the server offers tools of the official suite, too, which do what they are known for", offersTools(official(nil))),
 		legal("tool-always-fails", "a tool fails in the same way whatever it is given", refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return tool(c) == "add" || tool(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),

@@ -49,7 +49,7 @@ func toolFaults() []Fault {
 		breaks("tools.name.case-sensitive/folded", "tools are found in any letter case", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			return next(renamed(c, strings.ToLower))
 		})),
-	}, callFaults(), failureFaults())
+	}, callFaults(), failureFaults(), knownFaults())
 }
 
 // sinceReadOnly are the revisions in which a tool can say that it only reads: in

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -25,6 +26,8 @@ type effect struct {
 	// seen reports whether the effect came, from the response and from what
 	// the server sent since the call.
 	seen func(response *wire.Message, during []*wire.Message, token string) bool
+	// message: the effect is a message of its own, beside the response.
+	message bool
 }
 
 // effects are those of the roles that one call shows. Lists and resources that
@@ -36,37 +39,37 @@ func effects() []effect {
 	sends := func(method string) func(*wire.Message, []*wire.Message, string) bool {
 		return func(_ *wire.Message, during []*wire.Message, token string) bool {
 			return slices.ContainsFunc(during, func(m *wire.Message) bool {
-				return m.Method == method && (token == "" || method != spec.MethodProgress || string(wire.At(m.Params(), "/progressToken")) == token)
+				return m.Method == method && (method != spec.MethodProgress || tokenIn(m) == token)
 			})
 		}
 	}
 	return []effect{
-		{inventory.Fails, first, "A tool that is known to fail reports success.", "a result with isError true", content(inventory.Fails)},
-		{inventory.Structured, spec.V20250618, "A tool that is known to return structured content returns none.", "a result with structuredContent", content(inventory.Structured)},
-		{inventory.GivesText, first, "A tool that is known to return text returns none.", "a result with a text block", content(inventory.GivesText)},
-		{inventory.GivesImage, first, "A tool that is known to return an image returns none.", "a result with an image", content(inventory.GivesImage)},
-		{inventory.GivesAudio, spec.V20250326, "A tool that is known to return audio returns none.", "a result with audio", content(inventory.GivesAudio)},
-		{inventory.GivesResource, first, "A tool that is known to embed a resource embeds none.", "a result with an embedded resource", content(inventory.GivesResource)},
-		{inventory.GivesLink, spec.V20250618, "A tool that is known to link to a resource links to none.", "a result with a resource link", content(inventory.GivesLink)},
-		{inventory.Progress, first, "A tool that is known to report progress reports none.", "notifications/progress with the token of the call", sends(spec.MethodProgress)},
-		{inventory.Logging, first, "A tool that is known to log sends no log message.", "notifications/message at level debug", sends(spec.MethodMessage)},
-		{inventory.AsksSampling, first, "A tool that is known to ask the client's model does not ask.", "a request " + spec.MethodSampling, sends(spec.MethodSampling)},
-		{inventory.AsksElicitation, spec.V20250618, "A tool that is known to ask the user does not ask.", "a request " + spec.MethodElicit, sends(spec.MethodElicit)},
-		{inventory.AsksRoots, first, "A tool that is known to ask for roots does not ask.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList)},
+		{inventory.Fails, first, "A tool that is known to fail reports success.", "a result with isError true", content(inventory.Fails), false},
+		{inventory.Structured, spec.V20250618, "A tool that is known to return structured content returns none.", "a result with structuredContent", content(inventory.Structured), false},
+		{inventory.GivesText, first, "A tool that is known to return text returns none.", "a result with a text block", content(inventory.GivesText), false},
+		{inventory.GivesImage, first, "A tool that is known to return an image returns none.", "a result with an image", content(inventory.GivesImage), false},
+		{inventory.GivesAudio, spec.V20250326, "A tool that is known to return audio returns none.", "a result with audio", content(inventory.GivesAudio), false},
+		{inventory.GivesResource, first, "A tool that is known to embed a resource embeds none.", "a result with an embedded resource", content(inventory.GivesResource), false},
+		{inventory.GivesLink, spec.V20250618, "A tool that is known to link to a resource links to none.", "a result with a resource link", content(inventory.GivesLink), false},
+		{inventory.Progress, first, "A tool that is known to report progress reports none.", "notifications/progress with the token of the call", sends(spec.MethodProgress), true},
+		{inventory.Logging, first, "A tool that is known to log sends no log message.", "notifications/message at level debug", sends(spec.MethodMessage), true},
+		{inventory.AsksSampling, first, "A tool that is known to ask the client's model does not ask.", "a request " + spec.MethodSampling, sends(spec.MethodSampling), true},
+		{inventory.AsksElicitation, spec.V20250618, "A tool that is known to ask the user does not ask.", "a request " + spec.MethodElicit, sends(spec.MethodElicit), true},
+		{inventory.AsksRoots, first, "A tool that is known to ask for roots does not ask.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList), true},
 	}
+}
+
+// tokenIn returns the progress token of a notification, where it is a string.
+func tokenIn(m *wire.Message) string {
+	token, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
+	return token
 }
 
 // knownCalls makes the calls whose effects are known, by the configuration or
 // by the names of the official suite's tools, and looks for these effects.
 func knownCalls(ctx context.Context, t *suite.T) {
-	var wanted []effect
-	for _, e := range effects() {
-		if t.Revision.AtLeast(e.since) && t.Inventory.Has(e.role) {
-			wanted = append(wanted, e)
-		}
-	}
-	if len(wanted) == 0 {
-		t.GiveUp("no tool that may be called is known for what it does")
+	if !slices.ContainsFunc(effects(), func(e effect) bool { return len(promised(t, e)) > 0 }) {
+		t.GiveUp("of no tool that may be called the author says what it does")
 	}
 	c := t.Start(ctx, client.Options{})
 	if c.Server().Declares("logging") {
@@ -74,16 +77,31 @@ func knownCalls(ctx context.Context, t *suite.T) {
 		t.Fence(ctx, c)
 	}
 	k := newCaller(c)
-	for _, e := range wanted {
+	for _, e := range effects() {
 		if e.role == inventory.Logging && !c.Server().Declares("logging") {
 			continue
 		}
-		for i, known := range t.Inventory.Known(e.role) {
+		for i, known := range promised(t, e) {
 			if !e.judge(ctx, t, k, known, fmt.Sprintf("mcp-conform-%s-%d", e.role, i)) {
 				return
 			}
 		}
 	}
+}
+
+// promised returns the calls of which the server's author says that they have
+// the effect, where the revision has it.
+func promised(t *suite.T, e effect) []inventory.Known {
+	if !t.Revision.AtLeast(e.since) {
+		return nil
+	}
+	return slices.DeleteFunc(t.Inventory.Known(e.role), func(k inventory.Known) bool { return !k.Promised || !takes(t, k) })
+}
+
+// takes reports whether the arguments of the call are those of its tool.
+func takes(t *suite.T, known inventory.Known) bool {
+	tool, _ := t.Inventory.Tool(known.Tool)
+	return !generate.NewSchema(wire.At(tool.Raw, "/inputSchema"), t.Revision).Refuses(known.Arguments)
 }
 
 // judge makes one call, and reports whether more may follow.
@@ -99,12 +117,13 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	if !r.Answered() || r.Busy() {
 		return more // a missing response is judged elsewhere
 	}
-	quoted := ""
-	if token != "" {
-		quoted = `"` + token + `"`
+	if e.message && t.Transport == spec.StreamableHTTP {
+		if x := transcript.ExchangesOf(k.c.Record.From(from)).Of(r.Sent); x == nil || !x.Streams() {
+			return more // a server that responds with JSON alone has nowhere to send it
+		}
 	}
 	seen := func() bool {
-		return e.seen(r.Message, receivedIn(k.c.Record.From(from)), quoted) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
+		return e.seen(r.Message, receivedIn(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
 	}
 	if !seen() {
 		t.Quiet(ctx, k.c) // it may come behind the response

@@ -1,0 +1,75 @@
+package faults
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// done is the result of a tool that returns text.
+const done = `{"content":[{"type":"text","text":"Done."}]}`
+
+// official are results of tools that the official suite calls by their names: a
+// server with three of them is made for it, so it is known what they do.
+func official(change map[string]string) map[string]string {
+	out := map[string]string{
+		"test_simple_text":    done,
+		"test_image_content":  `{"content":[{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}]}`,
+		"test_error_handling": `{"isError":true,"content":[{"type":"text","text":"This tool fails, as it should."}]}`,
+	}
+	for name, result := range change {
+		out[name] = result
+	}
+	return out
+}
+
+// knownFaults are tools that do not do what they are known for.
+func knownFaults() []Fault {
+	var out []Fault
+	for _, f := range []struct{ name, title, tool string }{
+		{"succeeds", "the tool that is to fail reports success", "test_error_handling"},
+		{"no-image", "the tool that is to return an image returns text", "test_image_content"},
+		{"no-audio", "the tool that is to return audio returns text", "test_audio_content"},
+		{"no-progress", "the tool that is to report progress reports none", "test_tool_with_progress"},
+		{"no-logs", "the tool that is to log sends no log message", "test_tool_with_logging"},
+		{"not-asked", "the tool that is to ask the client's model does not ask", "test_sampling"},
+	} {
+		out = append(out, breaks("tools.call.known-effect/"+f.name, f.title, offersTools(official(map[string]string{f.tool: done}))))
+	}
+	return out
+}
+
+// offersTools adds tools with fixed results to those of the server.
+func offersTools(results map[string]string) refserver.Seams {
+	return together(
+		Handle(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil || wire.At(c.Params, "/cursor") != nil {
+				return result, err
+			}
+			page := plain(result)
+			tools, _ := page["tools"].([]any)
+			for _, name := range slices.Sorted(maps.Keys(results)) {
+				schema := map[string]any{"type": "object"}
+				if name == "test_sampling" {
+					schema["properties"] = map[string]any{"prompt": map[string]any{"type": "string"}}
+				}
+				tools = append(tools, map[string]any{"name": name, "inputSchema": schema})
+			}
+			page["tools"] = tools
+			return page, nil
+		}),
+		Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			name, _ := wire.Text(wire.At(c.Params, "/name"))
+			if result, ok := results[name]; ok {
+				return jsontext.Value(result), nil
+			}
+			return next(c)
+		}),
+	)
+}
