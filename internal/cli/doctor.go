@@ -298,7 +298,7 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 		return
 	}
 	d.say(fine, "it offers %s; a run may call %d of the tools", strings.Join(offers, ", "), len(stock.Callable()))
-	if len(stock.Tools) > 0 && len(stock.Callable()) == 0 {
+	if len(stock.Tools) > 0 && len(stock.Callable()) == 0 && !stock.CallsAll() {
 		d.advise("none says that it is read-only (readOnlyHint); --call-tools all calls them, tools.call in mcp-conform.yaml names some")
 	}
 }

@@ -313,7 +313,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		if stop(); err != nil {
 			return o, nil, err
 		}
-		if why != "" {
+		if o.Answered = why != ""; o.Answered {
 			notices = append(notices, why)
 		}
 	case t.URL == "":
@@ -325,7 +325,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		if stop(); err != nil {
 			return o, nil, err
 		}
-		if why != "" {
+		if o.Answered = why != ""; o.Answered {
 			notices = append(notices, why)
 		}
 	}

@@ -43,8 +43,10 @@ type Options struct {
 	// server may have to be downloaded; zero for that of all.
 	FirstStart time.Duration
 	Policy     inventory.Config
-	Seed       uint64
-	Progress   Progress
+	// Answered: the server has responded to a connection before the run.
+	Answered bool
+	Seed     uint64
+	Progress Progress
 
 	// Target is how reports name the server; Version is the tool's.
 	Target, Version string
@@ -127,6 +129,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, &NothingJudgedError{reason + " while the server was asked which revisions it speaks and what it offers"}
 	}
 	r.strangers()
+	r.endless()
 	r.plan(ctx)
 	if len(r.casePairs) == 0 && len(r.rulePairs) == 0 {
 		r.closeShared()

@@ -159,6 +159,7 @@ func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration
 func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
 	tried := r.shares() // of one process there is no second copy
+	var why string
 	for i, p := range results {
 		if !p.crowdedOut() {
 			continue
@@ -166,12 +167,13 @@ func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 		results[i] = r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
 		if !tried && !results[i].dead() {
 			tried = true
-			r.gate.one = r.excludes(ctx, results[i])
+			why = r.excludes(ctx, results[i])
+			r.gate.one = why != ""
 		}
 		r.closeAll(results[i : i+1])
 	}
 	if r.gate.one {
-		r.notice("a second copy of the server failed to start beside the first, so one runs at a time")
+		r.notice("a second copy of the server " + why + ", so one runs at a time")
 		return results
 	}
 	var wg sync.WaitGroup
@@ -189,12 +191,20 @@ func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 	return results
 }
 
-// excludes reports whether a second copy of the server does not respond while
-// the first is alive, or ends it.
-func (r *run) excludes(ctx context.Context, first *probed) bool {
+// excludes returns what kept two copies of the server from running at once,
+// "" where nothing did.
+func (r *run) excludes(ctx context.Context, first *probed) string {
 	second := r.askOne(ctx, first.revision, r.patience(), nil)
 	r.closeAll([]*probed{second})
-	return ctx.Err() == nil && (second.dead() || !first.conv.Alive())
+	switch {
+	case ctx.Err() != nil:
+		return ""
+	case !first.conv.Alive():
+		return "ended the first"
+	case second.dead():
+		return "failed to start beside the first"
+	}
+	return ""
 }
 
 // settleProbe decides what is judged. The conversations of spoken revisions
@@ -373,6 +383,10 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 	if r.o.Dialer.Transport() != spec.Stdio {
 		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
+		if r.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {
+			refused.Reason += "; the connection before, by which mcp-conform found the transport, got a response, so the second one may have ended the server"
+			refused.Advice = "let the server outlive a connection and take more than one; its log may say why it ended"
+		}
 		return refused
 	}
 	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))

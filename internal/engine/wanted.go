@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -45,6 +49,25 @@ func (r *run) lack(v *verdict.Verdict) {
 		v.Lacks = w.Under + ": {" + w.Line + "}"
 		if v.Reason == unseen {
 			v.Reason = unseen + ": " + w.Text()
+		}
+	}
+}
+
+// endless says which lists had no end that was reached. An empty cursor is
+// often meant as the end, and has rules of its own.
+func (r *run) endless() {
+	var texts []string
+	for _, rev := range r.revisions {
+		v := r.stock[rev]
+		if v == nil {
+			continue
+		}
+		for _, method := range slices.Sorted(maps.Keys(v.Incomplete)) {
+			text := fmt.Sprintf("%s: %s; entries after that were not judged", method, v.Incomplete[method])
+			if why := v.Incomplete[method]; why != inventory.NoResult && why != inventory.EmptyCursor && !slices.Contains(texts, text) {
+				texts = append(texts, text)
+				r.notice(text)
+			}
 		}
 	}
 }

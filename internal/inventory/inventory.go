@@ -6,6 +6,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,6 +24,9 @@ const (
 
 // NoResult is why a list is incomplete that was refused, or not answered.
 const NoResult = "the list was not answered with a result"
+
+// EmptyCursor is why a list is incomplete of which the next cursor is "".
+const EmptyCursor = "the next cursor is an empty text, so the walk was ended"
 
 // Tool is one entry of tools/list.
 type Tool struct {
@@ -139,13 +143,16 @@ func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, me
 		}
 		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
 		switch {
-		case items == maxItems || more && page == pages:
+		case more && page == pages:
+			v.Incomplete[method] = fmt.Sprintf("the list did not end within %d pages, so the walk was ended", pages)
+			return
+		case items == maxItems:
 			v.Incomplete[method] = "the list is very long, so the walk was ended"
 			return
 		case !more:
 			return
 		case cursor == "":
-			v.Incomplete[method] = "the next cursor is an empty text, so the walk was ended"
+			v.Incomplete[method] = EmptyCursor
 			return
 		case seen[cursor]:
 			v.Incomplete[method] = "a cursor came back, so the walk was ended"

@@ -67,6 +67,10 @@ func (v *Inventory) Tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
+// CallsAll reports whether the policy lets all tools be called that are not
+// excluded by name.
+func (v *Inventory) CallsAll() bool { return v.config.Policy == CallAll }
+
 func (v *Inventory) may(t Tool, official bool) bool {
 	switch {
 	case slices.Contains(v.config.Never, t.Name):

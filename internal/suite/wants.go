@@ -93,7 +93,13 @@ func (t *T) Needs(roles ...inventory.Role) {
 
 // NeedsCallable ends the case where no tool may be called.
 func (t *T) NeedsCallable() {
-	if len(t.Inventory.Callable()) == 0 {
+	switch {
+	case len(t.Inventory.Callable()) > 0:
+	case len(t.Inventory.Tools) == 0:
+		t.GiveUp("no tool of the server is known")
+	case t.Inventory.CallsAll():
+		t.GiveUp("tools.never keeps each of the server's tools from being called")
+	default:
 		t.want(wantCallable)
 		t.GiveUp(wantCallable.Text())
 	}
