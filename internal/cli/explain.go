@@ -133,8 +133,9 @@ func grades(q *spec.Requirement) []string {
 	return out
 }
 
-// called is what a deviation is called by its grade.
-var called = map[spec.Grade]string{spec.GradeBroken: "broken", spec.GradeWarning: "a warning", spec.GradeNote: "a note"}
+// called is the most severe verdict that the grade of a requirement permits.
+// A deviation whose verdict.Weight is less than full gets a milder verdict.
+var called = map[spec.Grade]string{spec.GradeBroken: "at most broken", spec.GradeWarning: "at most a warning", spec.GradeNote: "a note"}
 
 // nearest suggests ids that share the most words with id.
 func nearest(id string) string {

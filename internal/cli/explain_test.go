@@ -9,10 +9,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// What explain calls a deviation is what the verdict calls it: every
-// requirement in every revision.
+// explain names the most severe verdict that a deviation can get, for every
+// requirement in every revision, and says "at most" wherever a deviation of less
+// than full weight gets a milder one.
 func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
-	words := map[verdict.Outcome]string{verdict.Broken: "called broken", verdict.Warning: "called a warning", verdict.Note: "called a note"}
+	words := map[verdict.Outcome]string{verdict.Broken: "called at most broken", verdict.Warning: "called at most a warning", verdict.Note: "called a note"}
 	for _, q := range spec.Requirements().All() {
 		explained := grades(q)
 		for _, r := range q.Revisions {
@@ -25,6 +26,10 @@ func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 			}
 			if words[outcome] == "" || !strings.Contains(found, words[outcome]) || !strings.Contains(found, fmt.Sprint(q.Basis(spec.Revision(r)))) {
 				t.Errorf("%s in %s: explain says %q, the verdict %v", q.ID, r, found, outcome)
+			}
+			softened := verdict.Deviation{Requirement: q.ID, Weight: verdict.OnlyNote}.Outcome(q, spec.Revision(r))
+			if milder := softened != outcome; milder != strings.Contains(found, "at most") && len(explained) == 1 {
+				t.Errorf("%s in %s: explain says %q, a note's weight makes it %v", q.ID, r, found, softened)
 			}
 		}
 	}
