@@ -143,13 +143,13 @@ func (r *run) count(c *client.Conversation) bool {
 		case transcript.Responded:
 			r.detours.note(e.Head)
 		case transcript.Flooded:
-			where := "stdout"
+			where, in := "stdout", "on stdout"
 			if e.Exchange > 0 {
-				where = "a response"
+				where, in = "a response", "in a response"
 			}
 			did := "flooded " + where + " with"
 			if overlong(e) {
-				did = "sent a message in " + where + " that is longer than mcp-conform reads:"
+				did = "sent a message " + in + " that is longer than mcp-conform reads:"
 			}
 			what := fmt.Sprintf("the server %s %s, which began with %q; what was to follow there was not judged", did, e.Detail, suite.Excerpt(string(e.Raw), 80))
 			if r.floodedBy == "" || what < r.floodedBy { // of several the same in every run
