@@ -2,6 +2,7 @@ package offers
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -112,12 +113,13 @@ func (f *feature) changes() rules.Fold {
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}
+			deaf := streamRefused(s)
 			for _, c := range seen {
 				if slices.ContainsFunc(told, func(seq int) bool { return seq > c.before.begun }) {
 					out.Subject(f.told)
 					continue
 				}
-				if !answeredLater(s, c.after.pages[len(c.after.pages)-1]) {
+				if deaf || !answeredLater(s, c.after.pages[len(c.after.pages)-1]) {
 					continue
 				}
 				out.Found(verdict.Deviation{
@@ -130,6 +132,24 @@ func (f *feature) changes() rules.Fold {
 			}
 		},
 	}
+}
+
+// streamRefused reports whether the server refused every GET of the
+// conversation: without a stream of its own, a notification that belongs to no
+// request has no way to the client. A server may refuse it with 405, and any
+// other refusal is a finding by itself.
+func streamRefused(s *rules.Session) bool {
+	refused := false
+	for _, x := range s.Exchanges().All() {
+		if x.Method() != http.MethodGet {
+			continue
+		}
+		if !x.Refused() {
+			return false
+		}
+		refused = true
+	}
+	return refused
 }
 
 func sameNames(a, b *walk) bool {

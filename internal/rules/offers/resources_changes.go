@@ -102,6 +102,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 		switch {
 		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
 			out.Subject(resourcesChangeSent)
+		case streamRefused(s):
 		case answeredLater(s, x.to.ended()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			out.Found(verdict.Deviation{
