@@ -63,9 +63,22 @@ func (a *Asked) LegalID() bool { return legalID(a.Message.ID) }
 
 func legalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
 
-// wellFormed tells whether m is a request as JSON-RPC 2.0 and MCP write it.
+// wellFormed reports whether m is a request as JSON-RPC 2.0 and MCP write it.
 func wellFormed(m *wire.Message) bool {
-	return hasVersion(m) && m.Method != "" && legalID(m.ID) && structured(m) && !m.Has("result") && !m.Has("error") && legalMeta(m) && inRange(m)
+	return hasVersion(m) && m.Method != "" && legalID(m.ID) && structured(m) && !hasOthers(m) && legalMeta(m) && inRange(m)
+}
+
+// hasOthers reports whether m has members that no request has. No sentence says
+// that a server ignores them, so it may refuse them.
+func hasOthers(m *wire.Message) bool {
+	for name := range m.Members {
+		switch name {
+		case "jsonrpc", "id", "method", "params":
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // inRange tells whether m holds no number that a reader of JSON may refuse for
