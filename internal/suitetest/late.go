@@ -23,7 +23,7 @@ func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 		t.Parallel()
 		kept := func(late time.Duration) map[string]bool {
 			d := bundled.Dialer(func() refserver.Options {
-				time.Sleep(late)
+				<-time.After(late) // as a slow start takes
 				return refserver.Options{}
 			})
 			report := runCase(t, cases, id, spec.V20250326, judges.All(), lateStart, d)

@@ -22,7 +22,7 @@ func versioningFaults() []Fault {
 	}
 	return []Fault{
 		breaks(other+"no-date", "a version that is no date is refused with -32602, others are countered", Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if _, err := time.Parse(time.DateOnly, string(asked(c))); err != nil {
+			if _, err := time.Parse(time.DateOnly, asked(c)); err != nil {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: not a date"}
 			}
 			return next(c)
