@@ -128,7 +128,9 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 			_, err := w.Write(a.replayOf(f).Encode())
 			return err
 		})
-		err = errors.Join(err, os.Chmod(name, 0o600)) // what a server said may have secrets that nobody knows
+	}
+	if err == nil {
+		err = os.Chmod(name, 0o600) // what a server said may have secrets that nobody knows
 	}
 	if err != nil {
 		return harnessError{fmt.Errorf("writing a replay file: %w", err)}

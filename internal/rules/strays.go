@@ -270,7 +270,7 @@ func likeness(sent, got wire.ID) strayClass {
 		return echoed // another type, or another spelling
 	case sent.Raw() == "true" && b == "1", sent.Raw() == "false" && b == "0":
 		return echoed
-	case len(b) >= 16 && strings.HasPrefix(a, b):
+	case len(b) >= 8 && strings.HasPrefix(a, b):
 		return echoed // cut
 	}
 	if p, err := strconv.ParseFloat(a, 64); err == nil && gotNumber && (p == y || closeTo(p, y) && math.Abs(p) > maxSafe) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -94,7 +95,7 @@ func idFaults() []Fault {
 		})),
 		breaks("base.response-id-echo/lower-case", "string ids come back in lower case", echo(strings.ToLower)),
 		breaks("base.response-id-echo/trimmed", "string ids come back cut to eight characters", echo(func(id string) string {
-			if len(id) > 10 && id[0] == '"' {
+			if len(id) > 10 && id[0] == '"' && !strings.Contains(id[:9], `\`) && utf8.ValidString(id[:9]) {
 				return id[:9] + `"`
 			}
 			return id

@@ -3,6 +3,7 @@ package streamablehttp
 import (
 	"context"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -24,14 +25,16 @@ func sideBySide() suite.Case {
 		Waits:        true,
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			crowd := t.Crowd(ctx, multipleClients, isolation)
-			first := t.Web(crowd.First())
-			if hasSession(first) {
-				unlike(t, crowd)
-				agreed(ctx, t, first)
-			} else {
+			if !hasSession(t.Web(crowd.First())) {
 				crowd.Isolated = "" // what belongs together, nobody can tell
+				crowd.Work(ctx)
+				return
 			}
+			unlike(t, crowd)
 			crowd.Work(ctx)
+			// This ends sessions, which would hide from the crowd that the end of
+			// one session ends the others.
+			agreed(ctx, t, t.Web(t.Start(ctx, client.Options{})))
 		}),
 	}
 }
