@@ -40,8 +40,8 @@ func (t *Transcript) Limits() Limits { return t.limits }
 // and a server that floods one of them floods them all. A nil Budget bounds
 // nothing. Its methods may be called from any goroutine.
 type Budget struct {
-	messages, few int
-	most          int64
+	messages, few, fewest int
+	most                  int64
 
 	mu      sync.Mutex
 	held    int64
@@ -53,8 +53,13 @@ const (
 	// Judged, a short one takes up to 2 KiB of memory and 50 µs of time.
 	runMessages = 20_000
 	// fewMessages is how many it may have once the server has flooded, or
-	// while the records of all conversations hold too much.
+	// while the records of all conversations hold half of what they may. Their
+	// number counts more than their bytes, for the answers to a server's
+	// requests come on top.
 	fewMessages = 2_000
+	// fewestMessages is how many it may have once the server has flooded so many
+	// conversations that their records hold too much.
+	fewestMessages = 200
 	// mostHeld bounds what the records of a run hold. Past it frames lose their
 	// payload, see DefaultLimit.
 	mostHeld = 80 << 20
@@ -64,7 +69,7 @@ const (
 
 // NewBudget returns the budget of one run.
 func NewBudget() *Budget {
-	return &Budget{messages: runMessages, few: fewMessages, most: mostHeld}
+	return &Budget{messages: runMessages, few: fewMessages, fewest: fewestMessages, most: mostHeld}
 }
 
 // Held returns how many bytes the records hold, about.
@@ -107,10 +112,14 @@ func (b *Budget) limit(own int) int {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.flooded || b.held > b.most {
+	switch {
+	case b.flooded && b.held > b.most:
+		return min(own, b.fewest)
+	case b.flooded || b.held > b.most/2:
 		return min(own, b.few)
+	default:
+		return min(own, b.messages)
 	}
-	return min(own, b.messages)
 }
 
 func (b *Budget) flood() {
