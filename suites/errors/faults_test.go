@@ -76,7 +76,7 @@ func TestMalformed(t *testing.T) {
 		{Name: "refused as foreseen, with batches", Revision: spec.V20250326, Kept: all[:3]},
 		{
 			Name: "all that is no request swallowed", Seams: incoming(onMalformed(swallow)),
-			Want: []string{parse + "is not answered. (warning)", invalid + "is not answered. (warning)"},
+			Want: []string{parse + "is not refused as foreseen. (warning)", invalid + "is not refused as foreseen. (warning)"},
 		},
 		{
 			Name: "all that is no request deadly", Seams: incoming(onMalformed(die)),
@@ -103,31 +103,44 @@ func TestMalformed(t *testing.T) {
 		},
 		{
 			Name: "text refused with the wrong code", Seams: rewrite("this is not JSON", "5"),
-			Want: []string{parse + "is refused with another error than foreseen. (warning)"},
+			Want: []string{parse + "is not refused as foreseen. (warning)"},
 		},
 		{
 			Name: "text answered with an invented id", Seams: rewrite("this is not JSON", `{"jsonrpc":"2.0","id":"invented","method":"x"}`),
-			Want: []string{parse + "is answered with an id that nobody sent. (warning)"},
+			Want: []string{parse + "is not refused as foreseen. (warning)"},
 		},
 		{
 			Name: "requests without jsonrpc served", Seams: rewrite(`{"id"`, `{"jsonrpc":"2.0","id"`),
-			Want: []string{"base.invalid-request: A request without the member jsonrpc is served. (warning)"},
+			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Shown: []string{`{"id":`},
 		},
 		{
 			Name: "JSON-RPC 1.0 served", Seams: rewrite(`{"jsonrpc":"1.0"`, `{"jsonrpc":"2.0"`),
-			Want: []string{`base.invalid-request: A request whose jsonrpc is not "2.0" is served. (warning)`},
+			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Shown: []string{`"jsonrpc":"1.0"`},
 		},
 		{
 			Name: "number taken for method", Seams: rewrite(`"method":5`, `"method":"ping"`),
-			Want: []string{"base.invalid-request: A request whose method is no string is served. (warning)"},
+			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Shown: []string{`"method":5`},
 		},
 		{
 			Name: "text taken for params", Seams: rewrite(`"params":"text"`, `"params":{}`),
-			Want: []string{"base.invalid-request: A request whose params are a string is served. (warning)"},
+			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Shown: []string{`"params":"text"`},
+		},
+		{
+			Name: "several taken for requests", Seams: incoming(func(raw []byte) refserver.Verdict {
+				raw = bytes.Replace(raw, []byte(`"Method"`), []byte(`"method"`), 1)
+				return refserver.Pass(bytes.Replace(raw, []byte(`{"jsonrpc":"1.0"`), []byte(`{"jsonrpc":"2.0"`), 1))
+			}),
+			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Shown: []string{`"jsonrpc":"1.0"`, `"Method"`},
 		},
 		{
 			Name: "capitals ignored", Seams: rewrite(`"Method"`, `"method"`),
-			Want: []string{"base.invalid-request: A member named Method is taken for method. (warning)"},
+			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Shown: []string{`"Method"`},
 		},
 		{
 			Name: "fraction cut off", Seams: rewrite(`.5,`, `,`), // a rule's business
@@ -138,7 +151,8 @@ func TestMalformed(t *testing.T) {
 		},
 		{
 			Name: "object served", Seams: serveID("{}"),
-			Want: []string{"base.invalid-request: A request whose id is neither a string nor an integer is served. (warning)"},
+			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Shown: []string{`"id":{}`},
 		},
 		{
 			Name: "refused without the id", Seams: func() refserver.Seams {
@@ -150,7 +164,7 @@ func TestMalformed(t *testing.T) {
 					}
 				}}
 			},
-			Want: []string{invalid + "is refused without its id, which could be read. (warning)"},
+			Want: []string{invalid + "is not refused as foreseen. (warning)"},
 		},
 		{
 			Name: "null taken for an id", Seams: serveID("null"),
@@ -162,7 +176,7 @@ func TestMalformed(t *testing.T) {
 					return refserver.Swallow()
 				}
 				return refserver.Pass(raw)
-			}), Want: []string{invalid + "is not answered. (warning)"},
+			}), Want: []string{invalid + "is not refused as foreseen. (warning)"},
 		},
 	} {
 		m.Case = "errors.malformed"
@@ -239,7 +253,7 @@ func TestMalformedOverHTTP(t *testing.T) {
 		{Name: "an error without an id comes when the next lines are sent", Seams: late, Kept: []string{"base.invalid-request"}},
 		{
 			Name: "what was sent is shown, not the head of its request", Seams: refusesMethod5, Shown: []string{`"method":5}`},
-			Want: []string{"base.invalid-request: A message that is no valid request is refused with another error than foreseen. (warning)"},
+			Want: []string{"base.invalid-request: A message that is no valid request is not refused as foreseen. (warning)"},
 		},
 	} {
 		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP

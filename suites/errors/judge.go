@@ -2,6 +2,7 @@ package errors
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +22,40 @@ var kinds = map[string]string{
 	refusedBatch:   "A batch in a revision without batches",
 }
 
-// judge says what the answer to one line, and what became of the server,
-// mean for the line's requirements.
-func (w *walk) judge(t *suite.T, p *probe) {
-	d := verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{w.at(p)}}
+// several are the requirements that several lines are about.
+var several = map[string]bool{parseError: true, invalidRequest: true}
+
+// judge judges the answers to all lines, and what became of the server. What is
+// wrong with the answers is one finding for each requirement: a server that does
+// not look at what it gets answers several of the lines wrongly.
+func (w *walk) judge(t *suite.T) {
+	odd := map[string]*verdict.Deviation{}
+	for _, p := range w.probes {
+		d, ok := w.deviation(t, p)
+		switch have := odd[d.Requirement]; {
+		case !ok:
+		case p.fate != survived || d.Weight != verdict.Full || !several[p.requirement]:
+			t.Deviates(w.c, d)
+		case have == nil:
+			d.Summary = kinds[d.Requirement] + " is not refused as foreseen."
+			odd[d.Requirement] = &d
+		default:
+			have.Seen += "; " + d.Seen
+			have.At = append(have.At, d.At...)
+			if have.Permitted != d.Permitted {
+				have.Permitted = "an error, with the code that JSON-RPC 2.0 foresees; then later requests are served"
+			}
+		}
+	}
+	for _, requirement := range slices.Sorted(maps.Keys(odd)) {
+		t.Deviates(w.c, *odd[requirement])
+	}
+}
+
+// deviation returns what is wrong with the answer to one line, or with what
+// became of the server; false for nothing.
+func (w *walk) deviation(t *suite.T, p *probe) (d verdict.Deviation, ok bool) {
+	d = verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{w.at(p)}}
 	if p.event != nil && p.fate == survived { // else it is about what did not come
 		d.At = append(d.At, p.event.Seq)
 	}
@@ -34,21 +65,20 @@ func (w *walk) judge(t *suite.T, p *probe) {
 		if p.fate == deafened {
 			d.Summary, d.Seen = kinds[p.survival]+" makes the server answer no more.", "after "+p.what+" the next request was not answered"
 		}
-		t.Deviates(w.c, d)
-		return
+		return d, true
 	}
 	d.Summary = p.fault()
-	if d.Summary == p.served {
-		d.Weight = p.weight
-	}
 	if d.Summary == "" {
 		if p.reply != nil && !p.silence || p.requirement == nullID || p.requirement == refusedBatch {
 			t.Kept(p.requirement)
 		}
-		return
+		return d, false
+	}
+	if d.Summary == p.note {
+		d.Weight = verdict.OnlyNote
 	}
 	d.Seen = "to " + p.what + ": " + p.seen()
-	t.Deviates(w.c, d)
+	return d, true
 }
 
 // at returns the position of the line itself: over HTTP the head of its request
@@ -79,7 +109,14 @@ func (p *probe) fault() string {
 		return kind + " is answered with an id that nobody sent."
 	}
 	if !p.reply.IsError() {
-		return p.served
+		switch {
+		case p.serves:
+			return ""
+		case p.note != "":
+			return p.note
+		default:
+			return kind + " is served."
+		}
 	}
 	code, _ := p.reply.ErrorCode()
 	if len(p.codes) > 0 && !slices.Contains(p.codes, spec.Code(code)) {
@@ -108,7 +145,7 @@ func (p *probe) permitted() string {
 	if p.silence {
 		text += ", or silence"
 	}
-	if p.served == "" {
+	if p.serves {
 		text += ", or a result"
 	}
 	return text + "; then later requests are served"

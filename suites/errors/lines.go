@@ -5,7 +5,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -35,10 +34,12 @@ type line struct {
 	codes []spec.Code
 	// silence is permitted.
 	silence bool
-	// served is the finding where a result comes; empty: a result is permitted.
-	served string
-	// weight is that of the finding served.
-	weight verdict.Weight
+	// serves: a result is permitted.
+	serves bool
+	// note is the finding where a result comes, of what JSON-RPC only advises
+	// against; empty: a result is held against the server as any other answer
+	// that was not foreseen.
+	note string
 	// applies tells whether the line is one that must not be sent in a
 	// revision; nil: in all.
 	applies func(spec.Revision) bool
@@ -56,105 +57,91 @@ var lines = []line{
 	{
 		what: "a request without jsonrpc", frame: `{"id":ID,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
-		served: `A request without the member jsonrpc is served.`,
 	},
 	{
 		// Neither JSON-RPC nor a schema forbids it, and neither says what to do
 		// with it, so that only survival is judged: no method is one whose
 		// refusal would be judged.
 		what: "a request with members that JSON-RPC does not define", frame: `{"jsonrpc":"2.0","id":ID,"method":"com.example/does-not-exist","com.example/\u0000extra":{"nul\u0000":"\u0000"}}`,
-		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
+		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true, serves: true,
 	},
 	{
 		what: "a request of JSON-RPC 1.0", frame: `{"jsonrpc":"1.0","id":ID,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
-		served: `A request whose jsonrpc is not "2.0" is served.`,
 	},
 	{
 		what: "a request whose method is a number", frame: `{"jsonrpc":"2.0","id":ID,"method":5}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
-		served: `A request whose method is no string is served.`,
 	},
 	{
 		what: "a request whose params are a string", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD","params":"text"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: shapeCodes,
-		served: `A request whose params are a string is served.`,
 	},
 	{
 		what: "an id and nothing else", frame: `{"jsonrpc":"2.0","id":ID}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid, silence: true,
-		served: `A message without a method is served.`,
 	},
 	{
 		what: "Method instead of method", frame: `{"jsonrpc":"2.0","id":ID,"Method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid, silence: true,
-		served: `A member named Method is taken for method.`,
 	},
 	{
 		what: "an id with a fraction", frame: `{"jsonrpc":"2.0","id":ID.5,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
 		// JSON-RPC advises senders against fractions, and has them be numbers.
-		served: `A request whose id is a number with a fraction is served.`, weight: verdict.OnlyNote,
+		note: `A request whose id is a number with a fraction is served.`,
 	},
 	{
 		what: "an id that is an object", frame: `{"jsonrpc":"2.0","id":{},"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
-		served: `A request whose id is neither a string nor an integer is served.`,
 	},
 	{
 		what: "an id that is true", frame: `{"jsonrpc":"2.0","id":true,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
-		served: `A request whose id is neither a string nor an integer is served.`,
 	},
 	{
 		what: "an id that is null", frame: `{"jsonrpc":"2.0","id":null,"method":"METHOD"}`,
 		requirement: nullID, survival: invalidRequest, silence: true,
-		served: `A request whose id is null is served.`,
 	},
 	{
 		what: "a number", frame: `5`,
 		requirement: invalidRequest, survival: invalidRequest, codes: onlyInvalid,
-		served: `A number is answered with a result.`,
 	},
 	{
 		what: "an array", frame: `[{"jsonrpc":"2.0","id":ID,"method":"METHOD"}]`,
-		requirement: refusedBatch, survival: refusedBatch, readable: true, silence: true,
+		requirement: refusedBatch, survival: refusedBatch, readable: true, silence: true, serves: true,
 		applies: func(r spec.Revision) bool { return !r.Batches() },
 	},
 	{
 		what: "an empty line", frame: ``,
 		requirement: parseError, survival: parseError, silence: true,
-		served: `An empty line is answered with a result.`,
 	},
 	{
 		what: "a text that is not UTF-8", frame: "{\"jsonrpc\":\"2.0\",\"id\":ID,\"method\":\"com.example/\xff\xfe\"}",
 		requirement: parseError, survival: parseError, readable: true, silence: true,
-		served: `A method that is not UTF-8 is served.`,
 	},
 	{
 		what: "a byte order mark before a request", frame: "\xef\xbb\xbf" + `{"jsonrpc":"2.0","id":ID,"method":"METHOD"}`,
-		requirement: parseError, survival: parseError, readable: true, silence: true,
+		requirement: parseError, survival: parseError, readable: true, silence: true, serves: true,
 	},
 	{
 		// Decoders of streams read the object, and stumble over the rest later.
 		what: "a request with a comma behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"},`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
-		served: `A request that has text behind it on its line is served.`, weight: verdict.OnlyNote,
+		note: `A request that has text behind it on its line is served.`,
 	},
 	{
 		what: "a request with a word behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"} garbage`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
-		served: `A request that has text behind it on its line is served.`, weight: verdict.OnlyNote,
+		note: `A request that has text behind it on its line is served.`,
 	},
 	{
 		what: "a sentence", frame: `this is not JSON`,
 		requirement: parseError, survival: parseError, codes: onlyParse,
-		served: `A line that is not JSON is answered with a result.`,
 	},
 	{
 		what: "half an object", frame: `{"jsonrpc":`,
 		requirement: parseError, survival: parseError, codes: onlyParse,
-		served: `A line that is not JSON is answered with a result.`,
 	},
 }
 

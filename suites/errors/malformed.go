@@ -29,8 +29,8 @@ func malformed() suite.Case {
 				if ctx.Err() != nil {
 					t.GiveUp("the case ran out of time")
 				}
+				w.judge(t)
 				for _, p := range w.probes {
-					w.judge(t, p)
 					if p.fate == deafened {
 						deaf++
 					}
