@@ -177,7 +177,6 @@ func (f *feature) judgeLists(bare, empty *tally, out *rules.Out) {
 	case len(refused) == 0:
 	case len(bare.served)+len(empty.served) == 0:
 		d.Summary = "The list of " + f.things + " is refused, though " + f.things + " are declared."
-		d.Weight = mishap(refused[0].answer)
 		found(refused[0])
 	case len(bare.refused) > 0 && len(bare.served) == 0:
 		d.Requirement = f.paramsOptional

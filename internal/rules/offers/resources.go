@@ -160,21 +160,8 @@ func (l answeredLists) end(_ *rules.Session, out *rules.Out) {
 				Permitted:   "a result; an empty list where there are none",
 				Seen:        rules.Excerpt(refused.Message.Raw),
 				At:          rules.At(refused.Asked.Event, refused.Event),
-				Weight:      mishap(refused.Message),
 			})
 		}
-	}
-}
-
-// mishap softens what is said of errors that may tell of trouble elsewhere, and
-// not that there is no such list.
-func mishap(refusal *wire.Message) verdict.Weight {
-	code, _ := refusal.ErrorCode()
-	switch spec.Code(code) {
-	case spec.CodeMethodNotFound, spec.CodeInvalidRequest, spec.CodeInvalidParams, spec.CodeResourceNotFound:
-		return verdict.Full
-	default:
-		return verdict.AtMostWarning
 	}
 }
 
