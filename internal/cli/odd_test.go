@@ -105,6 +105,15 @@ var oddServers = map[string]func(args []string) int{
 			return refserver.Pass(m.Raw)
 		}))
 	},
+	// refuses-all refuses all requests but initialize for the same reason.
+	"refuses-all": func([]string) int {
+		return serveOdd(refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			if c.Method != spec.MethodInitialize {
+				return nil, &refserver.Error{Code: spec.CodeInternal, Message: "no tenant is called acme"}
+			}
+			return next(c)
+		}})
+	},
 	// slow DURATION takes its time for every answer but those of the handshake.
 	"slow": func(args []string) int {
 		pause, err := time.ParseDuration(args[0])

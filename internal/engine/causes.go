@@ -21,6 +21,8 @@ type Sighting struct {
 	// Said: the case itself says so. It looks at what it brought about alone,
 	// while a rule sees the same wherever it comes up.
 	Said bool
+	// Common: part of what shows it is the error that every request gets.
+	Common bool
 }
 
 // Group tells which findings have one cause, by what shows them and nothing
@@ -60,7 +62,9 @@ type appearance struct {
 	spots map[spot]string
 	cases map[spot]string // and the case that ran
 	said  bool
-	heard int // messages of the server while its cases ran, the fewest
+	// common: it was seen at the error that every request gets, and nowhere else.
+	common bool
+	heard  int // messages of the server while its cases ran, the fewest
 }
 
 // spot is a position in a conversation, of which the first event tells it
@@ -73,10 +77,12 @@ type spot struct {
 
 func appearanceOf(seen []Sighting) appearance {
 	a := appearance{spots: map[spot]string{}, cases: map[spot]string{}}
+	a.common = slices.ContainsFunc(seen, func(s Sighting) bool { return s.Common }) &&
+		!slices.ContainsFunc(seen, func(s Sighting) bool { return !s.Common && len(s.Events) > 0 })
 	for _, s := range seen {
 		p, ok := s.spot()
 		if !ok {
-			return appearance{} // nobody knows whether that has another cause
+			return appearance{common: a.common} // nobody knows whether that has another cause
 		}
 		if s.Said {
 			a.said = true
@@ -138,10 +144,13 @@ func endAfter(events []*transcript.Event, at int) int {
 }
 
 // sameCause tells whether two findings have one cause: they were seen at the
-// same ends of a process and nowhere else, at the same value of one message, or
-// in the same messages and no others. What is known to be about two values of a
+// same ends of a process and nowhere else, at the error that every request gets,
+// at the same value of one message, or in the same messages and no others. What is known to be about two values of a
 // message has two causes.
 func (a appearance) sameCause(b appearance) bool {
+	if a.common && b.common {
+		return true
+	}
 	shared, value := 0, false
 	for p, pointer := range a.spots {
 		other, both := b.spots[p]
@@ -225,6 +234,7 @@ func (r *run) group(findings []verdict.Finding) {
 			events[record] = record.From(0)
 		}
 		s.Events = events[record]
+		s.Common = r.refusals.explains(rev, s.Events, s.Deviation.At)
 		k := findingKey(judge, rev, s.Deviation.Requirement, s.Deviation.Summary)
 		seen[k] = append(seen[k], s)
 	}

@@ -57,6 +57,9 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if n := r.cutoffs.notice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
+	if n := r.refusals.notice(); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	if n := r.overdue.notice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}

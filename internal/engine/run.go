@@ -43,13 +43,14 @@ type run struct {
 	// paces are those of the revisions; what is tried again has its own.
 	paces map[spec.Revision]*client.Pace
 
-	detours detours
-	cutoffs cutoffs
-	overdue overdues
-	duties  duties
-	ends    ends
-	stop    context.CancelCauseFunc // ends the run; nil before it began
-	watch   *watch                  // looks after a server at a URL; nil where there is nothing to look after
+	detours  detours
+	cutoffs  cutoffs
+	refusals refusals
+	overdue  overdues
+	duties   duties
+	ends     ends
+	stop     context.CancelCauseFunc // ends the run; nil before it began
+	watch    *watch                  // looks after a server at a URL; nil where there is nothing to look after
 
 	// Of the plan.
 	units     []*unit
@@ -128,11 +129,13 @@ func (r *run) count(c *client.Conversation) bool {
 	r.spent[c] = true
 	if r.cutoffs == nil {
 		r.cutoffs = cutoffs{}
+		r.refusals = refusals{}
 		r.overdue = overdues{}
 		r.duties = newDuties(r.o.Policy.Fixtures)
 	}
 	events := c.Record.From(0)
 	r.cutoffs.note(events)
+	r.refusals.note(c.Revision(), events)
 	r.overdue.note(c.Revision(), events)
 	r.duties.note(c.Revision(), events)
 	closed := false

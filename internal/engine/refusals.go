@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// refusals knows what became of the plainest requests in each revision: pings,
+// and requests for the beginning of a list. Where all of them get the same error,
+// the server is likely set up wrongly (another tenant, no access to what stands
+// behind it), and everything that is found because of that error has one cause.
+type refusals map[spec.Revision]*plainRequests
+
+type plainRequests struct {
+	refused map[string]bool // methods
+	reason  string          // of every refusal, as refusalOf has it
+	other   bool            // a list was served, or refused for another reason
+}
+
+// fewestRefused is how many methods have to be refused, so that there is more to
+// it than one broken list.
+const fewestRefused = 2
+
+// plainMethods are the methods that are served in their plainest form by every
+// server that declares them.
+var plainMethods = []string{
+	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
+}
+
+// note counts the answers in one conversation.
+func (r refusals) note(rev spec.Revision, events []*transcript.Event) {
+	asked := map[string]string{} // method by id
+	for _, e := range events {
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			switch {
+			case e.Kind == transcript.Sent && m.Kind == wire.Request && !m.ID.IsNull() && slices.Contains(plainMethods, m.Method) && wire.At(m.Params(), "/cursor") == nil:
+				asked[m.ID.Key()] = m.Method
+			case e.Kind == transcript.Received && m.Kind == wire.Response && asked[m.ID.Key()] != "":
+				r.answered(rev, asked[m.ID.Key()], m)
+			}
+		}
+	}
+}
+
+func (r refusals) answered(rev spec.Revision, method string, m *wire.Message) {
+	of := r[rev]
+	if of == nil {
+		of = &plainRequests{refused: map[string]bool{}}
+		r[rev] = of
+	}
+	reason := refusalOf(m)
+	switch {
+	case reason == "" && method == spec.MethodPing: // answered below what was set up wrongly
+	case reason == "" || of.reason != "" && of.reason != reason:
+		of.other = true
+	default:
+		of.refused[method], of.reason = true, reason
+	}
+}
+
+// common returns the error that every plain request got, "" where there is none.
+func (r refusals) common(rev spec.Revision) string {
+	if of := r[rev]; of != nil && !of.other && len(of.refused) >= fewestRefused {
+		return of.reason
+	}
+	return ""
+}
+
+// explains reports whether one of the events is the error that every plain
+// request got.
+func (r refusals) explains(rev spec.Revision, events []*transcript.Event, at []int) bool {
+	reason := r.common(rev)
+	return reason != "" && slices.ContainsFunc(at, func(i int) bool {
+		return i >= 0 && i < len(events) && events[i].Kind == transcript.Received &&
+			slices.ContainsFunc(events[i].Messages(), func(m wire.Message) bool { return refusalOf(&m) == reason })
+	})
+}
+
+// notice asks whether the server is set up rightly, "" where it served anything.
+func (r refusals) notice() string {
+	for _, rev := range slices.Sorted(maps.Keys(r)) {
+		if reason := r.common(rev); reason != "" {
+			return fmt.Sprintf("%s are refused each time, all with the %s: is the server set up as it should be (URL, tenant, token, what it needs to reach)?",
+				strings.Join(slices.Sorted(maps.Keys(r[rev].refused)), ", "), reason)
+		}
+	}
+	return ""
+}
+
+// refusalOf returns code and text of an error, "" for a result.
+func refusalOf(m *wire.Message) string {
+	if !m.IsError() {
+		return ""
+	}
+	code, _ := m.ErrorCode()
+	text, _ := wire.Text(wire.At(m.Members["error"], "/message"))
+	return fmt.Sprintf("error %d %q", code, suite.Excerpt(text, 80))
+}
