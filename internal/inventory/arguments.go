@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,7 +34,9 @@ func (t Tool) Arguments() (map[string]any, error) {
 
 // More returns arguments for further calls of the tool: those that are known to
 // be good, but for the first; where none are, all arguments at once that can be
-// made. They are bounded, and differ from what Arguments returns.
+// made, and the same with other values where the schema names several: with
+// the last of an enum or of alternatives, with true, with elements in arrays.
+// They are bounded, and differ from what Arguments returns.
 func (t Tool) More() []map[string]any {
 	if len(t.given) > 0 {
 		return t.given[1:min(len(t.given), maxGiven)]
@@ -43,13 +46,19 @@ func (t Tool) More() []map[string]any {
 	if err != nil {
 		return nil
 	}
-	m := &maker{root: schema, every: true}
-	v, err := m.value(schema, 0)
-	if most, ok := v.(map[string]any); ok && err == nil && len(most) > len(least) {
-		return []map[string]any{most}
+	var out []map[string]any
+	for _, m := range []*maker{{root: schema, every: true}, {root: schema, every: true, other: true}} {
+		v, err := m.value(schema, 0)
+		most, ok := v.(map[string]any)
+		if ok && err == nil && !sameJSON(least, most) && !slices.ContainsFunc(out, func(have map[string]any) bool { return sameJSON(have, most) }) {
+			out = append(out, most)
+		}
 	}
-	return nil
+	return out
 }
+
+// sameJSON reports whether two values are written the same way.
+func sameJSON(a, b map[string]any) bool { return bytes.Equal(wire.JSON(a), wire.JSON(b)) }
 
 // maxGiven is how many calls of a tool are made that the user told of.
 const maxGiven = 20
@@ -89,6 +98,7 @@ type maker struct {
 	root  jsontext.Value
 	steps int
 	every bool // members that are not required are made, too, as far as they can be
+	other bool // of several values that a schema names, the last is made, not the first
 }
 
 // beyond are the keywords that nothing is made for: a value that is made
@@ -111,7 +121,7 @@ func (m *maker) value(schema jsontext.Value, depth int) (any, error) {
 		return nil, errors.New("a schema permits nothing, or is none")
 	}
 	_, words := wire.Members(schema)
-	if v := named(words); v != nil {
+	if v := m.named(words); v != nil {
 		return v, nil
 	}
 	if ref, ok := wire.Text(words["$ref"]); ok {
@@ -137,12 +147,19 @@ func (m *maker) value(schema jsontext.Value, depth int) (any, error) {
 }
 
 // named returns a value that the schema names itself, or nil.
-func named(words map[string]jsontext.Value) any {
+func (m *maker) named(words map[string]jsontext.Value) any {
 	if v := words["const"]; v != nil {
 		return v
 	}
 	candidates := append([]jsontext.Value{words["default"]}, wire.Elements(words["examples"])...)
-	for _, v := range append(candidates, wire.Elements(words["enum"])...) {
+	candidates = append(candidates, wire.Elements(words["enum"])...)
+	if m.other {
+		slices.Reverse(candidates)
+		if words["enum"] == nil && string(words["default"]) == "false" {
+			return nil // the other value of a boolean
+		}
+	}
+	for _, v := range candidates {
 		if v != nil && fitsType(v, words["type"]) && listed(v, words["enum"]) {
 			return v
 		}
@@ -236,6 +253,10 @@ func (m *maker) choice(word string, alternatives []jsontext.Value, depth int) (a
 		return nil, errors.New("the alternatives of oneOf can't be told apart")
 	}
 	err := errors.New("there is no alternative")
+	if m.other {
+		alternatives = slices.Clone(alternatives)
+		slices.Reverse(alternatives)
+	}
 	for _, a := range alternatives {
 		var v any
 		if v, err = m.value(a, depth+1); err == nil {
@@ -267,7 +288,7 @@ func (m *maker) typed(words map[string]jsontext.Value, depth int) (any, error) {
 	case "integer", "number":
 		return number(words)
 	case "boolean":
-		return false, nil
+		return m.other, nil
 	case "null":
 		return jsontext.Value("null"), nil
 	default:
@@ -349,6 +370,9 @@ func (m *maker) optional(words map[string]jsontext.Value, out map[string]any, de
 
 func (m *maker) array(words map[string]jsontext.Value, depth int) (any, error) {
 	least, _ := wire.Integer(words["minItems"])
+	if m.other && least == 0 && mayHoldElement(words) {
+		least = 1
+	}
 	if least > maxElements {
 		return nil, errors.New("an array has to have very many elements")
 	}
@@ -375,4 +399,11 @@ func (m *maker) array(words map[string]jsontext.Value, depth int) (any, error) {
 		out = append(out, v)
 	}
 	return out, nil
+}
+
+// mayHoldElement reports whether an array may have an element, and it is said
+// what it is.
+func mayHoldElement(words map[string]jsontext.Value) bool {
+	most, bounded := wire.Integer(words["maxItems"])
+	return (words["items"].Kind() == '{' || words["prefixItems"] != nil) && !(bounded && most < 1)
 }

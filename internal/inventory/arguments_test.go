@@ -185,6 +185,11 @@ func TestArgumentsFit(t *testing.T) {
 		if wrong := v.Structured(input, wire.JSON(got)); len(wrong) > 0 {
 			t.Fatalf("%s does not fit %s: %v", wire.JSON(got), input, wrong)
 		}
+		for _, more := range tool.More() {
+			if wrong := v.Structured(input, wire.JSON(more)); len(wrong) > 0 {
+				t.Fatalf("%s does not fit %s: %v", wire.JSON(more), input, wrong)
+			}
+		}
 		for _, w := range tool.WrongArguments() {
 			if len(v.Structured(input, wire.JSON(w.Arguments))) == 0 {
 				t.Fatalf("%s: %s fits %s", w.What, wire.JSON(w.Arguments), input)
@@ -207,6 +212,22 @@ func TestWrongArguments(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("wrong arguments (-want +got):\n%s", diff)
+	}
+	const nested = `{"type":"object","properties":{
+		"options":{"type":"object","properties":{"deep":{"type":"object","properties":{"flag":{"type":"boolean"}}},"id":{"type":"string"}},"required":["id"]},
+		"rows":{"type":"array","items":{"type":"integer"}}}}`
+	got = map[string]string{}
+	for _, w := range (inventory.Tool{Raw: jsontext.Value(`{"inputSchema":` + nested + `}`)}).WrongArguments() {
+		got[w.What] = string(wire.JSON(w.Arguments))
+	}
+	want = map[string]string{
+		"an argument is of another type":                      `{"options":5}`,
+		"inside an argument, a required argument is left out": `{"options":{}}`,
+		"inside an array, an argument is of another type":     `{"rows":[{"mcp-conform":"neither"}]}`,
+		"inside an argument, an argument is of another type":  `{"options":{"id":{"mcp-conform":[]}}}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("wrong arguments of a nested schema (-want +got):\n%s", diff)
 	}
 	if w := (inventory.Tool{Raw: jsontext.Value(`{"inputSchema":{"not":{}}}`)}).WrongArguments(); w != nil {
 		t.Errorf("of a schema that is not understood: %v", w)

@@ -18,7 +18,8 @@ type Wrong struct {
 
 // WrongArguments returns arguments that break the tool's schema in one place
 // each: one that is required is left out, one is of another type, one is no
-// member of its enum, one there is not. There is none of a sort for which the schema has no place.
+// member of its enum, one there is not; the same inside an argument that is an
+// object or an array. There is none of a sort for which the schema has no place.
 func (t Tool) WrongArguments() []Wrong {
 	right, err := t.Arguments()
 	if err != nil {
@@ -30,15 +31,18 @@ func (t Tool) WrongArguments() []Wrong {
 		delete(less, required[0])
 		out = append(out, Wrong{"a required argument is left out", less})
 	}
-	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
-	if string(wire.At(t.Raw, "/inputSchema/additionalProperties")) == "false" {
+	input := wire.At(t.Raw, "/inputSchema")
+	_, properties := wire.Members(wire.At(input, "/properties"))
+	if string(wire.At(input, "/additionalProperties")) == "false" {
 		more := maps.Clone(right)
 		more["mcp-conform-extra"] = true
 		out = append(out, Wrong{"an argument is given that there is not", more})
 	}
 	sorts := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		for what, v := range damaged(properties[name]) {
+		wrong := damaged(properties[name])
+		maps.Copy(wrong, damagedInside(input, properties[name], 0))
+		for what, v := range wrong {
 			if sorts[what] {
 				continue
 			}
@@ -64,6 +68,55 @@ func damaged(schema jsontext.Value) map[string]any {
 	}
 	if elements, ok := mistypedElements(schema); ok {
 		out["the elements of an argument are of another type"] = elements
+	}
+	return out
+}
+
+// How a place inside an argument is told from the argument itself.
+const (
+	within      = "inside an argument, "
+	withinArray = "inside an array, "
+)
+
+// damageDepth is how deep arguments are damaged.
+const damageDepth = 3
+
+// damagedInside returns values of a property that are of the type that its
+// schema names, and hold a value that it forbids: as a member of an object, or
+// as an element of an array.
+func damagedInside(root, schema jsontext.Value, depth int) map[string]any {
+	out := map[string]any{}
+	add := func(part jsontext.Value, place string, whole func(any) any) {
+		for what, v := range damagedInside(root, part, depth+1) {
+			out[what] = whole(v)
+		}
+		for what, v := range damaged(part) {
+			out[place+what] = whole(v)
+		}
+	}
+	switch kind, _ := wire.Text(wire.At(schema, "/type")); {
+	case depth == damageDepth:
+	case kind == "object":
+		made, err := (&maker{root: root}).value(schema, 0)
+		right, ok := made.(map[string]any)
+		if err != nil || !ok {
+			break
+		}
+		if required := texts(wire.At(schema, "/required")); len(required) > 0 {
+			less := maps.Clone(right)
+			delete(less, required[0])
+			out[within+"a required argument is left out"] = less
+		}
+		_, properties := wire.Members(wire.At(schema, "/properties"))
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			add(properties[name], within, func(v any) any {
+				other := maps.Clone(right)
+				other[name] = v
+				return other
+			})
+		}
+	case kind == "array" && wire.At(schema, "/prefixItems") == nil && wire.At(schema, "/items").Kind() == '{':
+		add(wire.At(schema, "/items"), withinArray, func(v any) any { return []any{v} })
 	}
 	return out
 }

@@ -13,14 +13,23 @@ func TestMoreArguments(t *testing.T) {
 		want         []map[string]any
 	}{
 		{"no schema", `null`, nil},
-		{"all are required", `{"type":"object","required":["a"],"properties":{"a":{"type":"boolean"}}}`, nil},
+		{"all are required", `{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}}`, nil},
+		{"a required one may be another", `{"type":"object","required":["a"],"properties":{"a":{"type":"boolean"}}}`, []map[string]any{{"a": true}}},
+		{
+			"the schema names several", `{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"type":"array","items":{"type":"string"}},"c":{"anyOf":[{"type":"null"},{"type":"boolean","default":false}]}}}`,
+			[]map[string]any{
+				{"a": jsontext.Value(`"x"`), "b": []any{}, "c": jsontext.Value("null")},
+				{"a": jsontext.Value(`"y"`), "b": []any{"text"}, "c": true},
+			},
+		},
+		{"a default stays", `{"type":"object","properties":{"a":{"type":"boolean","default":true}}}`, []map[string]any{{"a": jsontext.Value("true")}}},
 		{
 			"some are not", `{"type":"object","required":["a"],"properties":{"a":{"type":"boolean"},"b":{"type":"object","properties":{"c":{"type":"boolean"}}},"d":{"pattern":"x"}}}`,
-			[]map[string]any{{"a": false, "b": map[string]any{"c": false}}},
+			[]map[string]any{{"a": false, "b": map[string]any{"c": false}}, {"a": true, "b": map[string]any{"c": true}}},
 		},
 		{
 			"there may be no more", `{"type":"object","maxProperties":1,"properties":{"a":{"type":"boolean"},"b":{"type":"boolean"}}}`,
-			[]map[string]any{{"a": false}},
+			[]map[string]any{{"a": false}, {"a": true}},
 		},
 		{"patterns have a say", `{"type":"object","patternProperties":{"^a":{"type":"string"}},"properties":{"a":{"type":"boolean"}}}`, nil},
 		{"nothing can be made", `{"type":"object","not":{}}`, nil},

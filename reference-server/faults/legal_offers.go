@@ -40,6 +40,7 @@ func legalOffers() []Fault {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
 		legal("tools-of-the-official-suite", "the server offers tools of the official suite, too, which do what they are known for", offersTools(official(nil))),
+		legal("optional-arguments", "a tool returns more with arguments that it does not require, and checks those inside an object", adds(rightSurvey.tool())).in(spec.HandshakeRevisions()[2:]...),
 		legal("tool-always-fails", "a tool fails in the same way whatever it is given", refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return tool(c) == "add" || tool(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),

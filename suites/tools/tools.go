@@ -16,10 +16,10 @@ const (
 	maxPages    = 20              // of the list, when it is walked again
 	maxLinks    = 3               // to resources, that are read
 	maxTools    = 20              // that are called in order
-	maxMore     = 5               // that are called with more arguments than they require
 	maxProvoked = 5               // that are called with wrong arguments
 	callTime    = 3 * time.Second // a call
 	allCalls    = 8 * time.Second // the calls of a case; what is not called by then is not called
+	soon        = time.Second     // within which a tool responds that is called again with other arguments
 )
 
 // unknownName is the name of no tool.

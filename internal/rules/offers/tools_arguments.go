@@ -91,11 +91,20 @@ func known(input, arguments jsontext.Value) jsontext.Value {
 	return wire.JSON(given)
 }
 
-// plainlyWrong tells whether arguments break the schema where no conversion
-// helps: a required one is missing, has no default, or one can't be taken for
-// a value of its type, or for one of its enum.
+// plainlyWrong reports whether arguments break the schema where no conversion
+// helps, at any depth.
 func plainlyWrong(input, arguments jsontext.Value) bool {
-	_, given := wire.Members(arguments)
+	return plainlyWrongWithin(input, arguments, 0)
+}
+
+// plainDepth is how deep values are looked into.
+const plainDepth = 8
+
+// plainlyWrongWithin reports whether an object lacks a required member that has
+// no default, or has a member whose value nobody could take for what the
+// schema permits.
+func plainlyWrongWithin(input, object jsontext.Value, depth int) bool {
+	_, given := wire.Members(object)
 	_, properties := wire.Members(wire.At(input, "/properties"))
 	for _, r := range wire.Elements(wire.At(input, "/required")) {
 		name, ok := wire.Text(r)
@@ -104,11 +113,28 @@ func plainlyWrong(input, arguments jsontext.Value) bool {
 		}
 	}
 	for name, v := range given {
-		property := properties[name]
-		kind, _ := wire.Text(wire.At(property, "/type"))
-		if unlike(v, kind) || kind == "string" && outside(v, wire.At(property, "/enum")) {
+		if plainlyWrongValue(properties[name], v, depth) {
 			return true
 		}
+	}
+	return false
+}
+
+// plainlyWrongValue reports whether nobody could take v for what a schema
+// permits. Where the first elements of an array have schemas of their own, the
+// dialects differ in what "items" means, and elements are not looked at.
+func plainlyWrongValue(schema, v jsontext.Value, depth int) bool {
+	kind, _ := wire.Text(wire.At(schema, "/type"))
+	if unlike(v, kind) || kind == "string" && outside(v, wire.At(schema, "/enum")) {
+		return true
+	}
+	items := wire.At(schema, "/items")
+	switch {
+	case depth == plainDepth:
+	case kind == "object" && v.Kind() == '{':
+		return plainlyWrongWithin(schema, v, depth+1)
+	case kind == "array" && v.Kind() == '[' && items.Kind() == '{' && wire.At(schema, "/prefixItems") == nil:
+		return slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { return plainlyWrongValue(items, e, depth+1) })
 	}
 	return false
 }

@@ -1,0 +1,114 @@
+package faults
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// addedTool is a tool that a row adds to those of the server.
+type addedTool struct {
+	entry string // of the list: an object with a name, in JSON
+	call  func(c *refserver.Call, arguments jsontext.Value) (any, *refserver.Error)
+}
+
+// adds adds tools at the end of the first page of the list.
+func adds(tools ...addedTool) refserver.Seams {
+	return together(
+		Handle(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil || wire.At(c.Params, "/cursor") != nil {
+				return result, err
+			}
+			page := plain(result)
+			list, _ := page["tools"].([]any)
+			for _, t := range tools {
+				list = append(list, jsontext.Value(t.entry))
+			}
+			page["tools"] = list
+			return page, nil
+		}),
+		Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			name := string(wire.At(c.Params, "/name"))
+			i := slices.IndexFunc(tools, func(t addedTool) bool { return string(wire.At(jsontext.Value(t.entry), "/name")) == name })
+			if i < 0 {
+				return next(c)
+			}
+			return tools[i].call(c, wire.At(c.Params, "/arguments"))
+		}),
+	)
+}
+
+// survey is a tool most of whose ways show only with arguments that it does not
+// require; change replaces its structured content, the data of its image, and
+// its judgement of the arguments inside an object, where they are not "".
+type survey struct{ structured, data, problem string }
+
+func (s survey) tool() addedTool {
+	return addedTool{
+		entry: `{"name":"survey","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{` +
+			`"place":{"type":"string"},"unit":{"type":"string","enum":["celsius","fahrenheit"]},"picture":{"type":"boolean"},` +
+			`"options":{"type":"object","properties":{"limit":{"type":"integer"}}}},"required":["place"]},` +
+			`"outputSchema":{"type":"object","properties":{"value":{"type":"number"}},"required":["value"]}}`,
+		call: func(c *refserver.Call, arguments jsontext.Value) (any, *refserver.Error) {
+			if problem := s.wrong(arguments); problem != "" {
+				if c.Revision.AtLeast(spec.V20251125) {
+					return toolFails("The arguments are not right: " + problem), nil
+				}
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: problem}
+			}
+			value := `{"value":4}`
+			if unit, _ := wire.Text(wire.At(arguments, "/unit")); unit == "fahrenheit" {
+				value = s.structured
+			}
+			content := []any{map[string]any{"type": "text", "text": value}}
+			if string(wire.At(arguments, "/picture")) == "true" {
+				content = append(content, map[string]any{"type": "image", "data": s.data, "mimeType": "image/png"})
+			}
+			return map[string]any{"content": content, "structuredContent": jsontext.Value(value)}, nil
+		},
+	}
+}
+
+// wrong returns what is wrong with the arguments, "" where nothing is.
+func (s survey) wrong(arguments jsontext.Value) string {
+	is := func(name, kinds string) bool {
+		v := wire.At(arguments, name)
+		return v == nil || slices.Contains([]byte(kinds), byte(v.Kind()))
+	}
+	unit, _ := wire.Text(wire.At(arguments, "/unit"))
+	switch limit := wire.At(arguments, "/options/limit"); {
+	case wire.At(arguments, "/place").Kind() != '"':
+		return "place has to be a string"
+	case !is("/unit", `"`) || !slices.Contains([]string{"", "celsius", "fahrenheit"}, unit):
+		return "unit has to be celsius or fahrenheit"
+	case !is("/picture", "tf"):
+		return "picture has to be a boolean"
+	case !is("/options", "{"):
+		return "options has to be an object"
+	case limit != nil:
+		if _, ok := wire.Integer(limit); !ok {
+			return s.problem
+		}
+	}
+	return ""
+}
+
+// rightSurvey is one that does as its schemas say.
+var rightSurvey = survey{structured: `{"value":39.2}`, data: "iVBORw0KGgo=", problem: "limit has to be an integer"}
+
+// branchFaults show only with arguments that a tool does not require.
+func branchFaults() []Fault {
+	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
+	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
+	since := spec.HandshakeRevisions()[2:]
+	return []Fault{
+		breaks("tools.structured.conforms/other-unit", "with another value of an enum the structured content breaks the output schema", adds(structured.tool())).in(since...),
+		breaks("content.image.base64/on-demand", "the image that a tool returns on demand is not encoded", adds(data.tool())).in(since...),
+		breaks("tools.call.validates-inputs/nested", "the members of an argument that is an object are not checked", adds(nested.tool())).in(since...),
+	}
+}
