@@ -116,6 +116,7 @@ func (r *run) confirm(ctx context.Context) {
 		}
 	}
 	r.confirmElsewhere(ctx)
+	r.confirmAmongPeers(ctx)
 }
 
 // needsSolitude tells whether the attempt is about something that may be
@@ -167,9 +168,7 @@ func (c *candidate) conclude() {
 // look runs the unit, and counts which of the candidates come back.
 func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
 	u.repeats, u.sought = candidates[0].tries+1, candidates
-	done := make(chan struct{})
-	u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
-	<-done
+	u.runToEnd(ctx, r)
 	defer u.forget()
 	if ctx.Err() != nil {
 		return // what was seen may have another reason

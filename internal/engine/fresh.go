@@ -15,6 +15,9 @@ import (
 // process that it started: what is tried again is tried on a fresh one, where
 // the conversations of the run share theirs.
 func (u *unit) dialer(r *run) (d transport.Dialer, stop func()) {
+	if u.among != nil {
+		return u.among, func() {}
+	}
 	if sharer, ok := r.o.Dialer.(transport.Sharer); ok && (u.own || u.repeats > 0) {
 		d, stop := sharer.Fresh()
 		return d, func() {

@@ -39,9 +39,9 @@ func (r *run) plan(ctx context.Context) {
 			case c.Exclusive:
 				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, alone: true})
 			case c.Waits:
-				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}})
+				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, own: c.Apart && !r.single()})
 			default:
-				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}})
+				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, own: c.Apart && !r.single()})
 			}
 		}
 		if ruled || len(shared.cases) > 0 {

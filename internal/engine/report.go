@@ -128,6 +128,9 @@ func (r *run) findings() []verdict.Finding {
 			// The requirement would bring all cases that judge it, too.
 			focus = []string{c.judge, c.during.ID}
 		}
+		if len(c.peers) > 0 {
+			focus = append([]string{c.judge, c.during.ID}, c.peers...)
+		}
 		evidence, around := r.quotation(c)
 		out = append(out, verdict.Finding{
 			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,

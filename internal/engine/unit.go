@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -11,6 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -26,6 +28,7 @@ type unit struct {
 	begun    *sharedConversation // the one to go on with, see lanes; nil for that of the probe
 	stocks   bool                // it takes stock first, as the probe did in the conversation that cases share
 	sought   []*candidate        // what is to be seen again, in a try
+	among    transport.Dialer    // that of the units among which it runs, see tryAmong; nil for one of its own
 	// again is the case in which they were seen, nil for none.
 	again *suite.Case
 
@@ -38,6 +41,7 @@ type unit struct {
 	ends      int           // how often the process of its own ended by itself
 	untold    []*suite.Case // done, and not told to the progress for that
 
+	spans []span // in which its cases ran
 	said  []said
 	ruled []ruled
 	convs []*client.Conversation // by which it was judged
@@ -89,9 +93,11 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		if u.shares {
 			o.begin(c)
 		}
+		began := time.Now()
 		for _, s := range r.runCase(ctx, c, env, o) {
 			u.said = append(u.said, said{c, s})
 		}
+		u.spans = append(u.spans, span{c, u.revision, began, time.Now()})
 		if u.shares {
 			o.renew(ctx)
 		}
@@ -117,6 +123,14 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 		u.judge(r, u.convs)
 		u.release(r)
 	})
+}
+
+// runToEnd runs the unit, and returns when its servers are gone and the rules
+// have judged.
+func (u *unit) runToEnd(ctx context.Context, r *run) {
+	done := make(chan struct{})
+	u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
+	<-done
 }
 
 // reap runs what is left to do for a unit beside the work.
@@ -173,8 +187,9 @@ type candidate struct {
 	record  *transcript.Transcript // where it was seen, nil for none
 	tries   int
 	again   int
-	void    int // tries in which no fresh server came up, which do not count
-	before  int // tries of other sightings of the same, which came to nothing
+	void    int      // tries in which no fresh server came up, which do not count
+	peers   []string // the cases without which it does not come back
+	before  int      // tries of other sightings of the same, which came to nothing
 }
 
 func newCandidate(judge string, r spec.Revision, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {

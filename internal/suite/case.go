@@ -35,6 +35,10 @@ type Case struct {
 	Asks bool
 	// Exclusive: timing matters; nothing else runs meanwhile.
 	Exclusive bool
+	// Apart: the case judges what passes between its own sessions, so that no
+	// others may be among them: where the run can start a server of its own for
+	// the case, it does.
+	Apart bool
 	// Waits: the case waits for a second, or for seconds on a server that
 	// deviates, so it is started first.
 	Waits bool

@@ -129,6 +129,10 @@ func NewWithin(b *Budget, l Limits) *Transcript {
 	return &Transcript{start: time.Now(), limit: DefaultLimit, limits: l.orDefaults(), budget: b}
 }
 
+// Began returns when the transcript began, from which the times of its events
+// count.
+func (t *Transcript) Began() time.Time { return t.start }
+
 // Add records e as the newest event and returns it with Seq and At set.
 // Raw and Stream must not be altered afterwards. A Requested event without a
 // number begins the next exchange. Of an event with Stream, Raw is found in it;

@@ -122,6 +122,7 @@ func sideBySide() suite.Case {
 		Requirements: []string{multipleClients, ownStream},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
+		Apart:        true,
 		Run:          suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) }),
 	}
 }

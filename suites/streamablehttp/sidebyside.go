@@ -23,6 +23,7 @@ func sideBySide() suite.Case {
 		Requirements: []string{multipleClients, isolation, uniqueSession},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
+		Apart:        true,
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			crowd := t.Crowd(ctx, multipleClients, isolation)
 			if !hasSession(t.Web(crowd.First())) {

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Over HTTP the sessions of a run share a process, and what belongs to one of
+// them may reach another. The session that got it gets nothing of the kind when
+// its case runs alone, so what came unasked is tried once more among its peers:
+// the cases that were running when it came.
+
+// span is the time in which a case ran.
+type span struct {
+	of       *suite.Case
+	revision spec.Revision
+	from, to time.Time
+}
+
+const (
+	// maxAmong bounds the cases that are tried again among their peers, and
+	// maxPeers the peers of each.
+	maxAmong = 3
+	maxPeers = 16
+	// amongTime bounds the time that all of them take.
+	amongTime = 20 * time.Second
+)
+
+// confirmAmongPeers tries again what did not come back alone and may belong to
+// another session. What comes back only then is a warning at most: that a server
+// keeps sessions apart is derived from what a session is.
+func (r *run) confirmAmongPeers(ctx context.Context) {
+	if r.o.Dialer.Transport() == spec.Stdio || r.gate.one || r.mixes {
+		return
+	}
+	var open []*candidate
+	for _, c := range r.found {
+		if c.outcome == verdict.Flaky && c.again == 0 && c.during != nil && c.unasked() != nil && len(r.peersOf(c)) > 0 {
+			open = append(open, c)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, amongTime)
+	defer cancel()
+	for i, a := range attempts(open) {
+		if i == maxAmong || ctx.Err() != nil {
+			return
+		}
+		r.tryAmong(ctx, a)
+	}
+}
+
+// tryAmong runs the case of the attempt while its peers run, again and again,
+// until something came back.
+func (r *run) tryAmong(ctx context.Context, a *attempt) {
+	var peers []span
+	for _, c := range a.candidates {
+		for _, p := range r.peersOf(c) {
+			if !slices.ContainsFunc(peers, func(q span) bool { return q.of == p.of && q.revision == p.revision }) && len(peers) < maxPeers {
+				peers = append(peers, p)
+			}
+		}
+	}
+	d, stop := r.o.Dialer, func() {}
+	if sharer, ok := d.(transport.Sharer); ok {
+		d, stop = sharer.Fresh()
+	}
+	defer stop()
+	beside, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer end()
+	for _, p := range peers {
+		running.Go(func() {
+			for beside.Err() == nil {
+				u := &unit{revision: p.revision, cases: []*suite.Case{p.of}, shares: p.of.Asks, stocks: p.of.Asks, own: true, among: d}
+				u.runToEnd(beside, r)
+				u.forget()
+			}
+		})
+	}
+	for i := 0; i < maxTries && ctx.Err() == nil; i++ {
+		u := a.unit(false)
+		u.again, u.among = a.during, d
+		r.look(ctx, u, a.candidates)
+		if slices.ContainsFunc(a.candidates, func(c *candidate) bool { return c.again > 0 }) {
+			break
+		}
+	}
+	for _, c := range a.candidates {
+		if c.again == 0 {
+			continue
+		}
+		c.outcome = min(verdict.Warning, c.Deviation.Outcome(spec.Requirements().Lookup(c.Requirement), c.revision))
+		c.Seen += "; only while other clients are served"
+		for _, p := range peers {
+			c.peers = append(c.peers, p.of.ID)
+		}
+	}
+}
+
+// unasked returns the event of a message that no request of the session led to,
+// where that is what the candidate is about; nil otherwise. A server may tell all
+// clients that a list has changed.
+func (c *candidate) unasked() *transcript.Event {
+	if c.record == nil || len(c.At) == 0 {
+		return nil
+	}
+	events := c.record.From(0)
+	last := c.At[len(c.At)-1]
+	if last >= len(events) || events[last].Kind != transcript.Received {
+		return nil
+	}
+	e := events[last]
+	for i := range e.Messages() {
+		switch m := &e.Frame.Messages[i]; m.Kind {
+		case wire.Request:
+			return e
+		case wire.Notification:
+			if !strings.HasSuffix(m.Method, "/list_changed") {
+				return e
+			}
+		case wire.Response:
+			if !requested(events[:last], m.ID) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// requested reports whether a request with this id is among the events.
+func requested(events []*transcript.Event, id wire.ID) bool {
+	return slices.ContainsFunc(events, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+			return m.Kind == wire.Request && m.ID.Same(id)
+		})
+	})
+}
+
+// peersOf returns the cases of other units that were running when the message
+// came that the candidate is about.
+func (r *run) peersOf(c *candidate) []span {
+	at := c.record.Began().Add(c.unasked().At)
+	var out []span
+	for _, u := range r.units {
+		for _, s := range u.spans {
+			if u != c.unit && s.from.Before(at) && s.to.After(at) && len(out) < maxPeers {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
