@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
 // most is the memory, in MiB, that a run may take, whatever the server does.
@@ -27,7 +29,7 @@ const most = 256
 // -interrupt-at it does so once FILE exists.
 func exits(args []string) int {
 	slack := time.Duration(1)
-	if raceDetector {
+	if suitetest.RaceDetector {
 		slack = 5
 	}
 	flags := flag.NewFlagSet("exits", flag.ContinueOnError)
@@ -104,7 +106,7 @@ func (e ending) judge(want string, took time.Duration) int {
 	switch {
 	case !slices.Contains(strings.Split(want, "|"), fmt.Sprint(e.code)):
 		fmt.Fprintf(os.Stderr, "exits: the exit code is not %s\n", want)
-	case e.memory > most && !raceDetector:
+	case e.memory > most && !suitetest.RaceDetector:
 		fmt.Fprintf(os.Stderr, "exits: that is more memory than %d MiB\n", most)
 	case len(e.orphans) > 0:
 		fmt.Fprintf(os.Stderr, "exits: left behind: %s\n", strings.Join(e.orphans, "; "))

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
 // A hostileServer is a server with which no good conversation is possible, and
@@ -43,7 +45,7 @@ func TestHostileServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")
 	}
-	if raceDetector {
+	if suitetest.RaceDetector {
 		t.Skip("is about time and memory")
 	}
 	// Most of the runs wait, so there are more of them than t.Parallel allows.

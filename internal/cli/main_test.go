@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
 // TestMain makes programs of the test binary, for the scripts to run: the
@@ -33,7 +35,7 @@ func TestScripts(t *testing.T) {
 			if testing.Short() && filepath.Base(dir) != "usage" {
 				t.Skip("starts servers")
 			}
-			if raceDetector && filepath.Base(dir) == "badinput" {
+			if suitetest.RaceDetector && filepath.Base(dir) == "badinput" {
 				t.Skip("is about time and memory")
 			}
 			scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -52,7 +54,7 @@ func TestScripts(t *testing.T) {
 // sampled returns the scripts to run: with the race detector, which makes each
 // take several times as long, one in three.
 func sampled(scripts []string) []string {
-	if !raceDetector {
+	if !suitetest.RaceDetector {
 		return scripts
 	}
 	var out []string

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
 // TestSecretsReachNoOutput judges a server that repeats every secret that the
@@ -18,7 +20,7 @@ import (
 // and looks for them in everything that every command prints and writes: over
 // stdio, and with MCP_CONFORM_SECRETS=all over both HTTP transports, too.
 func TestSecretsReachNoOutput(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if testing.Short() || suitetest.RaceDetector {
 		t.Skip("starts many servers")
 	}
 	t.Parallel()

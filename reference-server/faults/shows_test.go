@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -73,7 +74,7 @@ func TestEveryFaultShows(t *testing.T) {
 // one in ten.
 func tried() []faults.Fault {
 	all := faults.All()
-	if !raceDetector {
+	if !suitetest.RaceDetector {
 		return all
 	}
 	var some []faults.Fault

@@ -102,6 +102,9 @@ func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}
+	if suitetest.RaceDetector {
+		t.Skip("is about the memory of a server that is this binary")
+	}
 	const (
 		each      = "base.request-answered"
 		cancelled = "cancellation.free-resources"

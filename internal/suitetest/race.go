@@ -1,0 +1,6 @@
+//go:build race
+
+package suitetest
+
+// RaceDetector reports whether the tests run with it.
+const RaceDetector = true
