@@ -19,7 +19,7 @@ const (
 	maxProvoked = 5               // that are called with wrong arguments
 	callTime    = 3 * time.Second // a call
 	allCalls    = 8 * time.Second // the calls of a case; what is not called by then is not called
-	soon        = time.Second     // within which a tool responds that is called again with other arguments
+	soon        = time.Second     // within which a tool responds that is called on with other arguments
 )
 
 // unknownName is the name of no tool.
@@ -96,6 +96,17 @@ func Cases() []suite.Case {
 			Needs:    []string{"tools"},
 			Asks:     true,
 			Run:      func(ctx context.Context, t *suite.T) { t.WalkAgain(ctx, spec.MethodToolsList, "tools", maxPages) },
+		},
+		{
+			ID:    "tools.other-arguments",
+			Title: "Calls the tools that respond soon with all arguments that they take, and with others of the values that are named",
+			Provokes: []string{
+				"tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
+				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
+			},
+			Needs: []string{"tools"},
+			Asks:  true,
+			Run:   callsAgain,
 		},
 		{
 			ID:       "tools.undeclared",
