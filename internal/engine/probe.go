@@ -277,6 +277,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 	} else {
 		pass.last()
 		r.probePass = pass
+		r.learns()
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (v *Inventory) Askers(topic Role) []Tool {
 	var known, named, described []Tool
 	for _, f := range v.usable(topic) {
 		t, _ := v.Tool(f.Tool)
-		if f.own && !slices.ContainsFunc(known, t.same) {
+		if (f.own || f.learned) && !slices.ContainsFunc(known, t.same) {
 			known = append(known, t)
 		}
 	}

@@ -51,7 +51,8 @@ type Inventory struct {
 	// Incomplete says, a list method each, why a list could not be walked to its end.
 	Incomplete map[string]string
 	config     Config
-	silent     bool // a list had no answer
+	silent     bool             // a list had no answer
+	learned    func() []Learned // see LearnBy; nil where nothing is learned
 }
 
 // Declares tells whether the server declared the capability, as

@@ -21,6 +21,8 @@ type Known struct {
 	// Own: the user told of it; others are known by their names alone, and may
 	// be something else.
 	Own bool
+	// Takes is how long the call took when its role was learned, 0 where it was not.
+	Takes time.Duration
 	// Promised: the author of the server says what it does, in the configuration
 	// or by having made the server for the official suite.
 	Promised bool
@@ -109,15 +111,17 @@ func (v *Inventory) known(role Role, with filling) []Known {
 	return out
 }
 
-// usableFixture is one whose tool may be called; own tells that the user named it.
+// usableFixture is one whose tool may be called.
 type usableFixture struct {
 	Fixture
 
-	own bool
+	own     bool          // the user named it
+	learned bool          // a call has shown its role
+	takes   time.Duration // what that call took
 }
 
 // usable returns the fixtures of the role whose tools may be called, those of
-// the user first.
+// the user first; where there are none, those that were learned.
 func (v *Inventory) usable(role Role) []usableFixture {
 	var out []usableFixture
 	add := func(all []Fixture, own bool) {
@@ -126,12 +130,15 @@ func (v *Inventory) usable(role Role) []usableFixture {
 				continue
 			}
 			if t, ok := v.Tool(f.Tool); ok && (own || v.meant(f, t)) {
-				out = append(out, usableFixture{f, own})
+				out = append(out, usableFixture{Fixture: f, own: own})
 			}
 		}
 	}
 	add(v.config.Fixtures, true)
 	add(fixtures, false)
+	if len(out) == 0 {
+		out = v.learnedFixtures(role)
+	}
 	return out
 }
 
@@ -171,7 +178,7 @@ func (f usableFixture) known(with filling) Known {
 	for name, value := range f.Arguments {
 		given[name] = with.in(value)
 	}
-	return Known{Tool: f.Tool, Arguments: given, Levels: f.Levels, Exact: f.Exact, Own: f.own}
+	return Known{Tool: f.Tool, Arguments: given, Levels: f.Levels, Exact: f.Exact, Own: f.own, Takes: f.takes}
 }
 
 // filling are the values that stand for names in the arguments of a fixture.

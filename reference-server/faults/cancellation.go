@@ -27,6 +27,10 @@ func cancellationFaults() []Fault {
 		breaks(silent+"error", "a cancelled request gets an error after 150 ms", onceCancelled(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewError(id, -32800, "Request cancelled", nil)
 		})).in(callable()...).over(spec.Stdio),
+		breaks(silent+"at-once", "a cancelled call gets an error at once, of a tool whose name says nothing", together(
+			named("slow", "t7"), afterCancelled(0, func(id wire.ID, _ jsontext.Value) []byte {
+				return wire.NewError(id, int64(spec.CodeInternal), "The request was cancelled", nil)
+			}))).in(callable()...).over(spec.Stdio),
 		breaks(silent+"result", "a cancelled request gets a result after 150 ms", onceCancelled(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewResult(id, map[string]any{"content": []any{}, "isError": true})
 		})).in(callable()...).over(spec.Stdio),

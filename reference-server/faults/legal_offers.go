@@ -41,6 +41,9 @@ func legalOffers() []Fault {
 			}))),
 		legal("tools-of-the-official-suite", "the server offers tools of the official suite, too, which do what they are known for", offersTools(official(nil))),
 		legal("optional-arguments", "a tool returns more with arguments that it does not require, and checks those inside an object", adds(rightSurvey.tool())).in(spec.HandshakeRevisions()[2:]...),
+		legal("tools-by-number", "the names of tools say nothing of what they do", together(
+			named("slow", "t1"), named("log", "t2"), named("ask-roots", "t3"), named("ask-sampling", "t4"), named("ask-elicitation", "t5"),
+			named("trigger-list-changed", "t6"), named("update-resource", "t7"))),
 		legal("tool-always-fails", "a tool fails in the same way whatever it is given", refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return tool(c) == "add" || tool(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),

@@ -94,13 +94,18 @@ func (t *calls) cancelled(s *refserver.Session, id wire.ID) bool {
 
 // onceCancelled sends something 150 ms after the cancellation of a call.
 func onceCancelled(frame func(id wire.ID, token jsontext.Value) []byte) refserver.Seams {
+	return afterCancelled(150*time.Millisecond, frame)
+}
+
+// afterCancelled does so behind a delay.
+func afterCancelled(delay time.Duration, frame func(id wire.ID, token jsontext.Value) []byte) refserver.Seams {
 	t := newCalls()
 	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
 			id := cancelledIn(n)
-			later(n.Session, 150*time.Millisecond, frame(id, t.token(n.Session, id)))
+			later(n.Session, delay, frame(id, t.token(n.Session, id)))
 		}
 	}))
 }

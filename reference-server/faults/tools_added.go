@@ -112,3 +112,15 @@ func branchFaults() []Fault {
 		breaks("tools.call.validates-inputs/nested", "the members of an argument that is an object are not checked", adds(nested.tool())).in(since...),
 	}
 }
+
+// named gives a tool another name.
+func named(tool, name string) refserver.Seams {
+	return together(editTool(tool, func(t map[string]any) { t["name"] = name }), Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		return next(renamed(c, func(called string) string {
+			if called == name {
+				return tool
+			}
+			return called
+		}))
+	}))
+}

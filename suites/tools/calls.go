@@ -149,8 +149,8 @@ func malformed(ctx context.Context, t *suite.T) {
 	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodToolsCall, params...), ByName: true})
 }
 
-// wrongArguments calls only tools that may be called, as a lenient tool runs.
-// Tools that fail with valid arguments show nothing, so others are tried, too.
+// wrongArguments calls only tools that may be called, as a lenient tool runs,
+// those first whose arguments can be wrong in most ways. Tools that fail with valid arguments show nothing, so others are tried, too.
 func wrongArguments(ctx context.Context, t *suite.T) {
 	var tools []ready
 	for _, r := range readyTools(t) {
@@ -158,6 +158,7 @@ func wrongArguments(ctx context.Context, t *suite.T) {
 			tools = append(tools, r)
 		}
 	}
+	slices.SortStableFunc(tools, func(a, b ready) int { return len(b.WrongArguments()) - len(a.WrongArguments()) })
 	if len(tools) == 0 {
 		t.Skip("no tool that may be called has arguments that could be wrong")
 	}

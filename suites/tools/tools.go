@@ -4,11 +4,14 @@ package tools
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Bounds on what is asked of a server.
@@ -149,8 +152,15 @@ func (k caller) call(ctx context.Context, params map[string]any) bool {
 	return more
 }
 
+// reply calls a tool. Where the server says that its list of tools changed, it
+// lists them anew, as a client does: what was listed before tells nothing of
+// later calls.
 func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
+	from := k.c.Record.Len()
 	r = k.c.TryFor(ctx, callTime, spec.MethodToolsCall, params)
+	if slices.ContainsFunc(receivedIn(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {
+		inventory.Walk(ctx, k.c, spec.MethodToolsList, "tools", maxPages)
+	}
 	return r, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
 }
 

@@ -50,6 +50,7 @@ type cancelled struct {
 	result   bool          // the response is a result
 	failed   *wire.Message // the response, where it says that the request failed
 	crossed  bool          // a response came that may have been on its way
+	blamed   bool          // the response names the cancellation, so it was not
 	fed      bool          // the client answered a question that the server had asked before
 }
 
@@ -94,6 +95,8 @@ func cancelledRequests() rules.Fold {
 				switch {
 				case h.Asked != c.asked:
 					c.since.heard(h)
+				case c.since.n < settled && failed(h.Message) && saysCancelled(h.Message):
+					c.response, c.failed, c.blamed = h.Event, h.Message, true
 				case c.since.n < settled:
 					c.crossed = true
 				case c.response == nil && !c.crossed:
@@ -162,6 +165,8 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 	switch {
 	case c.response != nil && c.asked.Message.Method != spec.MethodToolsCall:
 		// Few servers can break off what is no call, and none has to.
+	case c.blamed && !c.othersSucceed(s):
+		// The tool may have failed by itself, and speak of something else.
 	case c.response != nil:
 		d := verdict.Deviation{
 			Requirement: noResponse,
@@ -169,6 +174,9 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 			Permitted:   "no answer once the cancellation was read",
 			Seen:        "an answer after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.response),
+		}
+		if c.blamed {
+			d.Seen = "an error that names the cancellation: " + rules.Excerpt(c.failed.Raw)
 		}
 		if c.fed || !c.heeded(s) {
 			d.Summary = "A cancelled request is answered as if it had not been cancelled."
@@ -194,9 +202,17 @@ func (c *cancelled) heeded(s *rules.Session) bool {
 	if c.failed == nil {
 		return false
 	}
-	if code, _ := c.failed.ErrorCode(); code == requestCancelled || cancelWords.Match(c.failed.Raw) {
-		return true
-	}
+	return saysCancelled(c.failed) || c.othersSucceed(s)
+}
+
+// saysCancelled reports whether a failure says that the request was cancelled.
+func saysCancelled(m *wire.Message) bool {
+	code, _ := m.ErrorCode()
+	return code == requestCancelled || cancelWords.Match(m.Raw)
+}
+
+// othersSucceed reports whether other calls of the tool succeed.
+func (c *cancelled) othersSucceed(s *rules.Session) bool {
 	tool, _ := wire.Text(wire.At(c.asked.Message.Params(), "/name"))
 	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
 		name, ok := wire.Text(wire.At(a.Message.Params(), "/name"))

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// learns lets the inventories of all revisions learn what the tools do of which
+// nothing is known: from calls in the newest revision, once, when a case first
+// looks for a role that no tool is known to play.
+func (r *run) learns() {
+	if len(r.revisions) == 0 || r.gate.one {
+		return // what calls show is not worth a start of its own after all others
+	}
+	newest := slices.Max(r.revisions)
+	learned := sync.OnceValue(func() []inventory.Learned { return r.learn(newest) })
+	for _, v := range r.stock {
+		v.LearnBy(learned)
+	}
+}
+
+// learn makes the calls on a server of its own, if one can be had: what they
+// change is nothing to the other conversations.
+func (r *run) learn(rev spec.Revision) []inventory.Learned {
+	dialer := r.o.Dialer
+	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {
+		fresh, stop := sharer.Fresh()
+		defer stop()
+		dialer = fresh
+	}
+	conv, err := r.dialBy(r.time, dialer, r.o.clientOptions(rev))
+	if err != nil {
+		return nil
+	}
+	defer conv.Record.Release()
+	defer r.end(conv, probing, false)
+	if conv.Handshake(r.time) != nil || deaf(r.time, conv) != "" {
+		return nil
+	}
+	return r.stock[rev].Learn(r.time, conv)
+}

@@ -1,0 +1,242 @@
+package inventory
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Bounds on the calls by which roles are learned.
+const (
+	learnTools     = 40                      // that are called
+	learnResources = 10                      // that are subscribed to
+	learnCall      = 1500 * time.Millisecond // a call
+	learnTime      = 5 * time.Second         // all calls
+)
+
+// What a slow tool takes at least, and how often it reports meanwhile.
+const (
+	slowTime     = 80 * time.Millisecond
+	slowProgress = 2
+)
+
+// learnable are the roles that a call shows.
+var learnable = []Role{
+	Slow, Progress, Logging, AsksSampling, AsksElicitation, AsksRoots,
+	ChangesTools, ChangesResources, ChangesPrompts, ChangesResource,
+}
+
+// Learned is a fixture whose role a call of its tool has shown.
+type Learned struct {
+	Fixture
+
+	schema jsontext.Value // of the tool's arguments
+	takes  time.Duration  // what the call took
+}
+
+// LearnBy sets what returns the roles of tools as Learn found them in an
+// inventory of the same server. It is called where a role is looked for that no
+// tool is known to play, from any goroutine.
+func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
+
+// learnedFixtures returns the fixtures of the role that were learned, as far as
+// the tools are the same here. They are looked for only where a tool may be
+// called whose ways are not known.
+func (v *Inventory) learnedFixtures(role Role) []usableFixture {
+	if v.learned == nil || !slices.Contains(learnable, role) || len(v.unknown()) == 0 {
+		return nil
+	}
+	var out []usableFixture
+	for _, f := range v.learned() {
+		t, ok := v.Tool(f.Tool)
+		if f.Role == role && ok && bytes.Equal(f.schema, wire.At(t.Raw, "/inputSchema")) {
+			out = append(out, usableFixture{Fixture: f.Fixture, learned: true, takes: f.takes})
+		}
+	}
+	return out
+}
+
+// unknown returns the tools that may be called of which nothing is known, and
+// for which arguments can be made.
+func (v *Inventory) unknown() []Tool {
+	var out []Tool
+	for _, t := range v.Callable() {
+		known := func(f Fixture) bool { return f.Tool == t.Name }
+		if slices.ContainsFunc(v.config.Fixtures, known) || slices.ContainsFunc(fixtures, func(f Fixture) bool { return known(f) && v.meant(f, t) }) {
+			continue
+		}
+		if _, err := t.Arguments(); err == nil && len(out) < learnTools {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Learn calls the tools that may be called and of which nothing is known, each
+// once with the least arguments that it takes, in a conversation of their own
+// whose handshake is done, and returns the roles in which they were seen.
+// What it can't see in time it does not return.
+func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned {
+	tools := v.unknown()
+	if len(tools) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, learnTime)
+	defer cancel()
+	if v.Declares("logging") {
+		c.TryFor(ctx, learnCall, spec.MethodSetLevel, map[string]any{"level": "debug"})
+	}
+	if v.Declares("resources.subscribe") {
+		for _, uri := range v.Resources[:min(learnResources, len(v.Resources))] {
+			c.TryFor(ctx, learnCall, spec.MethodResourcesSubscribe, map[string]any{"uri": uri})
+		}
+	}
+	l := &learner{c: c, updates: map[string][]string{}}
+	for _, t := range tools {
+		if ctx.Err() != nil || !l.call(ctx, t) {
+			break
+		}
+	}
+	l.changing(ctx, v)
+	slices.SortStableFunc(l.found, func(a, b Learned) int { return int(b.takes - a.takes) })
+	return l.found
+}
+
+// learner watches what calls do.
+type learner struct {
+	c       *client.Conversation
+	found   []Learned
+	updates map[string][]string // by URI: the tools during whose calls it was updated
+}
+
+// call calls a tool, keeps its roles, and reports whether others can be called
+// after it.
+func (l *learner) call(ctx context.Context, t Tool) bool {
+	arguments, err := t.Arguments()
+	if err != nil {
+		return true
+	}
+	s := l.seen(ctx, t, arguments)
+	for _, role := range s.roles() {
+		l.found = append(l.found, Learned{Fixture{Role: role, Tool: t.Name, Arguments: arguments}, wire.At(t.Raw, "/inputSchema"), s.took})
+	}
+	for _, uri := range s.updated {
+		l.updates[uri] = append(l.updates[uri], t.Name)
+	}
+	return s.alive
+}
+
+// changing keeps the tools that change a resource: it was updated during the
+// calls of one tool alone, for others change by themselves, and again with
+// other arguments.
+func (l *learner) changing(ctx context.Context, v *Inventory) {
+	for _, uri := range slices.Sorted(maps.Keys(l.updates)) {
+		tools := l.updates[uri]
+		t, ok := v.Tool(tools[0])
+		if len(tools) > 1 || !ok || t.ReadOnly || !slices.Contains(v.Resources, uri) {
+			continue
+		}
+		plain, err := t.Arguments()
+		if err != nil {
+			continue
+		}
+		f := Fixture{Role: ChangesResource, Tool: t.Name, Resource: uri}
+		for _, f.Arguments = range []map[string]any{counted(t, plain), plain} {
+			again := usableFixture{Fixture: f}.known(filling{duration: shortly, steps: 1, count: 2})
+			if s := l.seen(ctx, t, again.Arguments); slices.Contains(s.updated, uri) {
+				l.found = append(l.found, Learned{f, wire.At(t.Raw, "/inputSchema"), s.took})
+				break
+			}
+		}
+	}
+}
+
+// counted returns the arguments with a number in each text that may be any, so
+// that several calls make different changes.
+func counted(t Tool, arguments map[string]any) map[string]any {
+	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
+	out := maps.Clone(arguments)
+	for name, v := range arguments {
+		_, words := wire.Members(properties[name])
+		if v == "text" && words["pattern"] == nil && (&maker{}).named(words) == nil && roomFor(words["maxLength"]) {
+			out[name] = "text {count}"
+		}
+	}
+	return out
+}
+
+// roomFor reports whether a text of that length may have a number behind it.
+func roomFor(maxLength jsontext.Value) bool {
+	most, bounded := wire.Integer(maxLength)
+	return !bounded || most >= 16
+}
+
+// sight is what a call was seen to do.
+type sight struct {
+	took     time.Duration // 0 where it had no result
+	progress int
+	methods  []string // of the server's requests and notifications during the call
+	updated  []string // URIs
+	alive    bool     // the server answers something behind it
+}
+
+func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) sight {
+	from := l.c.Record.Len()
+	token := "mcp-conform-learn-" + wire.StringID(t.Name).Raw()
+	r := l.c.TryFor(ctx, learnCall, spec.MethodToolsCall, Known{Tool: t.Name, Arguments: arguments}.WithToken(token))
+	s := sight{alive: l.c.Alive() && l.c.Fence(ctx) == nil}
+	if r.Succeeded() && !Fails.ShownBy(r.Message) {
+		s.took = r.Event.At - r.Sent.At
+	}
+	for _, e := range l.c.Record.From(from) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			if m.Kind == wire.Response {
+				continue
+			}
+			s.methods = append(s.methods, m.Method)
+			switch m.Method {
+			case spec.MethodProgress:
+				s.progress++
+			case spec.MethodResourcesUpdated:
+				if uri, ok := wire.Text(wire.At(m.Params(), "/uri")); ok && !slices.Contains(s.updated, uri) {
+					s.updated = append(s.updated, uri)
+				}
+			}
+		}
+	}
+	return s
+}
+
+// roles returns those that the call played.
+func (s sight) roles() []Role {
+	var out []Role
+	shows := map[Role]bool{
+		Slow:             s.took >= slowTime && s.progress >= slowProgress,
+		Progress:         s.took > 0 && s.progress > 0,
+		Logging:          s.took > 0 && slices.Contains(s.methods, spec.MethodMessage),
+		AsksSampling:     slices.Contains(s.methods, spec.MethodSampling),
+		AsksElicitation:  slices.Contains(s.methods, spec.MethodElicit),
+		AsksRoots:        slices.Contains(s.methods, spec.MethodRootsList),
+		ChangesTools:     slices.Contains(s.methods, spec.MethodToolsChanged),
+		ChangesResources: slices.Contains(s.methods, spec.MethodResourcesChanged),
+		ChangesPrompts:   slices.Contains(s.methods, spec.MethodPromptsChanged),
+	}
+	for _, role := range learnable {
+		if shows[role] {
+			out = append(out, role)
+		}
+	}
+	return out
+}

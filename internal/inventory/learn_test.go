@@ -1,0 +1,135 @@
+package inventory
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// oddTools are tools whose names say nothing.
+const oddTools = `{"tools":[
+	{"name":"t1","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
+	{"name":"t2","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
+	{"name":"t3","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
+	{"name":"t4","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},
+	{"name":"t5","inputSchema":{"type":"object","required":["x"],"properties":{"x":{"pattern":"y"}}}},
+	{"name":"t6","inputSchema":{"type":"object"}}
+]}`
+
+// oddServer serves them: t1 is slow and reports progress, t2 logs, t3 asks for
+// roots, t4 changes a resource, t5 can't be called, and t6 never answers. One
+// resource changes by itself.
+func oddServer(called *[]string) stdio.Serve {
+	return func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+		send := func(text string, args ...any) { _, _ = fmt.Fprintf(out, text+"\n", args...) }
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			m := wire.Parse([]byte(lines.Text())).Messages[0]
+			if m.Kind != wire.Request {
+				continue
+			}
+			result := `{}`
+			switch m.Method {
+			case spec.MethodInitialize:
+				result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{},"resources":{"subscribe":true}},"serverInfo":{"name":"odd"}}`
+			case spec.MethodToolsList:
+				result = oneLine(oddTools)
+			case spec.MethodResourcesList:
+				result = `{"resources":[{"uri":"a://1","name":"1"},{"uri":"a://2","name":"2"}]}`
+			case spec.MethodResourcesTemplates:
+				result = `{"resourceTemplates":[]}`
+			case spec.MethodToolsCall:
+				name, _ := wire.Text(wire.At(m.Params(), "/name"))
+				*called = append(*called, name+" "+string(wire.At(m.Params(), "/arguments")))
+				result = `{"content":[]}`
+				switch name {
+				case "t1":
+					for n := range 2 {
+						time.Sleep(slowTime / 2)
+						send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d}}`, wire.At(m.Params(), "/_meta/progressToken"), n)
+					}
+					send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://2"}}`)
+				case "t2":
+					send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+					send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://2"}}`)
+				case "t3":
+					send(`{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
+				case "t4":
+					send(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a://1"}}`)
+				case "t6":
+					continue
+				}
+			}
+			send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID.Raw(), result)
+		}
+		return 0
+	}
+}
+
+func oneLine(text string) string { return strings.ReplaceAll(text, "\n", "") }
+
+func TestLearn(t *testing.T) {
+	var called []string
+	c, err := client.Open(t.Context(), stdio.InProcess("odd", oddServer(&called)), client.Options{Revision: spec.V20251125})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Handshake(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v := Take(t.Context(), c, Config{Policy: CallAll})
+	if v.Has(Slow) {
+		t.Error("a slow tool is known before any was called")
+	}
+	learned := v.Learn(t.Context(), c)
+	c.Close()
+
+	v.LearnBy(func() []Learned { return learned })
+	got := map[Role]string{}
+	for _, role := range Roles() {
+		for _, k := range v.Known(role) {
+			got[role] += k.Tool + " " + string(wire.JSON(k.Arguments)) + " "
+			if k.Promised || k.Own {
+				t.Errorf("%s is taken for what the user told", k.Tool)
+			}
+		}
+	}
+	want := map[Role]string{
+		Slow: "t1 {} ", Progress: "t1 {} ", Logging: "t2 {} ", AsksRoots: "t3 {} ", ChangesResource: `t4 {"text":"text 1"} `,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("roles (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"t1 {}", "t2 {}", "t3 {}", `t4 {"text":"text"}`, "t6 {}", `t4 {"text":"text 2"}`}, called); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	if tools := v.Askers(AsksRoots); len(tools) != 1 || tools[0].Name != "t3" {
+		t.Errorf("askers: %v", tools)
+	}
+}
+
+func TestLearnsNothing(t *testing.T) {
+	for name, config := range map[string]Config{
+		"no tool may be called":        {Policy: CallNone},
+		"the user told of it":          {Policy: CallNone, Fixtures: []Fixture{{Role: Logging, Tool: "t1"}}},
+		"only what is told is unknown": {Policy: CallNone, Call: []string{"t5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, _ := take(t, config, `{"tools":{}}`, func(string, string) string { return oneLine(oddTools) })
+			v.LearnBy(func() []Learned { t.Error("calls were made"); return nil })
+			if v.Has(Slow) {
+				t.Error("a slow tool is known")
+			}
+		})
+	}
+}
