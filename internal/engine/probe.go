@@ -30,6 +30,8 @@ type probed struct {
 	// misdirected: the server told the client to send its messages to a place
 	// where no client can, which the rules judge.
 	misdirected bool
+	// failed: the server took initialize and did not serve it, which the rules judge.
+	failed bool
 }
 
 func (p *probed) spoken() bool { return p.chose == string(p.revision) }
@@ -64,7 +66,7 @@ func (r *run) probe(ctx context.Context) error {
 		pass.leave()
 		return err
 	}
-	if first.amiss() || first.misdirected {
+	if first.amiss() || first.misdirected || first.failed {
 		return r.settleProbe(ctx, pass, results)
 	}
 	results = append(results, r.ask(ctx, wanted[1:], first)...)
@@ -85,7 +87,9 @@ func (r *run) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) 
 	case first.echoed():
 		return first, &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
 	case first.dead() && !first.amiss():
-		if first.misdirected = r.misdirects(first); first.misdirected {
+		first.misdirected = r.misdirects(first)
+		first.failed = r.fails(first)
+		if first.misdirected || first.failed {
 			return first, nil
 		}
 		return first, r.unreachable(ctx, first)
@@ -107,9 +111,20 @@ func (r *run) misdirects(p *probed) bool {
 	if _, announced := endpoint(all[0]); !announced {
 		return false
 	}
+	return r.breaks(p, "sse.endpoint-event")
+}
+
+// fails reports whether something that reads JSON-RPC over HTTP, or streams, got
+// initialize and breaks a rule by not serving it.
+func (r *run) fails(p *probed) bool {
+	return p.conv != nil && p.conv.Web() != nil && r.breaks(p, "lifecycle.initialize-response")
+}
+
+// breaks reports whether the conversation of p shows that a requirement is broken.
+func (r *run) breaks(p *probed, requirement string) bool {
 	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
-			return d.Requirement == "sse.endpoint-event" && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
+			return d.Requirement == requirement && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
 		})
 	})
 }
@@ -320,6 +335,8 @@ func (p *probed) why() string {
 		return "the server answered initialize with another id"
 	case p.misdirected:
 		return "the endpoint that the server announced takes no messages"
+	case p.failed:
+		return "the server did not serve initialize"
 	case !p.reply.Answered():
 		return "initialize was not answered"
 	case p.reply.Succeeded() && p.chose == "":

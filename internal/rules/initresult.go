@@ -15,8 +15,21 @@ import (
 // refusedOutright tells whether an initialize without anything odd was refused
 // for another reason than its version, or that there is no initialize here.
 func refusedOutright(a *Asked) bool {
-	m, params := a.Replies[0], a.Message.Params()
-	if !hasError(m) || m.Has("result") || !a.WellFormed || a.batched {
+	m := a.Replies[0]
+	if !hasError(m) || m.Has("result") || !a.SoundInitialize() {
+		return false
+	}
+	switch code, _ := m.ErrorCode(); spec.Code(code) {
+	case spec.CodeInvalidParams, spec.CodeMethodNotFound, spec.CodeUnsupported:
+		return false
+	}
+	return !bytes.Contains(bytes.ToLower(m.Member("error")), []byte("version"))
+}
+
+// SoundInitialize reports whether a is an initialize without anything odd.
+func (a *Asked) SoundInitialize() bool {
+	params := a.Message.Params()
+	if a.Message.Method != spec.MethodInitialize || !a.WellFormed || a.batched {
 		return false
 	}
 	version, _ := wire.Text(wire.At(params, "/protocolVersion"))
@@ -29,14 +42,8 @@ func refusedOutright(a *Asked) bool {
 		}
 	}
 	names, _ := wire.Members(wire.At(params, "/capabilities"))
-	if wire.At(params, "/capabilities").Kind() != '{' || slices.ContainsFunc(names, isUnknownCapability) {
-		return false // what it is refused for is judged where it is sent
-	}
-	switch code, _ := m.ErrorCode(); spec.Code(code) {
-	case spec.CodeInvalidParams, spec.CodeMethodNotFound, spec.CodeUnsupported:
-		return false
-	}
-	return !bytes.Contains(bytes.ToLower(m.Member("error")), []byte("version"))
+	// What an unknown capability is refused for is judged where it is sent.
+	return wire.At(params, "/capabilities").Kind() == '{' && !slices.ContainsFunc(names, isUnknownCapability)
 }
 
 func isUnknownCapability(name string) bool {

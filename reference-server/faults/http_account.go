@@ -66,10 +66,23 @@ func accountFaults() []Fault {
 			version := v.r.Header.Get(versionHeader)
 			return version != "" && !spec.Revision(version).Published()
 		}, closes)),
+		breaks(served+"delete-500", "DELETE ends the session and is refused with 500", visits(deletes, func(v *visit) {
+			v.next.ServeHTTP(discarded{}, v.r)
+			says(http.StatusInternalServerError)(v)
+		})),
+		breaks("ping.responds/http-malformed", "every ping is refused as if it were no JSON", visits(asking(spec.MethodPing), unparsed)),
+		breaks("ping.responds/http-all-malformed", "after initialize every request is refused as if it were no JSON", visits(asking(), unparsed)),
+		breaks("lifecycle.initialize-response/http-malformed", "every initialize is refused as if it were no JSON", visits(initializes, unparsed)),
+		breaks("lifecycle.initialize-response/http-fails", "every initialize is refused with 500 and an error without an id", visits(initializes,
+			answers(http.StatusInternalServerError, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"internal error"}}`))),
+		breaks("lifecycle.initialize-response/http-empty-stream", "every initialize gets a stream that ends without the response", visits(initializes, answers(http.StatusOK, streamType, ": welcome\n\n"))),
 		breaks(served+"templates-500", "resources/templates/list is refused with 500 and plain text", visits(asking(spec.MethodResourcesTemplates), says(http.StatusInternalServerError))),
 		breaks(served+"completion-500", "completion/complete is refused with 500 and plain text", visits(asking(spec.MethodComplete), says(http.StatusInternalServerError))),
 	}
 }
+
+// unparsed refuses a request as a server does that could not parse it.
+var unparsed = answers(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
 
 // discarded takes a response that goes nowhere.
 type discarded struct{}

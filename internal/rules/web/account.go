@@ -13,6 +13,8 @@ import (
 const (
 	httpResponse = "base.http-response"
 	httpServed   = "base.http-legal-request-served"
+	pingResponds = "ping.responds"
+	initResponse = "lifecycle.initialize-response"
 )
 
 func accountRules() []rules.Rule {
@@ -28,6 +30,12 @@ func accountRules() []rules.Rule {
 			Title:        "a legal request is not refused by its status alone",
 			Requirements: []string{httpServed},
 			Start:        look(legalServed),
+		},
+		{
+			ID:           "rule.http-plain-served",
+			Title:        "initialize and ping are served, and not refused by their HTTP status",
+			Requirements: []string{initResponse, pingResponds},
+			Start:        look(plainServed),
 		},
 	}
 }
@@ -113,6 +121,9 @@ func legalServed(v *view, out *rules.Out) {
 		case legal && failed:
 			d.Summary = "The server fails on a legal request, which gets no JSON-RPC response."
 			out.Found(d)
+		case failed && x.Method() == "DELETE" && x.flaws == 0 && x.session != "":
+			d.Summary, d.Permitted = "The server fails on a DELETE with the id of an open session.", "a status of success, or 405 where clients may not end sessions"
+			out.Found(d)
 		case failed:
 			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
 			d.Permitted = "a status of 400 to 499 that says what is wrong with the request"
@@ -122,6 +133,65 @@ func legalServed(v *view, out *rules.Out) {
 			out.Found(d)
 		}
 	}
+}
+
+// plainServed judges what becomes of the two requests that every server has to
+// serve and that hold nothing to refuse. A refusal without the id of the request
+// is not its response.
+func plainServed(v *view, out *rules.Out) {
+	pinged := slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPing && len(a.Answers) > 0 })
+	for _, x := range v.all {
+		if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Response == nil ||
+			!x.isPost() || x.flaws != 0 || len(x.requests) != 1 || x.Sent.Frame.Batch || x.answersFirst() {
+			continue
+		}
+		switch a := x.requests[0]; {
+		case a.Succeeded() && a.Message.Method == spec.MethodPing && a.Regular():
+			out.Subject(pingResponds)
+		case a.Succeeded() && a.SoundInitialize():
+			out.Subject(initResponse)
+		case a.Message.Method == spec.MethodPing && a.Regular() && !a.Cancelled && !pinged:
+			x.refusedPing(out)
+		case a.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(a.Answers) == 0:
+			x.failedInitialize(out)
+		}
+	}
+}
+
+// refusedPing judges a ping of a conversation in which none was served. An error
+// that calls it malformed is wrong in any case; for another one there may be a
+// reason beside the request, such as a session that is kept elsewhere.
+func (x *exchange) refusedPing(out *rules.Out) {
+	if x.Status() != 400 {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: pingResponds, Summary: "A ping is refused as if it were malformed.",
+		Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at(),
+	}
+	if e := x.errorIn(); e == nil || code(e) != spec.CodeParse && code(e) != spec.CodeInvalidRequest {
+		d.Summary, d.Weight = "Every ping is refused by its HTTP status.", verdict.AtMostWarning
+	}
+	out.Found(d)
+}
+
+// failedInitialize judges the first initialize, where the response shows that
+// its receiver reads JSON-RPC, or streams: what else refuses it may be no MCP
+// server. An invalid request may mean that another client has the only session.
+func (x *exchange) failedInitialize(out *rules.Out) {
+	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at()}
+	e := x.errorIn()
+	switch {
+	case x.Status() == 400 && e != nil && code(e) == spec.CodeParse:
+		d.Summary = "A sound initialize is refused as if it could not be parsed."
+	case x.Status() == 500 && e != nil:
+		d.Summary = "The server fails on a sound initialize."
+	case x.opened() && x.Ended() == transcript.Complete:
+		d.Summary, d.At = "The stream for initialize ends without the response.", shown(x.Request, x.Sent, x.Response, x.End)
+	default:
+		return
+	}
+	out.Found(d)
 }
 
 // listened reports whether the stream on which the response to x is due was open

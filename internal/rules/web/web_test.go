@@ -15,6 +15,10 @@ const (
 // What has another reason, or may have one, is held against nobody.
 func TestWhatCannotBeDecided(t *testing.T) {
 	run(t, []scene{
+		{name: "a DELETE that is not allowed", script: `
+			= hello
+			= delete 1
+			= status 1 405 Method Not Allowed`},
 		{name: "a GET before initialized", script: `
 			= get 1
 			= status 1 400 Bad Request
@@ -329,6 +333,44 @@ func TestMessagesOverHTTP(t *testing.T) {
 			2! complete
 			! gave-up 1
 			! gave-up 2`, want: []string{"base.http-legal-request-served note", "base.http-legal-request-served warning"}},
+		{name: "an initialize while another client has the only session", script: `
+			= init 1
+			1< HTTP/1.1 400 Bad Request
+			   Content-Type: application/json
+			1<< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: Server already initialized"}}
+			1! complete`, want: []string{"streamable-http.initialize-without-session warning"}},
+		{name: "an initialize where nobody says that MCP is spoken", script: `
+			= init 1
+			1< HTTP/1.1 500 Internal Server Error
+			   Content-Type: application/json
+			1<< {"message":"no database"}
+			1! complete`, want: []string{"base.http-legal-request-served note"}},
+		{name: "a ping refused as malformed, another served", script: `
+			= hello
+			= post 1 {"jsonrpc":"2.0","id":1,"method":"ping"}
+			= json 1 {"jsonrpc":"2.0","id":1,"result":{}}
+			= post 2 {"jsonrpc":"2.0","id":2,"method":"ping"}
+			2< HTTP/1.1 400 Bad Request
+			   Content-Type: application/json
+			2<< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"busy"}}
+			2! complete`, want: []string{"base.http-legal-request-served note"}},
+		{name: "a DELETE on which the server fails", script: `
+			= hello
+			= delete 1
+			= status 1 500 Internal Server Error`, want: []string{"base.http-legal-request-served warning", "streamable-http.session-delete note"}},
+		{name: "every ping refused for another reason than its form", script: `
+			= hello
+			= post 1 {"jsonrpc":"2.0","id":1,"method":"ping"}
+			1< HTTP/1.1 400 Bad Request
+			   Content-Type: application/json
+			1<< {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}
+			1! complete`, want: []string{"base.http-legal-request-served note", "ping.responds warning"}},
+		{name: "a stream for initialize that ends", script: `
+			= init 1
+			= sse 1
+			1<~ id: a
+			    data:
+			1! complete`, want: []string{"lifecycle.initialize-response broken", "streamable-http.sse-retry-before-close warning"}},
 		{name: "no connection", script: `
 			= hello
 			= post 1 ` + asks + `
