@@ -43,6 +43,30 @@ type Learned struct {
 	takes  time.Duration  // what the call took
 }
 
+// shows reports whether a call may show the role: the server declares, and the
+// revision has, what a tool does that plays it.
+func (v *Inventory) shows(role Role) bool {
+	switch role {
+	case Slow, Progress, AsksSampling, AsksRoots, ChangesTools:
+		return true
+	case AsksElicitation:
+		return spec.Revision(v.Server.ProtocolVersion).AtLeast(spec.V20250618)
+	case Logging:
+		return v.Declares("logging")
+	case ChangesResource:
+		return v.Declares("resources.subscribe")
+	case ChangesResources:
+		return v.Declares("resources")
+	case ChangesPrompts:
+		return v.Declares("prompts")
+	default:
+		return false
+	}
+}
+
+// changing are the roles of tools that can't be read-only.
+var changing = []Role{ChangesTools, ChangesResources, ChangesPrompts, ChangesResource}
+
 // LearnBy sets what returns the roles of tools as Learn found them in an
 // inventory of the same server. It is called where a role is looked for that no
 // tool is known to play, from any goroutine.
@@ -50,9 +74,10 @@ func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 
 // learnedFixtures returns the fixtures of the role that were learned, as far as
 // the tools are the same here. They are looked for only where a tool may be
-// called whose ways are not known.
+// called whose ways are not known, and none is known for the role that may not.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
-	if v.learned == nil || !slices.Contains(learnable, role) || len(v.unknown()) == 0 {
+	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
+	if v.learned == nil || !v.shows(role) || !slices.ContainsFunc(v.unknown(), mayPlay) || len(v.Barred(role)) > 0 {
 		return nil
 	}
 	var out []usableFixture
@@ -106,7 +131,7 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 			break
 		}
 	}
-	l.changing(ctx, v)
+	l.changesResource(ctx, v)
 	slices.SortStableFunc(l.found, func(a, b Learned) int { return int(b.takes - a.takes) })
 	return l.found
 }
@@ -135,10 +160,10 @@ func (l *learner) call(ctx context.Context, t Tool) bool {
 	return s.alive
 }
 
-// changing keeps the tools that change a resource: it was updated during the
+// changesResource keeps the tools that change a resource: it was updated during the
 // calls of one tool alone, for others change by themselves, and again with
 // other arguments.
-func (l *learner) changing(ctx context.Context, v *Inventory) {
+func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 	for _, uri := range slices.Sorted(maps.Keys(l.updates)) {
 		tools := l.updates[uri]
 		t, ok := v.Tool(tools[0])
