@@ -52,7 +52,7 @@ func All() []Fault { return all() }
 var all = sync.OnceValue(func() []Fault {
 	return slices.Concat(
 		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), lineFaults(), about("base", legalLines()), batchFaults(), metaFaults(), schemaFaults(),
-		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), branchFaults(), promptFaults(), completionFaults(), legalVariations(), about("tools", legalOffers()),
+		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), branchFaults(), staleFaults(), about("prompts", legalStale()), promptFaults(), completionFaults(), legalVariations(), about("tools", legalOffers()),
 		resourcesFaults(), paginationFaults(), walkFaults(), about("resources", resourcesLegal()), about("pagination", legalWalks()),
 		shapeFaults(), formFaults(), about("content", legalShapes()), about("sampling", legalAskedShapes()),
 		samplingFaults(), loopFaults(), orderFaults(), about("sampling", legalOrder()), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), about("elicitation", legalAsking()),

@@ -47,6 +47,13 @@ func Cases() []suite.Case {
 			Run:   gets,
 		},
 		{
+			ID:           "prompts.arguments",
+			Title:        "Gets prompts twice, with different values of an argument",
+			Requirements: []string{ownArguments},
+			Needs:        []string{"prompts"},
+			Run:          differing, // on a server that has made no prompt yet
+		},
+		{
 			ID:       "prompts.unknown",
 			Title:    "Gets a prompt that does not exist, and one without saying which",
 			Provokes: []string{"prompts.get.unknown-name", "prompts.get.missing-name"},

@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -26,12 +27,13 @@ const (
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:       "resources.lists",
-			Title:    "asks for resources and templates without params, with empty params and with metadata",
-			Provokes: []string{"resources.list.", "resources.templates.", "resources.uri.", "resources.capability.", "resources.mime.", "content.annotations.", "content.icons.", "content.mime-type.syntax"},
-			Needs:    []string{"resources"},
-			Asks:     true,
-			Run:      lists,
+			ID:           "resources.lists",
+			Title:        "asks for resources and templates without params, with empty params and with metadata",
+			Requirements: []string{listedAgain},
+			Provokes:     []string{"resources.list.", "resources.templates.", "resources.uri.", "resources.capability.", "resources.mime.", "content.annotations.", "content.icons.", "content.mime-type.syntax"},
+			Needs:        []string{"resources"},
+			Asks:         true,
+			Run:          lists,
 		},
 		{
 			ID:       "resources.undeclared",
@@ -153,14 +155,58 @@ func shared(ctx context.Context, t *suite.T) *client.Conversation {
 	return c
 }
 
+const listedAgain = "resources.templates.listed-again"
+
 func lists(ctx context.Context, t *suite.T) {
 	c := shared(ctx, t)
+	defer func() { templatesStay(t, c) }()
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
 		for _, params := range []map[string]any{nil, {}, {"_meta": map[string]any{"com.example/list": true}}} {
 			if !c.Ask(ctx, method, params).Answered() {
 				break
 			}
 		}
+	}
+}
+
+// templatesStay judges a list that had templates, in this conversation or when
+// stock was taken, and has none any more though nothing came up that may have
+// changed it. A call may have, unless the server declares to tell of that.
+func templatesStay(t *suite.T, c *client.Conversation) {
+	asked, empty := map[string]bool{}, []*transcript.Event{}
+	had, listed, tells := (*transcript.Event)(nil), len(t.Inventory.Templates) > 0, t.Inventory.Declares("resources.listChanged")
+	for _, e := range c.Record.From(0) {
+		switch {
+		case !tells && speaks(e, spec.MethodToolsCall), speaks(e, spec.MethodRootsChanged), speaks(e, spec.MethodResourcesChanged):
+			clear(asked)
+			had, listed, empty = nil, false, nil
+		case e.Kind == transcript.Sent && speaks(e, spec.MethodResourcesTemplates) && wire.At(e.Messages()[0].Params(), "/cursor") == nil:
+			asked[e.Messages()[0].ID.Key()] = true
+		case e.Kind == transcript.Received:
+			for _, m := range e.Messages() {
+				list := wire.At(m.Result(), "/resourceTemplates")
+				if m.Kind != wire.Response || !asked[m.ID.Key()] || list.Kind() != '[' {
+					continue
+				}
+				if len(wire.Elements(list)) > 0 {
+					had, empty = e, nil
+				} else if (had != nil || listed) && wire.At(m.Result(), "/nextCursor") == nil {
+					empty = append(empty, e)
+				}
+			}
+		}
+	}
+	switch {
+	case had != nil && len(empty) == 0:
+		t.Kept(listedAgain)
+	case len(empty) > 1:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: listedAgain,
+			Summary:     "The list of resource templates is empty when it is asked for again.",
+			Permitted:   "the templates that were listed before, as nothing said that they changed",
+			Seen:        "no template, twice",
+			At:          transcript.Positions(had, empty[0], empty[1]),
+		})
 	}
 }
 

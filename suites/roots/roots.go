@@ -89,6 +89,11 @@ func change(ctx context.Context, t *suite.T) {
 		tools = all[:min(len(all), maxAskers)]
 	}
 	took := callable(ctx, c, tools)
+	for _, tool := range tools {
+		if took[tool.Name] > 0 && !remembers(ctx, t, c, tool) {
+			return
+		}
+	}
 	boundaries(ctx, t, c, g)
 	for _, u := range unavailable {
 		script.Set(spec.MethodRootsList, u.answer)
@@ -244,6 +249,34 @@ func callable(ctx context.Context, c *client.Conversation, tools []inventory.Too
 		}
 	}
 	return limits
+}
+
+// remembers calls a tool again that asked for the roots. Where it has them from
+// before, it is told that they changed and called once more: what it has is out
+// of date. It reports whether others may follow.
+func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
+	n := suite.Call(ctx, c, tool, callTime)
+	if !n.Answered() || n.Failed() || n.Asked(spec.MethodRootsList) {
+		return n.Answered()
+	}
+	from := c.Record.Len()
+	if c.Notify(ctx, spec.MethodRootsChanged, nil) != nil || c.Fence(ctx) != nil {
+		return false
+	}
+	again := suite.Call(ctx, c, tool, callTime)
+	switch {
+	case asks(ctx, c, from, c.Grace()):
+		t.Kept(asksAgain)
+	case again.Answered() && !again.Failed() && c.Quiet(ctx) == nil && !asks(ctx, c, from, time.Millisecond):
+		t.Deviates(c, verdict.Deviation{
+			Requirement: asksAgain,
+			Summary:     "A tool uses the roots from before when they have changed.",
+			Permitted:   "roots/list after notifications/roots/list_changed, at the latest when the roots are needed",
+			Seen:        "the call of " + suite.Excerpt(tool.Name, 60) + " asks for them the first time, and not after the change",
+			At:          transcript.Positions(n.Sent, again.Sent, again.Event),
+		})
+	}
+	return again.Answered()
 }
 
 // goneDuring calls a tool that asks for the roots.

@@ -1,0 +1,70 @@
+package prompts
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const ownArguments = "prompts.get.own-arguments"
+
+// The values of an argument that is given twice: neither holds the other.
+const (
+	firstValue  = "mcp-conform-first"
+	secondValue = "mcp-conform-second"
+)
+
+// differing gets prompts twice, with different values of an argument. A result
+// that shows the first value to the request that named the second, and not the
+// second, was made for another request.
+func differing(ctx context.Context, t *suite.T) {
+	prompts := first(t, maxProvoked, func(p inventory.Prompt) bool { return len(p.Arguments) > 0 })
+	if len(prompts) == 0 {
+		t.Skip("no prompt takes arguments")
+	}
+	g := newGetter(t.Conversation(ctx))
+	for _, p := range prompts {
+		for _, a := range p.Arguments {
+			if !g.twice(ctx, t, p, a.Name) {
+				return
+			}
+		}
+	}
+}
+
+// twice judges one argument of a prompt, and reports whether others may follow.
+func (g getter) twice(ctx context.Context, t *suite.T, p inventory.Prompt, argument string) bool {
+	get := func(value string) *client.Reply {
+		values := maps.Clone(p.Values(false))
+		values[argument] = value
+		return g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, map[string]any{"name": p.Name, "arguments": values})
+	}
+	before := get(firstValue)
+	if !before.Succeeded() || !strings.Contains(string(before.Message.Result()), firstValue) {
+		return g.more(ctx) // the prompt does not show this argument
+	}
+	after := get(secondValue)
+	if !after.Succeeded() {
+		return g.more(ctx)
+	}
+	switch result := string(after.Message.Result()); {
+	case strings.Contains(result, secondValue):
+		t.Kept(ownArguments)
+	case strings.Contains(result, firstValue):
+		t.Deviates(g.c, verdict.Deviation{
+			Requirement: ownArguments,
+			Summary:     "A prompt comes with the arguments of an earlier request.",
+			Permitted:   "messages made with the arguments of this request: " + argument + " is " + secondValue,
+			Seen:        suite.Excerpt(result, 200),
+			At:          transcript.Positions(before.Sent, before.Event, after.Sent, after.Event),
+		})
+	}
+	return g.more(ctx)
+}
