@@ -254,7 +254,7 @@ func (s *Session) place(a *Asked) {
 	case accepted:
 		a.due = s.Initialized
 	}
-	a.due = a.due && a.WellFormed && !a.reused && !a.batched
+	a.due = a.due && a.WellFormed && !a.reused && !a.batched && !beyondSafe(a.Message.ID)
 }
 
 func (s *Session) remember(a *Asked) {

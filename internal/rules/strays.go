@@ -244,6 +244,12 @@ func (s *Session) alike(r *stray) (*Asked, strayClass) {
 // maxSafe is the largest integer that a double tells from its neighbours.
 const maxSafe = 1<<53 - 1
 
+// beyondSafe reports whether the id is an integer that not every server can hold.
+func beyondSafe(id wire.ID) bool {
+	x, ok := number(id)
+	return ok && id.IsInteger() && math.Abs(x) > maxSafe
+}
+
 // likeness says how got was made from sent; unsolicited means not at all.
 func likeness(sent, got wire.ID) strayClass {
 	if sameJSON(sent, got) {
@@ -253,7 +259,7 @@ func likeness(sent, got wire.ID) strayClass {
 	y, gotNumber := number(got)
 	if isNumber && gotNumber {
 		switch {
-		case sent.IsInteger() && math.Abs(x) > maxSafe:
+		case beyondSafe(sent):
 			if closeTo(x, y) {
 				return rounded
 			}

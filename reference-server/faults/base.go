@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -82,6 +83,19 @@ func idFaults() []Fault {
 			whole, _, _ := strings.Cut(string(m["id"]), ".")
 			m["id"] = jsontext.Value(whole)
 		}))),
+		breaksAfresh("base.response-id-echo/twins", "a string of digits comes back as the number that was an id before", func() refserver.Seams {
+			t := &twinIDs{}
+			return together(t.seams(swallowNever), echo(func(id string) string {
+				if digits := strings.Trim(id, `"`); digits != id && t.has(digits) {
+					return digits
+				}
+				return id
+			}))
+		}),
+		breaksAfresh("base.request-answered/twins", "a request whose id has the digits of another one's, and the other type, is dropped", func() refserver.Seams {
+			t := &twinIDs{}
+			return t.seams(t.hasTwin)
+		}),
 		breaks("base.response-id-echo/32-bit", "large integer ids come back cut to 32 bits", echo(func(id string) string {
 			if n, err := strconv.ParseInt(id, 10, 64); err == nil {
 				return strconv.Itoa(int(int32(n))) //nolint:gosec // cutting it off is the fault
@@ -117,6 +131,43 @@ func ownIDs(raw func(n int64) string) refserver.Seams {
 // echo alters the ids of answers after initialize, raw JSON.
 func echo(alter func(id string) string) refserver.Seams {
 	return EditMessage(answersWithID, func(m Members) { m["id"] = jsontext.Value(alter(string(m["id"]))) })
+}
+
+// twinIDs are the ids of requests so far, as they were written.
+type twinIDs struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// seams notes the ids, and drops the requests that drop picks.
+func (t *twinIDs) seams(drop func(id wire.ID) bool) refserver.Seams {
+	return incoming(requestWith(func(id wire.ID) bool {
+		drops := drop(id)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.seen == nil {
+			t.seen = map[string]bool{}
+		}
+		t.seen[id.Raw()] = true
+		return drops
+	}), swallows)
+}
+
+func swallowNever(wire.ID) bool { return false }
+
+func (t *twinIDs) has(raw string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seen[raw]
+}
+
+// hasTwin reports whether a request came before whose id is the same but for
+// its type.
+func (t *twinIDs) hasTwin(id wire.ID) bool {
+	if digits := strings.Trim(id.Raw(), `"`); digits != id.Raw() {
+		return t.has(digits)
+	}
+	return t.has(`"` + id.Raw() + `"`)
 }
 
 func answersWithID(o *refserver.Out) bool { return o.ID.Present() && Answers()(o) }

@@ -116,6 +116,10 @@ func legalMessages() []Fault {
 			}
 			return id
 		})),
+		legal("huge-ids-ignored", "requests whose integer id is beyond 2^53 are ignored", incoming(requestWith(func(id wire.ID) bool {
+			n, err := strconv.ParseInt(id.Raw(), 10, 64)
+			return err == nil && (n > 1<<53 || n < -1<<53)
+		}), swallows)),
 		legal("arguments-refused", "wrong arguments of tools get an isError result", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && wire.At(c.Params, "/name").Kind() == '"' && !strings.Contains(err.Message, "no such tool") && !malformed(c) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -40,7 +41,7 @@ func shapes() []wire.ID {
 func ids() suite.Case {
 	return suite.Case{
 		ID:    "messages.ids",
-		Title: "Sends requests with string and integer ids of every legal shape, and some that are written in other ways than usual",
+		Title: "Sends requests with string and integer ids of every legal shape, two with the same digits at once, some beyond 2^53, and some that are written in other ways than usual",
 		Requirements: []string{
 			"base.response-id-echo", "base.request-answered", "base.response-once",
 			"base.response-unsolicited", "base.message-utf8", "stdio.no-embedded-newlines",
@@ -62,7 +63,38 @@ func ids() suite.Case {
 			}
 			t.Kept("base.request-answered")
 			t.Kept("base.response-id-echo")
+			twins(ctx, t, c)
+			huge(ctx, c)
 		},
+	}
+}
+
+// twins sends two requests at once whose ids differ in type alone.
+func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
+	number, text := wire.IntID(7_000_011), wire.StringID("7000011")
+	method, member := c.Harmless(), ""
+	for _, l := range lists {
+		if c.Server().Declares(l.capability) {
+			method, member = l.method, "/"+l.capability
+		}
+	}
+	for _, r := range c.AskTogether(ctx, c.Request(number, c.Harmless(), nil), c.Request(text, method, nil)) {
+		if member == "" || !r.Succeeded() {
+			continue
+		}
+		listed := r.Message.ID.Same(text)
+		t.Expect(c, r).Keeps("base.response-id-echo", "Of two requests whose ids are a number and the same digits as a string, one gets the response to the other.",
+			suite.Satisfy("the result of the method that was requested with this id", func(r *client.Reply) bool {
+				return (wire.At(r.Message.Result(), member) != nil) == listed
+			}))
+	}
+}
+
+// huge sends ids that not every server can hold. None becomes the other when it
+// is rounded. What becomes of them a rule notes.
+func huge(ctx context.Context, c *client.Conversation) {
+	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
+		c.Probe(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.Harmless(), nil))
 	}
 }
 
