@@ -189,19 +189,21 @@ func (s *Session) notePosed(e *transcript.Event, m *wire.Message) {
 }
 
 // noteReply takes note of a response of the client: it belongs to the oldest
-// request of the server with its id that has none.
-func (s *Session) noteReply(e *transcript.Event, m *wire.Message) {
+// request of the server with its id that has none. It reports false where there
+// is no such request.
+func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
 	key := m.ID.Key()
 	if len(s.open[key]) == 0 {
 		if s.pointless[key] == nil {
 			s.pointless[key] = e
 		}
-		return
+		return false
 	}
 	p := s.open[key][0]
 	s.open[key] = s.open[key][1:]
 	p.Reply, p.Replied = m, e
 	s.replyTo[m] = p
+	return true
 }
 
 // ServerDeclared tells whether the server declared the capability: that it is

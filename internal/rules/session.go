@@ -221,8 +221,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 		}
 		return ok
 	case wire.Response:
-		s.noteReply(e, m)
-		return true
+		return s.noteReply(e, m)
 	default:
 		if m.ID.Present() {
 			s.remember(&Asked{Event: e, Message: m, sound: sound})

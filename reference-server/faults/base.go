@@ -92,6 +92,18 @@ func idFaults() []Fault {
 				return id
 			}))
 		}),
+		breaks("base.request-answered/stray-result-kills", "a result for a request that it never made ends the server", incoming(strayResponse(false), diesOf(1))).over(spec.Stdio),
+		breaksAfresh("base.request-answered/stray-error-deafens", "after an error for a request that it never made the server answers nothing", func() refserver.Seams {
+			var deaf sync.Map
+			stray := strayResponse(true)
+			return incoming(func(s *refserver.Session, f *wire.Frame) bool {
+				if stray(s, f) {
+					deaf.Store(s, true)
+				}
+				_, is := deaf.Load(s)
+				return is
+			}, swallows)
+		}).over(spec.Stdio, spec.StreamableHTTP, spec.SSE),
 		breaksAfresh("base.request-answered/twins", "a request whose id has the digits of another one's, and the other type, is dropped", func() refserver.Seams {
 			t := &twinIDs{}
 			return t.seams(t.hasTwin)
@@ -131,6 +143,14 @@ func ownIDs(raw func(n int64) string) refserver.Seams {
 // echo alters the ids of answers after initialize, raw JSON.
 func echo(alter func(id string) string) refserver.Seams {
 	return EditMessage(answersWithID, func(m Members) { m["id"] = jsontext.Value(alter(string(m["id"]))) })
+}
+
+// strayResponse picks results, or errors, whose id is none that the server gives
+// its requests.
+func strayResponse(isError bool) func(*refserver.Session, *wire.Frame) bool {
+	return single(func(m *wire.Message) bool {
+		return m.Kind == wire.Response && m.IsError() == isError && m.ID.IsString()
+	})
 }
 
 // twinIDs are the ids of requests so far, as they were written.

@@ -1,5 +1,5 @@
 // Package messages checks how a server takes part in JSON-RPC: the ids of its
-// answers, its silence to notifications, foreign metadata, long requests and, where the
+// answers, its silence to notifications and to stray responses, foreign metadata, long requests and, where the
 // revision has them, batches.
 package messages
 
@@ -15,5 +15,6 @@ func Cases() []suite.Case {
 		batch(),
 		damagedBatch(),
 		long(),
+		strayResponses(),
 	}
 }
