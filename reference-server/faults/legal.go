@@ -116,6 +116,9 @@ func legalMessages() []Fault {
 			}
 			return id
 		})),
+		legalAfresh("early-lists-refused", "the lists are refused before initialized", func() refserver.Seams {
+			return earlyLists(func(*refserver.Call) {}, func(*refserver.Call) bool { return false })
+		}),
 		legal("huge-ids-ignored", "requests whose integer id is beyond 2^53 are ignored", incoming(requestWith(func(id wire.ID) bool {
 			n, err := strconv.ParseInt(id.Raw(), 10, 64)
 			return err == nil && (n > 1<<53 || n < -1<<53)

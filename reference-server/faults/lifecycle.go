@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -10,6 +11,30 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
+
+// earlyLists refuses the lists before initialized, which it tells of, and later
+// where still picks them.
+func earlyLists(refuses func(c *refserver.Call), still func(c *refserver.Call) bool) refserver.Seams {
+	var begun sync.Map
+	return refserver.Seams{
+		Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+			if n.Method == spec.MethodInitialized {
+				begun.Store(n.Session, true)
+			}
+			next(n)
+		},
+		Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			_, begins := begun.Load(c.Session)
+			if !isList(c) || c.Revision == "" || begins && !still(c) {
+				return next(c)
+			}
+			if !begins {
+				refuses(c)
+			}
+			return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Server not initialized"}
+		},
+	}
+}
 
 func lifecycleFaults() []Fault {
 	initialized := func(edit func(r map[string]any)) refserver.Seams { return EditResult(spec.MethodInitialize, edit) }
@@ -54,6 +79,10 @@ func lifecycleFaults() []Fault {
 			}
 			return next(c)
 		})),
+		breaksAfresh("lifecycle.serves-after-initialized/refused-for-good", "what was requested before initialized, and refused, is refused ever after", func() refserver.Seams {
+			var refused sync.Map
+			return earlyLists(func(c *refserver.Call) { refused.Store(c.Session, true) }, func(c *refserver.Call) bool { _, is := refused.Load(c.Session); return is })
+		}),
 		breaks("lifecycle.serves-after-initialized/lists-silent", "the lists are never answered", unanswered("", func(c *refserver.Call) bool { return isList(c) && c.Revision != "" })),
 		breaksAfresh("ping.responds/deaf-after-initialized", "after initialized nothing is answered any more", func() refserver.Seams {
 			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))

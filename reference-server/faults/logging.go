@@ -55,6 +55,8 @@ func loggingFaults() []Fault {
 		breaks(threshold+"one-below", "the level below the one that was set comes, too", setting(known(func(level string) string {
 			return logLevels()[max(0, severity(level)-1)]
 		}))).in(callable()...).over(spec.Stdio),
+		breaks(threshold+"notice-as-info", "the level notice is taken for info", setting(func(level string) string { return replaced(level, "notice", "info") })).in(callable()...).over(spec.Stdio),
+		breaks(above+"alert-as-emergency", "the level alert is taken for emergency", setting(func(level string) string { return replaced(level, "alert", "emergency") })).in(callable()...).over(spec.Stdio),
 		breaksAfresh(threshold+"never-raised", "once everything was sent everything is", func() refserver.Seams {
 			var all atomic.Bool
 			return setting(known(func(level string) string {

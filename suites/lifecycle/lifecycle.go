@@ -62,8 +62,8 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "lifecycle.unregulated",
-			Title:        "a request before initialize, requests to shut down, and a second initialize",
-			Requirements: []string{beforeInitialize, noShutdown, reinitialize},
+			Title:        "a request before initialize, one before initialized, requests to shut down, and a second initialize",
+			Requirements: []string{beforeInitialize, serves, noShutdown, reinitialize},
 			Run:          unregulated,
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -35,7 +36,7 @@ func unregulated(ctx context.Context, t *suite.T) {
 }
 
 // requestFirst sends a request before initialize. It returns whether the
-// handshake was completed after it.
+// handshake was completed after it, and another request sent in its course.
 func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	early := wire.NewRequest(c.NewID(), spec.MethodToolsList, nil)
 	_ = c.Send(ctx, early) // where this can't be written, initialize shows why
@@ -50,6 +51,10 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 	}
 	usable := r.Succeeded() && c.Server().ProtocolVersion == string(t.Revision)
 	if usable {
+		list, alive := requestSecond(ctx, t, c)
+		if !alive {
+			return false
+		}
 		err := c.Initialized(ctx)
 		if err == nil {
 			err = c.Quiet(ctx)
@@ -62,9 +67,36 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 			t.NotObserved(beforeInitialize, "the fence was not answered: "+err.Error())
 			return false
 		}
+		if list != "" {
+			servesAfterAll(ctx, t, c, list)
+		}
 	}
 	t.Kept(beforeInitialize)
 	return usable
+}
+
+// requestSecond sends a request that the server serves, after it has responded to
+// initialize and before initialized: no sentence forbids that to a client, and
+// none obliges a server to serve it then. It returns the method, "" for none.
+func requestSecond(ctx context.Context, t *suite.T, c *client.Conversation) (method string, alive bool) {
+	for _, list := range listMethods {
+		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
+			id := c.NewID()
+			r := c.Probe(ctx, id, wire.NewRequest(id, list.method, nil))
+			if ended(ctx, c, r) {
+				deviates(t, c, r, beforeInitialize, "A request before initialized ends the server.", "an error, a result or silence")
+				return "", false
+			}
+			return list.method, true
+		}
+	}
+	return "", true
+}
+
+// servesAfterAll judges whether the server serves a method that was requested
+// before initialized, too.
+func servesAfterAll(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
+	t.Expect(c, c.Ask(ctx, method, nil)).Keeps(serves, "A list that was requested before initialized is refused after it.", suite.BeResult(), verdict.AtMostWarning)
 }
 
 // asksToEnd sends a request that other protocols end with.
