@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 				return nil, refserver.Unanswered
 			}
 			return next(c)
-		}), []string{"lifecycle.request-before-initialize: A request before initialize ends the server. (note)"}},
+		}), []string{"lifecycle.request-before-initialize: A request before initialized ends the server. (note)"}},
 		{"an early request served", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				return map[string]any{"tools": []any{}}, nil

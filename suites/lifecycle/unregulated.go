@@ -43,7 +43,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 	r := c.Initialize(ctx)
 	switch {
 	case ended(ctx, c, r):
-		deviates(t, c, r, beforeInitialize, "A request before initialize ends the server.", "an error, a result or silence")
+		deviates(t, c, r, beforeInitialize, "A request before initialized ends the server.", "an error, a result or silence")
 		return false
 	case !r.Answered():
 		t.NotObserved(beforeInitialize, "after a request before it, initialize was not answered")
@@ -60,7 +60,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 			err = c.Quiet(ctx)
 		}
 		if gone(ctx, c, err) {
-			deviates(t, c, r, beforeInitialize, "A request before initialize ends the server.", "an error, a result or silence")
+			deviates(t, c, r, beforeInitialize, "A request before initialized ends the server.", "an error, a result or silence")
 			return false
 		}
 		if err != nil {
