@@ -186,12 +186,21 @@ func (x *exchange) failedInitialize(out *rules.Out) {
 		d.Summary = "A sound initialize is refused as if it could not be parsed."
 	case x.Status() == 500 && e != nil:
 		d.Summary = "The server fails on a sound initialize."
-	case x.opened() && x.Ended() == transcript.Complete:
+	case x.opened() && x.Ended() == transcript.Complete && !x.goesOn():
 		d.Summary, d.At = "The stream for initialize ends without the response.", shown(x.Request, x.Sent, x.Response, x.End)
 	default:
 		return
 	}
 	out.Found(d)
+}
+
+// goesOn reports whether an event on the stream has an id, so that the client
+// may take the stream up again behind it.
+func (x *exchange) goesOn() bool {
+	return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
+		ev := e.StreamEvent()
+		return ev != nil && ev.ID != ""
+	})
 }
 
 // listened reports whether the stream on which the response to x is due was open

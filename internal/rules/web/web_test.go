@@ -368,9 +368,14 @@ func TestMessagesOverHTTP(t *testing.T) {
 		{name: "a stream for initialize that ends", script: `
 			= init 1
 			= sse 1
+			1<~ : soon
+			1! complete`, want: []string{"lifecycle.initialize-response broken", "streamable-http.sse-response-delivered warning"}},
+		{name: "a stream for initialize that ends and may be taken up again", script: `
+			= init 1
+			= sse 1
 			1<~ id: a
 			    data:
-			1! complete`, want: []string{"lifecycle.initialize-response broken", "streamable-http.sse-retry-before-close warning"}},
+			1! complete`, want: []string{"streamable-http.sse-retry-before-close warning"}},
 		{name: "no connection", script: `
 			= hello
 			= post 1 ` + asks + `
