@@ -140,3 +140,35 @@ var knownValues = map[string]map[string]any{
 	"resource_prompt":                    {"resourceId": "1"},
 	"completable-prompt":                 {"department": "Engineering", "name": "Alice"},
 }
+
+// officialPrompts and officialResources are what the official suite gets and
+// reads by name, of a server that is made for it.
+var (
+	officialPrompts = []string{
+		"test_simple_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource", "test_prompt_with_image",
+	}
+	officialResources = []string{"test://static-text", "test://static-binary", "test://watched-resource"}
+)
+
+// PromisedPrompts returns the listed prompts of which the author of the server
+// says with which values they are served, in the configuration or by having made
+// the server for the official suite.
+func (v *Inventory) PromisedPrompts() []Prompt {
+	var out []Prompt
+	for _, p := range v.PromptEntries {
+		_, own := v.config.Prompts[p.Name]
+		if own || v.official() && slices.Contains(officialPrompts, p.Name) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// PromisedResources returns the listed resources that a server which is made for
+// the official suite serves.
+func (v *Inventory) PromisedResources() []string {
+	if !v.official() {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(v.Resources), func(uri string) bool { return !slices.Contains(officialResources, uri) })
+}

@@ -31,6 +31,7 @@ func loggingFaults() []Fault {
 			undeclared("logging"), tells(spec.MethodMessage, `{"level":"info","data":"ready"}`), declaring("experimental", map[string]any{"logging": map[string]any{}}))),
 
 		breaks(accepted+"unknown-method", "logging/setLevel is an unknown method though logging is declared", refuseLevel("", spec.CodeMethodNotFound)),
+		breaks(accepted+"internal-error", "every level gets an internal error", refuseLevel("", spec.CodeInternal)),
 		breaks(accepted+"no-alert", "the level alert is refused", refuseLevel("alert", spec.CodeInvalidParams)),
 		breaks(accepted+"no-notice", "the level notice is refused", refuseLevel("notice", spec.CodeInvalidParams)),
 

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -48,12 +49,16 @@ func promptFaults() []Fault {
 			return goes(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
+		breaksAfresh("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a word", everySecondMuted(spec.MethodPromptsChanged)).over(spec.Stdio),
+
 		breaks("prompts.get.listed-is-gettable/renamed", "prompts are listed by other names than they are served by", EditResult(spec.MethodPromptsList, func(r map[string]any) {
 			for _, p := range items(r, "prompts") {
 				p["name"] = p["name"].(string) + "_v2"
 			}
 		})),
 		breaks("prompts.get.listed-is-gettable/unknown-method", "prompts/get is an unknown method", refuse(spec.MethodPromptsGet, session, spec.CodeMethodNotFound, "Method not found")),
+		breaks("prompts.get.listed-is-gettable/promised", "a prompt that the official suite knows is refused with an internal error",
+			together(offersTools(official(nil)), offersPrompt("test_simple_prompt", ""))),
 		breaks("prompts.get.arguments-optional/refused", "a prompt is refused without arguments", refuse(spec.MethodPromptsGet, noArguments, spec.CodeInvalidParams, "arguments must be an object")),
 		breaks("prompts.get.arguments-optional/internal-error", "a prompt without arguments gets an internal error", refuse(spec.MethodPromptsGet, noArguments, spec.CodeInternal, "Internal error")),
 		breaks("prompts.get.unknown-name/served", "unknown prompts are served", taken(unknown)),
@@ -67,6 +72,32 @@ func promptFaults() []Fault {
 		breaks("prompts.get.not-supported-error/no-messages", "prompts are not declared, and are served without messages",
 			together(undeclared("prompts"), refusedList, anyGet(`{"messages":[]}`))),
 	}
+}
+
+// offersPrompt lists one prompt more; it gets the result, and an internal error
+// where that is "".
+func offersPrompt(name, result string) refserver.Seams {
+	return together(
+		Handle(spec.MethodPromptsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			listed, err := next(c)
+			if err != nil || wire.At(c.Params, "/cursor") != nil {
+				return listed, err
+			}
+			page := plain(listed)
+			prompts, _ := page["prompts"].([]any)
+			page["prompts"] = append(prompts, map[string]any{"name": name})
+			return page, nil
+		}),
+		Handle(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			switch asked, _ := wire.Text(wire.At(c.Params, "/name")); {
+			case asked != name:
+				return next(c)
+			case result == "":
+				return nil, &refserver.Error{Code: spec.CodeInternal, Message: "Internal error"}
+			}
+			return jsontext.Value(result), nil
+		}),
+	)
 }
 
 // editPrompt rewrites a prompt in prompts/list.

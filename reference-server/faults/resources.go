@@ -3,6 +3,7 @@ package faults
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -165,6 +166,15 @@ func harmless(tool string) refserver.Seams {
 	return editTool(tool, func(t map[string]any) { t["annotations"] = map[string]any{"readOnlyHint": true} })
 }
 
+// everySecondMuted keeps back every second notification of a method.
+func everySecondMuted(method string) func() refserver.Seams {
+	return func() refserver.Seams {
+		var n atomic.Int64
+		told := notifications(method)
+		return together(harmless("trigger-list-changed"), mute(func(o *refserver.Out) bool { return told(o) && n.Add(1)%2 == 0 }))
+	}
+}
+
 func notifications(method string) When {
 	return func(o *refserver.Out) bool { return o.Kind == refserver.OutNotification && o.Method == method }
 }
@@ -200,6 +210,21 @@ func changedResourcesFaults() []Fault {
 	return []Fault{
 		breaks("resources.list-changed.sent-on-change-2024-11-05/silent", "a changed list of resources is not told of", together(
 			harmless("trigger-list-changed"), mute(notifications(spec.MethodResourcesChanged)))),
+		breaksAfresh("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a word", everySecondMuted(spec.MethodResourcesChanged)).over(spec.Stdio),
+		breaks("resources.read.listed-is-readable/promised", "a resource that the official suite knows is refused with an internal error", together(
+			offersTools(official(nil)), EditResult(spec.MethodResourcesList, func(r map[string]any) {
+				for _, listed := range items(r, "resources") {
+					if listed["uri"] == hello {
+						listed["uri"] = "test://static-text"
+					}
+				}
+			}),
+			Handle(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if uri, _ := wire.Text(wire.At(c.Params, "/uri")); uri == "test://static-text" {
+					return nil, &refserver.Error{Code: spec.CodeInternal, Message: "Internal error"}
+				}
+				return next(c)
+			}))),
 		breaks(older+"undeclared", "a changed list of resources is told of, and not declared to be", told(flags(map[string]any{"subscribe": true}))),
 		breaks(older+"no-resources", "a changed list of resources is told of, and resources are not declared", told(undeclared("resources"))),
 		breaks(newer+"undeclared", "a changed list of resources is told of, and not declared to be", told(flags(map[string]any{"subscribe": true}))),

@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // Bounds on what is asked of a server.
@@ -20,6 +21,8 @@ const (
 	getTime     = 3 * time.Second // a request
 	allGets     = 8 * time.Second // the requests of a case; what is not asked by then is not asked
 )
+
+const gettable = "prompts.get.listed-is-gettable"
 
 // unknownName is the name of no prompt.
 const unknownName = "mcp-conform-no-such-prompt"
@@ -52,6 +55,14 @@ func Cases() []suite.Case {
 			Requirements: []string{ownArguments},
 			Needs:        []string{"prompts"},
 			Run:          differing, // on a server that has made no prompt yet
+		},
+		{
+			ID:           "prompts.promised",
+			Title:        "Gets prompts with values of which it is known that they are served",
+			Requirements: []string{gettable},
+			Needs:        []string{"prompts"},
+			Asks:         true,
+			Run:          promised,
 		},
 		{
 			ID:       "prompts.unknown",
@@ -174,6 +185,30 @@ func gets(ctx context.Context, t *suite.T) {
 	}
 }
 
+// promised gets prompts that have no reason to refuse what they get.
+func promised(ctx context.Context, t *suite.T) {
+	prompts := t.Inventory.PromisedPrompts()
+	if len(prompts) == 0 {
+		t.GiveUp("of no prompt the author says with which values it is served")
+	}
+	g := newGetter(t.Conversation(ctx))
+	for _, p := range prompts[:min(len(prompts), maxPrompts)] {
+		r := g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, map[string]any{"name": p.Name, "arguments": p.Values(true)})
+		switch {
+		case r.Succeeded():
+			t.Kept(gettable)
+		case r.Answered() && !r.Busy():
+			t.Deviates(g.c, verdict.Deviation{
+				Requirement: gettable, Summary: "A prompt is refused with values of which it is known that they are served.",
+				Permitted: "a result", Seen: "the prompt " + suite.Excerpt(p.Name, 60) + ": " + suite.Describe(r), At: r.Positions(),
+			})
+		}
+		if !g.more(ctx) {
+			return
+		}
+	}
+}
+
 func unknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.MakeSure(ctx, spec.MethodPromptsList, "prompts", maxPages)
@@ -222,11 +257,13 @@ func changed(ctx context.Context, t *suite.T) {
 	change, _ := t.Inventory.ChangingList(spec.MethodPromptsList)
 	c := t.Conversation(ctx)
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
-	from := c.Record.Len()
-	c.TryFor(ctx, getTime, spec.MethodToolsCall, change.Params())
-	_ = c.Quiet(ctx) // the notification may come a little later
-	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
-	if t.Inventory.Declares("prompts.listChanged") {
-		t.Notice(ctx, c, from, spec.MethodPromptsChanged)
+	for range 2 { // what a call adds the next one may remove
+		from := c.Record.Len()
+		c.TryFor(ctx, getTime, spec.MethodToolsCall, change.Params())
+		_ = c.Quiet(ctx) // the notification may come a little later
+		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
+		if !t.Inventory.Declares("prompts.listChanged") || !t.Notice(ctx, c, from, spec.MethodPromptsChanged) {
+			return
+		}
 	}
 }

@@ -23,6 +23,8 @@ const (
 	maxSubscriptions = 3
 )
 
+const readable = "resources.read.listed-is-readable"
+
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
 	return []suite.Case{
@@ -49,6 +51,14 @@ func Cases() []suite.Case {
 			Needs:    []string{"resources"},
 			Asks:     true,
 			Run:      reads,
+		},
+		{
+			ID:           "resources.promised",
+			Title:        "reads resources of which it is known that they are served",
+			Requirements: []string{readable},
+			Needs:        []string{"resources"},
+			Asks:         true,
+			Run:          promised,
 		},
 		{
 			ID:       "resources.templates",
@@ -242,6 +252,28 @@ func reads(ctx context.Context, t *suite.T) {
 		// themselves.
 		walk(ctx, c, spec.MethodResourcesList)
 		each(uris)
+	}
+}
+
+// promised reads resources that have no reason to be refused.
+func promised(ctx context.Context, t *suite.T) {
+	uris := t.Inventory.PromisedResources()
+	if len(uris) == 0 {
+		t.GiveUp("of no resource the author says that it is served")
+	}
+	c := listing(ctx, t)
+	for _, uri := range uris {
+		switch r := read(ctx, c, uri); {
+		case !r.Answered():
+			return
+		case r.Succeeded():
+			t.Kept(readable)
+		case !r.Busy():
+			t.Deviates(c, verdict.Deviation{
+				Requirement: readable, Summary: "A listed resource is refused of which it is known that it is served.",
+				Permitted: "its contents", Seen: suite.Excerpt(uri, 80) + ": " + suite.Describe(r), At: r.Positions(),
+			})
+		}
 	}
 }
 

@@ -30,10 +30,13 @@ func loggingRules() []rules.Rule {
 			ID:           "rule.set-level-answers",
 			Title:        "logging/setLevel is answered as the level and the capabilities demand",
 			Requirements: []string{levelAccepted, levelInvalid, levelUndeclared},
-			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
-				rules.ResultOf(spec.MethodSetLevel): levelSet,
-				rules.ErrorTo(spec.MethodSetLevel):  levelRefused,
-			}}),
+			Start: func() rules.Fold {
+				l := &levels{}
+				return rules.Fold{Hear: rules.Hears{
+					rules.ResultOf(spec.MethodSetLevel): l.set,
+					rules.ErrorTo(spec.MethodSetLevel):  l.refused,
+				}, End: l.end}
+			},
 		},
 		{
 			ID:           "rule.log-threshold",
@@ -77,8 +80,27 @@ func logDeclared() rules.Fold {
 // shape is wrong is said elsewhere.
 func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilities, "/logging") != nil }
 
-// levelSet judges a result of logging/setLevel.
-func levelSet(s *rules.Session, h *rules.Heard, out *rules.Out) {
+// levels follows which levels could be set.
+type levels struct {
+	served bool
+	failed []verdict.Deviation // internal errors
+}
+
+// end judges internal errors: an error in its configuration may keep a server
+// from setting one level or another, not all of them.
+func (l *levels) end(_ *rules.Session, out *rules.Out) {
+	for _, d := range l.failed {
+		if l.served || len(l.failed) == 1 {
+			d.Weight = verdict.OnlyNote
+		} else {
+			d.Summary = "No level can be set though logging was declared."
+		}
+		out.Found(d)
+	}
+}
+
+// set judges a result of logging/setLevel.
+func (l *levels) set(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	level := wire.At(h.Asked.Message.Params(), "/level")
 	if !judged(s, h) {
 		return
@@ -99,6 +121,7 @@ func levelSet(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		out.Found(d)
 		return
 	}
+	l.served = true
 	out.Subject(levelAccepted)
 }
 
@@ -107,8 +130,8 @@ var knownLevel = rules.Ordinary{What: "a level that exists", Is: func(a *rules.A
 	return a.Message.Method == spec.MethodSetLevel && severity(wire.At(a.Message.Params(), "/level")) >= 0
 }}
 
-// levelRefused judges an error to logging/setLevel.
-func levelRefused(s *rules.Session, h *rules.Heard, out *rules.Out) {
+// refused judges an error to logging/setLevel.
+func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	level := wire.At(h.Asked.Message.Params(), "/level")
 	if !judged(s, h) || h.Asked.Withdrawn() {
 		return
@@ -145,8 +168,9 @@ func levelRefused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		d.Seen = fmt.Sprintf("level %s: %s", rules.Excerpt(level), d.Seen)
 	default:
 		d.Requirement, d.Summary, d.Permitted = levelAccepted, "A level is refused though logging was declared.", "a result"
-		if code == spec.CodeInternal { // an error in its configuration keeps a server from setting a level
-			d.Weight = verdict.OnlyNote
+		if code == spec.CodeInternal {
+			l.failed = append(l.failed, d)
+			return
 		}
 	}
 	out.Found(d)
