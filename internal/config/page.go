@@ -37,6 +37,10 @@ Tools of the reference server, of server-everything and of the servers for the o
 known by their names, so that they need no fixtures; they are called as all others are: where they do
 not say that they only read, ` + "`tools.call` or `--call-tools all`" + ` lets them be called.
 
+What other tools do is learned where nothing is known: each that may be called is called once, and how
+long that takes and what the server sends meanwhile shows whether it is slow, logs, asks the client or
+changes something. A fixture is surer, and what it says is judged.
+
 ## Keys
 `
 

@@ -31,6 +31,8 @@ type Misbehaviour struct {
 	JSONOnly bool
 	// Seams returns the fault, fresh for each server; nil for none.
 	Seams func() refserver.Seams
+	// Fixtures are what the user tells of the server's tools.
+	Fixtures []inventory.Fixture
 	// Want lists the findings, each as "requirement: summary (outcome)".
 	Want []string
 	// May lists findings that are right, too, and that chance decides on.
@@ -90,11 +92,17 @@ func (m Misbehaviour) report(t *testing.T, cases []suite.Case) *verdict.Report {
 	if rev == "" {
 		rev = spec.V20251125
 	}
-	return runCase(t, cases, m.Case, rev, nil, 2*time.Second, m.dialer(t))
+	return runCaseOn(t, cases, m.Case, rev, nil, 2*time.Second, m.dialer(t), m.Fixtures)
 }
 
 // runCase runs the case with the given id in one revision.
 func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer) *verdict.Report {
+	t.Helper()
+	return runCaseOn(t, cases, id, rev, judges, start, d, nil)
+}
+
+// runCaseOn does so on a server of whose tools the user tells.
+func runCaseOn(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer, told []inventory.Fixture) *verdict.Report {
 	t.Helper()
 	chosen := slices.DeleteFunc(slices.Clone(cases), func(c suite.Case) bool { return c.ID != id })
 	if len(chosen) != 1 {
@@ -105,7 +113,7 @@ func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, jud
 		Cases:        chosen,
 		Rules:        judges,
 		Revisions:    []spec.Revision{rev},
-		Policy:       inventory.Config{Policy: inventory.CallAll},
+		Policy:       inventory.Config{Policy: inventory.CallAll, Fixtures: told},
 		Timeout:      time.Second,
 		StartTimeout: start,
 		Unconfirmed:  true,

@@ -1,12 +1,15 @@
 package tools_test
 
 import (
+	"sync"
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
-	"github.com/mcp-conform/mcp-conform/suites/tools"
+	suite "github.com/mcp-conform/mcp-conform/suites/tools"
 )
 
 func TestDescriptions(t *testing.T) {
@@ -15,6 +18,50 @@ func TestDescriptions(t *testing.T) {
 		{Name: "described", Case: "tools.lists", Kept: []string{"tools.description.optional"}},
 		{Name: "bare", Case: "tools.lists", Seams: func() refserver.Seams { return bare.Seams() }, Want: []string{"tools.description.optional: A tool has no description. (note)"}},
 	} {
-		m.Try(t, tools.Cases())
+		m.Try(t, suite.Cases())
+	}
+}
+
+func TestKnownChanges(t *testing.T) {
+	tools := inventory.Fixture{Role: inventory.ChangesTools, Tool: "trigger-list-changed", Arguments: map[string]any{"list": "tools"}}
+	note := inventory.Fixture{Role: inventory.ChangesResource, Tool: "update-resource", Arguments: map[string]any{"text": "changed {count}"}, Resource: "demo://note"}
+	still := note
+	still.Arguments = map[string]any{"text": "always the same"}
+	fails := inventory.Fixture{Role: inventory.ChangesTools, Tool: "fail"}
+	const known = "tools.call.known-effect"
+	// first answers a method with its first result for ever.
+	first := func(method string) func() refserver.Seams {
+		var once sync.Once
+		var result any
+		return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			if c.Method != method {
+				return next(c)
+			}
+			once.Do(func() { result, _ = next(c) })
+			return result, nil
+		})
+	}
+	idle := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		if c.Method == spec.MethodToolsCall {
+			return map[string]any{"content": []any{}}, nil // and nothing changes
+		}
+		return next(c)
+	})
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "both change", Fixtures: []inventory.Fixture{tools, note}, Kept: []string{known}},
+		{Name: "nothing is told of", Fixtures: nil},
+		{Name: "a call that fails", Fixtures: []inventory.Fixture{fails}},
+		{Name: "the same text again", Fixtures: []inventory.Fixture{still}, Kept: []string{known}},
+		{
+			Name: "the contents stay", Fixtures: []inventory.Fixture{note}, Seams: first(spec.MethodResourcesRead),
+			Want: []string{known + ": A tool that is known to change a resource leaves it as it was. (warning)"},
+		},
+		{
+			Name: "the list stays", Fixtures: []inventory.Fixture{tools}, Seams: idle,
+			Want: []string{known + ": A tool that is known to change the list of tools leaves it as it was. (warning)"},
+		},
+	} {
+		m.Case = "tools.known-changes"
+		m.Try(t, suite.Cases())
 	}
 }

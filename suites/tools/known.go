@@ -30,8 +30,8 @@ type effect struct {
 	message bool
 }
 
-// effects are those of the roles that one call shows. Lists and resources that
-// change are judged by cases of their own.
+// effects are those of the roles that one call shows. What changes is judged
+// by a case of its own.
 func effects() []effect {
 	first, content := spec.HandshakeRevisions()[0], func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
 		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }

@@ -82,6 +82,14 @@ func Cases() []suite.Case {
 			Run:   knownCalls,
 		},
 		{
+			ID:           "tools.known-changes",
+			Title:        "Calls tools of which it is known what they change, and reads that before and after",
+			Requirements: []string{knownEffect},
+			Needs:        []string{"tools"},
+			Exclusive:    true, // what they change may be what other sessions have
+			Run:          knownChanges,
+		},
+		{
 			ID:    "tools.wrong-arguments",
 			Title: "Calls tools with arguments that break their schemas",
 			Provokes: []string{

@@ -1,0 +1,127 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A change is what a call of a role is known to change, and how that is read.
+type change struct {
+	role    inventory.Role
+	needs   string // the capability
+	summary string
+	method  string // that reads it
+	member  string // of the result
+}
+
+var changes = []change{
+	{inventory.ChangesTools, "tools", "A tool that is known to change the list of tools leaves it as it was.", spec.MethodToolsList, "tools"},
+	{inventory.ChangesPrompts, "prompts", "A tool that is known to change the list of prompts leaves it as it was.", spec.MethodPromptsList, "prompts"},
+	{inventory.ChangesResources, "resources", "A tool that is known to change the list of resources leaves it as it was.", spec.MethodResourcesList, "resources"},
+	{inventory.ChangesResource, "resources", "A tool that is known to change a resource leaves it as it was.", spec.MethodResourcesRead, "contents"},
+}
+
+// promisedChange is a call of which the server's author says that it changes
+// something; each number makes another change.
+type promisedChange struct {
+	change
+
+	call   func(number int) inventory.Known
+	params map[string]any // of what reads it
+}
+
+func promisedChanges(t *suite.T) []promisedChange {
+	var out []promisedChange
+	for _, c := range changes {
+		all := t.Inventory.Known(c.role)
+		if len(all) == 0 || !all[0].Own || !takes(t, all[0]) || !t.Inventory.Declares(c.needs) {
+			continue
+		}
+		p := promisedChange{change: c, call: func(number int) inventory.Known { return t.Inventory.Numbered(c.role, number) }}
+		if c.role == inventory.ChangesResource {
+			_, uri, _ := t.Inventory.Changing()
+			p.params = map[string]any{"uri": uri}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// knownChanges makes the calls that are known to change something, and reads
+// it before and after.
+func knownChanges(ctx context.Context, t *suite.T) {
+	all := promisedChanges(t)
+	if len(all) == 0 {
+		t.GiveUp("of no tool that may be called the author says what it changes")
+	}
+	k := newCaller(t.Start(ctx, client.Options{}))
+	for _, p := range all {
+		if !p.judge(ctx, t, k) {
+			return
+		}
+	}
+}
+
+// tried is how often a call may leave things as they are, as one that turns on
+// what is on.
+const tried = 3
+
+func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
+	before, ok := p.read(ctx, k)
+	if !ok {
+		return ctx.Err() == nil && k.c.Alive()
+	}
+	var at []int
+	for n := range tried {
+		known := p.call(n + 1)
+		r, more := k.reply(ctx, known.Params())
+		if !r.Succeeded() || inventory.Fails.ShownBy(r.Message) || !more {
+			return more // it may be the call that failed
+		}
+		t.Quiet(ctx, k.c) // the change may be made behind the response
+		after, ok := p.read(ctx, k)
+		if !ok {
+			return ctx.Err() == nil && k.c.Alive()
+		}
+		if !bytes.Equal(before, after) {
+			t.Kept(knownEffect)
+			return true
+		}
+		at = append(at, r.Positions()...)
+	}
+	t.Deviates(k.c, verdict.Deviation{
+		Requirement: knownEffect, Summary: p.summary,
+		Permitted: "another result of " + p.method + " after one of the calls",
+		Seen:      "the same result after each of several calls of " + suite.Excerpt(p.call(1).Tool, 60), At: at,
+	})
+	return true
+}
+
+// read returns what the call changes, all pages of a list together.
+func (p promisedChange) read(ctx context.Context, k caller) (jsontext.Value, bool) {
+	if p.role == inventory.ChangesResource {
+		r := k.c.TryFor(ctx, callTime, p.method, p.params)
+		if !r.Succeeded() {
+			return nil, false
+		}
+		return wire.At(r.Message.Result(), "/"+p.member), true
+	}
+	from := k.c.Record.Len()
+	inventory.Walk(ctx, k.c, p.method, p.member, maxPages)
+	all, whole := []jsontext.Value{}, false
+	for _, m := range receivedIn(k.c.Record.From(from)) {
+		if list := wire.At(m.Result(), "/"+p.member); list.Kind() == '[' {
+			all, whole = append(all, wire.Elements(list)...), wire.At(m.Result(), "/nextCursor") == nil
+		}
+	}
+	return wire.JSON(all), whole
+}
