@@ -128,6 +128,9 @@ func postFaults() []Fault {
 		breaks(typed+"json-rpc", "requests are answered as application/json-rpc", retyped(asking(), jsonType, "application/json-rpc")),
 		breaks(typed+"other-stream", "streams have the type application/x-ndjson", retyped(asking(), streamType, "application/x-ndjson")),
 		breaks(typed+"202", "tools/list gets a 202 alone", visits(lists, func(v *visit) { v.unheard(v.r); v.w.WriteHeader(http.StatusAccepted) })),
+		breaks(typed+"201", "requests are answered with 201", restatus(asking(), instead(http.StatusOK, http.StatusCreated))),
+		breaks(typed+"202-response", "requests are answered with 202, and the response in the body", restatus(asking(), instead(http.StatusOK, http.StatusAccepted))),
+		breaks(typed+"206", "requests are answered with 206", restatus(asking(), instead(http.StatusOK, http.StatusPartialContent))),
 		breaks(typed+"204", "tools/list gets a 204", visits(lists, func(v *visit) { v.w.WriteHeader(http.StatusNoContent) })),
 		breaks(single+"empty", "tools/list gets an empty body of JSON", visits(lists, answers(http.StatusOK, jsonType, ""))),
 		breaks(single+"array", "answers are arrays with the response", bodies(asking(), func(b []byte) []byte {

@@ -120,7 +120,11 @@ func postAnswers(v *view, out *rules.Out) {
 		}
 		media := x.ResponseHead().MediaType()
 		if media == jsonType || media == transcript.EventStream {
-			out.Subject(contentType)
+			if d, odd := x.oddStatus(); odd {
+				out.Found(d)
+			} else {
+				out.Subject(contentType)
+			}
 			if media == jsonType && x.Ended() == transcript.Complete {
 				v.jsonBody(x, out)
 				wholeBatch(x, out)
@@ -136,6 +140,23 @@ func postAnswers(v *view, out *rules.Out) {
 		}
 		out.Found(d)
 	}
+}
+
+// oddStatus judges the status of a response that brings what was asked for. MCP
+// names none: clients read 202 as "nothing will come", and 206 is for those who
+// asked for a part. A proxy makes 203 of 200.
+func (x *exchange) oddStatus() (verdict.Deviation, bool) {
+	d := verdict.Deviation{
+		Requirement: contentType, Weight: verdict.AtMostWarning, Permitted: "200 with the response",
+		Summary: "A request is answered with another status than 200.", Seen: x.seen(), At: x.at(),
+	}
+	switch {
+	case x.Status() == 203:
+		d.Weight = verdict.OnlyNote
+	case x.Status() == 202:
+		d.Summary = "A request is answered with 202, after which clients expect nothing."
+	}
+	return d, x.Status() != 200
 }
 
 // pointless tells whether no response is due any more: the requests were
