@@ -3,6 +3,7 @@ package refserver
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -62,12 +63,37 @@ func Listen(ctx context.Context, address string, over spec.Transport, o Options)
 	mux.Handle(s.URL.Path+"/", h)
 	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: headTime}
 	go func() {
-		if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.server.Serve(wrapped{l, o.Seams.Input}); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- err
 		}
 	}()
 	return s, nil
 }
+
+// wrapped is a listener whose connections are read through a seam, which may be
+// nil.
+type wrapped struct {
+	net.Listener
+	input func(r io.Reader) io.Reader
+}
+
+// Accept implements net.Listener.
+func (l wrapped) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil || l.input == nil {
+		return conn, err
+	}
+	return readThrough{conn, l.input(conn)}, nil
+}
+
+// readThrough is a connection that is read through a seam.
+type readThrough struct {
+	net.Conn
+	in io.Reader
+}
+
+// Read implements net.Conn.
+func (c readThrough) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // reachable is where this machine reaches a server that listens at an address:
 // one that does so at all of them, at that of the loopback interface.

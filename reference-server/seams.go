@@ -19,7 +19,7 @@ type Seams struct {
 	// End decides what follows when the client closes stdin or a signal
 	// comes (stdio only): exit with code, or stay. Without it: exit with 0.
 	End func(p *Process, why Ending) (code int, exit bool)
-	// Input wraps stdin (stdio only).
+	// Input wraps stdin, or what comes over a connection.
 	Input func(r io.Reader) io.Reader
 	// Incoming sees every frame before it is parsed.
 	Incoming func(s *Session, raw []byte) Verdict

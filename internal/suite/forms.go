@@ -12,13 +12,18 @@ import (
 // longText is of a length that every server reads: some stop at 100 kB.
 const longText = 40_000
 
+// noSession is a session id that no server assigns.
+const noSession = "mcp-conform-00000000-0000-4000-8000-000000000000"
+
 // CheckForms posts requests in the forms that HTTP has for a body: long, in
-// chunks, slow, with blank space around. It says nothing where rules judges the
+// chunks, slow, with blank space around, with the names of headers in any case, on
+// a connection over which another was refused. It says nothing where rules judges the
 // refusal.
 func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewhere func(x *transcript.Exchange) bool) {
 	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}
 	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.Harmless(), params) }
 	long, chunked, slow, spaced := request(params), request(nil), request(nil), request(nil)
+	w.Hold(ctx, WebRequest{Body: request(nil), Keep: true, Headers: []Header{With("Mcp-Session-Id", noSession)}})
 	for _, form := range []struct {
 		summary string
 		r       WebRequest
@@ -27,6 +32,9 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 		{"A request whose body comes in chunks is not served.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}},
 		{"A request whose body comes slowly is not served.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}},
 		{"A request with blank space around its message is not served.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}},
+		{"A request on a connection over which another was refused is not served.", WebRequest{Body: request(nil), Keep: true}},
+		{"A request whose header names are in lower case is not served.", WebRequest{Body: request(nil), Headers: []Header{Named(strings.ToLower)}}},
+		{"A request whose header names are in upper case is not served.", WebRequest{Body: request(nil), Headers: []Header{Named(strings.ToUpper)}}},
 	} {
 		x := t.unhurried(ctx, w, form.r)
 		switch {

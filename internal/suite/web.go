@@ -60,6 +60,17 @@ func With(name string, values ...string) Header {
 	}
 }
 
+// Named rewrites the names of all headers.
+func Named(write func(name string) string) Header {
+	return func(fields []transcript.Field) []transcript.Field {
+		fields = slices.Clone(fields)
+		for i := range fields {
+			fields[i].Name = write(fields[i].Name)
+		}
+		return fields
+	}
+}
+
 // WebRequest is a request with the headers of the session, but for changes.
 type WebRequest struct {
 	// Method is POST by default.
@@ -70,7 +81,9 @@ type WebRequest struct {
 	// Chunks are the places at which the body is cut into chunks, Pieces those
 	// at which it is cut into pieces that come slowly.
 	Chunks, Pieces []int
-	Headers        []Header
+	// Keep: see transport.Request.
+	Keep    bool
+	Headers []Header
 }
 
 func (r *WebRequest) method() string {
@@ -106,7 +119,7 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	}
 	s := &Stream{w: w, from: w.C.Record.Len()}
 	p, err := w.C.Web().Begin(transport.Request{
-		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: slowness,
+		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: slowness, Keep: r.Keep,
 	}, r.Target)
 	if err != nil {
 		w.t.GiveUp("no request can be sent there: " + err.Error())

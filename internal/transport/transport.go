@@ -112,6 +112,9 @@ type Request struct {
 	// with a Content-Length, and Pause ahead of each piece.
 	Pieces []int
 	Pause  time.Duration
+	// Keep sends the request over the connection that the last one with Keep
+	// left open, where there is one, and leaves it open for the next.
+	Keep bool
 }
 
 // Exchange is an HTTP exchange under way.

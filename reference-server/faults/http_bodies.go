@@ -55,6 +55,63 @@ func firstPiece() refserver.Seams {
 	}}
 }
 
+// nextRequests alters what is read of all requests on a connection but the first.
+func nextRequests(alter func(p []byte) (int, error)) refserver.Seams {
+	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &kept{r: r, alter: alter} }}
+}
+
+// kept is a connection that may carry several requests.
+type kept struct {
+	r     io.Reader
+	alter func(p []byte) (int, error)
+	begun bool
+}
+
+// Read implements io.Reader.
+func (k *kept) Read(p []byte) (int, error) {
+	n, err := k.r.Read(p)
+	if !bytes.Contains(p[:n], []byte(" HTTP/1.1\r\n")) {
+		return n, err
+	}
+	if k.begun {
+		return k.alter(p[:n])
+	}
+	k.begun = true
+	return n, err
+}
+
+// behindABody takes a request as if the body of the last one had not been read
+// to its end.
+func behindABody(p []byte) (int, error) {
+	copy(p, "}}")
+	return len(p), nil
+}
+
+// closed takes no request.
+func closed([]byte) (int, error) { return 0, io.EOF }
+
+// unread hides headers that are written in a certain way.
+func unread(names ...string) refserver.Seams {
+	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &hiding{r, names} }}
+}
+
+// hiding spoils names of headers where they are written as listed.
+type hiding struct {
+	r     io.Reader
+	names []string
+}
+
+// Read implements io.Reader.
+func (h *hiding) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	for _, name := range h.names {
+		if i := bytes.Index(p[:n], []byte("\n"+name+":")); i >= 0 {
+			p[i+1] = 'x'
+		}
+	}
+	return n, err
+}
+
 func bodyFaults() []Fault {
 	const typed = "streamable-http.request-content-type/"
 	return []Fault{
@@ -62,6 +119,9 @@ func bodyFaults() []Fault {
 		breaks(typed+"chunks", "bodies in chunks get 400", turnsAway(isChunked, http.StatusBadRequest)),
 		breaks(typed+"slow-body", "bodies that come slowly get 400", slowRefused(http.StatusBadRequest)),
 		breaks(typed+"first-piece", "what comes of a body at once is taken for all of it", firstPiece()),
+		breaks(typed+"lower-case-names", "a session header whose name is in lower case is not found", unread("mcp-session-id")),
+		breaks(typed+"upper-case-names", "a content type whose name is in upper case is not found", unread("CONTENT-TYPE")),
+		breaks(typed+"kept-connection", "what is left of a body is taken for the next request on the connection", nextRequests(behindABody)),
 		breaks(typed+"blanks", "bodies that begin with blank space get 400", visits(func(v *visit) bool {
 			if v.frame == nil {
 				return false
@@ -82,6 +142,8 @@ func legacyBodyFaults() []Fault {
 		breaks(takes+"long-body", "bodies of some length get 400", turnsAway(isLong, http.StatusBadRequest)),
 		breaks(takes+"chunks", "bodies in chunks get 400", turnsAway(isChunked, http.StatusBadRequest)),
 		breaks(takes+"slow-body", "bodies that come slowly get 400", slowRefused(http.StatusBadRequest)),
+		breaks(takes+"lower-case-names", "a content type whose name is in lower case is not found", unread("content-type")),
+		breaks(takes+"kept-connection", "what is left of a body is taken for the next request on the connection", nextRequests(behindABody)),
 		breaks(takes+"charset", "a content type with a charset gets 400", turnsAway(hasCharset, http.StatusBadRequest)),
 	}
 }
@@ -89,6 +151,7 @@ func legacyBodyFaults() []Fault {
 // legalBodies are the refusals that HTTP itself has for bodies.
 func legalBodies() []Fault {
 	return []Fault{
+		legal("http-idle-closed", "connections are closed without a word once a response is over", nextRequests(closed)),
 		legal("http-413", "bodies of some length get 413", turnsAway(isLong, http.StatusRequestEntityTooLarge)),
 		legal("http-411", "bodies in chunks get 411", turnsAway(isChunked, http.StatusLengthRequired)),
 		legal("http-408", "bodies that come slowly get 408", slowRefused(http.StatusRequestTimeout)),

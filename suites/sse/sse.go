@@ -144,7 +144,7 @@ func origin() suite.Case {
 func bodies() suite.Case {
 	return suite.Case{
 		ID:           "sse.bodies",
-		Title:        "Posts requests that are long, in chunks, and slow",
+		Title:        "Posts requests that are long, in chunks, slow, with header names in any case, and on a connection that was used",
 		Requirements: []string{acceptsPost},
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))

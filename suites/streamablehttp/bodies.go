@@ -14,7 +14,7 @@ const contentType = "streamable-http.request-content-type"
 func bodies() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.bodies",
-		Title:        "Posts what is no JSON, what is owed no answer, and requests that are long, in chunks, and slow",
+		Title:        "Posts what is no JSON, what is owed no answer, and requests that are long, in chunks, slow, with header names in any case, and on a connection that was used",
 		Requirements: []string{contentType},
 		Provokes: []string{
 			"base.parse-error-http", "streamable-http.accepted-202", "streamable-http.accepted-202-response",

@@ -195,7 +195,7 @@ type ended struct {
 // hold holds one exchange from the first byte to the last.
 func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
-	conn, err := c.connect(ctx, p, r.URL)
+	conn, err := c.connect(ctx, p, r)
 	line, fields := c.Reach.head(r)
 	raw := transcript.HeadBytes(line, fields)
 	p.mu.Lock()
@@ -205,8 +205,17 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	if err == nil {
 		p.quits(func() { _ = conn.Close() })
 		end = c.converse(ctx, p, conn, raw, r)
+		if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.ending(ctx) == nil {
+			// A server may close a connection between two requests at any time.
+			if fresh, err := c.open(ctx, p, r.URL); err == nil {
+				conn.discard()
+				conn = fresh
+				p.quits(func() { _ = conn.Close() })
+				end = c.exchange(ctx, p, conn, raw, r)
+			}
+		}
 		p.quits(func() {}) // whoever ends the exchange from now on must not close what goes to another one
-		c.release(conn, p, end, p.ending(ctx) == nil)
+		c.release(conn, p, r, end, p.ending(ctx) == nil)
 	} else {
 		end.detail, end.stage = explain(err), stageOf(err)
 	}
@@ -260,6 +269,11 @@ func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, hea
 	if r.Body != nil {
 		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body, Frame: r.Frame})
 	}
+	return c.exchange(ctx, p, conn, head, r)
+}
+
+// exchange is converse without the record of what is sent.
+func (c *Client) exchange(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	if whole := r.Chunks == nil && r.Pieces == nil; whole && len(head)+len(r.Body) <= shortRequest {
 		conn.sent = write(ctx, conn, head, r) == nil // what could not be written shows in what comes back
 		p.wrote()

@@ -18,6 +18,7 @@ type connection struct {
 	to string
 	// sent: all of the request was written, see reusable.
 	sent bool
+	used bool // it carried an exchange before
 }
 
 // readers are those of connections that are closed.
@@ -83,15 +84,26 @@ func (i *idle) close() {
 	}
 }
 
+// keeps reports whether the request may go over a connection that was kept, and
+// its own may be kept.
+func (c *Client) keeps(r Request) bool { return c.Reach.Keep || r.Keep }
+
 // connect returns a connection for one exchange.
-func (c *Client) connect(ctx context.Context, p *Pending, u *url.URL) (*connection, error) {
-	to := u.Scheme + "://" + u.Host
-	if c.Reach.Keep {
-		if conn := c.idle.take(to); conn != nil {
-			conn.sent = false
+func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connection, error) {
+	if c.keeps(r) {
+		if conn := c.idle.take(place(r.URL)); conn != nil {
+			conn.sent, conn.used = false, true
 			return conn, nil
 		}
 	}
+	return c.open(ctx, p, r.URL)
+}
+
+// place names where a connection leads.
+func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// open returns a fresh connection.
+func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection, error) {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
 	p.quits(func() { quit(errDropped) })
@@ -99,13 +111,13 @@ func (c *Client) connect(ctx context.Context, p *Pending, u *url.URL) (*connecti
 	if err != nil {
 		return nil, err
 	}
-	return newConnection(conn, to), nil
+	return newConnection(conn, place(u)), nil
 }
 
 // release lets go of a connection behind its exchange; undisturbed tells that
 // nobody has closed it meanwhile.
-func (c *Client) release(conn *connection, p *Pending, end ended, undisturbed bool) {
-	keep := c.Reach.Keep && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
+func (c *Client) release(conn *connection, p *Pending, r Request, end ended, undisturbed bool) {
+	keep := c.keeps(r) && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
 	if !keep || !c.idle.put(conn) {
 		conn.discard()
 	}

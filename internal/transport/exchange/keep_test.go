@@ -18,8 +18,8 @@ import (
 )
 
 // serveOn answers each request of each connection with the same bytes, and
-// counts the connections.
-func serveOn(t *testing.T, answer string) (u *url.URL, connections *atomic.Int64) {
+// counts the connections. Each is closed after so many answers, if not 0.
+func serveOn(t *testing.T, answer string, most int) (u *url.URL, connections *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,7 +36,8 @@ func serveOn(t *testing.T, answer string) (u *url.URL, connections *atomic.Int64
 			connections.Add(1)
 			go func() {
 				defer conn.Close()
-				for in := bufio.NewReader(conn); ; {
+				in := bufio.NewReader(conn)
+				for n := 1; most == 0 || n <= most; n++ {
 					r, err := http.ReadRequest(in)
 					if err != nil {
 						return
@@ -76,7 +77,7 @@ func TestKeep(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var records [2][]string
-			u, connections := serveOn(t, c.answer)
+			u, connections := serveOn(t, c.answer, 0)
 			for i, keep := range []bool{false, true} {
 				before := connections.Load()
 				x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Keep: keep}}
@@ -102,9 +103,42 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// A connection that the server closed though it had not said so is replaced
+// where the request alone asked for it to be kept.
+func TestClosedThoughKept(t *testing.T) {
+	u, connections := serveOn(t, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 1)
+	x := &exchange.Client{Record: transcript.New()}
+	for range 3 {
+		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}"), Keep: true}})
+		<-p.Over()
+		if how, detail := p.Ended(); how != transcript.Complete {
+			t.Errorf("the exchange ended as %s: %s", how, detail)
+		}
+	}
+	x.Wait()
+	if got := connections.Load(); got != 3 {
+		t.Errorf("%d connections, not one for each exchange", got)
+	}
+	if sent := len(transcript.ExchangesOf(x.Record.From(0)).All()); sent != 3 {
+		t.Errorf("%d exchanges are recorded, not 3", sent)
+	}
+}
+
+// The response to HEAD has the length of a body, and no body.
+func TestHead(t *testing.T) {
+	u, _ := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", 0)
+	x := &exchange.Client{Record: transcript.New()}
+	p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "HEAD"}})
+	<-p.Over()
+	x.Wait()
+	if how, detail := p.Ended(); how != transcript.Complete {
+		t.Errorf("the exchange ended as %s: %s", how, detail)
+	}
+}
+
 // What was dropped is not used again.
 func TestDroppedIsNotKept(t *testing.T) {
-	u, connections := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+	u, connections := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", 0)
 	x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Keep: true}}
 	for range 2 {
 		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}")}})

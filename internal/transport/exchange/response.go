@@ -92,18 +92,21 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 				r.OnHead(head)
 			}
 			p.answered(head)
-			return c.body(p, head, in)
+			return c.body(p, r, head, in)
 		}
 	}
 	return ended{how: transcript.Unreadable, detail: "interim responses without end"}
 }
 
+// beforeResponse is the stage of an exchange that has no response yet.
+const beforeResponse = "before a response came"
+
 // headFault says why what was read is not the head of a response.
 func headFault(raw []byte, err error) ended {
-	const before, inside = "before a response came", "within the head of the response"
+	const inside = "within the head of the response"
 	switch {
 	case err != nil && len(raw) == 0:
-		return ended{transcript.Broken, parted(err) + " " + before, before}
+		return ended{transcript.Broken, parted(err) + " " + beforeResponse, beforeResponse}
 	case errors.Is(err, errLongHead):
 		return ended{how: transcript.Unreadable, detail: err.Error()}
 	case err != nil && bytes.HasPrefix([]byte(http1), raw[:min(len(raw), len(http1))]):
@@ -123,8 +126,8 @@ func statusOf(raw []byte) int {
 }
 
 // body reads and records the body, as HTTP says where it ends.
-func (c *Client) body(p *Pending, head *transcript.Head, in *bufio.Reader) ended {
-	if s := head.Status(); s == 204 || s == 304 {
+func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Reader) ended {
+	if s := head.Status(); s == 204 || s == 304 || r.Method == "HEAD" {
 		return ended{how: transcript.Complete}
 	}
 	framed, err := framing(head, in)
