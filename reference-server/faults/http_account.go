@@ -31,6 +31,11 @@ func garbles(v *visit) {
 	_ = conn.Close()
 }
 
+// byMethod returns what picks the requests with an HTTP method.
+func byMethod(name string) func(v *visit) bool {
+	return func(v *visit) bool { return v.r.Method == name }
+}
+
 // accountFaults leave HTTP requests without the response that each has to get.
 func accountFaults() []Fault {
 	const response, served = "base.http-response/", "base.http-legal-request-served/"
@@ -76,6 +81,16 @@ func accountFaults() []Fault {
 		breaks("lifecycle.initialize-response/http-fails", "every initialize is refused with 500 and an error without an id", visits(initializes,
 			answers(http.StatusInternalServerError, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"internal error"}}`))),
 		breaks("lifecycle.initialize-response/http-empty-stream", "every initialize gets a stream that ends without the response", visits(initializes, answers(http.StatusOK, streamType, ": welcome\n\n"))),
+		breaks(response+"head-silent", "HEAD is never responded to", visits(byMethod(http.MethodHead), never)),
+		breaks(response+"options-closes", "OPTIONS ends the connection without a response", visits(byMethod(http.MethodOptions), closes)),
+		breaksAfresh(served+"head-ends", "HEAD ends the session", func() refserver.Seams {
+			return visits(byMethod(http.MethodHead), func(v *visit) {
+				end := v.r.Clone(v.r.Context())
+				end.Method = http.MethodDelete
+				v.unheard(end)
+				v.w.WriteHeader(http.StatusOK)
+			})
+		}),
 		breaks(served+"templates-500", "resources/templates/list is refused with 500 and plain text", visits(asking(spec.MethodResourcesTemplates), says(http.StatusInternalServerError))),
 		breaks(served+"completion-500", "completion/complete is refused with 500 and plain text", visits(asking(spec.MethodComplete), says(http.StatusInternalServerError))),
 	}

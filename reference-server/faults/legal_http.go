@@ -242,6 +242,12 @@ func legalStreamable() []Fault {
 		legal("http-stray-refused", "responses to requests that were never made get 400", visits(func(v *visit) bool {
 			return v.frame != nil && len(v.frame.Messages) == 1 && strayResponse(v.frame.Messages[0].IsError())(nil, v.frame)
 		}, says(http.StatusBadRequest))),
+		legal("http-head", "HEAD is answered like GET, without the stream", visits(byMethod(http.MethodHead), answers(http.StatusOK, streamType, ""))),
+		legal("http-preflight", "OPTIONS lists what is allowed", visits(byMethod(http.MethodOptions), func(v *visit) {
+			v.w.Header().Set("Allow", "GET, POST, DELETE, OPTIONS")
+			v.w.WriteHeader(http.StatusNoContent)
+		})),
+		legal("http-other-methods-400", "methods that MCP does not use get 400", visits(func(v *visit) bool { return !posts(v) && v.r.Method != http.MethodGet && !deletes(v) }, says(http.StatusBadRequest))),
 		legal("http-203", "a proxy changes responses, and says so by 203", restatus(asking(), instead(http.StatusOK, http.StatusNonAuthoritativeInfo))),
 		legal("http-error-status", "errors have the status 400", errorStatus(http.StatusBadRequest)),
 		legal("http-refusals-in-html", "what is refused gets a page", refusedWith("text/html", "<h1>No</h1>")),

@@ -14,6 +14,7 @@ func Cases() []suite.Case {
 		sideBySide(),
 		sessions(),
 		bodies(),
+		methods(),
 		versionHeader(),
 		origin(),
 		bound(),

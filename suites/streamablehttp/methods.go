@@ -1,0 +1,49 @@
+package streamablehttp
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const legalServed = "base.http-legal-request-served"
+
+// methods sends what browsers, load balancers and monitors send to any URL. A
+// server may refuse all of it, and has to go on.
+func methods() suite.Case {
+	return suite.Case{
+		ID:           "streamable-http.other-methods",
+		Title:        "Sends HEAD, OPTIONS and PUT to the endpoint, and goes on after each",
+		Requirements: []string{legalServed},
+		Provokes:     []string{"base.http-response"},
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Start(ctx, client.Options{}))
+			if !suite.Served(w.Harmless(ctx)) {
+				t.GiveUp("the request that shows that the server goes on is not served before, either")
+			}
+			preflight := []suite.Header{suite.With("Access-Control-Request-Method", "POST")}
+			for _, r := range []suite.WebRequest{{Method: "HEAD"}, {Method: "OPTIONS", Headers: preflight}, {Method: "PUT", Body: []byte("{}")}} {
+				odd := w.Hold(ctx, r)
+				x := w.Harmless(ctx)
+				if suite.Served(x) {
+					t.Kept(legalServed)
+					continue
+				}
+				if x == nil || odd == nil || suite.Served(w.Harmless(ctx)) {
+					continue // it may be busy, or a connection broke
+				}
+				t.Deviates(w.C, verdict.Deviation{
+					Requirement: legalServed,
+					Summary:     "The session is not served any more after a request with a method that MCP does not use.",
+					Permitted:   "to refuse the method, and to serve what follows",
+					Seen:        "after " + r.Method + ": " + suite.DescribeExchange(x),
+					At:          suite.Shown(odd), // what ends the session is seen, not that it has ended
+					Weight:      verdict.AtMostWarning,
+				})
+				return
+			}
+		},
+	}
+}
