@@ -208,6 +208,7 @@ func TestWrongArguments(t *testing.T) {
 		"a required argument is left out":               `{}`,
 		"an argument is given that there is not":        `{"mcp-conform-extra":true,"n":1}`,
 		"an argument is of another type":                `{"n":{"mcp-conform":"neither"}}`,
+		"an integer has a fraction":                     `{"n":1.5}`,
 		"an argument is none of the values of its enum": `{"n":1,"to":"mcp-conform-none-of-these"}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -224,6 +225,7 @@ func TestWrongArguments(t *testing.T) {
 		"an argument is of another type":                      `{"options":5}`,
 		"inside an argument, a required argument is left out": `{"options":{}}`,
 		"inside an array, an argument is of another type":     `{"rows":[{"mcp-conform":"neither"}]}`,
+		"inside an array, an integer has a fraction":          `{"rows":[1.5]}`,
 		"inside an argument, an argument is of another type":  `{"options":{"id":{"mcp-conform":[]}}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

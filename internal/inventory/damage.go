@@ -17,9 +17,10 @@ type Wrong struct {
 }
 
 // WrongArguments returns arguments that break the tool's schema in one place
-// each: one that is required is left out, one is of another type, one is no
-// member of its enum, one there is not; the same inside an argument that is an
-// object or an array. There is none of a sort for which the schema has no place.
+// each: one that is required is left out, one is of another type, one that is
+// an integer has a fraction, one is no member of its enum, one there is not; the
+// same inside an argument that is an object or an array. There is none of a sort
+// for which the schema has no place.
 func (t Tool) WrongArguments() []Wrong {
 	right, err := t.Arguments()
 	if err != nil {
@@ -56,8 +57,8 @@ func (t Tool) WrongArguments() []Wrong {
 	return out
 }
 
-// damaged returns values that a property's schema forbids and that nobody
-// would convert into what it permits.
+// damaged returns values that a property's schema forbids. Of a number with a
+// fraction an integer may be made; of the others nobody would make what it permits.
 func damaged(schema jsontext.Value) map[string]any {
 	out := map[string]any{}
 	if values := wire.Elements(wire.At(schema, "/enum")); len(values) > 0 && !listed(jsontext.Value(`"mcp-conform-none-of-these"`), wire.At(schema, "/enum")) {
@@ -65,6 +66,9 @@ func damaged(schema jsontext.Value) map[string]any {
 	}
 	if v, ok := mistyped(schema); ok {
 		out["an argument is of another type"] = v
+	}
+	if kind, _ := wire.Text(wire.At(schema, "/type")); kind == "integer" {
+		out["an integer has a fraction"] = 1.5
 	}
 	if elements, ok := mistypedElements(schema); ok {
 		out["the elements of an argument are of another type"] = elements

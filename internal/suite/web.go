@@ -153,7 +153,8 @@ func (w *Web) Hold(ctx context.Context, r WebRequest) *transcript.Exchange {
 		w.t.GiveUp("the case ran out of time")
 	}
 	x = s.Exchange()
-	if r.method() != "GET" && len(asks) == 0 {
+	// Over HTTP+SSE what is requested comes on another stream than the response.
+	if r.method() != "GET" && (len(asks) == 0 || w.t.Transport == spec.SSE) {
 		w.C.Unresponded(ctx, x)
 	}
 	return x

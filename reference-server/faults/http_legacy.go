@@ -2,7 +2,9 @@ package faults
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -81,6 +83,9 @@ func legacyFaults() []Fault {
 		breaks(text+"two", "events hold two messages", answering(func(b []byte) []byte {
 			return append(bytes.TrimSuffix(b, []byte("\n")), "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n"...)
 		})),
+		breaksAfresh("base.http-response/gone-endpoint", "messages for a stream that is closed are never responded to", func() refserver.Seams {
+			return goneEndpoint(never)
+		}),
 		breaks(gone+"accepted", "messages for a stream that is closed are accepted", restatus(posts, instead(http.StatusNotFound, http.StatusAccepted))),
 		breaksAfresh("sse.response-on-own-stream/newest", "responses come on the newest stream", newestStream).alone(),
 		breaksAfresh("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same answer", sameAnswers),
@@ -114,6 +119,22 @@ func legacyFaults() []Fault {
 		rows[i].Revisions = []spec.Revision{spec.V20241105}
 	}
 	return rows
+}
+
+// goneEndpoint does something with the POSTs that the server refuses as there is
+// no such stream.
+func goneEndpoint(do func(v *visit)) refserver.Seams {
+	return visits(posts, func(v *visit) {
+		r := httptest.NewRecorder()
+		v.next.ServeHTTP(r, v.r)
+		if r.Code == http.StatusNotFound {
+			do(v)
+			return
+		}
+		maps.Copy(v.w.Header(), r.Header())
+		v.w.WriteHeader(r.Code)
+		_, _ = v.w.Write(r.Body.Bytes())
+	})
 }
 
 // inBody answers requests after the handshake in the body of their POST.

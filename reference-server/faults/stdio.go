@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -64,6 +65,15 @@ func stdioFaults() []Fault {
 		breaks("stdio.exit-on-stdin-close-2024-11-05/stays", "the server stays when its input ends, until it is told to go", ends(func(_ *refserver.Process, why refserver.Ending) (int, bool) {
 			return 0, why != refserver.InputClosed
 		})),
+		breaksAfresh("stdio.exit-on-stdin-close-2024-11-05/after-work", "once a resource was subscribed to the server stays when its input ends", func() refserver.Seams {
+			var subscribed atomic.Bool
+			return together(Handle(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				subscribed.Store(true)
+				return next(c)
+			}), ends(func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+				return 0, why != refserver.InputClosed || !subscribed.Load()
+			}))
+		}),
 		process(breaks("stdio.exit-on-sigterm/ignored", "neither the end of the input nor SIGTERM ends the server", ends(func(*refserver.Process, refserver.Ending) (int, bool) {
 			return 0, false
 		}))),

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -110,6 +111,12 @@ func failureFaults() []Fault {
 		breaks("tools.call.validates-inputs/taken", "wrong arguments are taken", onWrongArguments(func(string) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}, "structuredContent": map[string]any{"sum": 0, "distance": 0}}, nil
 		})).in(sinceReadOnly()...),
+		breaks("tools.call.validates-inputs/fraction-cut", "the fraction of an argument that is to be an integer is cut off", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "slow" {
+				c.Params = bytes.Replace(c.Params, []byte("1.5"), []byte("1"), 1)
+			}
+			return next(c)
+		})).in(spec.V20251125),
 		breaks("tools.call.validates-inputs/dropped", "arguments that a tool does not have are dropped", dropsUnknownArguments()).in(spec.V20251125),
 		breaks("tools.call.invalid-arguments-rejected-2024-11-05/dropped", "arguments that a tool does not have are dropped", dropsUnknownArguments()).in(spec.V20250326, spec.V20250618),
 		breaks("tools.call.invalid-arguments-is-execution-error-2025-11-25/error", "wrong arguments get an error", onWrongArguments(func(problem string) (any, *refserver.Error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -30,7 +31,7 @@ func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, l
 func closedStdin() suite.Case {
 	return suite.Case{
 		ID:           "stdio.closed-stdin",
-		Title:        "Closes stdin of an idle server, and of one with requests in flight, and waits for the exit",
+		Title:        "Closes stdin of an idle server, and of one that has worked and has requests in flight, and waits for the exit",
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
 		Waits:        true,
 		Run: func(ctx context.Context, t *suite.T) {
@@ -52,9 +53,49 @@ func closedStdin() suite.Case {
 // many servers wait for the answer to a request of their own before they exit.
 var nothing = map[string]any{}
 
-// busy closes stdin right behind requests.
+// The work that a server is given before it has to exit.
+const (
+	maxCalls = 3
+	workTime = time.Second
+)
+
+// work has the server do what conversations consist of: what a tool or a
+// subscription has started must not outlive the input. It reports whether
+// everything was answered, so that nothing is at work any more.
+func work(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+	if t.Inventory.Declares("tools") && !c.Try(ctx, spec.MethodToolsList, nil).Answered() {
+		return false
+	}
+	calls := 0
+	for _, tool := range t.Inventory.Callable() {
+		arguments, err := tool.Arguments()
+		if err != nil || calls == maxCalls {
+			continue
+		}
+		calls++
+		call := suite.ValidCall(tool.Name, arguments)
+		if !c.TryFor(ctx, workTime, call.Method, call.Params).Answered() {
+			return false
+		}
+	}
+	for _, uri := range t.Inventory.Resources[:min(1, len(t.Inventory.Resources))] {
+		params := map[string]any{"uri": uri}
+		if !c.TryFor(ctx, workTime, spec.MethodResourcesRead, params).Answered() ||
+			t.Inventory.Declares("resources.subscribe") && !c.TryFor(ctx, workTime, spec.MethodResourcesSubscribe, params).Answered() {
+			return false
+		}
+	}
+	return true
+}
+
+// busy closes stdin right behind requests, at the end of a conversation in which
+// the server has worked.
 func busy(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: nothing})
+	if !work(ctx, t, c) {
+		t.NotObserved(inFlight, "a call was not answered in a moment, and may be at work still")
+		return
+	}
 	var requests [][]byte
 	ids := map[wire.ID]bool{}
 	for range 8 {
@@ -68,7 +109,7 @@ func busy(ctx context.Context, t *suite.T) {
 		return
 	}
 	_ = c.CloseInput()
-	if !judgeExit(ctx, t, c, "The server does not exit when its stdin is closed behind requests.") {
+	if !judgeExit(ctx, t, c, "The server does not exit when its stdin is closed after it has worked.") {
 		return
 	}
 	answers := 0

@@ -61,7 +61,7 @@ func TestMisbehaviour(t *testing.T) {
 		},
 		{
 			Name: "stays without stdin when busy", Case: "stdio.closed-stdin", Seams: staysBusy,
-			Want: []string{exit + ": The server does not exit when its stdin is closed behind requests. (warning)"},
+			Want: []string{exit + ": The server does not exit when its stdin is closed after it has worked. (warning)"},
 		},
 		{
 			Name: "leaves without answers", Case: "stdio.closed-stdin", Seams: input(func(r io.Reader) io.Reader { return &hurried{r: r} }),
