@@ -75,6 +75,9 @@ func malformed(m *wire.Message, d *verdict.Deviation) bool {
 		d.Summary, d.Permitted = "A message is neither request nor notification nor response.", "a method, or an id with a result or an error"
 	case m.Has("method") && m.Member("method").Kind() != '"':
 		d.Summary, d.Permitted = "The method of a message is no string.", "a string as method"
+	case string(m.Member("method")) == `""`:
+		d.Weight = verdict.AtMostWarning // a string it is
+		d.Summary, d.Permitted = "The method of a message is an empty string.", "the name of a method"
 	case m.Has("method") && m.Has("params") && m.Params().Kind() != '{' && m.Params().Kind() != '[':
 		d.Summary, d.Permitted = "The params of a message are no structured value.", "params that are an object, or none"
 	case m.Kind == wire.Request && isAnswer(m):

@@ -25,6 +25,7 @@ func messageFaults() []Fault {
 		breaks("base.jsonrpc-2-0/initialize-missing", "the answer to initialize lacks the member jsonrpc", dropMember(Answers(spec.MethodInitialize), "jsonrpc")),
 		breaks("base.jsonrpc-2-0/notification-missing", "a notification lacks the member jsonrpc",
 			sendsWhenReady(`{"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
+		breaks("base.jsonrpc-2-0/empty-method", "a notification comes whose method is an empty string", sendsWhenReady(`{"jsonrpc":"2.0","method":""}`)),
 		breaks("base.jsonrpc-2-0/shapeless", "an object comes that is no request, notification or response", sendsWhenReady(`{"jsonrpc":"2.0","status":"ready"}`)),
 		breaks("base.message-utf8/latin-1", "descriptions in lists are Latin-1", AlterBytes(lists, latin1)),
 		breaks("base.message-utf8/cut-character", "the first description in a list ends inside a character",

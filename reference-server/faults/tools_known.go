@@ -41,7 +41,9 @@ func knownFaults() []Fault {
 	} {
 		out = append(out, breaks("tools.call.known-effect/"+f.name, f.title, offersTools(official(map[string]string{f.tool: done}))))
 	}
-	return out
+	return append(out, breaksAfresh("tools.call.known-effect/stuck", "the tool that is to ask the client's model waits for ever for the response", func() refserver.Seams {
+		return together(offersTools(official(nil)), named("ask-sampling", "test_sampling"), onReply(spec.MethodSampling, func(*wire.Message) bool { return true }, swallows)())
+	}))
 }
 
 // offersTools adds tools with fixed results to those of the server.

@@ -114,8 +114,12 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	}
 	from := k.c.Record.Len()
 	r, more := k.reply(ctx, params)
-	if !r.Answered() || r.Busy() {
-		return more // a missing response is judged elsewhere
+	switch {
+	case r.Busy():
+		return more
+	case !r.Answered():
+		e.stuck(ctx, t, k.c, known, r, from)
+		return more // another missing response is judged elsewhere
 	}
 	if e.message && t.Transport == spec.StreamableHTTP {
 		if x := transcript.ExchangesOf(k.c.Record.From(from)).Of(r.Sent); x == nil || !x.Streams() {
@@ -137,6 +141,45 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		Seen: "the call of " + suite.Excerpt(known.Tool, 60) + ": " + suite.Describe(r), At: r.Positions(),
 	})
 	return more
+}
+
+// stuck judges a call that asked the client, got the response to that, and none
+// of its own: a tool that is known for nothing else has no more to wait for.
+func (e effect) stuck(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.Known, r *client.Reply, from int) {
+	var question *wire.Message
+	for _, m := range receivedIn(c.Record.From(from)) {
+		if m.Kind == wire.Request && inventory.Asks(m.Method) == e.role {
+			question = m
+		}
+	}
+	at := answerTo(c.Record.From(from), question)
+	if at == nil || r.Sent == nil {
+		return
+	}
+	t.Fence(ctx, c) // the server has read that response
+	sent := r.Sent.Messages()[0].ID.Key()
+	if slices.ContainsFunc(receivedIn(c.Record.From(from)), func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Key() == sent }) {
+		return
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: knownEffect, Summary: "A tool that has asked the client does not go on with the response.",
+		Permitted: "a result, once the client has responded",
+		Seen:      "no response to the call of " + suite.Excerpt(known.Tool, 60) + " after the client responded to " + question.Method,
+		At:        []int{r.Sent.Seq, at.Seq},
+	})
+}
+
+// answerTo returns the event in which the client responded to a request of the
+// server, or nil.
+func answerTo(events []*transcript.Event, question *wire.Message) *transcript.Event {
+	for _, e := range events {
+		if question != nil && e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
+			return m.Kind == wire.Response && m.ID.Key() == question.ID.Key()
+		}) {
+			return e
+		}
+	}
+	return nil
 }
 
 // receivedIn returns the messages of the server.
