@@ -171,7 +171,7 @@ func (w *weaver) cancelled() strand {
 	case 1:
 		cancel = and(cancel, result(id, said))
 	case 2:
-		cancel = and(cancel, refusal(id, -32800, "Cancelled", ""))
+		cancel = and(cancel, refusal(id, -32603, "It failed", ""))
 	}
 	return append(s, cancel)
 }

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +29,9 @@ func legalRunning() []Fault {
 		}).over(ordered()...),
 		legal("emergencies", "an emergency is logged ahead of every answer", before(opened, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":{}}}`)),
 		legal("levels-with-meta", "the answer to logging/setLevel has _meta", replaceResult(spec.MethodSetLevel, `{"_meta":{"com.example/level":"set"}}`)),
-		legal("levels-fail", "logging/setLevel fails for the server's configuration", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if _, err := next(c); err != nil {
-				return nil, err
+		legal("levels-fail", "logging/setLevel fails for the server's configuration, but for one level", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if result, err := next(c); err != nil || strings.Contains(string(c.Params), `"info"`) {
+				return result, err
 			}
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "The log can't be opened"}
 		})),
@@ -63,7 +64,7 @@ func legalRunning() []Fault {
 		legal("own-tokens", "its requests have progress tokens, each its own", tokened(func(n int64) any { return n })),
 
 		// Cancellation.
-		legal("cancelled-in-the-end", "a cancelled call is answered when the cancellation is read", answersCancelled()).over(ordered()...),
+		legal("cancelled-in-the-end", "a cancelled request fails for another reason when the cancellation is read", answersCancelled()).over(ordered()...),
 		legal("progress-crosses-cancellation", "progress and its answer come when a cancellation is read", crossing()).over(ordered()...),
 		legalAfresh("ends-cancelled", "calls of the slow tool run one after the other, and one that was cancelled keeps the server busy for a while before the next", endsCancelled),
 		legal("cancels-late", "each request of the server is cancelled when its answer arrives", incoming(
@@ -96,14 +97,15 @@ func progressFirst() refserver.Seams {
 	})
 }
 
-// answersCancelled answers cancelled calls at once.
+// answersCancelled answers cancelled requests at once with an error that may have
+// been on its way.
 func answersCancelled() refserver.Seams {
 	t := newCalls()
 	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
-			n.Session.SendRaw(wire.NewError(cancelledIn(n), -32800, "Request cancelled", nil))
+			n.Session.SendRaw(wire.NewError(cancelledIn(n), int64(spec.CodeInternal), "It did not work out", nil))
 		}
 	}), mute(t.overtaken))
 }

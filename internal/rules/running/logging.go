@@ -31,7 +31,7 @@ func loggingRules() []rules.Rule {
 			Title:        "logging/setLevel is answered as the level and the capabilities demand",
 			Requirements: []string{levelAccepted, levelInvalid, levelUndeclared},
 			Start: func() rules.Fold {
-				l := &levels{}
+				l := &levels{which: map[int]bool{}}
 				return rules.Fold{Hear: rules.Hears{
 					rules.ResultOf(spec.MethodSetLevel): l.set,
 					rules.ErrorTo(spec.MethodSetLevel):  l.refused,
@@ -84,13 +84,14 @@ func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilitie
 type levels struct {
 	served bool
 	failed []verdict.Deviation // internal errors
+	which  map[int]bool        // severities of the levels that got them
 }
 
 // end judges internal errors: an error in its configuration may keep a server
 // from setting one level or another, not all of them.
 func (l *levels) end(_ *rules.Session, out *rules.Out) {
 	for _, d := range l.failed {
-		if l.served || len(l.failed) == 1 {
+		if l.served || len(l.which) < len(severities) {
 			d.Weight = verdict.OnlyNote
 		} else {
 			d.Summary = "No level can be set though logging was declared."
@@ -170,6 +171,7 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		d.Requirement, d.Summary, d.Permitted = levelAccepted, "A level is refused though logging was declared.", "a result"
 		if code == spec.CodeInternal {
 			l.failed = append(l.failed, d)
+			l.which[severity(level)] = true
 			return
 		}
 	}
