@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -127,6 +129,13 @@ func (s *Session) Answered(m *wire.Message) *Asked { return s.answered[m] }
 
 // Unreadable tells whether the client sent anything whose id could not be read.
 func (s *Session) Unreadable() bool { return len(s.illegal) > 0 }
+
+// MayBeRefused reports whether a receiver may refuse what was sent: a client must
+// not send it, or not every server can hold the number that is its id.
+func (s *Session) MayBeRefused(sent *transcript.Event) bool {
+	return slices.Contains(s.illegal, sent.Seq) ||
+		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return beyondSafe(m.ID) })
+}
 
 // reading returns what was read up to a Received event; nil for a line in the
 // midst of a message.

@@ -216,7 +216,7 @@ func legacyPosts(v *view, out *rules.Out) {
 		for _, c := range v.channelsFor(x) {
 			switch {
 			case c.open(x.Request.Seq):
-				taken(x, out)
+				v.taken(x, out)
 			case len(v.channelsFor(x)) == 1 && c.End != nil && c.End.Seq < x.Request.Seq && (c.End.How == transcript.Complete || x.Request.At-c.End.At >= settled):
 				toClosed(x, c, out)
 			}
@@ -225,7 +225,7 @@ func legacyPosts(v *view, out *rules.Out) {
 }
 
 // taken judges a POST to the endpoint of an open stream.
-func taken(x *exchange, out *rules.Out) {
+func (v *view) taken(x *exchange, out *rules.Out) {
 	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a status of success", Seen: x.seen(), At: x.at()}
 	switch {
 	case x.Succeeded():
@@ -236,7 +236,7 @@ func taken(x *exchange, out *rules.Out) {
 		out.Found(d)
 		out.Elsewhere(acceptsPost)
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP lets a server refuse a body by its form
-	case x.Refused() && x.isKnown():
+	case x.Refused() && x.isKnown() && !v.s.MayBeRefused(x.Sent):
 		d.Summary = "A message is refused at the endpoint that its stream announced."
 		out.Found(d)
 	}

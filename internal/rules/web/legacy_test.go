@@ -65,6 +65,12 @@ func TestTheOlderTransport(t *testing.T) {
 		{name: "a body that is no message", script: openStream + `{"jsonrpc"
 			4< HTTP/1.1 400 Bad Request
 			4! complete`},
+		{name: "an id that not every server can hold", script: openStream + `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}
+			4< HTTP/1.1 400 Bad Request
+			4! complete`, want: []string{"base.http-legal-request-served note"}},
+		{name: "a response to nothing", script: openStream + `{"jsonrpc":"2.0","id":77,"result":{}}
+			4< HTTP/1.1 400 Bad Request
+			4! complete`},
 		{name: "guards and gateways", script: openStream + asks + `
 			4< HTTP/1.1 401 Unauthorized
 			4! complete`},

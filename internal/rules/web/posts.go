@@ -62,9 +62,14 @@ func tellings(v *view, out *rules.Out) {
 		if !slices.ContainsFunc(x.sent(), func(m wire.Message) bool { return m.Kind != wire.Response }) {
 			requirement = acceptedResponse
 		}
+		weight := verdict.Full
+		if v.s.MayBeRefused(x.Sent) {
+			weight = verdict.AtMostWarning
+		}
 		found := func(requirement, summary string) {
 			out.Found(verdict.Deviation{
 				Requirement: requirement, Summary: summary, Permitted: "202 without a body, or a status of an error", Seen: x.seen(), At: x.at(),
+				Weight: weight,
 			})
 		}
 		switch {

@@ -319,6 +319,10 @@ func TestMessagesOverHTTP(t *testing.T) {
 			= hello
 			= post 1 ` + told + `
 			= json 1 {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`, want: []string{"streamable-http.rejected-status broken"}},
+		{name: "a response to nothing answered with an error", script: `
+			= hello
+			= post 1 {"jsonrpc":"2.0","id":77,"result":{}}
+			= json 1 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}`, want: []string{"streamable-http.rejected-status warning"}},
 		{name: "a request refused by status, with another id, and none", script: `
 			= hello
 			= post 1 ` + asks + `
