@@ -197,6 +197,11 @@ func conversations(r spec.Revision) []conversation {
 		{answers: 2, chunks: []string{request("1", "initialize", `{"capabilities":{}}`), request("2", "initialize", `{"protocolVersion":"2025-11-25"}`)}},
 		{answers: 1, chunks: []string{"[" + strings.TrimSpace(initialize(string(r), "{}")) + "]\n"}},
 		{answers: 1, chunks: []string{initialize("2025-03-26", "{}")}},
+		// what comes early, ids that are alike, a fraction, and an error for nothing
+		{answers: 7, chunks: []string{
+			initialize(string(r), "{}"), request("1", "tools/list", ""), initialized, request("2", "tools/list", ""), ping("3") + ping(`"3"`),
+			request("4", "tools/call", `{"name":"slow","arguments":{"durationMs":1.5,"steps":1}}`), line(`{"jsonrpc":"2.0","id":"unasked","error":{"code":-32603,"message":"x"}}`), ping("5"),
+		}},
 		// a client that never answers
 		{answers: 3, mute: true, chunks: []string{open("{}"), request("1", "tools/call", `{"name":"ask-ping"}`), ping("2")}},
 		// pieces
