@@ -47,18 +47,25 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 // notices tell that a list has changed, by the member of its result.
 var notices = map[string]string{"tools": spec.MethodToolsChanged, "prompts": spec.MethodPromptsChanged, "resources": spec.MethodResourcesChanged}
 
-// namesIn returns the names in all results that have the member, and the position
-// of the last of them.
+// namesIn returns the names on the pages of the last walk through a list that came
+// to its end, and the position of that.
 func namesIn(events []*transcript.Event, member string) (names map[string]bool, last int) {
-	names = map[string]bool{}
+	walk := map[string]bool{}
 	for _, e := range events {
 		if e.Kind != transcript.Received {
 			continue
 		}
 		for _, m := range e.Messages() {
-			for _, item := range wire.Elements(wire.At(m.Result(), "/"+member)) {
+			items := wire.At(m.Result(), "/"+member)
+			if items == nil {
+				continue
+			}
+			for _, item := range wire.Elements(items) {
 				name, _ := wire.Text(wire.At(item, "/name"))
-				names[name], last = true, e.Seq
+				walk[name] = true
+			}
+			if wire.At(m.Result(), "/nextCursor") == nil {
+				names, last, walk = walk, e.Seq, map[string]bool{}
 			}
 		}
 	}
