@@ -34,6 +34,23 @@ type overHTTP struct {
 // Transport implements transport.Dialer.
 func (d *overHTTP) Transport() spec.Transport { return d.over }
 
+// sharing dials servers that last, of which each serves the links that ask for no
+// server of their own.
+type sharing struct{ *overHTTP }
+
+// Fresh implements transport.Sharer.
+func (d sharing) Fresh() (fresh transport.Dialer, stop func()) {
+	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts}
+	return sharing{f}, f.end
+}
+
+// Single implements transport.Sharer.
+func (sharing) Single() bool { return false }
+
+// Endings implements transport.Sharer: a server in this process ends by itself
+// only with it.
+func (sharing) Endings() []transport.Ending { return nil }
+
 // Dial implements transport.Dialer.
 func (d *overHTTP) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	s, err := d.server()

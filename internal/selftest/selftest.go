@@ -327,6 +327,9 @@ func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transpo
 func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64) (d transport.Dialer, end func()) {
 	if over != spec.Stdio {
 		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.Alone, starts: starts}
+		if h.lasting {
+			return sharing{h}, h.end
+		}
 		return h, h.end
 	}
 	return counted{bundled.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}

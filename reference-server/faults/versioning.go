@@ -2,6 +2,7 @@ package faults
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -34,6 +35,9 @@ func versioningFaults() []Fault {
 				}
 				return string(spec.V20241105)
 			})),
+
+		breaksAfresh(same+"first-session-only", "only the first session of a process gets the older version that it asks for",
+			newestAfterTheFirst).in(spec.V20251125).over(spec.StreamableHTTP),
 
 		breaks(other+"echoed", "a version that does not exist is accepted", offering(unspoken, func(version string) string { return version })),
 		breaks(other+"later-echoed", "a version of the future is accepted", offering(func(c *refserver.Call) bool {
@@ -83,5 +87,19 @@ func offering(when func(c *refserver.Call) bool, offer func(version string) stri
 			return result, err
 		}
 		return with(plain(result), "protocolVersion", offer(asked(c))), nil
+	})
+}
+
+// newestAfterTheFirst takes every initialize but the first of the process for one
+// that asks for the newest version.
+func newestAfterTheFirst() refserver.Seams {
+	var later atomic.Bool
+	return Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if later.Swap(true) && speaks(asked(c)) {
+			_, members := wire.Members(c.Params)
+			members["protocolVersion"] = wire.Quote(string(spec.V20251125))
+			c.Params = wire.JSON(members)
+		}
+		return next(c)
 	})
 }

@@ -2,12 +2,15 @@ package ping
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const burstSize = 20
@@ -45,8 +48,61 @@ func whileBusy(ctx context.Context, t *suite.T) {
 	if !suite.Running(ctx, c, from, id) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")
 	}
-	asked(ctx, t, c, c.Ask(ctx, spec.MethodPing, nil))
+	ping := c.Ask(ctx, spec.MethodPing, nil)
+	if !asked(ctx, t, c, ping) {
+		return
+	}
 	// The conversation is shared: it is left with nothing in flight.
-	defer c.Idle()()
-	c.AwaitReply(wait, from, id)
+	done := c.Idle()
+	call := c.AwaitReply(wait, from, id)
+	done()
+	call.Sent = sent(c, from, id)
+	if call.Succeeded() && call.Event.At < ping.Event.At {
+		behindCalls(ctx, t, c, slow, call.Event.At-call.Sent.At)
+	}
+}
+
+const (
+	maxCalls   = 20 // that are made at once
+	idleFactor = 20 // how much longer than on an idle server a ping takes on a busy one: it is not the machine that is busy
+)
+
+// behindCalls makes as many calls at once as keep a server busy for thinkingTime
+// if it makes one after the other, and pings behind them. The server was seen to
+// answer a ping after the call that was made before it, which may be by chance.
+func behindCalls(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known, took time.Duration) {
+	n := int(thinkingTime/max(took, time.Millisecond)) + 2
+	if n > maxCalls {
+		return // too quick to be in the way of a ping
+	}
+	from, calls := c.Record.Len(), make([]wire.ID, n)
+	for i := range calls {
+		calls[i] = c.NewID()
+		if err := c.Send(ctx, c.Request(calls[i], spec.MethodToolsCall, slow.Params())); err != nil {
+			t.GiveUp("the tool could not be called: " + err.Error())
+		}
+	}
+	id := c.NewID()
+	if err := c.Send(ctx, c.Request(id, spec.MethodPing, nil)); err != nil {
+		t.GiveUp("the ping could not be sent: " + err.Error())
+	}
+	ping := c.ListenFor(ctx, thinkingTime+c.Options().Timeout, from, id)
+	for _, call := range calls {
+		if !c.ListenFor(ctx, c.Options().Timeout, from, call).Answered() {
+			return // nobody knows how long the calls would have taken
+		}
+	}
+	if ping.Sent = sent(c, from, id); !asked(ctx, t, c, ping) {
+		return
+	}
+	waited := ping.Event.At - ping.Sent.At
+	alone := c.Ask(ctx, spec.MethodPing, nil)
+	if !alone.Answered() || waited < thinkingTime || waited < idleFactor*(alone.Event.At-alone.Sent.At) {
+		return
+	}
+	d := unanswered(responds, "A ping is answered only when the tools have done their work that were called before it.", ping)
+	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
+	d.Seen = fmt.Sprintf("the answer came after %.1f s, while %d calls were in progress of %s, which takes %.1f s",
+		waited.Seconds(), n, suite.Excerpt(slow.Tool, 80), took.Seconds())
+	t.Deviates(c, d)
 }

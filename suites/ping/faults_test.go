@@ -17,14 +17,15 @@ import (
 
 func TestFaults(t *testing.T) {
 	const (
-		partly    = "ping.responds: A ping is not answered, though others are. (broken)"
-		silent    = "ping.responds: A ping is not answered. (broken)"
-		refused   = "ping.responds: A ping is answered with an error. (broken)"
-		notEmpty  = "ping.empty-result: The result of a ping is not empty. (broken)"
-		early     = "ping.before-initialized: A ping before initialize is answered with an error. (warning)"
-		earlyMute = "ping.before-initialized: A ping before initialize is not answered. (warning)"
-		behind    = "ping.responds: A ping is answered only when the client has answered what the server asked. (warning)"
-		strong    = "ping.before-initialized: A ping is answered with an error. (warning)"
+		partly     = "ping.responds: A ping is not answered, though others are. (broken)"
+		silent     = "ping.responds: A ping is not answered. (broken)"
+		refused    = "ping.responds: A ping is answered with an error. (broken)"
+		notEmpty   = "ping.empty-result: The result of a ping is not empty. (broken)"
+		early      = "ping.before-initialized: A ping before initialize is answered with an error. (warning)"
+		earlyMute  = "ping.before-initialized: A ping before initialize is not answered. (warning)"
+		behind     = "ping.responds: A ping is answered only when the client has answered what the server asked. (warning)"
+		afterCalls = "ping.responds: A ping is answered only when the tools have done their work that were called before it. (warning)"
+		strong     = "ping.before-initialized: A ping is answered with an error. (warning)"
 	)
 	no := &refserver.Error{Code: spec.CodeInternal, Message: "no"}
 	for _, f := range []fault{
@@ -64,6 +65,12 @@ func TestFaults(t *testing.T) {
 		}, []string{partly}},
 		{"unknown while a tool runs", "ping.while-busy", beside(&refserver.Error{Code: spec.CodeMethodNotFound, Message: "no"}), []string{refused}},
 		{"no time while a tool runs, in whatever words", "ping.while-busy", beside(&refserver.Error{Code: -32000, Message: "Serveur occupé"}), nil},
+		{"one after the other", "ping.while-busy", busy(1), []string{afterCalls}},
+		{"eight at a time", "ping.while-busy", busy(8), nil},
+		{"a ping takes longer than the tool", "ping.while-busy", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+			time.Sleep(600 * time.Millisecond)
+			return map[string]any{}, nil
+		})), nil},
 		{"all is well: asked", "ping.while-asked", suitetest.Handles(onPing(nil)), nil},
 		{"half a second while the client is asked", "ping.while-asked", whileCalled(func(c *refserver.Call, _ <-chan struct{}) bool {
 			select {
@@ -144,6 +151,28 @@ func beside(err *refserver.Error) func() refserver.Seams {
 				defer busy.Store(false)
 			} else if c.Method == spec.MethodPing && busy.Load() {
 				return nil, err
+			}
+			return next(c)
+		}}
+	}
+}
+
+// busy makes so many calls of tools at a time, and answers pings when none waits.
+func busy(width int) func() refserver.Seams {
+	return func() refserver.Seams {
+		var calls sync.WaitGroup
+		places := make(chan struct{}, width)
+		return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			switch c.Method {
+			case spec.MethodToolsCall:
+				calls.Add(1)
+				defer calls.Done()
+				places <- struct{}{}
+				defer func() { <-places }()
+			case spec.MethodPing:
+				time.Sleep(50 * time.Millisecond) // the calls before it have come
+				calls.Wait()
+				time.Sleep(20 * time.Millisecond) // their results have gone out
 			}
 			return next(c)
 		}}

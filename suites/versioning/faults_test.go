@@ -2,6 +2,7 @@ package versioning_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -76,6 +77,34 @@ func TestFaults(t *testing.T) {
 		}), []string{lost, silent}},
 	} {
 		f.run(t, spec.V20251125)
+	}
+}
+
+// TestTheSameVersionTwice asks one process for each older version in two
+// sessions.
+func TestTheSameVersionTwice(t *testing.T) {
+	const changed = "versioning.initialize-same-version: The server answers initialize with another version than it did before to the same request. (broken)"
+	for _, f := range []struct {
+		name   string
+		serves func(sessions int) bool // the older version that is asked for
+		want   []string
+	}{
+		{"all is well", func(int) bool { return true }, nil},
+		{"the newest version alone is supported", func(int) bool { return false }, nil},
+		{"older versions are supported in the first session alone", func(sessions int) bool { return sessions == 1 }, []string{changed}},
+		{"older versions are supported from the second session on", func(sessions int) bool { return sessions > 1 }, nil},
+	} {
+		var older atomic.Int32
+		suitetest.TryRuledOver(t, spec.StreamableHTTP, versioning.Cases(), f.name, "versioning.repeated", spec.V20251125,
+			suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+				asked, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
+				if c.Method == spec.MethodInitialize && asked != string(spec.V20251125) && !f.serves(int(older.Add(1))) {
+					_, members := wire.Members(c.Params)
+					members["protocolVersion"] = wire.Quote(string(spec.V20251125))
+					c.Params = wire.JSON(members)
+				}
+				return next(c)
+			}), f.want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	sameVersion      = "versioning.initialize-same-version"
 	otherVersion     = "versioning.initialize-other-version"
 	latestVersion    = "versioning.initialize-latest-version"
 	unsupportedError = "versioning.initialize-unsupported-error"
@@ -28,7 +29,7 @@ func Cases() []suite.Case {
 			"versioning.initialize-known-version", // judged by a rule
 		},
 		Run: unknownVersion,
-	}, prompts()}
+	}, prompts(), repeated()}
 }
 
 // newest returns the newest of the revisions spoken, or "".
