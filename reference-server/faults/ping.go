@@ -23,6 +23,18 @@ func pingFaults() []Fault {
 			pause(c.Context(), 15*time.Second)
 			return next(c)
 		})),
+		breaksAfresh("ping.responds/behind-calls", "tools and pings are served one after the other", func() refserver.Seams {
+			var one sync.Mutex
+			served := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				one.Lock()
+				defer one.Unlock()
+				return next(c)
+			}
+			return together(Handle(spec.MethodToolsCall, served), Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				pause(c.Context(), 50*time.Millisecond) // the calls before it wait already
+				return served(c, next)
+			}))
+		}),
 		breaksAfresh("ping.responds/first-only", "only the first ping is answered", func() refserver.Seams {
 			var pings atomic.Int32
 			return unanswered(spec.MethodPing, func(*refserver.Call) bool { return pings.Add(1) > 1 })

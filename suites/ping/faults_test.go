@@ -65,9 +65,9 @@ func TestFaults(t *testing.T) {
 		}, []string{partly}},
 		{"unknown while a tool runs", "ping.while-busy", beside(&refserver.Error{Code: spec.CodeMethodNotFound, Message: "no"}), []string{refused}},
 		{"no time while a tool runs, in whatever words", "ping.while-busy", beside(&refserver.Error{Code: -32000, Message: "Serveur occupé"}), nil},
-		{"one after the other", "ping.while-busy", busy(1), []string{afterCalls}},
-		{"eight at a time", "ping.while-busy", busy(8), nil},
-		{"a ping takes longer than the tool", "ping.while-busy", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
+		{"one after the other", "ping.behind-calls", busy(1), []string{afterCalls}},
+		{"eight at a time", "ping.behind-calls", busy(8), nil},
+		{"a ping takes longer than the tool", "ping.behind-calls", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 			time.Sleep(600 * time.Millisecond)
 			return map[string]any{}, nil
 		})), nil},

@@ -46,6 +46,15 @@ func Cases() []suite.Case {
 			Run:          whileBusy,
 		},
 		{
+			ID:           "ping.behind-calls",
+			Title:        "ping while several slow tools run that were called before",
+			Requirements: []string{responds},
+			Needs:        []string{"tools"},
+			Waits:        true,
+			Apart:        true, // what else the server has to do would wait
+			Run:          behindCalls,
+		},
+		{
 			ID:           "ping.while-asked",
 			Title:        "ping while the server waits for the client's answer to its own request: for roots, sampling and elicitation each",
 			Requirements: []string{responds, emptyResult},

@@ -76,8 +76,8 @@ func opened(ctx context.Context, w *suite.Web, h ...suite.Header) string {
 }
 
 // end ends a session.
-func end(ctx context.Context, w *suite.Web, id string) (ended bool) {
-	x := w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{suite.With(sessionHeader, id)}})
+func end(ctx context.Context, w *suite.Web, id string, also ...suite.Header) (ended bool) {
+	x := w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: append(also, suite.With(sessionHeader, id))})
 	return x != nil && x.Succeeded()
 }
 

@@ -81,7 +81,7 @@ func agreed(ctx context.Context, t *suite.T, w *suite.Web) {
 				return
 			}
 			now, ok := listed(ctx, t, w)
-			end(ctx, w, id)
+			end(ctx, w, id, suite.With(versionName, string(r)))
 			switch {
 			case !ok || r == t.Revision && now.text != own.text:
 				return
@@ -112,7 +112,7 @@ func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revisio
 			continue
 		}
 		if id := openedIn(ctx, w, r); id != "" {
-			end(ctx, w, id)
+			end(ctx, w, id, suite.With(versionName, string(r)))
 			if id = openedIn(ctx, w, t.Revision); id != "" {
 				end(ctx, w, id)
 				return r
