@@ -34,10 +34,7 @@ func endsCancelled() refserver.Seams {
 // call has ended, whether the next may begin.
 func slowInTurn(leaves func(c *refserver.Call) bool) refserver.Seams {
 	turn := make(chan struct{}, 1)
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if name, _ := wire.Text(wire.At(c.Params, "/name")); name != "slow" {
-			return next(c)
-		}
+	return slowOnly(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !takes(c.Context(), turn) {
 			return nil, refserver.Unanswered
 		}
@@ -46,6 +43,16 @@ func slowInTurn(leaves func(c *refserver.Call) bool) refserver.Seams {
 			<-turn
 		}
 		return result, err
+	})
+}
+
+// slowOnly handles the calls of the slow tool.
+func slowOnly(f func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
+	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if name, _ := wire.Text(wire.At(c.Params, "/name")); name != "slow" {
+			return next(c)
+		}
+		return f(c, next)
 	})
 }
 

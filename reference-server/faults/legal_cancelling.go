@@ -18,7 +18,7 @@ func legalCancelling() []Fault {
 		legal("cancellations-ignored", "cancellations are ignored, and every request is answered", heedless()),
 		legal("cancelled-unanswered", "every request takes a moment, and is never answered when it is cancelled meanwhile", lingering(moment)),
 		legalAfresh("cancelled-refused", "every request takes a moment, and is answered by an error when it is cancelled meanwhile", refusingCancelled),
-		legalAfresh("reads-one-by-one", "one request is handled after the other, so that a cancellation is read when its request was answered", oneByOne).over(spec.Stdio),
+		legalAfresh("reads-one-by-one", "one request is read when the one before it was answered, or 200 ms later, so that a cancellation is read late", oneByOne).over(spec.Stdio),
 		legalAfresh("initialize-cancelled", "initialize takes a moment, and is not answered when it is cancelled meanwhile", heedingInitialize).over(spec.Stdio),
 	}
 }
@@ -62,6 +62,9 @@ func refusingCancelled() refserver.Seams {
 	}))
 }
 
+// heldUp is how long a request holds up the one behind it at most.
+const heldUp = 200 * time.Millisecond
+
 // oneByOne reads what follows a request when that was answered. Calls that wait
 // for the client are left out, for its answer follows them.
 func oneByOne() refserver.Seams {
@@ -89,7 +92,7 @@ func oneByOne() refserver.Seams {
 		if before != nil {
 			select {
 			case <-before:
-			case <-time.After(time.Second): // what has no answer holds nothing up for ever
+			case <-time.After(heldUp): // pings are to be answered promptly
 				mu.Lock()
 				delete(pending, of)
 				mu.Unlock()

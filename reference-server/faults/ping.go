@@ -23,16 +23,18 @@ func pingFaults() []Fault {
 			pause(c.Context(), 15*time.Second)
 			return next(c)
 		})),
-		breaksAfresh("ping.responds/behind-calls", "tools and pings are served one after the other", func() refserver.Seams {
-			var one sync.Mutex
-			served := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				one.Lock()
-				defer one.Unlock()
+		breaksAfresh("ping.responds/behind-calls", "the slow tool and pings are served one after the other", func() refserver.Seams {
+			turn := make(chan struct{}, 1)
+			inTurn := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if !takes(c.Context(), turn) {
+					return nil, refserver.Unanswered
+				}
+				defer func() { <-turn }()
 				return next(c)
 			}
-			return together(Handle(spec.MethodToolsCall, served), Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return together(slowOnly(inTurn), Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				pause(c.Context(), 50*time.Millisecond) // the calls before it wait already
-				return served(c, next)
+				return inTurn(c, next)
 			}))
 		}),
 		breaksAfresh("ping.responds/first-only", "only the first ping is answered", func() refserver.Seams {
