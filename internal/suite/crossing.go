@@ -146,16 +146,19 @@ func at(r *client.Reply) []int {
 	return []int{r.Event.Seq}
 }
 
-// subscriptions has one client subscribe to a resource that all of them change.
-// Updates that come to the others, rules judge.
+// subscriptions has the last client, and then the first, subscribe to a resource
+// that all of them change: what goes astray goes to either. Updates that come to the others, rules judge.
 func (c *Crowd) subscriptions(ctx context.Context) {
 	change, uri, ok := c.t.Inventory.Changing()
 	if !ok || c.Isolated == "" {
 		return
 	}
-	c.First().Try(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri})
-	c.each(func(_ int, conv *client.Conversation) {
-		conv.TryFor(ctx, crowdTime, spec.MethodToolsCall, change.Params())
-		_ = conv.Quiet(ctx) // an update may come a little later
-	})
+	for _, subscriber := range []*client.Conversation{c.convs[len(c.convs)-1], c.First()} {
+		subscriber.Try(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri})
+		c.each(func(_ int, conv *client.Conversation) {
+			conv.TryFor(ctx, crowdTime, spec.MethodToolsCall, change.Params())
+			_ = conv.Quiet(ctx) // an update may come a little later
+		})
+		subscriber.Try(ctx, spec.MethodResourcesUnsubscribe, map[string]any{"uri": uri})
+	}
 }

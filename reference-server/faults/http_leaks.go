@@ -43,6 +43,9 @@ func leakFaults() []Fault {
 				known.joins(v, r)
 			})
 		}),
+		breaksAfresh("resources.subscribe.no-update-without-subscription/first-listener", "updates go to the client that listened first, besides the subscriber", func() refserver.Seams {
+			return together(harmless("update-resource"), copiedTo(firstOf, wire.Notification, spec.MethodResourcesUpdated))
+		}),
 		breaksAfresh(isolated+"all-end", "the end of one session ends all of them", allEnd),
 	}
 }
@@ -99,17 +102,27 @@ func elsewhere(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
 
 // toAllStreams puts messages on the streams of all clients.
 func toAllStreams(kind wire.Kind, methods ...string) refserver.Seams {
+	return copiedTo(func(streams []*reply) []*reply { return streams }, kind, methods...)
+}
+
+func firstOf(streams []*reply) []*reply { return streams[:min(1, len(streams))] }
+
+// copiedTo puts messages on some of the streams on which clients listen, which
+// come in the order in which they were opened.
+func copiedTo(some func(streams []*reply) []*reply, kind wire.Kind, methods ...string) refserver.Seams {
 	var mu sync.Mutex
 	var streams []*reply
-	return alters(listens, func(_ *visit, r *reply) {
-		mu.Lock()
-		streams = append(streams, r)
-		mu.Unlock()
+	return alters(anyVisit, func(v *visit, r *reply) {
+		if listens(v) {
+			mu.Lock()
+			streams = append(streams, r)
+			mu.Unlock()
+		}
 		r.edit = func(b []byte) []byte {
-			if carries(b, kind, methods...) {
+			if r.streams() && carries(b, kind, methods...) {
 				event := slices.Clone(b)
 				mu.Lock()
-				others := slices.DeleteFunc(slices.Clone(streams), func(other *reply) bool { return other == r })
+				others := slices.DeleteFunc(slices.Clone(some(streams)), func(other *reply) bool { return other == r })
 				mu.Unlock()
 				for _, other := range others {
 					go other.put(event) // it may be writing to this stream just now
