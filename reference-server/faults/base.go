@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -240,6 +241,11 @@ func answerFaults() []Fault {
 			written(func(raw []byte) bool { return bytes.Contains(raw, []byte(`"method":"\u`)) })).over(ordered()...),
 		breaks("base.request-answered/long-dropped", "what is longer than 64 KiB is dropped",
 			incoming(func(_ *refserver.Session, f *wire.Frame) bool { return len(f.Raw) > 64<<10 }, swallows)),
+
+		breaksAfresh("base.request-answered/fifth-call", "each fifth call of a tool is lost", func() refserver.Seams {
+			var calls atomic.Int32
+			return unanswered(spec.MethodToolsCall, func(*refserver.Call) bool { return calls.Add(1)%5 == 0 })
+		}),
 
 		breaks("base.response-once/twice", "every answer comes twice", Outgoing(Answers(), again)),
 		breaks("base.response-once/errors-twice", "every error comes twice", Outgoing(replies(), again)),
