@@ -43,7 +43,7 @@ func (w *walk) judge(t *suite.T) {
 			have.Seen += "; " + d.Seen
 			have.At = append(have.At, d.At...)
 			if have.Permitted != d.Permitted {
-				have.Permitted = "an error, with the code that JSON-RPC 2.0 foresees; then later requests are served"
+				have.Permitted = "an error with the code that JSON-RPC 2.0 foresees and the id of the request; then later requests are served"
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (p *probe) fault() string {
 // lost tells whether the refusal lacks an id that is in order.
 func (p *probe) lost() bool {
 	sound := p.id.IsString() || p.id.IsInteger()
-	return p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())
+	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())
 }
 
 func (p *probe) permitted() string {
@@ -141,6 +141,8 @@ func (p *probe) permitted() string {
 	}
 	if !p.readable {
 		text += " and no id, or id null"
+	} else if p.lost() {
+		text += " and the id of the request"
 	}
 	if p.silence {
 		text += ", or silence"
@@ -163,5 +165,9 @@ func (p *probe) seen() string {
 	if p.reply == nil {
 		return "no answer"
 	}
-	return suite.Describe(&client.Reply{Message: p.reply, Event: p.event})
+	seen := suite.Describe(&client.Reply{Message: p.reply, Event: p.event})
+	if p.lost() {
+		seen += ", without the id of the request"
+	}
+	return seen
 }
