@@ -160,18 +160,20 @@ func beside(err *refserver.Error) func() refserver.Seams {
 // busy makes so many calls of tools at a time, and answers pings when none waits.
 func busy(width int) func() refserver.Seams {
 	return func() refserver.Seams {
-		var calls sync.WaitGroup
+		var calls atomic.Int32
 		places := make(chan struct{}, width)
 		return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 			switch c.Method {
 			case spec.MethodToolsCall:
 				calls.Add(1)
-				defer calls.Done()
+				defer calls.Add(-1)
 				places <- struct{}{}
 				defer func() { <-places }()
 			case spec.MethodPing:
 				time.Sleep(50 * time.Millisecond) // the calls before it have come
-				calls.Wait()
+				for calls.Load() > 0 {
+					time.Sleep(20 * time.Millisecond)
+				}
 				time.Sleep(20 * time.Millisecond) // their results have gone out
 			}
 			return next(c)
