@@ -38,9 +38,9 @@ func allEntries(r *verdict.Report) []entry {
 
 func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	type sameness struct {
-		requirement, judge, summary, known string
-		outcome                            verdict.Outcome
-		transport                          spec.Transport
+		verdict.Key
+		known   string
+		outcome verdict.Outcome
 	}
 	at := map[sameness]int{}
 	var out []entry
@@ -65,7 +65,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	}
 	for _, f := range r.Findings {
 		if wanted(&f) {
-			add(f, sameness{f.Requirement, f.Judge, f.Summary, f.Known, f.Outcome, f.Transport})
+			add(f, sameness{f.Key().InAnyRevision(), f.Known, f.Outcome})
 		}
 	}
 	for _, v := range r.Verdicts { // a failure of our own need not have a finding
@@ -76,7 +76,9 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			Requirement: v.Requirement, Level: v.Level, Revision: v.Revision, Transport: v.Transport,
 			Outcome: v.Outcome, Summary: cmp.Or(v.Reason, "The harness failed and left no reason."),
 		}
-		e := add(f, sameness{summary: f.Summary, outcome: f.Outcome, transport: f.Transport})
+		key := sameness{outcome: f.Outcome}
+		key.Summary, key.Transport = f.Summary, f.Transport
+		e := add(f, key)
 		if v.Requirement != e.Requirement {
 			e.others[v.Requirement] = true
 		}

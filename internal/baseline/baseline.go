@@ -103,7 +103,7 @@ func (e *Entry) mark(r *verdict.Report, v *verdict.Verdict) {
 	v.Known = e.Reason
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Requirement == v.Requirement && f.Revision == v.Revision && f.Transport == v.Transport {
+		if f.Place() == v.Place() {
 			f.Known = e.Reason
 		}
 	}

@@ -35,20 +35,15 @@ type Difference struct {
 // and what was kept and did not come up again. The differences come in the order
 // new, lost, fixed, unchanged, unseen, and within a kind as the reports have them.
 func Diff(older, newer *verdict.Report) []Difference {
-	type place struct {
-		requirement string
-		revision    spec.Revision
-		transport   spec.Transport
-	}
-	before, after := map[place]*verdict.Verdict{}, map[place]*verdict.Verdict{}
-	var order []place
+	before, after := map[verdict.Place]*verdict.Verdict{}, map[verdict.Place]*verdict.Verdict{}
+	var order []verdict.Place
 	for _, side := range []struct {
 		report *verdict.Report
-		into   map[place]*verdict.Verdict
+		into   map[verdict.Place]*verdict.Verdict
 	}{{newer, after}, {older, before}} {
 		for i := range side.report.Verdicts {
 			v := &side.report.Verdicts[i]
-			p := place{v.Requirement, v.Revision, v.Transport}
+			p := v.Place()
 			if after[p] == nil && before[p] == nil {
 				order = append(order, p)
 			}
@@ -63,7 +58,7 @@ func Diff(older, newer *verdict.Report) []Difference {
 		if !was && !is && !unseen {
 			continue
 		}
-		d := Difference{Requirement: p.requirement, Revision: p.revision, Transport: p.transport, Kind: Unchanged}
+		d := Difference{Requirement: p.Requirement, Revision: p.Revision, Transport: p.Transport, Kind: Unchanged}
 		if o != nil {
 			d.Old, d.Level, d.Summary = o.Outcome, o.Level, summary(older, o)
 		}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -84,14 +83,13 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 			if err == nil {
 				written++
 			}
-			addFinding(report, one, o.Redactor, replay)
+			report.Add(fuzzFinding(one, o.Redactor, replay))
 		}
 	}
 	if written > 0 {
 		report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s in %s, for mcp-conform replay.",
 			f.fuzz, amount(written, "finding stands in a file", "findings stand in files"), f.out))
 	}
-	renumber(report)
 	return failed
 }
 
@@ -151,38 +149,10 @@ func (a *app) replayOf(f *fuzz.Finding) *fuzz.Replay {
 
 // fuzzFinding is a finding of a search as one of a run.
 func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string) verdict.Finding {
-	q := spec.Requirements().Lookup(f.Requirement)
-	evidence, around := fuzzEvidence(f, redactor)
-	return verdict.Finding{
-		Requirement: q.ID, Level: q.Level, Basis: q.Basis(f.Revision), Revision: f.Revision,
-		Transport: f.Transport, Judge: "fuzz." + f.Law, Outcome: f.Outcome, Summary: f.Summary, Permitted: f.Permitted,
-		Seen: f.Seen, Evidence: evidence, Context: around, Script: scriptLines(f, redactor.Known, len(replay) > 0), Page: q.Page(f.Revision),
-		Replay: replay, Tries: f.Tries, Reproduced: f.Again,
-	}
-}
-
-// addFinding adds a finding and raises the verdict that it is about.
-func addFinding(p *verdict.Report, f *fuzz.Finding, redactor *transcript.Redactor, replay []string) {
-	q := spec.Requirements().Lookup(f.Requirement)
-	v := fuzzFinding(f, redactor, replay)
-	v.ID = fmt.Sprintf("F%d", len(p.Findings)+1)
-	p.Findings = append(p.Findings, v)
-	for i := range p.Verdicts {
-		have := &p.Verdicts[i]
-		if have.Requirement != q.ID || have.Revision != f.Revision {
-			continue
-		}
-		have.Findings = append(have.Findings, v.ID)
-		have.Judges = append(have.Judges, v.Judge)
-		if f.Outcome > have.Outcome {
-			have.Outcome, have.Reason, have.BlockedBy = f.Outcome, "", ""
-		}
-		return
-	}
-	p.Verdicts = append(p.Verdicts, verdict.Verdict{
-		Requirement: q.ID, Area: q.Area, Level: q.Level, Revision: f.Revision, Transport: f.Transport, Outcome: f.Outcome,
-		Findings: []string{v.ID}, Judges: []string{v.Judge},
-	})
+	v := verdict.NewFinding(f.Deviation.Key("fuzz."+f.Law, f.Revision, f.Transport), &f.Deviation, f.Outcome)
+	v.Evidence, v.Context = fuzzEvidence(f, redactor)
+	v.Script, v.Replay, v.Tries, v.Reproduced = scriptLines(f, redactor.Known, len(replay) > 0), replay, f.Tries, f.Again
+	return v
 }
 
 // fuzzEvidence quotes the frames that show a finding, and those around them. Of
@@ -218,29 +188,4 @@ func exit(events []*transcript.Event) string {
 		}
 	}
 	return ""
-}
-
-// renumber puts the findings in the order of their weight, and gives them ids
-// in that order.
-func renumber(p *verdict.Report) {
-	sort.SliceStable(p.Findings, func(i, j int) bool { return p.Findings[i].Outcome > p.Findings[j].Outcome })
-	ids := map[string]string{}
-	for i := range p.Findings {
-		id := fmt.Sprintf("F%d", i+1)
-		ids[p.Findings[i].ID], p.Findings[i].ID = id, id
-	}
-	for i := range p.Findings {
-		if f := &p.Findings[i]; f.Group != "" {
-			f.Group = ids[f.Group]
-		}
-	}
-	for i := range p.Verdicts {
-		v := &p.Verdicts[i]
-		for n := range v.Findings {
-			v.Findings[n] = ids[v.Findings[n]]
-		}
-		if v.BlockedBy != "" {
-			v.BlockedBy = ids[v.BlockedBy]
-		}
-	}
 }

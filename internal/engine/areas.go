@@ -19,7 +19,7 @@ func (r *run) area(c *suite.Case, rev spec.Revision) string {
 			if !judged {
 				concerned = c.ProvokesID(q.ID)
 			}
-			if concerned && q.AppliesTo(rev, r.o.Dialer.Transport()) && !slices.Contains(areas, q.Area) {
+			if concerned && q.AppliesTo(rev, r.over()) && !slices.Contains(areas, q.Area) {
 				areas = append(areas, q.Area)
 			}
 		}

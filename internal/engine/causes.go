@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -25,95 +23,38 @@ type Sighting struct {
 	Common bool
 }
 
-// Group tells which findings have one cause, by what shows them and nothing
-// else: the end of one process, or one message. Each finding of a group gets
-// the id of the root, which is the heaviest of them, and the first of equally
-// heavy ones. What stands alone has no group.
-func Group(findings []verdict.Finding, seen func(f *verdict.Finding) []Sighting) {
-	all := make([]appearance, len(findings))
-	for i := range findings {
-		all[i] = appearanceOf(seen(&findings[i]))
+// spotted returns the sighting as reports group findings by it.
+func (s *Sighting) spotted() verdict.Sighting {
+	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, Said: s.Said, Common: s.Common}
+	if out.Spot = s.spot(); out.Spot != nil && s.Said {
+		out.Received = heardAround(s.Events, out.Spot.Position)
 	}
-	order := make([]int, len(findings))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(findings[b].Outcome, findings[a].Outcome)
-	})
-	var roots []int
-	for _, i := range order {
-		at := slices.IndexFunc(roots, func(root int) bool {
-			return findings[root].Revision == findings[i].Revision && findings[root].Transport == findings[i].Transport && all[root].sameCause(all[i])
-		})
-		if at < 0 {
-			roots = append(roots, i)
-			continue
-		}
-		id := findings[roots[at]].ID
-		findings[roots[at]].Group, findings[i].Group = id, id
-	}
+	return out
 }
 
-// appearance is where and how a finding was seen.
-type appearance struct {
-	// spots has the pointer into the message at each of them, "" where none
-	// is known.
-	spots map[spot]string
-	cases map[spot]string // and the case that ran
-	said  bool
-	// common: it was seen at the error that every request gets, and nowhere else.
-	common bool
-	heard  int // messages of the server while its cases ran, the fewest
-}
+// Sightings gathers where findings were seen.
+type Sightings map[verdict.Key][]verdict.Sighting
 
-// spot is a position in a conversation, of which the first event tells it
-// from others.
-type spot struct {
-	conversation *transcript.Event
-	position     int
-	ends         bool // the server ended there by itself
-}
-
-func appearanceOf(seen []Sighting) appearance {
-	a := appearance{spots: map[spot]string{}, cases: map[spot]string{}}
-	a.common = slices.ContainsFunc(seen, func(s Sighting) bool { return s.Common }) &&
-		!slices.ContainsFunc(seen, func(s Sighting) bool { return !s.Common && len(s.Events) > 0 })
-	for _, s := range seen {
-		p, ok := s.spot()
-		if !ok {
-			return appearance{common: a.common} // nobody knows whether that has another cause
-		}
-		if s.Said {
-			a.said = true
-			if n := heardAround(s.Events, p.position); len(a.spots) == 0 || n < a.heard {
-				a.heard = n
-			}
-		}
-		a.spots[p] = s.Deviation.Pointer
-		a.cases[p] = s.Case
-	}
-	return a
-}
+// Add adds one place at which a finding was seen.
+func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.spotted()) }
 
 // spot returns where the deviation was seen: at the request where that got no
-// answer, and at the end of the process where that is why.
-func (s *Sighting) spot() (p spot, ok bool) {
+// answer, and at the end of the process where that is why; nil where nobody knows.
+func (s *Sighting) spot() *verdict.Spot {
 	if len(s.Deviation.At) == 0 {
-		return p, false
+		return nil
 	}
 	at := s.Deviation.At[len(s.Deviation.At)-1]
 	if at < 0 || at >= len(s.Events) {
-		return p, false
+		return nil
 	}
 	if e := s.Events[at]; e.Kind == transcript.GaveUp && e.Of >= 0 && e.Of < at {
 		at = e.Of
 	}
-	p = spot{conversation: s.Events[0], position: at}
 	if end := endAfter(s.Events, at); end >= 0 {
-		p.position, p.ends = end, true
+		return &verdict.Spot{Conversation: s.Events[0], Position: end, Ends: true}
 	}
-	return p, true
+	return &verdict.Spot{Conversation: s.Events[0], Position: at}
 }
 
 // endAfter returns the position at which the server ended by itself, where the
@@ -143,59 +84,6 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// sameCause tells whether two findings have one cause: they were seen at the
-// same ends of a process and nowhere else, at the error that every request gets,
-// at the same value of one message, or in the same messages and no others. What is known to be about two values of a
-// message has two causes.
-func (a appearance) sameCause(b appearance) bool {
-	if a.common && b.common {
-		return true
-	}
-	shared, value := 0, false
-	for p, pointer := range a.spots {
-		other, both := b.spots[p]
-		if !both {
-			continue
-		}
-		if pointer != "" && other != "" && pointer != other {
-			return false
-		}
-		shared++
-		value = value || pointer != "" && pointer == other
-	}
-	switch {
-	case shared == 0:
-		return false
-	case a.onlyEnds() && b.onlyEnds(), value:
-		return true
-	case a.said && !b.said:
-		return a.within(b, shared)
-	case b.said && !a.said:
-		return b.within(a, shared)
-	default:
-		return shared == len(a.spots) && shared == len(b.spots)
-	}
-}
-
-// within tells whether what a case says is what a rule, which looks everywhere,
-// saw while the case ran: each of the messages, and no other of several.
-func (a appearance) within(rule appearance, shared int) bool {
-	if shared != len(a.spots) || a.heard < several {
-		return false
-	}
-	own := slices.Collect(maps.Values(a.cases))
-	for p, during := range rule.cases {
-		if _, both := a.spots[p]; !both && slices.Contains(own, during) {
-			return false
-		}
-	}
-	return true
-}
-
-// several is how many messages of the server have to have come while a case ran,
-// so that it means something that two judges object to the same one of them.
-const several = 3
-
 // heardAround counts the messages of the server while the case ran in which the
 // position stands.
 func heardAround(events []*transcript.Event, at int) int {
@@ -213,18 +101,9 @@ func heardAround(events []*transcript.Event, at int) int {
 	return n
 }
 
-func (a appearance) onlyEnds() bool {
-	for p := range a.spots {
-		if !p.ends {
-			return false
-		}
-	}
-	return true
-}
-
-// group tells which of the findings have one cause.
-func (r *run) group(findings []verdict.Finding) {
-	seen := map[string][]Sighting{} // by findingKey
+// groupSightings returns where each deviation was seen.
+func (r *run) groupSightings() Sightings {
+	all := Sightings{}
 	events := map[*transcript.Transcript][]*transcript.Event{}
 	add := func(judge string, rev spec.Revision, s Sighting, record *transcript.Transcript) {
 		if record == nil {
@@ -235,8 +114,7 @@ func (r *run) group(findings []verdict.Finding) {
 		}
 		s.Events = events[record]
 		s.Common = r.refusals.explains(rev, s.Events, s.Deviation.At)
-		k := findingKey(judge, rev, s.Deviation.Requirement, s.Deviation.Summary)
-		seen[k] = append(seen[k], s)
+		all.Add(s.Deviation.Key(judge, rev, r.over()), s)
 	}
 	for _, u := range r.units {
 		for i := range u.said {
@@ -255,19 +133,22 @@ func (r *run) group(findings []verdict.Finding) {
 			}
 		}
 	}
-	keyOf := func(f *verdict.Finding) string { return findingKey(f.Judge, f.Revision, f.Requirement, f.Summary) }
-	Group(findings, func(f *verdict.Finding) []Sighting { return seen[keyOf(f)] })
+	return all
+}
+
+// shareSightings calls Options.Sighted for each finding of the report.
+func (r *run) shareSightings(p *verdict.Report) {
 	if r.o.Sighted == nil {
 		return
 	}
-	chosen := map[string]*candidate{} // those of which the report has the evidence
+	chosen := map[verdict.Key]*candidate{} // those of which the report has the evidence
 	for _, c := range r.found {
-		chosen[c.key()] = c
+		chosen[c.key] = c
 	}
-	for i := range findings {
-		f := &findings[i]
-		if c := chosen[keyOf(f)]; c != nil && c.record != nil {
-			said := c.during != nil && c.during.ID == c.judge
+	for i := range p.Findings {
+		f := &p.Findings[i]
+		if c := chosen[f.Key()]; c != nil && c.record != nil {
+			said := c.during != nil && c.during.ID == c.key.Judge
 			r.o.Sighted(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), Said: said})
 		}
 	}

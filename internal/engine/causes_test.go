@@ -50,7 +50,7 @@ func TestFindingsAreGroupedByTheirCause(t *testing.T) {
 		seen []sightings
 		want string // the group of each finding, - for none
 	}{
-		{"one end of the process", []sightings{{seen(crash, 4, "")}, {seen(crash, 2, "")}, {seen(crash, 3, "")}}, "F3 F3 F3"},
+		{"one end of the process", []sightings{{seen(crash, 4, "")}, {seen(crash, 2, "")}, {seen(crash, 3, "")}}, "F1 F1 F1"},
 		{"before the last answer", []sightings{{seen(crash, 4, "")}, {seen(crash, 0, "")}}, "- -"},
 		{"an end that we brought about", []sightings{{seen(quiet, 7, "")}, {seen(quiet, 4, "")}}, "- -"},
 		{"an end here, and something else there", []sightings{{seen(crash, 4, "")}, {seen(crash, 3, ""), seen(quiet, 3, "")}}, "- -"},
@@ -67,19 +67,17 @@ func TestFindingsAreGroupedByTheirCause(t *testing.T) {
 		{"two groups", []sightings{{seen(crash, 4, "")}, {seen(quiet, 1, "")}, {seen(crash, 3, "")}, {seen(quiet, 1, "")}}, "F1 F2 F1 F2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var findings []verdict.Finding
-			all := map[string][]engine.Sighting{}
-			for i, s := range c.seen {
-				id := fmt.Sprintf("F%d", i+1)
-				all[id] = s
-				findings = append(findings, verdict.Finding{ID: id, Outcome: verdict.Warning})
+			p, all := &verdict.Report{}, engine.Sightings{}
+			for i, sightings := range c.seen {
+				f := verdict.Finding{ID: fmt.Sprintf("F%d", i+1), Summary: fmt.Sprint(i), Outcome: verdict.Warning}
+				for _, s := range sightings {
+					all.Add(f.Key(), s)
+				}
+				p.Findings = append(p.Findings, f)
 			}
-			if c.name == "one end of the process" {
-				findings[2].Outcome = verdict.Broken // the heaviest is the root
-			}
-			engine.Group(findings, func(f *verdict.Finding) []engine.Sighting { return all[f.ID] })
+			p.Group(all)
 			var got []string
-			for _, f := range findings {
+			for _, f := range p.Findings {
 				group := f.Group
 				if group == "" {
 					group = "-"

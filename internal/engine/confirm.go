@@ -50,11 +50,11 @@ func (r *run) claim(candidates []*candidate) []*candidate {
 	defer r.mu.Unlock()
 	var out []*candidate
 	for _, c := range candidates {
-		if r.tried[c.key()] == nil {
+		if r.tried[c.key] == nil {
 			if r.tried == nil {
-				r.tried = map[string]*candidate{}
+				r.tried = map[verdict.Key]*candidate{}
 			}
-			r.tried[c.key()] = c
+			r.tried[c.key] = c
 			out = append(out, c)
 		}
 	}
@@ -65,7 +65,7 @@ func (r *run) claim(candidates []*candidate) []*candidate {
 // be more than a warning.
 func (r *run) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
-	for _, a := range attempts(u.candidates()) {
+	for _, a := range attempts(u.candidates(r.over())) {
 		if a.needsSolitude() || r.single() {
 			continue
 		}
@@ -111,7 +111,7 @@ func (r *run) confirm(ctx context.Context) {
 		}
 	}
 	for i, c := range r.found {
-		if same := r.tried[c.key()]; same != nil {
+		if same := r.tried[c.key]; same != nil {
 			r.found[i] = same // with the evidence of what came back, or did not
 		}
 	}
@@ -173,13 +173,13 @@ func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
 	if ctx.Err() != nil {
 		return // what was seen may have another reason
 	}
-	back := map[string]bool{}
-	for _, c := range u.candidates() {
-		back[c.key()] = true
+	back := map[verdict.Key]bool{}
+	for _, c := range u.candidates(r.over()) {
+		back[c.key] = true
 	}
 	for _, c := range candidates {
 		switch {
-		case back[c.key()]:
+		case back[c.key]:
 			c.tries, c.again = c.tries+1, c.again+1
 		case u.unstarted && !c.unit.unstarted: // where it was seen, all came up
 			c.void++

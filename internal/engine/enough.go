@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // enough returns what tells that all has come back for which a case is run
@@ -13,11 +14,11 @@ import (
 func (o *opener) enough() func() bool {
 	var judges []rules.Rule
 	for _, c := range o.sought {
-		i := slices.IndexFunc(o.r.o.Rules, func(rule rules.Rule) bool { return rule.ID == c.judge })
+		i := slices.IndexFunc(o.r.o.Rules, func(rule rules.Rule) bool { return rule.ID == c.key.Judge })
 		if i < 0 {
 			return nil
 		}
-		if !slices.ContainsFunc(judges, func(rule rules.Rule) bool { return rule.ID == c.judge }) {
+		if !slices.ContainsFunc(judges, func(rule rules.Rule) bool { return rule.ID == c.key.Judge }) {
 			judges = append(judges, o.r.o.Rules[i])
 		}
 	}
@@ -29,13 +30,13 @@ func (o *opener) enough() func() bool {
 
 // back tells whether all has come back that is sought.
 func (o *opener) back(judges []rules.Rule) bool {
-	seen := map[string]bool{}
+	seen := map[verdict.Key]bool{}
 	for _, conv := range o.all() {
-		for _, result := range rules.SoFar(judges, conv.Record.From(0), conv.Revision(), o.r.o.Dialer.Transport()) {
+		for _, result := range rules.SoFar(judges, conv.Record.From(0), conv.Revision(), o.r.over()) {
 			for _, d := range result.Deviations {
-				seen[findingKey(result.Rule, result.Revision, d.Requirement, d.Summary)] = true
+				seen[d.Key(result.Rule, result.Revision, o.r.over())] = true
 			}
 		}
 	}
-	return !slices.ContainsFunc(o.sought, func(c *candidate) bool { return !seen[c.key()] })
+	return !slices.ContainsFunc(o.sought, func(c *candidate) bool { return !seen[c.key] })
 }

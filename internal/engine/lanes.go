@@ -18,7 +18,7 @@ const (
 // stay together.
 func (r *run) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
-	if r.o.Dialer.Transport() == spec.Stdio || r.gate.one || r.mixes {
+	if r.over() == spec.Stdio || r.gate.one || r.mixes {
 		return out
 	}
 	for n := min(maxLanes, len(shared.cases)/leastLane); len(out) < n; {

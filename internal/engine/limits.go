@@ -43,7 +43,7 @@ func (r *run) judgedBy(conv *client.Conversation) []rules.Result {
 		r.heavy.Lock()
 		defer r.heavy.Unlock()
 	}
-	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.o.Dialer.Transport())
+	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.over())
 	if err != nil {
 		r.unjudged.Add(1)
 	}
@@ -79,7 +79,7 @@ func (u *unit) release(r *run) {
 		u.sent[c.ID] = u.exchanged(c)
 	}
 	quoted := map[*transcript.Transcript][]int{}
-	for _, c := range u.sightings() {
+	for _, c := range u.sightings(r.over()) {
 		if c.record != nil {
 			quoted[c.record] = append(quoted[c.record], c.At...)
 		}

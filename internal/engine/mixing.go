@@ -19,7 +19,7 @@ import (
 // stream that a server may mistake, such servers are seen.
 func (r *run) keepApart(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).spoken)
-	if r.gate.one || i < 0 || r.o.Dialer.Transport() != spec.SSE {
+	if r.gate.one || i < 0 || r.over() != spec.SSE {
 		return
 	}
 	if r.overhears(ctx, results[i]) {

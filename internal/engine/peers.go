@@ -40,7 +40,7 @@ const (
 // another session. What comes back only then is a warning at most: that a server
 // keeps sessions apart is derived from what a session is.
 func (r *run) confirmAmongPeers(ctx context.Context) {
-	if r.o.Dialer.Transport() == spec.Stdio || r.gate.one || r.mixes {
+	if r.over() == spec.Stdio || r.gate.one || r.mixes {
 		return
 	}
 	var open []*candidate
@@ -100,7 +100,7 @@ func (r *run) tryAmong(ctx context.Context, a *attempt) {
 		if c.again == 0 {
 			continue
 		}
-		c.outcome = min(verdict.Warning, c.Deviation.Outcome(spec.Requirements().Lookup(c.Requirement), c.revision))
+		c.outcome = min(verdict.Warning, c.Deviation.Outcome(spec.Requirements().Lookup(c.Requirement), c.key.Revision))
 		c.Seen += "; only while other clients are served"
 		for _, p := range peers {
 			c.peers = append(c.peers, p.of.ID)

@@ -101,7 +101,7 @@ func (r *run) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) 
 // server of HTTP+SSE, and one that breaks a rule, which explains why initialize
 // had no answer.
 func (r *run) misdirects(p *probed) bool {
-	if p.conv == nil || r.o.Dialer.Transport() != spec.SSE {
+	if p.conv == nil || r.over() != spec.SSE {
 		return false
 	}
 	all := transcript.ExchangesOf(p.conv.Record.From(0)).All()
@@ -300,7 +300,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 // elsewhere says of a server that speaks no revision which defines the transport
 // that it speaks one which does not, "" where that is not so.
 func (r *run) elsewhere(results []*probed) string {
-	over := r.o.Dialer.Transport()
+	over := r.over()
 	for _, p := range results {
 		if chose := spec.Revision(p.chose); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
 			return fmt.Sprintf("the server speaks %s, which does not define %s, and none of the revisions that do; --revision %s judges it by that one all the same", chose, over, chose)
@@ -398,7 +398,7 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
-	if r.o.Dialer.Transport() != spec.Stdio {
+	if r.over() != spec.Stdio {
 		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
 		if r.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +13,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
-
-// ReportFormat is the version of the report's form; it grows when a reader
-// of an older form would misread a newer one.
-const ReportFormat = 1
 
 // report puts everything together.
 func (r *run) report(ctx context.Context) *verdict.Report {
@@ -36,8 +31,8 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 		}
 	}
 	p := &verdict.Report{
-		Format: ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
-		Target: r.o.Target, Transport: r.o.Dialer.Transport(), Seed: r.o.Seed,
+		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
+		Target: r.o.Target, Transport: r.over(), Seed: r.o.Seed,
 		Revisions: r.revisions, NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
@@ -70,14 +65,25 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if n := r.endsNotice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
-	if p.Incomplete == "" && r.o.Dialer.Transport() != spec.Stdio {
+	if p.Incomplete == "" && r.over() != spec.Stdio {
 		p.Incomplete = r.deafIn()
 	}
 	if p.Incomplete == "" {
 		p.Incomplete = r.floodedBy
 	}
-	p.Findings = r.findings()
-	p.Verdicts = r.verdicts(p.Findings)
+	p.Verdicts = r.opinions().Verdicts()
+	p.Add(r.findings()...)
+	p.Group(r.groupSightings())
+	if r.handshakeFails != "" {
+		p.Block()
+	}
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		r.overdue.unanswered(v)
+		r.lack(v)
+		r.instead(v)
+	}
+	r.shareSightings(p)
 	if n := r.narrowed(p); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
@@ -109,174 +115,81 @@ func (r *run) deafIn() string {
 	return ""
 }
 
-// findings returns the candidates that are about selected requirements,
-// heaviest first. Judges that saw the same thing in the same place are one
-// finding: the case speaks, as it knows what it did.
+// findings returns the candidates that are about selected requirements. Judges
+// that saw the same thing in the same place are one finding: the case speaks, as
+// it knows what it did.
 func (r *run) findings() []verdict.Finding {
-	selected := map[string]bool{}
+	selected := map[opinionOf]bool{}
 	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
-		selected[p.judge+" "+p.requirement.ID+" "+string(p.revision)] = true
+		selected[opinionOf{p.judge, r.place(p.requirement.ID, p.revision)}] = true
 	}
 	var out []verdict.Finding
 	for _, c := range r.found {
-		if !selected[c.judge+" "+c.Requirement+" "+string(c.revision)] {
+		if !selected[opinionOf{c.key.Judge, c.key.Place}] {
 			continue
 		}
-		q := spec.Requirements().Lookup(c.Requirement)
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
 			// The requirement would bring all cases that judge it, too.
-			focus = []string{c.judge, c.during.ID}
+			focus = []string{c.key.Judge, c.during.ID}
 		}
 		if len(c.peers) > 0 {
-			focus = append([]string{c.judge, c.during.ID}, c.peers...)
+			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}
-		evidence, around := r.quotation(c)
-		out = append(out, verdict.Finding{
-			Requirement: c.Requirement, Level: q.Level, Basis: q.Basis(c.revision), Revision: c.revision,
-			Transport: r.o.Dialer.Transport(), Judge: c.judge, Outcome: c.outcome,
-			Summary: c.Summary, Permitted: c.Permitted, Seen: c.Seen, Evidence: evidence, Context: around,
-			Page: q.Page(c.revision), Replay: r.o.Replay(c.revision, focus...), Tries: c.tries, Reproduced: c.again, Void: c.void,
-		})
-	}
-	slices.SortStableFunc(out, func(a, b verdict.Finding) int {
-		return cmp.Or(
-			-cmp.Compare(a.Outcome, b.Outcome),
-			cmp.Compare(a.Requirement, b.Requirement),
-			cmp.Compare(a.Revision, b.Revision),
-			cmp.Compare(a.Judge, b.Judge),
-			cmp.Compare(a.Summary, b.Summary),
-		)
-	})
-	for i := range out {
-		out[i].ID = fmt.Sprintf("F%d", i+1)
-	}
-	r.group(out)
-	return out
-}
-
-// opinion is what one judge says of a requirement.
-type opinion struct {
-	outcome verdict.Outcome
-	reason  string
-}
-
-// verdicts merges what all judges say, a requirement and revision each.
-func (r *run) verdicts(findings []verdict.Finding) []verdict.Verdict {
-	opinions := r.opinions()
-	type place struct {
-		q   *spec.Requirement
-		rev spec.Revision
-	}
-	judges := map[place][]string{}
-	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
-		at := place{p.requirement, p.revision}
-		judges[at] = append(judges[at], p.judge)
-	}
-	var out []verdict.Verdict
-	for _, rev := range r.revisions {
-		for _, q := range spec.Requirements().All() {
-			at := place{q, rev}
-			if len(judges[at]) == 0 {
-				continue
-			}
-			v := verdict.Verdict{Requirement: q.ID, Area: q.Area, Level: q.Level, Revision: rev, Transport: r.o.Dialer.Transport(), Judges: judges[at]}
-			worst := opinion{verdict.NotApplicable, "no judge applies to this server"}
-			for i, judge := range judges[at] {
-				o := opinions[judge+" "+q.ID+" "+string(rev)]
-				if i == 0 || o.outcome > worst.outcome {
-					worst = o
-				}
-			}
-			v.Outcome = worst.outcome
-			for i := range findings {
-				if f := &findings[i]; f.Requirement == q.ID && f.Revision == rev {
-					v.Findings = append(v.Findings, f.ID)
-					v.Outcome = max(v.Outcome, f.Outcome)
-				}
-			}
-			if v.Outcome == worst.outcome && v.Outcome != verdict.Kept {
-				v.Reason = worst.reason
-			}
-			if v.Outcome == verdict.Blocked && r.handshakeFails != "" {
-				if v.BlockedBy = blockedBy(findings, rev); v.BlockedBy != "" {
-					v.Reason = "by " + v.BlockedBy + ": " + v.Reason
-				}
-			}
-			r.overdue.unanswered(&v)
-			r.lack(&v)
-			r.instead(&v)
-			out = append(out, v)
-		}
+		f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
+		f.Evidence, f.Context = r.quotation(c)
+		f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.tries, c.again, c.void
+		out = append(out, f)
 	}
 	return out
 }
 
-// blockedBy returns the id of the finding on the handshake that blocks the
-// rest, or of the only thing that is broken: where everything is blocked, the
-// findings come from the attempt that failed.
-func blockedBy(findings []verdict.Finding, rev spec.Revision) string {
-	var broken []string
-	for i := range findings {
-		f := &findings[i]
-		if f.Revision != rev {
-			continue
-		}
-		if strings.HasPrefix(f.Requirement, "lifecycle.initialize-") || strings.HasPrefix(f.Requirement, "versioning.") {
-			return f.ID
-		}
-		if f.Outcome == verdict.Broken {
-			broken = append(broken, f.ID)
-		}
-	}
-	if len(broken) == 1 {
-		return broken[0]
-	}
-	return ""
+// opinionOf is what one judge has an opinion on.
+type opinionOf struct {
+	judge string
+	place verdict.Place
 }
 
-// opinions returns, for "judge requirement revision", the heaviest thing said
-// that is no deviation; deviations are findings.
-func (r *run) opinions() map[string]opinion {
-	out := map[string]opinion{}
-	for _, p := range r.rulePairs {
-		o := opinion{verdict.NotObserved, unseen}
-		if need := r.undeclared(p.requirement, p.revision); need != "" {
-			o = opinion{verdict.NotApplicable, "the server does not declare " + need}
-		}
-		out[p.judge+" "+p.requirement.ID+" "+string(p.revision)] = o
-	}
+// place returns what a requirement is judged at in a revision.
+func (r *run) place(requirement string, rev spec.Revision) verdict.Place {
+	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.over()}
+}
+
+// opinions returns what the judges say, except deviations, which are findings.
+func (r *run) opinions() *verdict.Opinions {
+	out := &verdict.Opinions{}
 	for _, p := range r.casePairs {
-		key := p.judge + " " + p.requirement.ID + " " + string(p.revision)
+		place := r.place(p.requirement.ID, p.revision)
 		if reason := r.blocked(p.revision); reason != "" {
-			out[key] = opinion{verdict.Blocked, reason}
+			out.Expect(place, p.judge, verdict.Blocked, reason)
 		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
-			out[key] = opinion{verdict.NotApplicable, reason}
+			out.Expect(place, p.judge, verdict.NotApplicable, reason)
 		} else {
-			out[key] = opinion{verdict.NotObserved, "the run ended before its case was run"}
+			out.Expect(place, p.judge, verdict.NotObserved, "the run ended before its case was run")
 		}
 	}
-	set := func(key string, o opinion, first bool) {
-		if have, ok := out[key]; ok && (first || o.outcome > have.outcome) {
-			out[key] = o
+	undeclared := map[opinionOf]bool{}
+	for _, p := range r.rulePairs {
+		place := r.place(p.requirement.ID, p.revision)
+		if need := r.undeclared(p.requirement, p.revision); need != "" {
+			undeclared[opinionOf{p.judge, place}] = true
+			out.Expect(place, p.judge, verdict.NotApplicable, "the server does not declare "+need)
+		} else {
+			out.Expect(place, p.judge, verdict.NotObserved, unseen)
 		}
 	}
-	firsts := map[string]bool{}
 	for _, u := range r.units {
 		for _, s := range u.said {
-			if s.Deviation != nil {
-				continue
+			if s.Deviation == nil {
+				out.Say(r.place(s.Requirement, u.revision), s.by.ID, s.Outcome, s.Reason)
 			}
-			key := s.by.ID + " " + s.Requirement + " " + string(u.revision)
-			set(key, opinion{s.Outcome, s.Reason}, !firsts[key])
-			firsts[key] = true
 		}
 		for _, rd := range u.ruled {
-			key := rd.Rule + " " + rd.Requirement + " " + string(rd.Revision)
+			place := r.place(rd.Requirement, rd.Revision)
 			if rd.Subjects > 0 {
-				set(key, opinion{verdict.Kept, ""}, false)
-			} else if rd.Unclear != "" {
-				set(key, opinion{verdict.NotObserved, rd.Unclear}, out[key] == opinion{verdict.NotObserved, unseen})
+				out.Say(place, rd.Rule, verdict.Kept, "")
+			} else if rd.Unclear != "" && !undeclared[opinionOf{rd.Rule, place}] {
+				out.Say(place, rd.Rule, verdict.NotObserved, rd.Unclear)
 			}
 		}
 	}

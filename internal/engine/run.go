@@ -67,7 +67,7 @@ type run struct {
 	floodedBy        string       // what could not be taken in from the server, by mu
 
 	mu      sync.Mutex
-	tried   map[string]*candidate // by key: those that are, or were, tried again
+	tried   map[verdict.Key]*candidate // by key: those that are, or were, tried again
 	notices []string
 	wants   map[instance][]suite.Want // what cases lacked
 	// slowestStart is the longest time in which a server responded to initialize.
@@ -92,6 +92,9 @@ func (r *run) notice(text string) {
 	r.notices = append(r.notices, text)
 	r.o.Progress.Notice(text)
 }
+
+// over returns the transport of the run.
+func (r *run) over() spec.Transport { return r.o.Dialer.Transport() }
 
 func (r *run) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
 	return r.dialBy(ctx, r.o.Dialer, o)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -16,31 +17,35 @@ const maxSightings = 3
 
 // sightings returns the deviations of the unit, each with what it takes to try
 // it again; of what was seen more than once in a case the first.
-func (u *unit) sightings() []*candidate {
+func (u *unit) sightings(over spec.Transport) []*candidate {
 	var out []*candidate
-	seen := map[string]bool{}
+	type sighting struct {
+		key    verdict.Key
+		during string
+	}
+	seen := map[sighting]bool{}
 	add := func(c *candidate) {
 		c.unit = u
-		if key := c.key() + "\x00" + c.caseID(); !seen[key] {
+		if key := (sighting{c.key, c.caseID()}); !seen[key] {
 			seen[key] = true
 			out = append(out, c)
 		}
 	}
 	for _, s := range u.said {
 		if s.Deviation != nil {
-			add(newCandidate(s.by.ID, u.revision, s.by, *s.Deviation, s.Record))
+			add(newCandidate(s.Deviation.Key(s.by.ID, u.revision, over), s.by, *s.Deviation, s.Record))
 		}
 	}
 	for _, rd := range u.ruled {
 		for i, d := range rd.Deviations {
-			add(newCandidate(rd.Rule, rd.Revision, rd.during[i], d, rd.record))
+			add(newCandidate(d.Key(rd.Rule, rd.Revision, over), rd.during[i], d, rd.record))
 		}
 	}
 	return out
 }
 
 // candidates returns the deviations of the unit, equal ones merged.
-func (u *unit) candidates() []*candidate { return merged(u.sightings()) }
+func (u *unit) candidates(over spec.Transport) []*candidate { return merged(u.sightings(over)) }
 
 // collect gathers the candidates of all units, equal ones merged.
 func (r *run) collect() []*candidate { return merged(r.sightings()) }
@@ -48,7 +53,7 @@ func (r *run) collect() []*candidate { return merged(r.sightings()) }
 func (r *run) sightings() []*candidate {
 	var out []*candidate
 	for _, u := range r.units {
-		out = append(out, u.sightings()...)
+		out = append(out, u.sightings(r.over())...)
 	}
 	return out
 }
@@ -57,12 +62,12 @@ func (r *run) sightings() []*candidate {
 // is made to show it, else the first.
 func merged(candidates []*candidate) []*candidate {
 	var out []*candidate
-	at := map[string]int{}
+	at := map[verdict.Key]int{}
 	for _, c := range candidates {
-		i, known := at[c.key()]
+		i, known := at[c.key]
 		switch {
 		case !known:
-			at[c.key()] = len(out)
+			at[c.key] = len(out)
 			out = append(out, c)
 		case c.madeFor() && !out[i].madeFor():
 			out[i] = c
@@ -88,18 +93,18 @@ func (c *candidate) caseID() string {
 // confirmElsewhere tries what did not come back in the other cases in which it
 // was seen, those that are made for it first, once each.
 func (r *run) confirmElsewhere(ctx context.Context) {
-	others := map[string][]*candidate{}
+	others := map[verdict.Key][]*candidate{}
 	for _, c := range r.sightings() {
-		others[c.key()] = append(others[c.key()], c)
+		others[c.key] = append(others[c.key], c)
 	}
 	for _, c := range r.found {
-		others[c.key()] = elsewhere(c, others[c.key()])
+		others[c.key] = elsewhere(c, others[c.key])
 	}
 	for range maxSightings - 1 {
-		next := map[string]*candidate{}
+		next := map[verdict.Key]*candidate{}
 		var open []*candidate
 		for _, c := range r.found {
-			key := c.key()
+			key := c.key
 			if c.outcome != verdict.Flaky || c.tries == 0 || len(others[key]) == 0 {
 				continue
 			}
@@ -113,7 +118,7 @@ func (r *run) confirmElsewhere(ctx context.Context) {
 			r.try(ctx, a, true)
 		}
 		for i, c := range r.found {
-			switch other := next[c.key()]; {
+			switch other := next[c.key]; {
 			case other == nil:
 			case other.outcome != verdict.Flaky:
 				r.found[i] = other

@@ -32,7 +32,7 @@ func (r *run) treePlan() *Plan {
 	for _, pairs := range [][]pair{r.casePairs, r.rulePairs} {
 		for _, pr := range pairs {
 			key := instance{pr.judge, pr.revision}
-			labels := Labels(pr.judge, pr.area, pr.requirement, pr.revision, r.o.Dialer.Transport())
+			labels := Labels(pr.judge, pr.area, pr.requirement, pr.revision, r.over())
 			i, ok := at[key]
 			if !ok {
 				title := titles[pr.judge]

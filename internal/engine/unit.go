@@ -85,7 +85,7 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 			inventory.Take(ctx, conv, r.o.Policy)
 		}
 	}
-	env := suite.Env{Revision: u.revision, Transport: r.o.Dialer.Transport(), Spoken: r.revisions, Inventory: r.stock[u.revision], Opener: o}
+	env := suite.Env{Revision: u.revision, Transport: r.over(), Spoken: r.revisions, Inventory: r.stock[u.revision], Opener: o}
 	if u.repeats == 0 && !u.own {
 		env.Leisure = r.leisure
 	}
@@ -141,7 +141,7 @@ func (u *unit) judge(r *run, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
 		for _, result := range r.judgedBy(conv) {
-			if r.mixes && len(convs) > 1 && confused(result, r.o.Dialer.Transport()) {
+			if r.mixes && len(convs) > 1 && confused(result, r.over()) {
 				continue
 			}
 			rd := ruled{Result: result, record: conv.Record}
@@ -178,10 +178,9 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 
 // candidate is a deviation that may become a finding.
 type candidate struct {
-	judge    string
-	revision spec.Revision
-	during   *suite.Case // nil: the greeting of the shared conversation
-	unit     *unit
+	key    verdict.Key
+	during *suite.Case // nil: the greeting of the shared conversation
+	unit   *unit
 	verdict.Deviation
 	outcome verdict.Outcome
 	record  *transcript.Transcript // where it was seen, nil for none
@@ -192,17 +191,7 @@ type candidate struct {
 	before  int      // tries of other sightings of the same, which came to nothing
 }
 
-func newCandidate(judge string, r spec.Revision, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {
+func newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {
 	q := spec.Requirements().Lookup(d.Requirement)
-	return &candidate{judge: judge, revision: r, during: during, Deviation: d, outcome: d.Outcome(q, r), record: record}
-}
-
-// key is equal for deviations that are the same finding.
-func (c *candidate) key() string {
-	return findingKey(c.judge, c.revision, c.Requirement, c.Summary)
-}
-
-// findingKey tells findings apart, before and after they are confirmed.
-func findingKey(judge string, rev spec.Revision, requirement, summary string) string {
-	return strings.Join([]string{judge, string(rev), requirement, summary}, "\x00")
+	return &candidate{key: k, during: during, Deviation: d, outcome: d.Outcome(q, k.Revision), record: record}
 }

@@ -115,6 +115,10 @@ type Server struct {
 	Version string `json:"version,omitempty"`
 }
 
+// ReportFormat is the version of the report's form; it grows when a reader of an
+// older form would misread a newer one.
+const ReportFormat = 1
+
 // Report is the outcome of a run.
 type Report struct {
 	Format     int             `json:"format"` // of this document; grows when a reader would misread it

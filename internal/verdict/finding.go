@@ -1,0 +1,124 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Place is what one verdict is about: a requirement in a revision over a
+// transport.
+type Place struct {
+	Requirement string
+	Revision    spec.Revision
+	Transport   spec.Transport
+}
+
+// Key identifies a finding: deviations with equal keys are one finding, within
+// a report and from one report to the next.
+type Key struct {
+	Place
+	Judge   string // id of the case or rule that saw it
+	Summary string // Deviation.Summary
+}
+
+// InAnyRevision returns the key of the same finding whatever the revision.
+func (k Key) InAnyRevision() Key {
+	k.Revision = ""
+	return k
+}
+
+// Place returns what the verdict is about.
+func (v *Verdict) Place() Place { return Place{v.Requirement, v.Revision, v.Transport} }
+
+// Place returns what the finding is about.
+func (f *Finding) Place() Place { return Place{f.Requirement, f.Revision, f.Transport} }
+
+// Key returns what identifies the finding.
+func (f *Finding) Key() Key { return Key{f.Place(), f.Judge, f.Summary} }
+
+// Key identifies the finding that the deviation becomes when a judge sees it in
+// a revision over a transport.
+func (d *Deviation) Key(judge string, r spec.Revision, t spec.Transport) Key {
+	return Key{Place{d.Requirement, r, t}, judge, d.Summary}
+}
+
+// NewFinding returns the finding that a deviation becomes, with what the
+// catalogue says about its requirement. The id, evidence and the command that
+// shows it again are left to the caller.
+func NewFinding(k Key, d *Deviation, o Outcome) Finding {
+	q := spec.Requirements().Lookup(k.Requirement)
+	return Finding{
+		Requirement: k.Requirement, Level: q.Level, Basis: q.Basis(k.Revision), Revision: k.Revision, Transport: k.Transport,
+		Judge: k.Judge, Outcome: o, Summary: k.Summary, Permitted: d.Permitted, Seen: d.Seen, Page: q.Page(k.Revision),
+	}
+}
+
+// compareFindings orders findings: the most severe first, then by requirement,
+// revision, transport, judge and summary.
+func compareFindings(a, b Finding) int {
+	return cmp.Or(
+		cmp.Compare(b.Outcome, a.Outcome),
+		cmp.Compare(a.Requirement, b.Requirement),
+		cmp.Compare(a.Revision, b.Revision),
+		cmp.Compare(a.Transport, b.Transport),
+		cmp.Compare(a.Judge, b.Judge),
+		cmp.Compare(a.Summary, b.Summary),
+	)
+}
+
+// Add adds findings to the report. Each raises the verdict of its place, which
+// is added where the report has none. All findings are ordered and numbered
+// anew; what refers to the id of one follows.
+func (p *Report) Add(findings ...Finding) {
+	const added = "added" // no id of a finding: those are F1, F2, …
+	for _, f := range findings {
+		f.ID = fmt.Sprintf("%s %d", added, len(p.Findings))
+		p.Findings = append(p.Findings, f)
+		p.raise(&f)
+	}
+	slices.SortStableFunc(p.Findings, compareFindings)
+	ids := map[string]string{"": ""}
+	for i := range p.Findings {
+		id := fmt.Sprintf("F%d", i+1)
+		ids[p.Findings[i].ID], p.Findings[i].ID = id, id
+	}
+	for i := range p.Findings {
+		p.Findings[i].Group = ids[p.Findings[i].Group]
+	}
+	order := map[string]int{}
+	for i := range p.Findings {
+		order[p.Findings[i].ID] = i
+	}
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		for n := range v.Findings {
+			v.Findings[n] = ids[v.Findings[n]]
+		}
+		slices.SortFunc(v.Findings, func(a, b string) int { return order[a] - order[b] })
+		v.BlockedBy = ids[v.BlockedBy]
+	}
+}
+
+// raise raises the verdict of the finding's place to its outcome.
+func (p *Report) raise(f *Finding) {
+	place := f.Place()
+	i := slices.IndexFunc(p.Verdicts, func(v Verdict) bool { return v.Place() == place })
+	if i < 0 {
+		i = len(p.Verdicts)
+		p.Verdicts = append(p.Verdicts, Verdict{
+			Requirement: f.Requirement, Area: spec.Requirements().Lookup(f.Requirement).Area, Level: f.Level,
+			Revision: f.Revision, Transport: f.Transport,
+		})
+	}
+	v := &p.Verdicts[i]
+	v.Findings = append(v.Findings, f.ID)
+	if !slices.Contains(v.Judges, f.Judge) {
+		v.Judges = append(v.Judges, f.Judge)
+	}
+	if f.Outcome > v.Outcome {
+		v.Outcome, v.Reason, v.BlockedBy = f.Outcome, "", ""
+	}
+}

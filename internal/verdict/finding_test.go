@@ -1,0 +1,105 @@
+package verdict
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+func finding(requirement string, o Outcome, summary string) Finding {
+	k := Key{Place{requirement, spec.V20251125, spec.Stdio}, "judge", summary}
+	return NewFinding(k, &Deviation{Permitted: "this", Seen: "that"}, o)
+}
+
+func TestAddOrdersNumbersAndRaises(t *testing.T) {
+	var o Opinions
+	place := Place{"ping.responds", spec.V20251125, spec.Stdio}
+	o.Expect(place, "judge", NotObserved, "it did not come up")
+	o.Expect(place, "other", Blocked, "no handshake")
+	p := &Report{Verdicts: o.Verdicts()}
+	p.Add(finding("tools.list.answered", Warning, "b"), finding("tools.list.answered", Warning, "a"))
+	p.Findings[0].Group, p.Findings[1].Group = "F1", "F1"
+	p.Verdicts[0].BlockedBy = "F2"
+	p.Add(finding("base.request-answered", Broken, "c"))
+	type row struct{ ID, Summary, Group string }
+	var findings []row
+	for _, f := range p.Findings {
+		findings = append(findings, row{f.ID, f.Summary, f.Group})
+	}
+	if diff := cmp.Diff([]row{{"F1", "c", ""}, {"F2", "a", "F2"}, {"F3", "b", "F2"}}, findings); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	want := []Verdict{
+		{Requirement: "ping.responds", Outcome: Blocked, Reason: "no handshake", BlockedBy: "F3", Judges: []string{"judge", "other"}},
+		{Requirement: "tools.list.answered", Outcome: Warning, Findings: []string{"F2", "F3"}, Judges: []string{"judge"}},
+		{Requirement: "base.request-answered", Outcome: Broken, Findings: []string{"F1"}, Judges: []string{"judge"}},
+	}
+	for i := range want {
+		q := spec.Requirements().Lookup(want[i].Requirement)
+		want[i].Area, want[i].Level, want[i].Revision, want[i].Transport = q.Area, q.Level, spec.V20251125, spec.Stdio
+	}
+	if diff := cmp.Diff(want, p.Verdicts); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+func TestOpinionsMerge(t *testing.T) {
+	place := func(id string) Place { return Place{id, spec.V20251125, spec.Stdio} }
+	type said struct {
+		judge   string
+		outcome Outcome
+		reason  string
+	}
+	for name, c := range map[string]struct {
+		silent, said []said
+		want         said // of the verdict, the judge is the one that set it
+	}{
+		"nobody speaks":                  {[]said{{"a", NotObserved, "x"}, {"b", NotObserved, "y"}}, nil, said{"", NotObserved, "x"}},
+		"the first saying replaces":      {[]said{{"a", Blocked, "x"}}, []said{{"a", NotObserved, "y"}}, said{"", NotObserved, "y"}},
+		"the most severe counts":         {[]said{{"a", NotObserved, "x"}}, []said{{"a", Kept, ""}, {"a", NotObserved, "z"}}, said{"", Kept, ""}},
+		"of several judges, too":         {[]said{{"a", NotObserved, "x"}, {"b", NotApplicable, "y"}}, []said{{"a", HarnessError, "h"}, {"b", Kept, ""}}, said{"", HarnessError, "h"}},
+		"a stranger has no say":          {[]said{{"a", NotObserved, "x"}}, []said{{"c", Kept, ""}}, said{"", NotObserved, "x"}},
+		"expected twice counts once":     {[]said{{"a", NotObserved, "x"}, {"a", Blocked, "y"}}, nil, said{"", NotObserved, "x"}},
+		"what did not apply may be seen": {[]said{{"a", NotApplicable, "x"}}, []said{{"a", Kept, ""}}, said{"", Kept, ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o Opinions
+			for _, s := range c.silent {
+				o.Expect(place("ping.responds"), s.judge, s.outcome, s.reason)
+			}
+			for _, s := range c.said {
+				o.Say(place("ping.responds"), s.judge, s.outcome, s.reason)
+			}
+			v := o.Verdicts()
+			if len(v) != 1 || v[0].Outcome != c.want.outcome || v[0].Reason != c.want.reason {
+				t.Errorf("merged to %+v, not %v %q", v, c.want.outcome, c.want.reason)
+			}
+		})
+	}
+}
+
+func TestBlock(t *testing.T) {
+	blocked := func() []Verdict {
+		return []Verdict{{Requirement: "tools.list.answered", Revision: spec.V20251125, Outcome: Blocked, Reason: "no handshake"}}
+	}
+	for name, c := range map[string]struct {
+		findings []Finding
+		want     string
+	}{
+		"by the handshake":            {[]Finding{finding("base.request-answered", Broken, "a"), finding("lifecycle.initialize-response", Broken, "b")}, "F2"},
+		"by the only broken":          {[]Finding{finding("base.request-answered", Broken, "a"), finding("ping.responds", Warning, "b")}, "F1"},
+		"by one of two, nobody knows": {[]Finding{finding("base.request-answered", Broken, "a"), finding("ping.responds", Broken, "b")}, ""},
+		"by nothing":                  {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &Report{Verdicts: blocked()}
+			p.Add(c.findings...)
+			p.Block()
+			if p.Verdicts[0].BlockedBy != c.want {
+				t.Errorf("blocked by %q, not by %q", p.Verdicts[0].BlockedBy, c.want)
+			}
+		})
+	}
+}
