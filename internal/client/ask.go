@@ -77,7 +77,7 @@ func (c *Conversation) TryFor(ctx context.Context, limit time.Duration, method s
 	id := c.NewID()
 	r := c.exchange(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), id, c.Request(id, method, params))
 	if errors.Is(r.Err, ErrUnanswered) {
-		_ = c.Cancel(ctx, id, Overdue)
+		_ = c.Cancel(ctx, id, transcript.OverdueReason)
 	}
 	return r
 }

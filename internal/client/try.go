@@ -7,12 +7,9 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
-
-// Overdue is the reason for which a request is cancelled that had no answer in
-// time.
-const Overdue = "no answer in time"
 
 // TryTogether is Try for several requests in one write, with one timeout for
 // all of them. The replies are in the order of the requests. A frame that is
@@ -40,7 +37,7 @@ func (c *Conversation) TryTogetherFor(ctx context.Context, limit time.Duration, 
 		r := c.awaitAnswer(bounded, from, id, frame)
 		r.Sent = c.sentWith(from, id)
 		if errors.Is(r.Err, ErrUnanswered) {
-			_ = c.Cancel(ctx, id, Overdue)
+			_ = c.Cancel(ctx, id, transcript.OverdueReason)
 		}
 		replies = append(replies, r)
 	}

@@ -4,7 +4,8 @@
 // Everything that a client sends has to be accounted for: it got a response,
 // or a discount applies, or it is a finding. There is nothing between: what no
 // discount explains is reported. One table is for JSON-RPC requests, over any
-// transport, and one for HTTP requests.
+// transport, and one for HTTP requests. A third, Run, is for what a whole run meets: it may make a
+// deviation void, or have it come back each time before it counts.
 package discount
 
 import (

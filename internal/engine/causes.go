@@ -113,7 +113,7 @@ func (r *run) groupSightings() Sightings {
 			events[record] = record.From(0)
 		}
 		s.Events = events[record]
-		s.Common = r.refusals.explains(rev, s.Events, s.Deviation.At)
+		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
 		all.Add(s.Deviation.Key(judge, rev, r.over()), s)
 	}
 	for _, u := range r.units {

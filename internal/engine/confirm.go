@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -135,6 +136,9 @@ func (a *attempt) heaviest() verdict.Outcome {
 
 // try runs the attempt until each candidate came back, or was tried enough.
 func (r *run) try(ctx context.Context, a *attempt, alone bool) {
+	for _, c := range a.candidates {
+		r.weigh(c)
+	}
 	for ctx.Err() == nil {
 		open := slices.DeleteFunc(slices.Clone(a.candidates), (*candidate).settled)
 		if len(open) == 0 {
@@ -149,11 +153,28 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 	}
 }
 
+// weigh notes, once, whether the candidate has to come back each time.
+func (r *run) weigh(c *candidate) {
+	if c.weighed {
+		return
+	}
+	c.weighed = true
+	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.outcome, At: c.At}
+	if c.record != nil {
+		claim.Events = c.record.From(0)
+	}
+	for _, record := range c.unit.records() {
+		claim.Conversations = append(claim.Conversations, record.From(0))
+	}
+	effect, _ := r.discounts.Discount(claim)
+	c.eachTime = effect == discount.EachTime
+}
+
 // conclude says what came of the tries: only what came back as often as it has to
 // keeps its grade, and only what was tried is flaky.
 func (c *candidate) conclude() {
 	needed := 1
-	if c.frail() || c.hesitant() {
+	if c.eachTime {
 		needed = maxTries
 	}
 	switch {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // A server that the run started for a URL may end by itself where no case
@@ -84,7 +84,7 @@ func lastLines(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	lines = lines[max(0, len(lines)-linesShown):]
 	for i := range lines {
-		lines[i] = suite.Excerpt(strings.TrimSpace(lines[i]), widestLines/linesShown)
+		lines[i] = wire.Excerpt(strings.TrimSpace(lines[i]), widestLines/linesShown)
 	}
 	return strings.Join(lines, " | ")
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -156,6 +157,8 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 func newRun(o Options) *run {
 	r := &run{o: o, started: time.Now(), time: context.Background(), judging: context.Background()}
 	r.budget = transcript.NewBudget()
+	r.discounts = discount.NewRun()
+	r.fixtures = inventory.NewFixtureOutcomes(o.Policy.Fixtures)
 	r.gate = newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport()))
 	r.gate.budget = r.budget
 	r.paces = map[spec.Revision]*client.Pace{}

@@ -138,22 +138,6 @@ func (u *unit) records() []*transcript.Transcript {
 	return out
 }
 
-// frail tells whether a connection broke before the response to a request where
-// the deviation was seen, and nobody knows who did that. Such a deviation must
-// come back each time: a network that fails now and then is not the server.
-func (c *candidate) frail() bool {
-	u := c.unit
-	u.looked.Do(func() { u.brittle = slices.ContainsFunc(u.records(), broke) })
-	return u.brittle
-}
-
-// broke tells whether a connection did, though the server did not end.
-func broke(record *transcript.Transcript) bool {
-	return !exited(record) && slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
-		return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
-	})
-}
-
 // settled tells whether it need not be tried any more.
 func (c *candidate) settled() bool {
 	tries := c.tries - c.before
@@ -162,7 +146,7 @@ func (c *candidate) settled() bool {
 		return true
 	case tries == 0:
 		return false
-	case c.frail(), c.hesitant():
+	case c.eachTime:
 		return c.again < tries
 	case c.before > 0: // one look at another sighting is enough
 		return true

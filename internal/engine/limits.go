@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -88,7 +89,7 @@ func (u *unit) release(r *run) {
 		switch at, needed := quoted[conv.Record]; {
 		case !needed:
 			conv.Record.Release()
-		case flooded(conv.Record), r.budget.Pressed():
+		case discount.IsFlooded(conv.Record.From(0)), r.budget.Pressed():
 			conv.Record.Thin(at...)
 		}
 	}

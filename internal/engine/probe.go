@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -342,7 +343,7 @@ func (p *probed) why() string {
 	case p.reply.Succeeded() && p.chose == "":
 		return "the answer to initialize names no protocolVersion"
 	case p.reply.Succeeded():
-		return "the server chose " + suite.Excerpt(p.chose, 80)
+		return "the server chose " + wire.Excerpt(p.chose, 80)
 	default:
 		return "the server answered initialize with " + suite.Describe(p.reply)
 	}
@@ -394,7 +395,7 @@ func (r *run) unreachable(ctx context.Context, p *probed) error {
 		awaitExit(ctx, p.conv.Record)
 	}
 	p.conv.Shutdown(impatient)
-	if !flooded(p.conv.Record) && r.stateless(ctx) {
+	if !discount.IsFlooded(p.conv.Record.From(0)) && r.stateless(ctx) {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
@@ -425,11 +426,6 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	}
 }
 
-// flooded tells whether the server sent more than can be taken in.
-func flooded(record *transcript.Transcript) bool {
-	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Flooded })
-}
-
 // responds reports whether the event holds a response to a request of ours.
 func responds(e *transcript.Event, events []*transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
@@ -439,12 +435,6 @@ func responds(e *transcript.Event, events []*transcript.Event) bool {
 			})
 		})
 	})
-}
-
-// overlong reports whether what could not be taken in is a single message that
-// is too long, rather than text, or too many messages.
-func overlong(flood *transcript.Event) bool {
-	return flood.Size > transcript.DefaultFrame && rules.BeginsMessage(flood.Raw)
 }
 
 // explainSilence says from a transcript why initialize was not answered.
@@ -477,7 +467,7 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 		if rules.CutShort(junk.Raw) {
 			fault, toStderr = "which ends inside a message", "write each message as a whole, and end it with a newline"
 		}
-		before = fmt.Sprintf("; on stdout it wrote %q (%d bytes), %s", suite.Excerpt(string(junk.Raw), 120), junk.Size, fault)
+		before = fmt.Sprintf("; on stdout it wrote %q (%d bytes), %s", wire.Excerpt(string(junk.Raw), 120), junk.Size, fault)
 	}
 	switch {
 	case late != nil && late.Unterminated:
@@ -489,11 +479,11 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 		return "the server frames its messages with Content-Length headers, so initialize was not answered in a readable way", "end each message with a newline instead: that is how MCP's stdio transport delimits messages"
 	case junk != nil && strings.TrimSpace(string(junk.Raw)) == "{":
 		return "the server spreads its JSON over several lines, so initialize was not answered in a readable way", "write each message on one line: a message must not contain newlines"
-	case flooded != nil && overlong(flooded):
-		return fmt.Sprintf("the server sent a message that is longer than mcp-conform reads, and initialize was not answered before: %s; it began with %q", flooded.Detail, suite.Excerpt(string(flooded.Raw), 120)),
+	case flooded != nil && discount.IsOverlong(flooded):
+		return fmt.Sprintf("the server sent a message that is longer than mcp-conform reads, and initialize was not answered before: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)),
 			"send a smaller message: no limit is in the specification, but clients have one"
 	case flooded != nil:
-		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, suite.Excerpt(string(flooded.Raw), 120)), toStderr
+		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)), toStderr
 	case ended && exited != nil:
 		return "the server ended before it answered initialize: " + exited.Detail + before, "run the command by hand: it has to keep running and read MCP messages from stdin"
 	case ended:

@@ -129,7 +129,7 @@ func dealings(events []*transcript.Event) []dealing {
 			m := &e.Messages()[i]
 			switch {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method != spec.MethodInitialize && m.Method != spec.MethodPing:
-				o := &open{method: suite.Excerpt(m.Method, 40), outcome: "no response"}
+				o := &open{method: wire.Excerpt(m.Method, 40), outcome: "no response"}
 				order, byID[m.ID.Key()] = append(order, o), o
 			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
 				if o := byID[wire.IDAt(m.Params(), "/requestId").Key()]; o != nil {

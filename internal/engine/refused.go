@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Refused says from a transcript of HTTP why the last request was not answered,
@@ -64,7 +64,7 @@ func (r *refusal) what() string {
 	}
 	if r.Sent != nil {
 		for _, m := range r.Sent.Messages() {
-			return "the POST of " + suite.Excerpt(m.Method, 60)
+			return "the POST of " + wire.Excerpt(m.Method, 60)
 		}
 	}
 	return "a POST"
@@ -160,7 +160,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 		if media == "" {
 			media = "something without a Content-Type"
 		}
-		return reason + ", but with no event stream: it is " + suite.Excerpt(media, 80) + r.body(": "), "answer the GET with text/event-stream, or give --transport http"
+		return reason + ", but with no event stream: it is " + wire.Excerpt(media, 80) + r.body(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
 	named, ok := endpoint(r.stream)
 	advice = "send an endpoint event first, with the URI for messages; if the server speaks Streamable HTTP, leave --transport out, or give --transport http"
@@ -169,7 +169,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 	case flooded != nil:
 		return fmt.Sprintf("the event stream floods: %s; what could not be taken in began with %s", flooded.Detail, r.start()), "send no more than there is to say"
 	case ok:
-		reason = fmt.Sprintf("the endpoint event names %q, to which nothing is sent", suite.Excerpt(named, 160))
+		reason = fmt.Sprintf("the endpoint event names %q, to which nothing is sent", wire.Excerpt(named, 160))
 		if _, err := url.Parse(strings.TrimSpace(named)); err != nil {
 			return reason + ", for it is no URL", "name a URI to which the client can post its messages"
 		}
@@ -203,7 +203,7 @@ func (r *refusal) barren() string {
 	case len(events) == 0:
 		return text + ", but comments or empty events"
 	default:
-		return fmt.Sprintf("%s, but %q", text, suite.Excerpt(string(events[0].Stream), 120))
+		return fmt.Sprintf("%s, but %q", text, wire.Excerpt(string(events[0].Stream), 120))
 	}
 }
 
@@ -213,10 +213,10 @@ func (r *refusal) proxied() bool {
 }
 
 // target is where the request went.
-func (r *refusal) target() string { return suite.Excerpt(r.RequestHead().Target(), 120) }
+func (r *refusal) target() string { return wire.Excerpt(r.RequestHead().Target(), 120) }
 
 func (r *refusal) status() string {
-	return suite.Excerpt(strings.TrimSpace(r.ResponseHead().Line), 120)
+	return wire.Excerpt(strings.TrimSpace(r.ResponseHead().Line), 120)
 }
 
 // ending says how the body ended.
@@ -271,6 +271,6 @@ func (r *refusal) body(before string) string {
 	case r.flooded() != nil || strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }):
 		return before + r.start() + " …"
 	default:
-		return before + suite.Excerpt(text, 160)
+		return before + wire.Excerpt(text, 160)
 	}
 }

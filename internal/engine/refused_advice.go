@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // peerAdvice is for what came back and is no HTTP response.
@@ -44,7 +44,7 @@ func (r *refusal) reachAdvice(detail string) string {
 func (r *refusal) statusAdvice(status int) string {
 	asks := r.ResponseHead().Get("WWW-Authenticate")
 	if asks != "" {
-		asks = "; it asks for " + suite.Excerpt(asks, 120)
+		asks = "; it asks for " + wire.Excerpt(asks, 120)
 	}
 	head := r.ResponseHead()
 	switch {
@@ -105,7 +105,7 @@ func ifAny(before, text string) string {
 	if text == "" {
 		return ""
 	}
-	return before + suite.Excerpt(text, 80)
+	return before + wire.Excerpt(text, 80)
 }
 
 // redirectAdvice says where a redirection leads, and why it was not followed.
@@ -123,7 +123,7 @@ func (r *refusal) redirectAdvice(status int) string {
 			host = ""
 		}
 	}
-	to = suite.Excerpt(to, 200)
+	to = wire.Excerpt(to, 200)
 	switch n := r.redirections(); {
 	case status != 307 && status != 308 && r.Method() == "POST":
 		return "such a redirection turns a POST into a GET; give the URL that it leads to: " + to

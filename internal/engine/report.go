@@ -46,22 +46,11 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	if r.handshakeFails != "" && reason == "" {
 		p.Incomplete = r.handshakeFails
 	}
-	if n := r.detours.notice(); n != "" {
-		p.Notices = append(p.Notices, n)
-	}
-	if n := r.cutoffs.notice(); n != "" {
-		p.Notices = append(p.Notices, n)
-	}
-	if n := r.refusals.notice(); n != "" {
-		p.Notices = append(p.Notices, n)
-	}
-	if n := r.overdue.notice(); n != "" {
-		p.Notices = append(p.Notices, n)
-	}
+	p.Notices = append(p.Notices, r.discounts.Notices()...)
 	if n := r.unjudgedNotice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
-	p.Notices = append(p.Notices, r.duties.notices()...)
+	p.Notices = append(p.Notices, r.fixtures.Notices()...)
 	if n := r.endsNotice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
@@ -69,7 +58,7 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 		p.Incomplete = r.deafIn()
 	}
 	if p.Incomplete == "" {
-		p.Incomplete = r.floodedBy
+		p.Incomplete = r.discounts.Flood()
 	}
 	p.Verdicts = r.opinions().Verdicts()
 	p.Add(r.findings()...)
@@ -79,7 +68,7 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	}
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		r.overdue.unanswered(v)
+		r.discounts.Adjust(v)
 		r.lack(v)
 		r.instead(v)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -43,14 +44,11 @@ type run struct {
 	// paces are those of the revisions; what is tried again has its own.
 	paces map[spec.Revision]*client.Pace
 
-	detours  detours
-	cutoffs  cutoffs
-	refusals refusals
-	overdue  overdues
-	duties   duties
-	ends     ends
-	stop     context.CancelCauseFunc // ends the run; nil before it began
-	watch    *watch                  // looks after a server at a URL; nil where there is nothing to look after
+	discounts *discount.Run
+	fixtures  inventory.FixtureOutcomes
+	ends      ends
+	stop      context.CancelCauseFunc // ends the run; nil before it began
+	watch     *watch                  // looks after a server at a URL; nil where there is nothing to look after
 
 	// Of the plan.
 	units     []*unit
@@ -64,7 +62,6 @@ type run struct {
 	unjudged         atomic.Int64 // conversations for which there was no time
 	heavy            sync.Mutex   // held while a conversation that takes much memory is judged
 	lingers          atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
-	floodedBy        string       // what could not be taken in from the server, by mu
 
 	mu      sync.Mutex
 	tried   map[verdict.Key]*candidate // by key: those that are, or were, tried again
@@ -130,37 +127,14 @@ func (r *run) count(c *client.Conversation) bool {
 		r.spent = map[*client.Conversation]bool{}
 	}
 	r.spent[c] = true
-	if r.cutoffs == nil {
-		r.cutoffs = cutoffs{}
-		r.refusals = refusals{}
-		r.overdue = overdues{}
-		r.duties = newDuties(r.o.Policy.Fixtures)
-	}
 	events := c.Record.From(0)
-	r.cutoffs.note(events)
-	r.refusals.note(c.Revision(), events)
-	r.overdue.note(c.Revision(), events)
-	r.duties.note(c.Revision(), events)
+	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events})
+	r.fixtures.Observe(c.Revision(), events)
 	closed := false
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Sent, transcript.Received:
 			r.messages.Add(1)
-		case transcript.Responded:
-			r.detours.note(e.Head)
-		case transcript.Flooded:
-			where, in := "stdout", "on stdout"
-			if e.Exchange > 0 {
-				where, in = "a response", "in a response"
-			}
-			did := "flooded " + where + " with"
-			if overlong(e) {
-				did = "sent a message " + in + " that is longer than mcp-conform reads:"
-			}
-			what := fmt.Sprintf("the server %s %s, which began with %q; what was to follow there was not judged", did, e.Detail, suite.Excerpt(string(e.Raw), 80))
-			if r.floodedBy == "" || what < r.floodedBy { // of several the same in every run
-				r.floodedBy = what
-			}
 		case transcript.InputClosed:
 			closed = true
 		case transcript.Signalled:
@@ -346,18 +320,35 @@ func (r *run) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *open
 	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
-	return complete(c, intercepted(c, drowned(t.Observations())), stop)
+	return complete(c, r.discounted(c, t.Observations()), stop)
 }
 
-// drowned takes back what a case says of a conversation in which the server
-// sent more than could be taken in: an answer may have been in it.
-func drowned(said []suite.Observation) []suite.Observation {
+// discounted takes back the deviations that a discount makes void.
+func (r *run) discounted(c *suite.Case, said []suite.Observation) []suite.Observation {
 	for i := range said {
-		if s := &said[i]; s.Deviation != nil && s.Record != nil && flooded(s.Record) {
-			said[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: "the server sent more than can be taken in"}
+		s := &said[i]
+		if s.Deviation == nil || s.Record == nil {
+			continue
+		}
+		claim := &discount.Claim{Requirement: s.Requirement, Events: s.Record.From(0), At: s.Deviation.At, ByCase: true}
+		claim.From = caseStart(c, claim.Events)
+		if effect, reason := r.discounts.Discount(claim); effect == discount.Void {
+			said[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}
 		}
 	}
 	return said
+}
+
+// caseStart returns the position at which a case began in a conversation, which
+// may have been shared with others before.
+func caseStart(c *suite.Case, events []*transcript.Event) int {
+	from := 0
+	for _, e := range events {
+		if e.Kind == transcript.Remark && e.Detail == caseMark+c.ID {
+			from = e.Seq
+		}
+	}
+	return from
 }
 
 // complete adds, for each requirement of which the case said nothing, why.

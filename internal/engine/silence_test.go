@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // What is said of a server that did not answer initialize fits what it did.
@@ -58,4 +60,14 @@ func TestExplainRefusal(t *testing.T) {
 			}
 		})
 	}
+}
+
+// eventsOf reads the script of one conversation.
+func eventsOf(t *testing.T, script string) []*transcript.Event {
+	t.Helper()
+	r, err := transcript.ParseScript(strings.ReplaceAll(script, "\t", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Events
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -36,8 +35,6 @@ type unit struct {
 	disturbed bool
 	// unstarted: a server of the unit did not come up.
 	unstarted bool
-	looked    sync.Once     // for brittle
-	brittle   bool          // see candidate.frail
 	ends      int           // how often the process of its own ended by itself
 	untold    []*suite.Case // done, and not told to the progress for that
 
@@ -184,11 +181,13 @@ type candidate struct {
 	verdict.Deviation
 	outcome verdict.Outcome
 	record  *transcript.Transcript // where it was seen, nil for none
-	tries   int
-	again   int
-	void    int      // tries in which no fresh server came up, which do not count
-	peers   []string // the cases without which it does not come back
-	before  int      // tries of other sightings of the same, which came to nothing
+	// eachTime: it counts only where it comes back each time, see discount.EachTime.
+	eachTime, weighed bool
+	tries             int
+	again             int
+	void              int      // tries in which no fresh server came up, which do not count
+	peers             []string // the cases without which it does not come back
+	before            int      // tries of other sightings of the same, which came to nothing
 }
 
 func newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {

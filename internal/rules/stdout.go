@@ -97,16 +97,10 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 // and ends before that does.
 func CutShort(line []byte) bool { return opens(line) && bytes.Contains(line, []byte(`"jsonrpc"`)) }
 
-// BeginsMessage reports whether the text, of which only the head may be known,
-// begins as a JSON-RPC message.
-func BeginsMessage(head []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"jsonrpc"`))
-}
-
 // flood judges a line without end. A message may well be longer than what the
 // harness takes in, so that one that begins as a message passes.
 func flood(e *transcript.Event, out *Out) {
-	if len(bytes.TrimSpace(e.Raw)) == 0 || BeginsMessage(e.Raw) {
+	if len(bytes.TrimSpace(e.Raw)) == 0 || wire.BeginsMessage(e.Raw) {
 		return
 	}
 	out.Found(verdict.Deviation{

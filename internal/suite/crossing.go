@@ -128,8 +128,8 @@ func (c *Crowd) crossed(pairs []pair) bool {
 			c.t.Deviates(c.convs[i], verdict.Deviation{
 				Requirement: c.Several,
 				Summary:     "A client gets the answer to a call of another with the same id.",
-				Permitted:   "what this client gets for its own call: " + Excerpt(string(p.own.Message.Result()), 120),
-				Seen:        Excerpt(string(p.same.Message.Result()), 200), At: at(p.same),
+				Permitted:   "what this client gets for its own call: " + wire.Excerpt(string(p.own.Message.Result()), 120),
+				Seen:        wire.Excerpt(string(p.same.Message.Result()), 200), At: at(p.same),
 			})
 			return true
 		}

@@ -261,7 +261,7 @@ func isOthers(text string, i int) bool {
 func (c *Crowd) shows(conv *client.Conversation, e *transcript.Event, summary string) {
 	d := verdict.Deviation{Requirement: c.Isolated, Summary: summary, Permitted: "to each client what belongs to its own session"}
 	if e != nil {
-		d.Seen, d.At = Excerpt(string(e.Raw), 200), []int{e.Seq}
+		d.Seen, d.At = wire.Excerpt(string(e.Raw), 200), []int{e.Seq}
 	} else {
 		d.Seen = fmt.Sprintf("no answer in %v", crowdSlow+crowdTime)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/onsi/gomega/types"
 
@@ -90,9 +89,9 @@ func Describe(r *client.Reply) string {
 	case r.Message.IsError():
 		return DescribeError(r.Message)
 	case r.Message.Has("result"):
-		return "a result: " + Excerpt(string(r.Message.Result()), 200)
+		return "a result: " + wire.Excerpt(string(r.Message.Result()), 200)
 	default:
-		return Excerpt(string(r.Message.Raw), 200)
+		return wire.Excerpt(string(r.Message.Raw), 200)
 	}
 }
 
@@ -100,37 +99,18 @@ func Describe(r *client.Reply) string {
 func DescribeError(m *wire.Message) string {
 	e, ok := m.Error()
 	if !ok {
-		return "an error that is no object: " + Excerpt(string(m.Member("error")), 200)
+		return "an error that is no object: " + wire.Excerpt(string(m.Member("error")), 200)
 	}
 	code := "without a code"
 	if e.Code != nil {
-		code = Excerpt(string(e.Code), 40)
+		code = wire.Excerpt(string(e.Code), 40)
 	}
 	switch text, ok := wire.Text(e.Message); {
 	case ok:
-		return fmt.Sprintf("error %s %q", code, Excerpt(text, 200))
+		return fmt.Sprintf("error %s %q", code, wire.Excerpt(text, 200))
 	case e.Message == nil:
 		return fmt.Sprintf("error %s without a message", code)
 	default:
-		return fmt.Sprintf("error %s with the message %s", code, Excerpt(string(e.Message), 200))
+		return fmt.Sprintf("error %s with the message %s", code, wire.Excerpt(string(e.Message), 200))
 	}
-}
-
-// Excerpt returns s, or where it is longer than n bytes its first n at most, in
-// whole characters, and its length. It leaves in what is hostile or no UTF-8:
-// whoever shows it must escape it.
-func Excerpt(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	cut := n
-	for i := 1; i < utf8.UTFMax && i <= n; i++ {
-		if r := s[n-i:]; utf8.RuneStart(r[0]) {
-			if _, size := utf8.DecodeRuneInString(r); size > i {
-				cut = n - i
-			}
-			break
-		}
-	}
-	return s[:cut] + "… (" + strconv.Itoa(len(s)) + " bytes)"
 }

@@ -297,11 +297,11 @@ func DescribeExchange(x *transcript.Exchange) string {
 	}
 	text := x.Method() + " answered with status " + strconv.Itoa(x.Status())
 	if media := x.ResponseHead().MediaType(); media != "" {
-		text += ", " + Excerpt(media, 80)
+		text += ", " + wire.Excerpt(media, 80)
 	}
 	for _, e := range x.Body {
 		if len(e.Raw) > 0 {
-			return text + ": " + Excerpt(string(e.Raw), 200)
+			return text + ": " + wire.Excerpt(string(e.Raw), 200)
 		}
 	}
 	return text

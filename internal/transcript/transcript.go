@@ -16,6 +16,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
+// OverdueReason is the reason that a client gives when it cancels a request that
+// had no response in time.
+const OverdueReason = "no answer in time"
+
 // Kind says what an event is.
 type Kind string
 

@@ -110,7 +110,7 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	if ctx.Err() != nil || !c.Alive() {
 		t.GiveUp("the call could not be waited for")
 	}
-	_ = c.Cancel(ctx, id, client.Overdue)
+	_ = c.Cancel(ctx, id, transcript.OverdueReason)
 	t.Deviates(c, verdict.Deviation{
 		Requirement: raceHandled,
 		Summary:     "A call is not answered any more when another was cancelled while the client was asked.",

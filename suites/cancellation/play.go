@@ -198,7 +198,7 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 		Requirement: r.requirement,
 		Summary:     r.unanswered,
 		Permitted:   r.Others.String() + " for each request that was not cancelled",
-		Seen:        fmt.Sprintf("no answer to the request with id %s, though all are answered where nothing is cancelled", suite.Excerpt(e.id.Raw(), 40)),
+		Seen:        fmt.Sprintf("no answer to the request with id %s, though all are answered where nothing is cancelled", wire.Excerpt(e.id.Raw(), 40)),
 		At:          asks(c, p.from, e.id),
 	}
 	if r.Gently {

@@ -95,7 +95,7 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 				Requirement: tokenEcho,
 				Summary:     "Progress has the token of another call that runs at the same time.",
 				Permitted:   "the token that the call was given: this one is made in " + strconv.Itoa(s.steps) + " steps",
-				Seen:        suite.Excerpt(string(events[i].Raw), 200), At: []int{events[i].Seq},
+				Seen:        wire.Excerpt(string(events[i].Raw), 200), At: []int{events[i].Seq},
 			})
 			return
 		}

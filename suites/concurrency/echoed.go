@@ -102,7 +102,7 @@ func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p parrot) {
 				Requirement: idEcho,
 				Summary:     "A call that is made beside others gets the answer to one of them.",
 				Permitted:   "a result that holds what the call said, as by itself: " + own,
-				Seen:        suite.Excerpt(string(r.Message.Result()), 200),
+				Seen:        wire.Excerpt(string(r.Message.Result()), 200),
 				At:          r.Positions(),
 			})
 			return

@@ -53,8 +53,8 @@ func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "A request that is made beside others gets the answer to one of them.",
-				Permitted:   "as by itself: " + suite.Excerpt(string(of[i].alone.Message.Result()), 120),
-				Seen:        "as for " + other.method + ": " + suite.Excerpt(string(r.Message.Result()), 120),
+				Permitted:   "as by itself: " + wire.Excerpt(string(of[i].alone.Message.Result()), 120),
+				Seen:        "as for " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
 				At:          r.Positions(),
 			})
 			return

@@ -54,7 +54,7 @@ func onlyOneIsTold(ctx context.Context, t *suite.T) {
 				Requirement: onlyToInitiator,
 				Summary:     "A client is told that the visit of a page is over to which another one was sent.",
 				Permitted:   "to tell it the client that was asked",
-				Seen:        suite.Excerpt(string(e.Raw), 200),
+				Seen:        wire.Excerpt(string(e.Raw), 200),
 				At:          []int{e.Seq},
 			})
 			return

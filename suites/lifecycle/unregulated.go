@@ -166,7 +166,7 @@ func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 		Requirement: noShutdown,
 		Summary:     "The server announces its end by a message of its own.",
 		Permitted:   "to exit without a word: the end of the stream is the sign",
-		Seen:        suite.Excerpt(string(farewell.Raw), 200),
+		Seen:        wire.Excerpt(string(farewell.Raw), 200),
 		At:          transcript.Positions(farewell),
 	})
 }

@@ -163,7 +163,7 @@ func proved(c *client.Conversation, tool inventory.Known, want []string) []strin
 
 // doubtful says why the silence of a tool shows nothing.
 func doubtful(tool inventory.Known) string {
-	name := strconv.Quote(suite.Excerpt(tool.Tool, 60))
+	name := strconv.Quote(wire.Excerpt(tool.Tool, 60))
 	if tool.Own {
 		return "the tool " + name + ", which is configured to log, was not seen to log anything"
 	}

@@ -47,7 +47,7 @@ func secrets(ctx context.Context, t *suite.T) {
 				Requirement: noSecrets,
 				Summary:     "A log message holds the bearer token of a request.",
 				Permitted:   "log messages without credentials",
-				Seen:        "the token of the call, in: " + suite.Excerpt(string(e.Raw), 200),
+				Seen:        "the token of the call, in: " + wire.Excerpt(string(e.Raw), 200),
 				At:          []int{x.Request.Seq, e.Seq},
 			})
 			return

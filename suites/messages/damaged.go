@@ -92,7 +92,7 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	if event != nil {
 		d.At = append(d.At, event.Seq)
-		d.Seen = suite.Excerpt(string(event.Raw), 200)
+		d.Seen = wire.Excerpt(string(event.Raw), 200)
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -128,7 +128,7 @@ func (a *asking) behind(question *wire.Message, r *client.Reply) {
 	a.told = true
 	d := unanswered(responds, "A ping is answered only when the client has answered what the server asked.", r)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
-	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one behind the client's answer to that", thinkingTime, suite.Excerpt(question.Method, 80))
+	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one behind the client's answer to that", thinkingTime, wire.Excerpt(question.Method, 80))
 	a.t.Deviates(a.c, d)
 }
 

@@ -112,7 +112,7 @@ func behindCalls(ctx context.Context, t *suite.T) {
 	d := unanswered(responds, "A ping is answered only when the tools have done their work that were called before it.", ping)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
 	d.Seen = fmt.Sprintf("the answer came after %.1f s, while %d calls were in progress of %s, which takes %.1f s",
-		took(ping).Seconds(), n, suite.Excerpt(slow.Tool, 80), took(call).Seconds())
+		took(ping).Seconds(), n, wire.Excerpt(slow.Tool, 80), took(call).Seconds())
 	t.Deviates(c, d)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const ownArguments = "prompts.get.own-arguments"
@@ -62,7 +63,7 @@ func (g getter) twice(ctx context.Context, t *suite.T, p inventory.Prompt, argum
 			Requirement: ownArguments,
 			Summary:     "A prompt comes with the arguments of an earlier request.",
 			Permitted:   "messages made with the arguments of this request: " + argument + " is " + secondValue,
-			Seen:        suite.Excerpt(result, 200),
+			Seen:        wire.Excerpt(result, 200),
 			At:          transcript.Positions(before.Sent, before.Event, after.Sent, after.Event),
 		})
 	}

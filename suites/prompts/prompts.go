@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Bounds on what is asked of a server.
@@ -200,7 +201,7 @@ func promised(ctx context.Context, t *suite.T) {
 		case r.Answered() && !r.Busy():
 			t.Deviates(g.c, verdict.Deviation{
 				Requirement: gettable, Summary: "A prompt is refused with values of which it is known that they are served.",
-				Permitted: "a result", Seen: "the prompt " + suite.Excerpt(p.Name, 60) + ": " + suite.Describe(r), At: r.Positions(),
+				Permitted: "a result", Seen: "the prompt " + wire.Excerpt(p.Name, 60) + ": " + suite.Describe(r), At: r.Positions(),
 			})
 		}
 		if !g.more(ctx) {

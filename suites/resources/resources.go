@@ -271,7 +271,7 @@ func promised(ctx context.Context, t *suite.T) {
 		case !r.Busy():
 			t.Deviates(c, verdict.Deviation{
 				Requirement: readable, Summary: "A listed resource is refused of which it is known that it is served.",
-				Permitted: "its contents", Seen: suite.Excerpt(uri, 80) + ": " + suite.Describe(r), At: r.Positions(),
+				Permitted: "its contents", Seen: wire.Excerpt(uri, 80) + ": " + suite.Describe(r), At: r.Positions(),
 			})
 		}
 	}

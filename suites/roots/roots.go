@@ -272,7 +272,7 @@ func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inv
 			Requirement: asksAgain,
 			Summary:     "A tool uses the roots from before when they have changed.",
 			Permitted:   "roots/list after notifications/roots/list_changed, at the latest when the roots are needed",
-			Seen:        "the call of " + suite.Excerpt(tool.Name, 60) + " asks for them the first time, and not after the change",
+			Seen:        "the call of " + wire.Excerpt(tool.Name, 60) + " asks for them the first time, and not after the change",
 			At:          transcript.Positions(n.Sent, again.Sent, again.Event),
 		})
 	}

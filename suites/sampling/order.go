@@ -45,7 +45,7 @@ func otherOrder(ctx context.Context, t *suite.T) {
 				Requirement: matchedByID,
 				Summary:     "A response counts for another request of the server than the one whose id it has.",
 				Permitted:   "the response to each request by its id, in whatever order responses come",
-				Seen:        "the result of one call shows what the model said to the other: " + suite.Excerpt(seen.text, 120),
+				Seen:        "the result of one call shows what the model said to the other: " + wire.Excerpt(seen.text, 120),
 				At:          seen.at,
 			})
 			return

@@ -171,7 +171,7 @@ func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change f
 		Requirement: noBroadcast,
 		Summary:     "A notification of one change comes on two streams.",
 		Permitted:   "each message on one stream alone",
-		Seen:        suite.Excerpt(same[0], 200), At: at,
+		Seen:        wire.Excerpt(same[0], 200), At: at,
 	})
 }
 

@@ -54,7 +54,7 @@ func unlike(t *suite.T, crowd *suite.Crowd) {
 			Requirement: uniqueSession,
 			Summary:     "Two clients get the same session id.",
 			Permitted:   "ids that are unlike any other",
-			Seen:        "the session id " + suite.Excerpt(id, 80), At: suite.Shown(w.First()),
+			Seen:        "the session id " + wire.Excerpt(id, 80), At: suite.Shown(w.First()),
 		})
 		return
 	}

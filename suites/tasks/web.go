@@ -109,7 +109,7 @@ func listed(ctx context.Context, t *suite.T, others []string) {
 						Requirement: noListForAll,
 						Summary:     "Tasks are listed to clients that can't be told apart, those of one to another.",
 						Permitted:   "not to declare tasks.list, or to list in a session what belongs to it",
-						Seen:        "the task " + suite.Excerpt(id, 80) + " of another session",
+						Seen:        "the task " + wire.Excerpt(id, 80) + " of another session",
 						At:          []int{e.Seq},
 					})
 					return

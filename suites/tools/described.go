@@ -26,7 +26,7 @@ func described(t *suite.T, c *client.Conversation, r *client.Reply) {
 			Requirement: description,
 			Summary:     "A tool has no description.",
 			Permitted:   "tools without one; a model chooses by what it is told",
-			Seen:        suite.Excerpt(string(tool), 200),
+			Seen:        wire.Excerpt(string(tool), 200),
 			At:          r.Positions(), Weight: verdict.OnlyNote,
 		})
 		return

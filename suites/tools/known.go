@@ -138,7 +138,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	}
 	t.Deviates(k.c, verdict.Deviation{
 		Requirement: knownEffect, Summary: e.lacks, Permitted: e.permitted,
-		Seen: "the call of " + suite.Excerpt(known.Tool, 60) + ": " + suite.Describe(r), At: r.Positions(),
+		Seen: "the call of " + wire.Excerpt(known.Tool, 60) + ": " + suite.Describe(r), At: r.Positions(),
 	})
 	return more
 }
@@ -164,7 +164,7 @@ func (e effect) stuck(ctx context.Context, t *suite.T, c *client.Conversation, k
 	t.Deviates(c, verdict.Deviation{
 		Requirement: knownEffect, Summary: "A tool that has asked the client does not go on with the response.",
 		Permitted: "a result, once the client has responded",
-		Seen:      "no response to the call of " + suite.Excerpt(known.Tool, 60) + " after the client responded to " + question.Method,
+		Seen:      "no response to the call of " + wire.Excerpt(known.Tool, 60) + " after the client responded to " + question.Method,
 		At:        []int{r.Sent.Seq, at.Seq},
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // repeated asks one process for the same revision in two sessions. Whether the
@@ -55,7 +56,7 @@ func askTwice(ctx context.Context, t *suite.T) {
 				Requirement: sameVersion,
 				Summary:     "The server answers initialize with another version than it did before to the same request.",
 				Permitted:   "the version that the client asks for, which the server supports",
-				Seen:        "the version " + suite.Excerpt(second.chose, 80) + "; the session before this one asked for " + version + " as well and got it",
+				Seen:        "the version " + wire.Excerpt(second.chose, 80) + "; the session before this one asked for " + version + " as well and got it",
 				At:          transcript.Positions(second.r.Sent, second.r.Event),
 			})
 			return

@@ -209,7 +209,7 @@ func isExampleError(m *wire.Message) bool {
 func (n *negotiation) deviates(c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
 	seen := suite.Describe(r)
 	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok {
-		seen = fmt.Sprintf("the version %q", suite.Excerpt(strings.ToValidUTF8(version, "\uFFFD"), 80))
+		seen = fmt.Sprintf("the version %q", wire.Excerpt(strings.ToValidUTF8(version, "\uFFFD"), 80))
 	}
 	n.t.Deviates(c, verdict.Deviation{
 		Requirement: requirement,

@@ -1,4 +1,4 @@
-package engine
+package discount
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-func TestRefusals(t *testing.T) {
+func TestSameError(t *testing.T) {
 	const (
 		listTools   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 		listPrompts = `{"jsonrpc":"2.0","id":2,"method":"prompts/list","params":{}}`
@@ -39,8 +39,8 @@ func TestRefusals(t *testing.T) {
 				record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(e.request)})
 				record.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":` + e.id + e.answer)})
 			}
-			r := refusals{}
-			r.note(spec.V20251125, record.From(0))
+			r := sameError{}
+			r.observe(Conversation{spec.V20251125, record.From(0)})
 			if got := r.common(spec.V20251125); got != x.want {
 				t.Errorf("the common error is %q, want %q", got, x.want)
 			}

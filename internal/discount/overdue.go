@@ -1,4 +1,4 @@
-package engine
+package discount
 
 import (
 	"cmp"
@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -44,8 +42,8 @@ type fate struct {
 	cut          bool          // it was waited for in vain, for the response to it had ended
 }
 
-// note takes what became of the requests of one conversation.
-func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
+// observe takes what became of the requests of one conversation.
+func (o overdues) observe(c Conversation) {
 	type pending struct {
 		fate      *fate
 		sent      time.Duration
@@ -54,7 +52,7 @@ func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
 	}
 	over, refused := map[int]bool{}, map[int]bool{} // the exchanges that have ended, and those that HTTP refused
 	open := map[string]*pending{}
-	for _, e := range events {
+	for _, e := range c.Events {
 		switch {
 		case e.Kind == transcript.Over:
 			over[e.Exchange] = true
@@ -65,11 +63,11 @@ func (o overdues) note(rev spec.Revision, events []*transcript.Event) {
 			m := &e.Messages()[i]
 			switch {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request && named[m.Method] != "":
-				open[m.ID.Key()] = &pending{fate: o.of(rev, m), sent: e.At, exchange: e.Exchange}
+				open[m.ID.Key()] = &pending{fate: o.of(c.Revision, m), sent: e.At, exchange: e.Exchange}
 			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
 				reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
 				p := open[wire.IDAt(m.Params(), "/requestId").Key()]
-				if p != nil && reason == client.Overdue && !refused[p.exchange] {
+				if p != nil && reason == transcript.OverdueReason && !refused[p.exchange] {
 					p.cancelled = true
 					p.fate.waited = max(p.fate.waited, e.At-p.sent)
 					p.fate.cut = p.fate.cut || over[p.exchange]
@@ -143,9 +141,9 @@ func (o overdue) text() string {
 		some, was = "some ", "were"
 	}
 	if o.cut {
-		return fmt.Sprintf("%s%s of %q %s not answered before the HTTP response to it ended", some, o.method, suite.Excerpt(o.name, 60), was)
+		return fmt.Sprintf("%s%s of %q %s not answered before the HTTP response to it ended", some, o.method, wire.Excerpt(o.name, 60), was)
 	}
-	return fmt.Sprintf("%s%s of %q %s not answered within %v", some, o.method, suite.Excerpt(o.name, 60), was, o.waited.Truncate(100*time.Millisecond))
+	return fmt.Sprintf("%s%s of %q %s not answered within %v", some, o.method, wire.Excerpt(o.name, 60), was, o.waited.Truncate(100*time.Millisecond))
 }
 
 // mostOverdue is how many of them are named.

@@ -1,4 +1,4 @@
-package engine
+package discount
 
 import (
 	"testing"
@@ -35,7 +35,7 @@ func TestCutoffs(t *testing.T) {
 				record.Add(transcript.Event{Kind: transcript.Over, Exchange: n, How: e.how})
 			}
 			c := cutoffs{}
-			c.note(record.From(0))
+			c.observe(Conversation{Events: record.From(0)})
 			if got := c.notice(); got != x.want {
 				t.Errorf("said %q, want %q", got, x.want)
 			}

@@ -1,4 +1,4 @@
-package engine
+package discount
 
 import (
 	"cmp"
@@ -21,10 +21,10 @@ type cutoff struct{ broke, other int }
 // manyCutoffs is how many connections have to break, and none to do otherwise.
 const manyCutoffs = 3
 
-// note counts what became of the requests of one conversation. What we closed
-// ourselves tells nothing.
-func (c cutoffs) note(events []*transcript.Event) {
-	for _, x := range transcript.ExchangesOf(events).All() {
+// observe counts what became of the requests of one conversation, except those
+// whose connection the client closed.
+func (c cutoffs) observe(conv Conversation) {
+	for _, x := range transcript.ExchangesOf(conv.Events).All() {
 		if x.Sent == nil || x.End == nil || x.Ended() != transcript.Broken && x.Ended() != transcript.Complete {
 			continue
 		}

@@ -1,4 +1,4 @@
-package engine
+package inventory
 
 import (
 	"encoding/json"
@@ -10,23 +10,21 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // A call of which the user says that it does something may do nothing of the
 // sort. Cases see nothing then, and say so of the requirement; the user should
-// know that it lies at the line of the configuration. Where it did its duty
+// know that it lies at the line of the configuration. Where it did that
 // once, all is well: a client that declares no capability is asked nothing.
 
 // leastSlow is how long a call has to take at its longest to be a slow one.
 const leastSlow = 40 * time.Millisecond
 
-// duty is what is known of one fixture of the user.
-type duty struct {
-	inventory.Fixture
+// fixtureOutcome is what is known of one fixture of the user.
+type fixtureOutcome struct {
+	Fixture
 
 	calls   int // that were made, and tell something
 	done    bool
@@ -37,13 +35,14 @@ type duty struct {
 	moved   bool          // one reported progress
 }
 
-// duties are those of all fixtures.
-type duties []*duty
+// FixtureOutcomes are what is known of all fixtures of the user.
+type FixtureOutcomes []*fixtureOutcome
 
-func newDuties(all []inventory.Fixture) duties {
-	var out duties
+// NewFixtureOutcomes returns what is known of fixtures before any call.
+func NewFixtureOutcomes(all []Fixture) FixtureOutcomes {
+	var out FixtureOutcomes
 	for _, f := range all {
-		out = append(out, &duty{Fixture: f})
+		out = append(out, &fixtureOutcome{Fixture: f})
 	}
 	return out
 }
@@ -53,10 +52,10 @@ func failure(m *wire.Message) string {
 	if m.IsError() {
 		code, _ := m.ErrorCode()
 		text, _ := wire.Text(wire.At(m.Members["error"], "/message"))
-		return fmt.Sprintf("error %d %q", code, suite.Excerpt(text, 80))
+		return fmt.Sprintf("error %d %q", code, wire.Excerpt(text, 80))
 	}
 	text, _ := wire.Text(wire.At(m.Result(), "/content/0/text"))
-	return fmt.Sprintf("isError, and %q", suite.Excerpt(text, 80))
+	return fmt.Sprintf("isError, and %q", wire.Excerpt(text, 80))
 }
 
 // fits tells whether the arguments of a call are those of a fixture, whatever
@@ -96,26 +95,26 @@ func same(want, got any) bool {
 	}
 }
 
-// notices tells of the fixtures that did not do what they are configured for.
-func (d duties) notices() []string {
+// Notices names the fixtures that did not do what they are configured for.
+func (d FixtureOutcomes) Notices() []string {
 	var out []string
 	for _, one := range d {
-		if but := one.but(); but != "" {
-			out = append(out, fmt.Sprintf("%s: the tool %q is configured as %s, but %s", one.Where, suite.Excerpt(one.Tool, 60), one.Role, but))
+		if but := one.shortcoming(); but != "" {
+			out = append(out, fmt.Sprintf("%s: the tool %q is configured as %s, but %s", one.Where, wire.Excerpt(one.Tool, 60), one.Role, but))
 		}
 	}
 	return out
 }
 
-// but says what a fixture did in place of its duty, "" where it did that, or
+// shortcoming says what a fixture did instead of what its role says, "" where it did that, or
 // was not seen.
-func (o *duty) but() string {
+func (o *fixtureOutcome) shortcoming() string {
 	switch {
 	case o.refused != "" && !o.worked && !o.done:
 		return "its calls fail: " + o.refused
 	case o.calls == 0:
 		return ""
-	case o.Role == inventory.Slow && o.longest < leastSlow:
+	case o.Role == Slow && o.longest < leastSlow:
 		took := o.longest.Round(time.Millisecond).String()
 		if o.longest < time.Millisecond {
 			took = "less than a millisecond"
@@ -124,9 +123,9 @@ func (o *duty) but() string {
 			return "answered in " + took + ", and without progress"
 		}
 		return "answered in " + took
-	case o.Role == inventory.Slow && o.asked && !o.moved:
+	case o.Role == Slow && o.asked && !o.moved:
 		return "reported no progress, by which it would be seen to run"
-	case o.done, o.Role == inventory.Slow:
+	case o.done, o.Role == Slow:
 		return ""
 	default:
 		return undone[o.Role]
@@ -134,21 +133,21 @@ func (o *duty) but() string {
 }
 
 // undone says what was missing of what the role promises.
-var undone = map[inventory.Role]string{
-	inventory.Progress:         "reported no progress",
-	inventory.Logging:          "sent no log message, though the level debug was set",
-	inventory.AsksSampling:     "sent no " + spec.MethodSampling,
-	inventory.AsksElicitation:  "sent no " + spec.MethodElicit,
-	inventory.AsksRoots:        "sent no " + spec.MethodRootsList,
-	inventory.ChangesResource:  "the resource was the same afterwards, and nothing told of a change",
-	inventory.ChangesTools:     "the list was the same afterwards, and nothing told of a change",
-	inventory.ChangesResources: "the list was the same afterwards, and nothing told of a change",
-	inventory.ChangesPrompts:   "the list was the same afterwards, and nothing told of a change",
-	inventory.Fails:            "its result does not say isError",
-	inventory.Structured:       "its result has no structuredContent",
-	inventory.GivesText:        "its result has no text",
-	inventory.GivesImage:       "its result has no image",
-	inventory.GivesAudio:       "its result has no sound",
-	inventory.GivesResource:    "its result has no embedded resource",
-	inventory.GivesLink:        "its result has no link to a resource",
+var undone = map[Role]string{
+	Progress:         "reported no progress",
+	Logging:          "sent no log message, though the level debug was set",
+	AsksSampling:     "sent no " + spec.MethodSampling,
+	AsksElicitation:  "sent no " + spec.MethodElicit,
+	AsksRoots:        "sent no " + spec.MethodRootsList,
+	ChangesResource:  "the resource was the same afterwards, and nothing told of a change",
+	ChangesTools:     "the list was the same afterwards, and nothing told of a change",
+	ChangesResources: "the list was the same afterwards, and nothing told of a change",
+	ChangesPrompts:   "the list was the same afterwards, and nothing told of a change",
+	Fails:            "its result does not say isError",
+	Structured:       "its result has no structuredContent",
+	GivesText:        "its result has no text",
+	GivesImage:       "its result has no image",
+	GivesAudio:       "its result has no sound",
+	GivesResource:    "its result has no embedded resource",
+	GivesLink:        "its result has no link to a resource",
 }

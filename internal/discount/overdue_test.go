@@ -1,4 +1,4 @@
-package engine
+package discount
 
 import (
 	"strings"
@@ -53,7 +53,7 @@ func TestOverdue(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			o := overdues{}
 			for _, lines := range x.conversations {
-				o.note(spec.V20251125, eventsOf(t, strings.Join(lines, "\n")))
+				o.observe(Conversation{spec.V20251125, eventsOf(t, strings.Join(lines, "\n"))})
 			}
 			if got := o.notice(); got != x.want {
 				t.Errorf("said %q, want %q", got, x.want)

@@ -1,4 +1,4 @@
-package engine
+package discount
 
 import (
 	"fmt"
@@ -7,16 +7,15 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// refusals knows what became of the plainest requests in each revision: pings,
-// and requests for the beginning of a list. Where all of them get the same error,
-// the server is likely set up wrongly (another tenant, no access to what stands
-// behind it), and everything that is found because of that error has one cause.
-type refusals map[spec.Revision]*plainRequests
+// sameError keeps the responses to the plainest requests of each revision: pings,
+// and requests for the first page of a list. Where all of them get the same error,
+// the server is likely set up wrongly (another tenant, no access to what it needs),
+// and everything that is found because of that error has one cause.
+type sameError map[spec.Revision]*plainRequests
 
 type plainRequests struct {
 	refused map[string]bool // methods
@@ -34,23 +33,23 @@ var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 }
 
-// note counts the answers in one conversation.
-func (r refusals) note(rev spec.Revision, events []*transcript.Event) {
+// observe counts the responses in one conversation.
+func (r sameError) observe(c Conversation) {
 	asked := map[string]string{} // method by id
-	for _, e := range events {
+	for _, e := range c.Events {
 		for i := range e.Messages() {
 			m := &e.Frame.Messages[i]
 			switch {
 			case e.Kind == transcript.Sent && m.Kind == wire.Request && !m.ID.IsNull() && slices.Contains(plainMethods, m.Method) && wire.At(m.Params(), "/cursor") == nil:
 				asked[m.ID.Key()] = m.Method
 			case e.Kind == transcript.Received && m.Kind == wire.Response && asked[m.ID.Key()] != "":
-				r.answered(rev, asked[m.ID.Key()], m)
+				r.answered(c.Revision, asked[m.ID.Key()], m)
 			}
 		}
 	}
 }
 
-func (r refusals) answered(rev spec.Revision, method string, m *wire.Message) {
+func (r sameError) answered(rev spec.Revision, method string, m *wire.Message) {
 	of := r[rev]
 	if of == nil {
 		of = &plainRequests{refused: map[string]bool{}}
@@ -67,7 +66,7 @@ func (r refusals) answered(rev spec.Revision, method string, m *wire.Message) {
 }
 
 // common returns the error that every plain request got, "" where there is none.
-func (r refusals) common(rev spec.Revision) string {
+func (r sameError) common(rev spec.Revision) string {
 	if of := r[rev]; of != nil && !of.other && len(of.refused) >= fewestRefused {
 		return of.reason
 	}
@@ -76,7 +75,7 @@ func (r refusals) common(rev spec.Revision) string {
 
 // explains reports whether one of the events is the error that every plain
 // request got.
-func (r refusals) explains(rev spec.Revision, events []*transcript.Event, at []int) bool {
+func (r sameError) explains(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	reason := r.common(rev)
 	return reason != "" && slices.ContainsFunc(at, func(i int) bool {
 		return i >= 0 && i < len(events) && events[i].Kind == transcript.Received &&
@@ -85,7 +84,7 @@ func (r refusals) explains(rev spec.Revision, events []*transcript.Event, at []i
 }
 
 // notice asks whether the server is set up rightly, "" where it served anything.
-func (r refusals) notice() string {
+func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
 		if reason := r.common(rev); reason != "" {
 			return fmt.Sprintf("%s are refused each time, all with the %s: is the server set up as it should be (URL, tenant, token, what it needs to reach)?",
@@ -102,5 +101,5 @@ func refusalOf(m *wire.Message) string {
 	}
 	code, _ := m.ErrorCode()
 	text, _ := wire.Text(wire.At(m.Members["error"], "/message"))
-	return fmt.Sprintf("error %d %q", code, suite.Excerpt(text, 80))
+	return fmt.Sprintf("error %d %q", code, wire.Excerpt(text, 80))
 }

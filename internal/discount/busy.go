@@ -1,0 +1,59 @@
+package discount
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// busy has what is to be called broken come back each time where it is shown by
+// an error that may say, in whatever words, that the server had no time: its code
+// says nothing about the request. A server under load refuses now and then.
+type busy struct{}
+
+func (busy) discount(c *Claim) (Effect, string) {
+	if c.Outcome == verdict.Broken && slices.ContainsFunc(c.At, func(at int) bool {
+		if at < 0 || at >= len(c.Events) || c.Events[at].Kind != transcript.Received {
+			return false
+		}
+		return slices.ContainsFunc(c.Events[at].Messages(), func(m wire.Message) bool { return m.Kind == wire.Response && mayBeBusy(&m) })
+	}) {
+		return EachTime, "the error may say that the server had no time"
+	}
+	return Counts, ""
+}
+
+// mayBeBusy reports whether an error has a code of a failure within the server,
+// or one that only its author knows.
+func mayBeBusy(m *wire.Message) bool {
+	code, ok := m.ErrorCode()
+	switch spec.Code(code) {
+	case spec.CodeParse, spec.CodeInvalidRequest, spec.CodeMethodNotFound, spec.CodeInvalidParams, spec.CodeResourceNotFound, spec.CodeURLElicitation:
+		return false
+	default:
+		return ok && m.IsError()
+	}
+}
+
+// brokenConnection has a deviation come back each time where a connection broke
+// before the response to a request, though the server did not end: a network that
+// fails now and then is not the server.
+type brokenConnection struct{}
+
+func (brokenConnection) discount(c *Claim) (Effect, string) {
+	if slices.ContainsFunc(c.Conversations, func(events []*transcript.Event) bool {
+		return !hasExited(events) && slices.ContainsFunc(transcript.ExchangesOf(events).All(), func(x *transcript.Exchange) bool {
+			return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
+		})
+	}) {
+		return EachTime, "a connection broke, and nobody knows at which end"
+	}
+	return Counts, ""
+}
+
+func hasExited(events []*transcript.Event) bool {
+	return slices.ContainsFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
+}

@@ -1,0 +1,68 @@
+package discount
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// TestDiscountsOfClaims holds each discount against a claim to which it applies,
+// and against its neighbour, to which it does not.
+func TestDiscountsOfClaims(t *testing.T) {
+	const (
+		http   = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
+		asked  = `> {"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
+		failed = `< {"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}`
+		wrong  = `< {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}`
+		limit  = http + "1< HTTP/1.1 429 Too Many Requests\n1! complete\n"
+		broken = http + "1! broken\n"
+	)
+	flooded := asked + "! flooded x\n! detail more than 20000 messages\n"
+	for _, x := range []struct {
+		name   string
+		script string
+		claim  Claim
+		want   Effect
+	}{
+		{"a flood", flooded, Claim{ByCase: true}, Void},
+		{"a flood, of which rules know", flooded, Claim{}, Counts},
+		{"a limit in front of the server", limit, Claim{Requirement: "ping.responds", ByCase: true}, Void},
+		{"a limit before the case began", limit, Claim{Requirement: "ping.responds", ByCase: true, From: 4}, Counts},
+		{"a limit that the requirement is about", limit, Claim{Requirement: "streamable-http.multiple-clients", ByCase: true}, Counts},
+		{"a server that may be busy", asked + failed, Claim{Outcome: verdict.Broken, At: []int{2}}, EachTime},
+		{"a server that may be busy, and a warning", asked + failed, Claim{Outcome: verdict.Warning, At: []int{2}}, Counts},
+		{"an error that speaks of the request", asked + wrong, Claim{Outcome: verdict.Broken, At: []int{2}}, Counts},
+		{"a broken connection", broken, Claim{}, EachTime},
+		{"a broken connection, but the server ended", broken + "! exit 1\n", Claim{}, Counts},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			claim := x.claim
+			claim.Events = eventsOf(t, x.script)
+			claim.Conversations = [][]*transcript.Event{claim.Events}
+			effect, reason := NewRun().Discount(&claim)
+			if effect != x.want || (reason != "") != (effect != Counts) {
+				t.Errorf("the effect is %d because of %q, want %d", effect, reason, x.want)
+			}
+		})
+	}
+}
+
+// TestNotices shows that what a run met is named once, in the order of the table.
+func TestNotices(t *testing.T) {
+	const refused = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1< HTTP/1.1 429 Too Many Requests\n1! complete\n"
+	r := NewRun()
+	r.Observe(Conversation{spec.V20251125, eventsOf(t, refused)})
+	r.Observe(Conversation{spec.V20251125, eventsOf(t, refused)})
+	r.Observe(Conversation{spec.V20251125, eventsOf(t, "! flooded x\n! detail more than 20000 messages\n")})
+	want := []string{`2 requests were answered with "HTTP/1.1 429 Too Many Requests" and the like, as by a proxy or a limit in front of the server; it is not judged by them`}
+	if diff := cmp.Diff(want, r.Notices()); diff != "" {
+		t.Errorf("notices (-want +got):\n%s", diff)
+	}
+	if got, want := r.Flood(), `the server flooded stdout with more than 20000 messages, which began with "x"; what was to follow there was not judged`; got != want {
+		t.Errorf("the flood is called %q, want %q", got, want)
+	}
+}

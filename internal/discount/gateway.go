@@ -1,0 +1,54 @@
+package discount
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// severalClients ends the ids of the requirements that a limit of the server may
+// break: that it has no room for another client is what they are about.
+const severalClients = ".multiple-clients"
+
+// gateway discounts what a case saw in a conversation in which something between
+// client and server responded in the server's place.
+type gateway struct {
+	count int
+	line  string // the first status line
+}
+
+func (g *gateway) observe(c Conversation) {
+	for _, x := range transcript.ExchangesOf(c.Events).All() {
+		if !x.Intercepted() {
+			continue
+		}
+		if g.count++; g.line == "" {
+			g.line = x.ResponseHead().Line
+		}
+	}
+}
+
+func (g *gateway) discount(c *Claim) (Effect, string) {
+	if !c.ByCase || strings.HasSuffix(c.Requirement, severalClients) {
+		return Counts, ""
+	}
+	for _, x := range transcript.ExchangesOf(c.Events[c.From:]).All() {
+		if x.Request != nil && x.Intercepted() {
+			return Void, fmt.Sprintf("a request was answered with %q, which tells nothing of the server", wire.Excerpt(x.ResponseHead().Line, 80))
+		}
+	}
+	return Counts, ""
+}
+
+func (g *gateway) notice() string {
+	switch g.count {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("a request was answered with %q, as by a proxy or a limit in front of the server; it is not judged by that", wire.Excerpt(g.line, 80))
+	default:
+		return fmt.Sprintf("%d requests were answered with %q and the like, as by a proxy or a limit in front of the server; it is not judged by them", g.count, wire.Excerpt(g.line, 80))
+	}
+}

@@ -1,0 +1,136 @@
+package discount
+
+import (
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// A Conversation is one that has ended, as discounts read it.
+type Conversation struct {
+	Revision spec.Revision
+	Events   []*transcript.Event
+}
+
+// A Claim is a deviation before it counts.
+type Claim struct {
+	Requirement string
+	Outcome     verdict.Outcome     // that it has where it counts
+	Events      []*transcript.Event // of the conversation in which it was seen; none where nobody knows
+	At          []int               // positions that show it
+	// ByCase: a case says so. A rule discounts by itself what it can't know.
+	ByCase bool
+	From   int // position from which on the case ran
+	// Conversations are all of the case, or of those that it shared one with.
+	Conversations [][]*transcript.Event
+}
+
+// Effect is what a discount does to a claim.
+type Effect int
+
+// The effects, mildest first.
+const (
+	Counts   Effect = iota // nothing speaks against it
+	EachTime               // it counts where it comes back each time that it is tried again
+	Void                   // it shows nothing
+)
+
+// What a run knows beside the facts of single requests.
+type (
+	// observer reads every conversation of a run.
+	observer interface{ observe(Conversation) }
+	// discounter says what becomes of a claim, and why.
+	discounter interface {
+		discount(*Claim) (Effect, string)
+	}
+	// noticer tells the user what was met, in one sentence; "" for nothing.
+	noticer interface{ notice() string }
+)
+
+// Run holds the discounts of one run. Its methods may be called concurrently.
+type Run struct {
+	mu      sync.Mutex
+	table   []any // of observer, discounter, noticer: each is some of them
+	flood   *flood
+	same    sameError
+	overdue overdues
+}
+
+// NewRun returns the discounts of a run that has seen nothing yet.
+func NewRun() *Run {
+	r := &Run{flood: &flood{}, same: sameError{}, overdue: overdues{}}
+	r.table = []any{
+		r.flood,            // the server sent more than can be taken in
+		&gateway{},         // something in front of the server responded
+		cutoffs{},          // all requests of a method broke their connection
+		r.same,             // every plain request got the same error
+		r.overdue,          // the client cancelled what had no response in time
+		busy{},             // the error may say that the server had no time
+		brokenConnection{}, // a connection broke at an unknown end
+	}
+	return r
+}
+
+// Observe reads a conversation that has ended.
+func (r *Run) Observe(c Conversation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.table {
+		if o, ok := d.(observer); ok {
+			o.observe(c)
+		}
+	}
+}
+
+// Discount returns the strongest effect that a discount has on a claim, and the
+// reason.
+func (r *Run) Discount(c *Claim) (Effect, string) {
+	effect, reason := Counts, ""
+	for _, d := range r.table {
+		if of, ok := d.(discounter); ok {
+			if e, why := of.discount(c); e > effect {
+				effect, reason = e, why
+			}
+		}
+	}
+	return effect, reason
+}
+
+// Notices returns what the user should know, a sentence each.
+func (r *Run) Notices() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, d := range r.table {
+		if n, ok := d.(noticer); ok {
+			if text := n.notice(); text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// Flood says what of the server could not be taken in, "" where everything was.
+func (r *Run) Flood() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.flood.text
+}
+
+// Adjust takes back that a requirement was kept where a discount hid that it was not.
+func (r *Run) Adjust(v *verdict.Verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.overdue.unanswered(v)
+}
+
+// IsSameError reports whether one of the events is the error that every plain
+// request of the revision got: what it shows has one cause.
+func (r *Run) IsSameError(rev spec.Revision, events []*transcript.Event, at []int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.same.explains(rev, events, at)
+}
