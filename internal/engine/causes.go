@@ -102,7 +102,7 @@ func heardAround(events []*transcript.Event, at int) int {
 }
 
 // groupSightings returns where each deviation was seen.
-func (r *run) groupSightings() Sightings {
+func (r *reporting) groupSightings() Sightings {
 	all := Sightings{}
 	events := map[*transcript.Transcript][]*transcript.Event{}
 	add := func(judge string, rev spec.Revision, s Sighting, record *transcript.Transcript) {
@@ -137,7 +137,7 @@ func (r *run) groupSightings() Sightings {
 }
 
 // shareSightings calls Options.Sighted for each finding of the report.
-func (r *run) shareSightings(p *verdict.Report) {
+func (r *reporting) shareSightings(p *verdict.Report) {
 	if r.o.Sighted == nil {
 		return
 	}

@@ -15,6 +15,17 @@ import (
 // often it can't be tried since no fresh server comes up.
 const maxTries = 3
 
+// confirmation is what came of trying deviations again.
+type confirmation struct {
+	*execution
+	found []*candidate               // all deviations, equal ones merged
+	tried map[verdict.Key]*candidate // those that are, or were, tried again
+}
+
+func newConfirmation(x *execution) *confirmation {
+	return &confirmation{execution: x, tried: map[verdict.Key]*candidate{}}
+}
+
 // attempt is a group of candidates that one rerun can show again.
 type attempt struct {
 	revision   spec.Revision
@@ -46,15 +57,12 @@ func attempts(candidates []*candidate) []*attempt {
 
 // claim returns those of the candidates that nobody tries again yet, and
 // takes them.
-func (r *run) claim(candidates []*candidate) []*candidate {
+func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*candidate
 	for _, c := range candidates {
 		if r.tried[c.key] == nil {
-			if r.tried == nil {
-				r.tried = map[verdict.Key]*candidate{}
-			}
 			r.tried[c.key] = c
 			out = append(out, c)
 		}
@@ -64,7 +72,7 @@ func (r *run) claim(candidates []*candidate) []*candidate {
 
 // confirmEarly tries again, beside the run, what came up in unit u and can't
 // be more than a warning.
-func (r *run) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
+func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
 	for _, a := range attempts(u.candidates(r.over())) {
 		if a.needsSolitude() || r.single() {
@@ -87,7 +95,7 @@ func (r *run) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 }
 
 // tryTogether tries once, in one conversation, what came up in a shared one.
-func (r *run) tryTogether(ctx context.Context, attempts []*attempt) {
+func (r *confirmation) tryTogether(ctx context.Context, attempts []*attempt) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -104,7 +112,7 @@ func (r *run) tryTogether(ctx context.Context, attempts []*attempt) {
 
 // confirm tries again, one after the other with no other server alive, every
 // candidate above a note that was not tried yet, and brings all together.
-func (r *run) confirm(ctx context.Context) {
+func (r *confirmation) confirm(ctx context.Context) {
 	r.found = r.collect()
 	for _, a := range attempts(r.found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
@@ -135,7 +143,7 @@ func (a *attempt) heaviest() verdict.Outcome {
 }
 
 // try runs the attempt until each candidate came back, or was tried enough.
-func (r *run) try(ctx context.Context, a *attempt, alone bool) {
+func (r *confirmation) try(ctx context.Context, a *attempt, alone bool) {
 	for _, c := range a.candidates {
 		r.weigh(c)
 	}
@@ -154,7 +162,7 @@ func (r *run) try(ctx context.Context, a *attempt, alone bool) {
 }
 
 // weigh notes, once, whether the candidate has to come back each time.
-func (r *run) weigh(c *candidate) {
+func (r *confirmation) weigh(c *candidate) {
 	if c.weighed {
 		return
 	}
@@ -187,9 +195,9 @@ func (c *candidate) conclude() {
 }
 
 // look runs the unit, and counts which of the candidates come back.
-func (r *run) look(ctx context.Context, u *unit, candidates []*candidate) {
+func (r *confirmation) look(ctx context.Context, u *unit, candidates []*candidate) {
 	u.repeats, u.sought = candidates[0].tries+1, candidates
-	u.runToEnd(ctx, r)
+	u.runToEnd(ctx, r.execution)
 	defer u.forget()
 	if ctx.Err() != nil {
 		return // what was seen may have another reason

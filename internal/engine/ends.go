@@ -32,7 +32,7 @@ func (e *endingError) Error() string {
 
 // endEarly ends the run where the process ended too often, with requests that
 // it had not answered, and no case by itself brings that about.
-func (r *run) endEarly() {
+func (r *session) endEarly() {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok || r.stop == nil {
 		return
@@ -49,7 +49,7 @@ func (r *run) endEarly() {
 }
 
 // endsNotice tells of the ends that nobody explains, "" where there are none.
-func (r *run) endsNotice() string {
+func (r *session) endsNotice() string {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok {
 		return ""

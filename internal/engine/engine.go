@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -119,64 +118,44 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := o.someSelected(); err != nil {
 		return nil, err
 	}
-	r := newRun(o)
-	defer r.limitTime(ctx)()
-	defer r.gate.drain()
-	if err := r.probe(ctx); err != nil {
+	s := newSession(o)
+	defer s.limitTime(ctx)()
+	defer s.gate.drain()
+	p := newProber(s)
+	if err := p.probe(ctx); err != nil {
 		return nil, err
 	}
+	offer := p.offer
 	if reason := interrupted(ctx); reason != "" {
-		r.closeShared()
+		offer.closeShared()
 		return nil, &NothingJudgedError{reason + " while the server was asked which revisions it speaks and what it offers"}
 	}
-	r.strangers()
-	r.endless()
-	r.plan(ctx)
-	if len(r.casePairs) == 0 && len(r.rulePairs) == 0 {
-		r.closeShared()
-		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(r.revisions, ", "), o.Dialer.Transport())}
+	offer.strangers()
+	offer.endless()
+	x := newExecution(ctx, offer)
+	if len(x.casePairs) == 0 && len(x.rulePairs) == 0 {
+		offer.closeShared()
+		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offer.revisions, ", "), s.over())}
 	}
-	o.Progress.Begin(r.named(), o.Dialer.Transport(), r.revisions, r.tally.total())
+	o.Progress.Begin(offer.named(), s.over(), offer.revisions, x.tally.total())
 	var tree sync.WaitGroup
 	if o.Tree != nil {
-		plan := r.treePlan()
+		plan := x.treePlan()
 		tree.Go(func() { o.Tree(plan) })
 	}
 	defer tree.Wait()
-	ctx, stop := r.watchOver(ctx)
+	ctx, stop := offer.watchOver(ctx)
 	defer stop(nil)
-	r.runUnits(ctx)
-	r.gate.drain()
-	if !o.Unconfirmed {
-		r.confirm(ctx)
-		r.gate.drain()
+	c := newConfirmation(x)
+	x.runUnits(ctx, c.confirmEarly)
+	s.gate.drain()
+	if o.Unconfirmed {
+		c.found = x.collect()
+	} else {
+		c.confirm(ctx)
+		s.gate.drain()
 	}
-	return r.report(ctx), nil
-}
-
-func newRun(o Options) *run {
-	r := &run{o: o, started: time.Now(), time: context.Background(), judging: context.Background()}
-	r.budget = transcript.NewBudget()
-	r.discounts = discount.NewRun()
-	r.fixtures = inventory.NewFixtureOutcomes(o.Policy.Fixtures)
-	r.gate = newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport()))
-	r.gate.budget = r.budget
-	r.paces = map[spec.Revision]*client.Pace{}
-	for _, rev := range spec.HandshakeRevisions() {
-		r.paces[rev] = &client.Pace{}
-	}
-	return r
-}
-
-// named is the server's name for people: what it calls itself, where it does,
-// and the target.
-func (r *run) named() string {
-	for _, rev := range r.revisions {
-		if s := r.stock[rev].Server; s.Name != "" {
-			return fmt.Sprintf("%s (%s)", strings.TrimSpace(s.Name+" "+s.Version), r.o.Target)
-		}
-	}
-	return r.o.Target
+	return newReporting(c).report(ctx), nil
 }
 
 // unwanted says why none of the revisions that were asked for can be judged.

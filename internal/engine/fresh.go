@@ -14,7 +14,7 @@ import (
 // dialer returns the dialer for the unit's conversations, and what ends a
 // process that it started: what is tried again is tried on a fresh one, where
 // the conversations of the run share theirs.
-func (u *unit) dialer(r *run) (d transport.Dialer, stop func()) {
+func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 	if u.among != nil {
 		return u.among, func() {}
 	}
@@ -28,25 +28,6 @@ func (u *unit) dialer(r *run) (d transport.Dialer, stop func()) {
 		}
 	}
 	return r.o.Dialer, func() {}
-}
-
-// shares tells whether the conversations of the run share a process.
-func (r *run) shares() bool {
-	_, shares := r.o.Dialer.(transport.Sharer)
-	return shares
-}
-
-// single tells whether a fresh process can't be had while the conversations of
-// the run go on.
-func (r *run) single() bool {
-	sharer, ok := r.o.Dialer.(transport.Sharer)
-	return ok && sharer.Single()
-}
-
-func (r *run) dialBy(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
-	r.starts.Add(1)
-	o.Budget = r.budget
-	return client.Open(ctx, d, o)
 }
 
 // disturbed tells whether a process ended by itself that the conversations had
@@ -65,7 +46,7 @@ func exited(record *transcript.Transcript) bool {
 // repeat runs a unit again, on a process of its own, whose process ended while
 // others had conversations with it: what came of it then tells nothing of its
 // own cases. It calls done in any case, when the unit can be judged by.
-func (r *run) repeat(ctx context.Context, u *unit, done func()) {
+func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	if !u.disturbed {
 		done()
 		return
@@ -95,7 +76,7 @@ func (r *run) repeat(ctx context.Context, u *unit, done func()) {
 }
 
 // tell tells the progress that a case is done, unless it will run again.
-func (r *run) tell(u *unit, c *suite.Case) {
+func (r *execution) tell(u *unit, c *suite.Case) {
 	if u.disturbed {
 		u.untold = append(u.untold, c)
 		return
@@ -106,7 +87,7 @@ func (r *run) tell(u *unit, c *suite.Case) {
 // restock takes stock again, each time on a process of its own, of the
 // revisions in whose conversations that was cut short by the end of the process
 // that they shared: one of them alone may have brought it about.
-func (r *run) restock(ctx context.Context) {
+func (r *prober) restock(ctx context.Context) {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok || !r.allEnded() {
 		return
@@ -128,7 +109,7 @@ func (r *run) restock(ctx context.Context) {
 }
 
 // allEnded tells whether there are shared conversations, and all have ended.
-func (r *run) allEnded() bool {
+func (r *prober) allEnded() bool {
 	for _, s := range r.shared {
 		if s.conv == nil || s.conv.Alive() {
 			return false

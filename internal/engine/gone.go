@@ -49,7 +49,7 @@ const enough = 3 * time.Second
 
 // watchOver begins to look after the server; the context that it returns ends
 // when that is gone.
-func (r *run) watchOver(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+func (r *offer) watchOver(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	r.stop = stop
 	if _, shares := r.o.Dialer.(transport.Sharer); shares || len(r.revisions) == 0 || r.handshakeFails != "" || len(r.deaf) == len(r.revisions) {
@@ -243,7 +243,7 @@ func (o *opener) lookAfter() {
 }
 
 // forget takes back what cases of their own said of a server that was gone.
-func (r *run) forget() {
+func (r *execution) forget() {
 	if r.watch == nil || !r.watch.over() {
 		return
 	}
@@ -277,7 +277,7 @@ func outOfOrder(status int) bool {
 }
 
 // unserved returns why no conversation comes about any more, or "".
-func (r *run) unserved(ctx context.Context) string {
+func (r *offer) unserved(ctx context.Context) string {
 	began := time.Now()
 	why := r.unservedOnce(ctx)
 	for i := 0; i < len(pauses) && why != "" && (i == 0 || time.Since(began) < enough); i++ {
@@ -293,7 +293,7 @@ func (r *run) unserved(ctx context.Context) string {
 	return why
 }
 
-func (r *run) unservedOnce(ctx context.Context) string {
+func (r *offer) unservedOnce(ctx context.Context) string {
 	rev := r.revisions[len(r.revisions)-1]
 	if r.deaf[rev] != "" {
 		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.deaf[other] == "" })

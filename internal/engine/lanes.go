@@ -16,7 +16,7 @@ const (
 // lanes divides what shares a conversation among several, so that they wait
 // side by side, as far as the server opens more sessions. The cases of an area
 // stay together.
-func (r *run) lanes(ctx context.Context, shared *unit) []*unit {
+func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
 	if r.over() == spec.Stdio || r.gate.one || r.mixes {
 		return out
@@ -41,7 +41,7 @@ func (r *run) lanes(ctx context.Context, shared *unit) []*unit {
 
 // another opens one more conversation to share; nil where the server does not
 // serve it.
-func (r *run) another(ctx context.Context, rev spec.Revision) *sharedConversation {
+func (r *offer) another(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)
 	o.Pace, o.StartTimeout = r.paces[rev], r.patience()
 	conv, err := r.dial(ctx, o)

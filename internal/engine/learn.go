@@ -12,7 +12,7 @@ import (
 // learns lets the inventories of all revisions learn what the tools do of which
 // nothing is known: from calls in the newest revision, once, when a case first
 // looks for a role that no tool is known to play.
-func (r *run) learns() {
+func (r *offer) learns() {
 	if len(r.revisions) == 0 || r.gate.one {
 		return // what calls show is not worth a start of its own after all others
 	}
@@ -25,7 +25,7 @@ func (r *run) learns() {
 
 // learn makes the calls on a server of its own, if one can be had: what they
 // change is nothing to the other conversations.
-func (r *run) learn(rev spec.Revision) []inventory.Learned {
+func (r *offer) learn(rev spec.Revision) []inventory.Learned {
 	dialer := r.o.Dialer
 	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {
 		fresh, stop := sharer.Fresh()

@@ -22,7 +22,7 @@ const afterLimit = 2 * time.Second
 
 // limitTime takes ctx for the run's time; that of judging ends afterLimit after
 // it.
-func (r *run) limitTime(ctx context.Context) (stop func()) {
+func (r *session) limitTime(ctx context.Context) (stop func()) {
 	judging, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.time, r.judging = ctx, judging
 	unhook := context.AfterFunc(ctx, func() {
@@ -39,7 +39,7 @@ func (r *run) limitTime(ctx context.Context) (stop func()) {
 
 // judgedBy returns what the rules say of the conversation, nothing where there
 // was no time for it.
-func (r *run) judgedBy(conv *client.Conversation) []rules.Result {
+func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
 	if conv.Record.Heavy() {
 		r.heavy.Lock()
 		defer r.heavy.Unlock()
@@ -53,7 +53,7 @@ func (r *run) judgedBy(conv *client.Conversation) []rules.Result {
 
 // unjudgedNotice says that there was no time to judge conversations, "" where
 // there was.
-func (r *run) unjudgedNotice() string {
+func (r *session) unjudgedNotice() string {
 	switch n := r.unjudged.Load(); n {
 	case 0:
 		return ""
@@ -74,7 +74,7 @@ func (u *unit) forget() {
 // release lets go of the records of a unit that was judged, as far as no
 // deviation refers to them. The others lose what is far from all deviations
 // where the server flooded them, or where all records hold much.
-func (u *unit) release(r *run) {
+func (u *unit) release(r *execution) {
 	u.sent = map[string]string{}
 	for _, c := range u.cases {
 		u.sent[c.ID] = u.exchanged(c)

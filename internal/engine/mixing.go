@@ -17,7 +17,7 @@ import (
 // others, and has one session run at a time then: what belongs to others would
 // be taken for the answers of each. Over HTTP+SSE, where all answers come on a
 // stream that a server may mistake, such servers are seen.
-func (r *run) keepApart(ctx context.Context, results []*probed) {
+func (r *prober) keepApart(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).spoken)
 	if r.gate.one || i < 0 || r.over() != spec.SSE {
 		return
@@ -40,7 +40,7 @@ func confused(result rules.Result, t spec.Transport) bool {
 // overhears tells whether the conversation of p hears the answer to a request
 // of another, which takes its place: the other way about, a server that sends
 // all answers to the client that came last would never answer it again.
-func (r *run) overhears(ctx context.Context, p *probed) bool {
+func (r *prober) overhears(ctx context.Context, p *probed) bool {
 	o := r.o.clientOptions(p.revision)
 	o.Pace, o.StartTimeout = r.paces[p.revision], r.patience()
 	other, err := r.dial(ctx, o)

@@ -13,7 +13,7 @@ import (
 
 // narrowed tells of that, "" where all that a whole run would see was seen, or
 // where there is a finding all the same.
-func (r *run) narrowed(p *verdict.Report) string {
+func (r *execution) narrowed(p *verdict.Report) string {
 	if len(r.o.Selection.Focus) == 0 && r.o.Selection.Labels == "" || p.Incomplete != "" {
 		return ""
 	}

@@ -39,7 +39,7 @@ const (
 // confirmAmongPeers tries again what did not come back alone and may belong to
 // another session. What comes back only then is a warning at most: that a server
 // keeps sessions apart is derived from what a session is.
-func (r *run) confirmAmongPeers(ctx context.Context) {
+func (r *confirmation) confirmAmongPeers(ctx context.Context) {
 	if r.over() == spec.Stdio || r.gate.one || r.mixes {
 		return
 	}
@@ -61,7 +61,7 @@ func (r *run) confirmAmongPeers(ctx context.Context) {
 
 // tryAmong runs the case of the attempt while its peers run, again and again,
 // until something came back.
-func (r *run) tryAmong(ctx context.Context, a *attempt) {
+func (r *confirmation) tryAmong(ctx context.Context, a *attempt) {
 	var peers []span
 	for _, c := range a.candidates {
 		for _, p := range r.peersOf(c) {
@@ -83,7 +83,7 @@ func (r *run) tryAmong(ctx context.Context, a *attempt) {
 		running.Go(func() {
 			for beside.Err() == nil {
 				u := &unit{revision: p.revision, cases: []*suite.Case{p.of}, shares: p.of.Asks, stocks: p.of.Asks, own: true, among: d}
-				u.runToEnd(beside, r)
+				u.runToEnd(beside, r.execution)
 				u.forget()
 			}
 		})
@@ -149,7 +149,7 @@ func requested(events []*transcript.Event, id wire.ID) bool {
 
 // peersOf returns the cases of other units that were running when the message
 // came that the candidate is about.
-func (r *run) peersOf(c *candidate) []span {
+func (r *confirmation) peersOf(c *candidate) []span {
 	at := c.record.Began().Add(c.unasked().At)
 	var out []span
 	for _, u := range r.units {

@@ -21,6 +21,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
+// prober is the first stage: it makes the offer.
+type prober struct{ *offer }
+
+// newProber returns a prober that has asked for nothing yet.
+func newProber(s *session) *prober { return &prober{newOffer(s)} }
+
 // probed is what came of asking for one revision.
 type probed struct {
 	revision spec.Revision
@@ -56,7 +62,7 @@ func (p *probed) amiss() bool {
 }
 
 // probe finds out which revisions the server speaks and takes stock in each.
-func (r *run) probe(ctx context.Context) error {
+func (r *prober) probe(ctx context.Context) error {
 	wanted := r.o.wanted()
 	pass := r.gate.enter(false)
 	first, err := r.askFirst(ctx, wanted[0])
@@ -79,7 +85,7 @@ func (r *run) probe(ctx context.Context) error {
 
 // askFirst asks for the first revision. The error says why there is nobody to
 // ask for another.
-func (r *run) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
+func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
 	limit := max(r.o.StartTimeout, r.o.FirstStart)
 	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.o.Progress.Waiting)
 	first := r.askOne(ctx, rev, limit, nil)
@@ -101,7 +107,7 @@ func (r *run) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) 
 // misdirects reports whether the server announced an endpoint, so that it is a
 // server of HTTP+SSE, and one that breaks a rule, which explains why initialize
 // had no answer.
-func (r *run) misdirects(p *probed) bool {
+func (r *prober) misdirects(p *probed) bool {
 	if p.conv == nil || r.over() != spec.SSE {
 		return false
 	}
@@ -117,12 +123,12 @@ func (r *run) misdirects(p *probed) bool {
 
 // fails reports whether something that reads JSON-RPC over HTTP, or streams, got
 // initialize and breaks a rule by not serving it.
-func (r *run) fails(p *probed) bool {
+func (r *prober) fails(p *probed) bool {
 	return p.conv != nil && p.conv.Web() != nil && r.breaks(p, "lifecycle.initialize-response")
 }
 
 // breaks reports whether the conversation of p shows that a requirement is broken.
-func (r *run) breaks(p *probed, requirement string) bool {
+func (r *prober) breaks(p *probed, requirement string) bool {
 	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 			return d.Requirement == requirement && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
@@ -132,13 +138,13 @@ func (r *run) breaks(p *probed, requirement string) bool {
 
 // ask asks for each revision on a server of its own, all at once. The first has
 // shown that the server responds.
-func (r *run) ask(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
+func (r *prober) ask(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
 	if len(revisions) == 0 {
 		return nil
 	}
 	what := fmt.Sprintf("the server's first response in %s", names(revisions, ", "))
 	defer SayWaiting(what, cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), r.o.Progress.Waiting)()
-	control := &starts{r: r, revision: first.revision, dialer: r.o.Dialer}
+	control := &starts{r: r.offer, revision: first.revision, dialer: r.o.Dialer}
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
@@ -149,7 +155,7 @@ func (r *run) ask(ctx context.Context, revisions []spec.Revision, first *probed)
 }
 
 // askOne asks for a revision; control may be nil.
-func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
+func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.o.clientOptions(rev)
 	co.StartTimeout, co.Pace, co.Starts = start, r.paces[rev], control
@@ -172,7 +178,7 @@ func (r *run) askOne(ctx context.Context, rev spec.Revision, start time.Duration
 // response came while others were asked for. Where that helps, two servers at
 // once are tried once more: only when they fail too, one runs at a time from then
 // on. Else the first failure was by chance, and all go on side by side.
-func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
+func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
 	tried := r.shares() // of one process there is no second copy
 	var why string
@@ -209,7 +215,7 @@ func (r *run) retryAlone(ctx context.Context, results []*probed) []*probed {
 
 // excludes returns what kept two copies of the server from running at once,
 // "" where nothing did.
-func (r *run) excludes(ctx context.Context, first *probed) string {
+func (r *prober) excludes(ctx context.Context, first *probed) string {
 	second := r.askOne(ctx, first.revision, r.patience(), nil)
 	r.closeAll([]*probed{second})
 	switch {
@@ -225,7 +231,7 @@ func (r *run) excludes(ctx context.Context, first *probed) string {
 
 // settleProbe decides what is judged. The conversations of spoken revisions
 // go on as the shared ones.
-func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
+func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
 	done := func() { r.closeAll(results); pass.rest(); pass.leave() }
 	for _, p := range results {
 		if p.spoken() {
@@ -300,7 +306,7 @@ func (r *run) settleProbe(ctx context.Context, pass *pass, results []*probed) er
 
 // elsewhere says of a server that speaks no revision which defines the transport
 // that it speaks one which does not, "" where that is not so.
-func (r *run) elsewhere(results []*probed) string {
+func (r *prober) elsewhere(results []*probed) string {
 	over := r.over()
 	for _, p := range results {
 		if chose := spec.Revision(p.chose); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
@@ -311,7 +317,7 @@ func (r *run) elsewhere(results []*probed) string {
 }
 
 // stockAlone takes stock one server at a time.
-func (r *run) stockAlone(ctx context.Context) {
+func (r *prober) stockAlone(ctx context.Context) {
 	for _, rev := range r.revisions {
 		pass := r.gate.enter(true)
 		stock := inventory.Empty()
@@ -355,7 +361,7 @@ const discoverTime = time.Second
 
 // stateless tells whether the server answers server/discover, which is asked
 // only where initialize came to nothing.
-func (r *run) stateless(ctx context.Context) bool {
+func (r *prober) stateless(ctx context.Context) bool {
 	o := r.o.clientOptions(spec.V20260728)
 	o.StartTimeout = discoverTime
 	if r.slowestStart > 0 {
@@ -372,7 +378,7 @@ func (r *run) stateless(ctx context.Context) bool {
 	return conv.Handshake(ctx) == nil
 }
 
-func (r *run) closeAll(results []*probed) {
+func (r *prober) closeAll(results []*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
 		if p.conv != nil {
@@ -384,7 +390,7 @@ func (r *run) closeAll(results []*probed) {
 
 // unreachable explains a server that did not answer initialize. A server of
 // the stateless era may well stay silent there.
-func (r *run) unreachable(ctx context.Context, p *probed) error {
+func (r *prober) unreachable(ctx context.Context, p *probed) error {
 	if p.conv == nil {
 		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
 	}

@@ -22,7 +22,7 @@ const unshown = "nothing came up by which to judge it"
 
 // instead replaces the reason of a verdict that was not observed although a case
 // sent what is made to show it: the reader learns what the server did.
-func (r *run) instead(v *verdict.Verdict) {
+func (r *execution) instead(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Reason != unseen && v.Reason != unshown {
 		return
 	}

@@ -27,13 +27,18 @@ const (
 	contextRead = 64 << 10
 )
 
-// quotation quotes what shows the candidate, and what stood around it, without
-// secrets.
-func (r *run) quotation(c *candidate) (evidence, context []verdict.Evidence) {
+// quoter quotes evidence for one report, without secrets.
+type quoter struct {
+	redactor *transcript.Redactor
+	longRead int // bytes of long events that were searched for secrets
+}
+
+// quotation quotes what shows the candidate, and what was near it.
+func (r *quoter) quotation(c *candidate) (evidence, context []verdict.Evidence) {
 	if c.record == nil {
 		return nil, nil
 	}
-	return quoteReadable(c.record.From(0), &c.Deviation, r.o.Redactor, r.readable)
+	return quoteReadable(c.record.From(0), &c.Deviation, r.redactor, r.readable)
 }
 
 // longRead is how many bytes of events that are longer than contextRead a
@@ -42,7 +47,7 @@ const longRead = 8 << 20
 
 // readable reports whether the report has the time to search an event for
 // secrets. Long ones beyond longRead are named in it and not quoted.
-func (r *run) readable(e *transcript.Event) bool {
+func (r *quoter) readable(e *transcript.Event) bool {
 	if len(e.Raw) <= contextRead {
 		return true
 	}

@@ -14,7 +14,7 @@ func TestReportReadsOnlySoMuch(t *testing.T) {
 	t.Parallel()
 	rec := transcript.New()
 	rec.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("x", 3<<20) + `"}}`)})
-	r := &run{o: Options{}.withDefaults()}
+	r := &quoter{redactor: transcript.NewRedactor(nil)}
 	quoted, named := 0, 0
 	for range 6 {
 		evidence, _ := r.quotation(&candidate{record: rec, Deviation: verdict.Deviation{At: []int{0}, Seen: "x"}})

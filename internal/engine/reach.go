@@ -14,7 +14,7 @@ func Reach(ctx context.Context, o Options) error {
 	if len(wanted) == 0 {
 		return &NothingJudgedError{o.unwanted()}
 	}
-	r := newRun(o)
+	r := newProber(newSession(o))
 	defer r.gate.drain()
 	pass := r.gate.enter(false)
 	first, err := r.askFirst(ctx, wanted[0])
@@ -31,7 +31,7 @@ func Unspoken(ctx context.Context, o Options) error {
 	if len(o.wanted()) == 0 {
 		return &NothingJudgedError{o.unwanted()}
 	}
-	r := newRun(o)
+	r := newProber(newSession(o))
 	defer r.gate.drain()
 	if err := r.probe(ctx); err != nil {
 		return err

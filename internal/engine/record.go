@@ -39,15 +39,12 @@ func (u *unit) occasion() string {
 }
 
 // record hands a conversation that has ended to Options.Record.
-func (r *run) record(c *client.Conversation, occasion string) {
+func (r *session) record(c *client.Conversation, occasion string) {
 	if r.o.Record == nil {
 		return
 	}
 	key := fmt.Sprintf("%s-%s", c.Revision(), occasion)
 	r.mu.Lock()
-	if r.recorded == nil {
-		r.recorded = map[string]int{}
-	}
 	r.recorded[key]++
 	n := r.recorded[key]
 	r.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -14,11 +13,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
+// reporting is the last stage: it puts together what the others found.
+type reporting struct {
+	*confirmation
+	quoter quoter
+}
+
+func newReporting(c *confirmation) *reporting {
+	return &reporting{confirmation: c, quoter: quoter{redactor: c.o.Redactor}}
+}
+
 // report puts everything together.
-func (r *run) report(ctx context.Context) *verdict.Report {
-	if r.o.Unconfirmed {
-		r.found = r.collect()
-	}
+func (r *reporting) report(ctx context.Context) *verdict.Report {
 	reason := interrupted(ctx)
 	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
 		reason = fmt.Sprintf("after %d messages %s", r.messages.Load(), reason)
@@ -89,25 +95,10 @@ func (r *run) report(ctx context.Context) *verdict.Report {
 	return p
 }
 
-// deafIn says why some revision could not be judged though it is spoken, or "".
-// Over HTTP no finding need tell of that: a refusal may have any reason.
-func (r *run) deafIn() string {
-	for _, rev := range r.revisions {
-		switch why := r.deaf[rev]; {
-		case why == "":
-		case len(r.deaf) == len(r.revisions):
-			return why
-		default:
-			return "in " + string(rev) + ", " + why
-		}
-	}
-	return ""
-}
-
 // findings returns the candidates that are about selected requirements. Judges
 // that saw the same thing in the same place are one finding: the case speaks, as
 // it knows what it did.
-func (r *run) findings() []verdict.Finding {
+func (r *reporting) findings() []verdict.Finding {
 	selected := map[opinionOf]bool{}
 	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
 		selected[opinionOf{p.judge, r.place(p.requirement.ID, p.revision)}] = true
@@ -126,7 +117,7 @@ func (r *run) findings() []verdict.Finding {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}
 		f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
-		f.Evidence, f.Context = r.quotation(c)
+		f.Evidence, f.Context = r.quoter.quotation(c)
 		f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.tries, c.again, c.void
 		out = append(out, f)
 	}
@@ -140,12 +131,12 @@ type opinionOf struct {
 }
 
 // place returns what a requirement is judged at in a revision.
-func (r *run) place(requirement string, rev spec.Revision) verdict.Place {
+func (r *execution) place(requirement string, rev spec.Revision) verdict.Place {
 	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.over()}
 }
 
 // opinions returns what the judges say, except deviations, which are findings.
-func (r *run) opinions() *verdict.Opinions {
+func (r *reporting) opinions() *verdict.Opinions {
 	out := &verdict.Opinions{}
 	for _, p := range r.casePairs {
 		place := r.place(p.requirement.ID, p.revision)
@@ -183,22 +174,6 @@ func (r *run) opinions() *verdict.Opinions {
 		}
 	}
 	return out
-}
-
-// undeclared returns a server capability that the requirement is about and the
-// server does not declare, or "".
-func (r *run) undeclared(q *spec.Requirement, rev spec.Revision) string {
-	stock := r.stock[rev]
-	if stock == nil {
-		return ""
-	}
-	for _, need := range q.Needs {
-		capability, _, _ := strings.Cut(need, ".")
-		if slices.Contains(spec.ServerCapabilities(), capability) && !stock.Declares(need) {
-			return need
-		}
-	}
-	return ""
 }
 
 // notJudged counts the testable requirements of the judged era that neither

@@ -48,9 +48,9 @@ func (u *unit) sightings(over spec.Transport) []*candidate {
 func (u *unit) candidates(over spec.Transport) []*candidate { return merged(u.sightings(over)) }
 
 // collect gathers the candidates of all units, equal ones merged.
-func (r *run) collect() []*candidate { return merged(r.sightings()) }
+func (r *execution) collect() []*candidate { return merged(r.sightings()) }
 
-func (r *run) sightings() []*candidate {
+func (r *execution) sightings() []*candidate {
 	var out []*candidate
 	for _, u := range r.units {
 		out = append(out, u.sightings(r.over())...)
@@ -92,7 +92,7 @@ func (c *candidate) caseID() string {
 
 // confirmElsewhere tries what did not come back in the other cases in which it
 // was seen, those that are made for it first, once each.
-func (r *run) confirmElsewhere(ctx context.Context) {
+func (r *confirmation) confirmElsewhere(ctx context.Context) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range r.sightings() {
 		others[c.key] = append(others[c.key], c)

@@ -17,7 +17,7 @@ import (
 
 // starts are the starts of servers by one unit; it implements client.Starts.
 type starts struct {
-	r        *run
+	r        *offer
 	revision spec.Revision // one that the server is known to speak
 	dialer   transport.Dialer
 	clock    *caseClock // nil where nothing bounds the unit
@@ -127,7 +127,7 @@ func (c *caseClock) stop() {
 // patience is how long a server that was seen to start needs at most to start
 // once more: three times as long as the slowest so far, at least the time of a
 // request, and no more than the time of a start.
-func (r *run) patience() time.Duration {
+func (r *session) patience() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	most, least := cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), cmp.Or(r.o.Timeout, client.DefaultTimeout)
@@ -135,7 +135,7 @@ func (r *run) patience() time.Duration {
 }
 
 // noteStart takes note of how long a server took to respond to initialize.
-func (r *run) noteStart(reply *client.Reply) {
+func (r *session) noteStart(reply *client.Reply) {
 	if !reply.Answered() {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // Plan is what a run will do, for whoever shows it as a tree of specs.
 type Plan struct {
 	Specs []Spec
-	r     *run
+	r     *execution
 }
 
 // Spec is one case or rule in one revision, with all its labels.
@@ -22,7 +22,7 @@ type Spec struct {
 }
 
 // treePlan lists the selected judges: cases first, the rules last.
-func (r *run) treePlan() *Plan {
+func (r *execution) treePlan() *Plan {
 	p := &Plan{r: r}
 	at := map[instance]int{}
 	titles := map[string]string{}

@@ -64,14 +64,14 @@ const caseMark = "case "
 
 // run runs the unit; it returns when the work is done, and calls after when
 // all its servers are gone and the rules have judged.
-func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each func(*suite.Case), after func()) {
+func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation, each func(*suite.Case), after func()) {
 	pass := r.gate.enter(u.alone)
 	pace := &client.Pace{}
 	if u.repeats == 0 && !u.own {
 		pace = r.paces[u.revision]
 	}
 	dialer, stop := u.dialer(r)
-	o := &opener{r: r, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, again: u.repeats, sought: u.sought}
+	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, again: u.repeats, sought: u.sought}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
 		shared.conv.SetIdle(pass.idle)
@@ -124,17 +124,17 @@ func (u *unit) run(ctx context.Context, r *run, shared *sharedConversation, each
 
 // runToEnd runs the unit, and returns when its servers are gone and the rules
 // have judged.
-func (u *unit) runToEnd(ctx context.Context, r *run) {
+func (u *unit) runToEnd(ctx context.Context, r *execution) {
 	done := make(chan struct{})
 	u.run(ctx, r, nil, func(*suite.Case) {}, func() { close(done) })
 	<-done
 }
 
 // reap runs what is left to do for a unit beside the work.
-func (r *run) reap(f func()) { go f() }
+func (r *session) reap(f func()) { go f() }
 
 // judge folds the rules over the conversations of the unit.
-func (u *unit) judge(r *run, convs []*client.Conversation) {
+func (u *unit) judge(r *execution, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
 		for _, result := range r.judgedBy(conv) {

@@ -28,7 +28,7 @@ func TestRevisionsWithoutTheTransport(t *testing.T) {
 		{spec.StreamableHTTP, "2019-01-01", ""},
 		{spec.Stdio, "2024-11-05", ""},
 	} {
-		r := &run{o: Options{Dialer: over{transport: c.over}}}
+		r := newProber(newSession(Options{Dialer: over{transport: c.over}}))
 		if got := r.elsewhere([]*probed{{chose: c.chose, reply: &client.Reply{Message: &answer}}}); got != c.want {
 			t.Errorf("%s over %s: %q", c.chose, c.over, got)
 		}

@@ -7,11 +7,31 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// plan makes units of the selected cases that apply.
-func (r *run) plan(ctx context.Context) {
-	r.settled = make(chan struct{})
+// execution is the plan of a run, and what its cases and rules said.
+type execution struct {
+	*offer
+	units                []*unit
+	rulePairs, casePairs []pair
+	tally                tally
+	wants                map[instance][]suite.Want // what cases lacked
+	leisure              chan struct{}             // see suite.Env; nil where only cases run that wait
+
+	settled chan struct{}                // closed when all verdicts are known
+	final   map[instance]verdict.Outcome // for the spec tree
+}
+
+// instance is one case or rule in one revision.
+type instance struct {
+	judge    string
+	revision spec.Revision
+}
+
+// newExecution makes units of the selected cases that apply.
+func newExecution(ctx context.Context, o *offer) *execution {
+	r := &execution{offer: o, wants: map[instance][]suite.Want{}, settled: make(chan struct{})}
 	var waiting, own, exclusive []*unit
 	for _, rev := range r.revisions {
 		pairs := r.o.pairs(rev)
@@ -49,28 +69,13 @@ func (r *run) plan(ctx context.Context) {
 		}
 	}
 	r.units = slices.Concat(r.units, waiting, own, exclusive)
+	return r
 }
 
-// blocked returns why no case can be run in the revision, or "".
-func (r *run) blocked(rev spec.Revision) string {
-	if r.handshakeFails != "" {
-		return r.handshakeFails
-	}
-	return r.deaf[rev]
-}
-
-// missing returns why the case does not apply to what the server offers.
-func (r *run) missing(c *suite.Case, rev spec.Revision) string {
-	for _, need := range c.Needs {
-		if !r.stock[rev].Declares(need) {
-			return "the server does not declare " + need
-		}
-	}
-	return ""
-}
-
-// runUnits runs all units and waits until their servers are gone.
-func (r *run) runUnits(ctx context.Context) {
+// runUnits runs all units and waits until their servers are gone. It calls
+// confirm with each whose verdicts are to be confirmed; what that starts is waited
+// for, too.
+func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unit, *sync.WaitGroup)) {
 	var all, sharing sync.WaitGroup
 	start := func(u *unit) {
 		all.Add(1)
@@ -87,7 +92,7 @@ func (r *run) runUnits(ctx context.Context) {
 			}
 			r.repeat(ctx, u, func() {
 				if !r.o.Unconfirmed {
-					r.confirmEarly(ctx, u, &all)
+					confirm(ctx, u, &all)
 				}
 				all.Done()
 			})
@@ -161,7 +166,7 @@ func (u *unit) busy() bool {
 }
 
 // unused returns the probe's conversations that no unit goes on with.
-func (r *run) unused(sharing []*unit) []*sharedConversation {
+func (r *execution) unused(sharing []*unit) []*sharedConversation {
 	var out []*sharedConversation
 	for rev, s := range r.shared {
 		if !slices.ContainsFunc(sharing, func(u *unit) bool { return u.revision == rev }) {
@@ -169,56 +174,4 @@ func (r *run) unused(sharing []*unit) []*sharedConversation {
 		}
 	}
 	return out
-}
-
-func (r *run) endAll(shared []*sharedConversation) {
-	for _, s := range shared {
-		if s.conv != nil {
-			r.end(s.conv, probing, false)
-		}
-	}
-}
-
-// closeShared ends what the probe left open.
-func (r *run) closeShared() {
-	for _, s := range r.shared {
-		r.endAll([]*sharedConversation{s})
-	}
-	if r.probePass != nil {
-		r.probePass.leave()
-	}
-}
-
-// tally counts cases an area for the progress.
-type tally struct {
-	mu    sync.Mutex
-	areas map[string]*areaTally
-}
-
-type areaTally struct{ done, total int }
-
-func (t *tally) add(area string) {
-	if t.areas == nil {
-		t.areas = map[string]*areaTally{}
-	}
-	if t.areas[area] == nil {
-		t.areas[area] = &areaTally{}
-	}
-	t.areas[area].total++
-}
-
-func (t *tally) total() int {
-	n := 0
-	for _, a := range t.areas {
-		n += a.total
-	}
-	return n
-}
-
-func (t *tally) done(p Progress, area string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	a := t.areas[area]
-	a.done++
-	p.Area(area, a.done, a.total)
 }

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// caseTime bounds a case, without the starts of its servers: far more than any
+// needs whose server answers.
+const caseTime = 90 * time.Second
+
+// errCaseTime is the cause of a case's end by its time.
+var errCaseTime = errors.New("the case took too long")
+
+// runCase runs one case and returns what it said. A case that panics, or does
+// not end with its context, is the harness's failure.
+func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o.clock = newCaseClock(caseTime, func() { cancel(errCaseTime) })
+	defer o.clock.stop()
+	t := suite.NewT(c, env)
+	done := make(chan suite.Stop, 1)
+	go func() {
+		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: unshown}
+		defer func() {
+			switch p := recover().(type) {
+			case nil:
+			case suite.Stop:
+				stop = p
+			default:
+				stop = suite.Stop{Outcome: verdict.HarnessError, Reason: fmt.Sprintf("the case %s failed: %v", c.ID, p)}
+			}
+			done <- stop
+		}()
+		c.Run(ctx, t)
+	}()
+	var stop suite.Stop
+	select {
+	case stop = <-done:
+	case <-r.judging.Done(): // the process ends soon, and the case with it
+		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.time)})
+	}
+	r.wanting(c, env.Revision, t.Wants())
+	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
+		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
+	}
+	return complete(c, r.discounted(c, t.Observations()), stop)
+}
+
+// discounted takes back the deviations that a discount makes void.
+func (r *execution) discounted(c *suite.Case, said []suite.Observation) []suite.Observation {
+	for i := range said {
+		s := &said[i]
+		if s.Deviation == nil || s.Record == nil {
+			continue
+		}
+		claim := &discount.Claim{Requirement: s.Requirement, Events: s.Record.From(0), At: s.Deviation.At, ByCase: true}
+		claim.From = caseStart(c, claim.Events)
+		if effect, reason := r.discounts.Discount(claim); effect == discount.Void {
+			said[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}
+		}
+	}
+	return said
+}
+
+// caseStart returns the position at which a case began in a conversation, which
+// may have been shared with others before.
+func caseStart(c *suite.Case, events []*transcript.Event) int {
+	from := 0
+	for _, e := range events {
+		if e.Kind == transcript.Remark && e.Detail == caseMark+c.ID {
+			from = e.Seq
+		}
+	}
+	return from
+}
+
+// complete adds, for each requirement of which the case said nothing, why.
+func complete(c *suite.Case, said []suite.Observation, stop suite.Stop) []suite.Observation {
+	for _, id := range c.Requirements {
+		mentioned := false
+		for _, o := range said {
+			mentioned = mentioned || o.Requirement == id
+		}
+		if !mentioned || stop.Outcome == verdict.HarnessError {
+			said = append(said, suite.Observation{Requirement: id, Outcome: stop.Outcome, Reason: stop.Reason})
+		}
+	}
+	return said
+}

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// offer is what probing found: the revisions that the server speaks, and what it
+// offers in each.
+type offer struct {
+	*session
+	revisions []spec.Revision
+	notSpoken []verdict.NotSpoken
+	stock     map[spec.Revision]*inventory.Inventory
+	shared    map[spec.Revision]*sharedConversation
+	probePass *pass // held while the probe's conversations go on
+	// handshakeFails says why no handshake succeeded in any revision; the rules
+	// then judge the attempt, and every case is blocked.
+	handshakeFails string
+	// deaf says of revisions why nothing can be requested after the handshake; the
+	// rules then judge the attempt, and every case is blocked.
+	deaf map[spec.Revision]string
+	// mixes: responses to one client reach another; see keepApart.
+	mixes bool
+	// paces are those of the revisions; what is tried again has its own.
+	paces map[spec.Revision]*client.Pace
+}
+
+func newOffer(s *session) *offer {
+	r := &offer{session: s, paces: map[spec.Revision]*client.Pace{}}
+	for _, rev := range spec.HandshakeRevisions() {
+		r.paces[rev] = &client.Pace{}
+	}
+	return r
+}
+
+// blocked returns why no case can be run in the revision, or "".
+func (r *offer) blocked(rev spec.Revision) string {
+	if r.handshakeFails != "" {
+		return r.handshakeFails
+	}
+	return r.deaf[rev]
+}
+
+// missing returns why the case does not apply to what the server offers.
+func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
+	for _, need := range c.Needs {
+		if !r.stock[rev].Declares(need) {
+			return "the server does not declare " + need
+		}
+	}
+	return ""
+}
+
+func (r *offer) endAll(shared []*sharedConversation) {
+	for _, s := range shared {
+		if s.conv != nil {
+			r.end(s.conv, probing, false)
+		}
+	}
+}
+
+// closeShared ends what the probe left open.
+func (r *offer) closeShared() {
+	for _, s := range r.shared {
+		r.endAll([]*sharedConversation{s})
+	}
+	if r.probePass != nil {
+		r.probePass.leave()
+	}
+}
+
+// undeclared returns a server capability that the requirement is about and the
+// server does not declare, or "".
+func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
+	stock := r.stock[rev]
+	if stock == nil {
+		return ""
+	}
+	for _, need := range q.Needs {
+		capability, _, _ := strings.Cut(need, ".")
+		if slices.Contains(spec.ServerCapabilities(), capability) && !stock.Declares(need) {
+			return need
+		}
+	}
+	return ""
+}
+
+// deafIn says why some revision could not be judged though it is spoken, or "".
+// Over HTTP no finding need tell of that: a refusal may have any reason.
+func (r *offer) deafIn() string {
+	for _, rev := range r.revisions {
+		switch why := r.deaf[rev]; {
+		case why == "":
+		case len(r.deaf) == len(r.revisions):
+			return why
+		default:
+			return "in " + string(rev) + ", " + why
+		}
+	}
+	return ""
+}
+
+// named is the server's name for people: what it calls itself, where it does,
+// and the target.
+func (r *offer) named() string {
+	for _, rev := range r.revisions {
+		if s := r.stock[rev].Server; s.Name != "" {
+			return fmt.Sprintf("%s (%s)", strings.TrimSpace(s.Name+" "+s.Version), r.o.Target)
+		}
+	}
+	return r.o.Target
+}
+
+// endless says which lists had no end that was reached. An empty cursor is
+// often meant as the end, and has rules of its own.
+func (r *offer) endless() {
+	var texts []string
+	for _, rev := range r.revisions {
+		v := r.stock[rev]
+		if v == nil {
+			continue
+		}
+		for _, method := range slices.Sorted(maps.Keys(v.Incomplete)) {
+			text := fmt.Sprintf("%s: %s; entries after that were not judged", method, v.Incomplete[method])
+			if why := v.Incomplete[method]; why != inventory.NoResult && why != inventory.EmptyCursor && !slices.Contains(texts, text) {
+				texts = append(texts, text)
+				r.notice(text)
+			}
+		}
+	}
+}
+
+// strangers tells what the user names and the server does not offer.
+func (r *offer) strangers() {
+	var all []*inventory.Inventory
+	for _, rev := range r.revisions {
+		if v := r.stock[rev]; v != nil && r.deaf[rev] == "" {
+			all = append(all, v)
+		}
+	}
+	for _, text := range r.o.Policy.Strangers(all) {
+		r.notice(text)
+	}
+}
+
+// area returns the area that a case counts to: that of the requirements that it
+// judges, or else provokes, in the revision over the transport of the run, as
+// findings and verdicts do. Of several it is the one that the case is named
+// after, else that of the first.
+func (r *offer) area(c *suite.Case, rev spec.Revision) string {
+	var areas []string
+	for _, judged := range []bool{true, false} {
+		for _, q := range spec.Requirements().All() {
+			concerned := slices.Contains(c.Requirements, q.ID)
+			if !judged {
+				concerned = c.ProvokesID(q.ID)
+			}
+			if concerned && q.AppliesTo(rev, r.over()) && !slices.Contains(areas, q.Area) {
+				areas = append(areas, q.Area)
+			}
+		}
+		switch {
+		case slices.Contains(areas, c.Area()):
+			return c.Area()
+		case len(areas) > 0:
+			return areas[0]
+		}
+	}
+	return c.Area()
+}

@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// sharedConversation is the one that the asking cases of a revision share.
+type sharedConversation struct {
+	conv *client.Conversation // nil until opened
+}
+
+// opener opens conversations for one unit and remembers them.
+type opener struct {
+	r        *offer
+	revision spec.Revision
+	pass     *pass
+	dialer   transport.Dialer
+	shared   *sharedConversation
+	pace     *client.Pace
+	again    int          // which try this is to see something again, from 1; 0 for none
+	during   *suite.Case  // that runs in the shared conversation, nil before the first
+	sought   []*candidate // what is to be seen again, for which no longer than that is waited
+	renewed  bool         // the shared conversation was given up, and is opened anew
+	clock    *caseClock   // of the case that runs, nil for none
+
+	undialed atomic.Bool // a server could not be started or reached
+
+	mu    sync.Mutex
+	convs []*client.Conversation
+}
+
+// Open implements suite.Opener.
+func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversation, error) {
+	base := o.r.o.clientOptions(co.Revision)
+	if co.Timeout == 0 {
+		co.Timeout = base.Timeout
+	}
+	if co.StartTimeout == 0 {
+		co.StartTimeout = base.StartTimeout
+	}
+	co.Idle = o.pass.idle
+	if co.Pace == nil {
+		co.Pace = o.pace
+	}
+	co.Thorough, co.LeastGrace = o.again > 0, 0
+	if o.again > 1 { // what did not come back at once may come late
+		co.LeastGrace = time.Second
+	}
+	co.Enough = o.enough()
+	co.Starts = &starts{r: o.r, revision: o.revision, dialer: o.dialer, clock: o.clock}
+	resume := o.clock.pause()
+	conv, err := o.r.dialBy(ctx, o.dialer, co)
+	resume()
+	if err != nil {
+		o.undialed.Store(true)
+		return nil, fmt.Errorf("the server could not be started: %w", err)
+	}
+	o.keep(conv)
+	return conv, nil
+}
+
+func (o *opener) keep(conv *client.Conversation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.convs = append(o.convs, conv)
+}
+
+func (o *opener) all() []*client.Conversation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]*client.Conversation(nil), o.convs...)
+}
+
+// Shared implements suite.Opener: it opens a new conversation where the
+// server of the last one is gone.
+func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
+	if o.shared == nil {
+		o.shared = &sharedConversation{}
+	}
+	s := o.shared
+	if s.conv != nil && s.conv.Alive() {
+		return s.conv, nil
+	}
+	conv, err := o.Open(ctx, client.Options{Revision: o.revision})
+	if err != nil {
+		return nil, err
+	}
+	s.conv = conv
+	if err := conv.Handshake(ctx); err != nil {
+		return nil, err
+	}
+	if why := deaf(ctx, conv); why != "" {
+		return nil, errors.New(why)
+	}
+	if o.renewed { // the rules shall know what the lists hold, as they did of the last one
+		inventory.Take(ctx, conv, o.r.o.Policy)
+	}
+	o.mark()
+	return conv, nil
+}
+
+// begin says which case what follows in the shared conversation belongs to.
+func (o *opener) begin(c *suite.Case) {
+	o.during = c
+	o.mark()
+}
+
+func (o *opener) mark() {
+	if o.during != nil && o.shared != nil && o.shared.conv != nil {
+		o.shared.conv.Record.Remark(caseMark + o.during.ID)
+	}
+}
+
+// renew gives up the shared conversation where its session is served no more,
+// so that the next case has another one.
+func (o *opener) renew(ctx context.Context) {
+	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.Deserted(ctx) {
+		s.conv, o.renewed = nil, true
+	}
+}
+
+// deaf returns why nothing can be asked of a server after the handshake, or
+// "". One request may get lost; when the next one does, too, nothing can.
+func deaf(ctx context.Context, conv *client.Conversation) string {
+	var r *client.Reply
+	for range 2 {
+		if r = conv.Ask(ctx, conv.Harmless(), nil); r.Err == nil || errors.Is(r.Err, client.ErrCut) {
+			return ""
+		}
+	}
+	if conv.Web() != nil {
+		return "after the handshake " + Refused(conv.Record.From(0), conv.Options().Timeout).Reason
+	}
+	return "the first requests after the handshake did not get their answers: " + r.Err.Error()
+}

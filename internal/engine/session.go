@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// session is what all stages of a run use: its options, its limits, and the
+// account of what it met.
+type session struct {
+	o       Options
+	started time.Time
+	gate    *gate
+	budget  *transcript.Budget // of all conversations
+	// time ends with the run's time, and judging a moment later, see limitTime.
+	time, judging context.Context
+
+	discounts *discount.Run
+	fixtures  inventory.FixtureOutcomes
+	ends      ends
+	watch     *watch                  // looks after a server at a URL; nil where there is nothing to look after
+	stop      context.CancelCauseFunc // ends the run; nil before it began
+
+	starts, messages atomic.Int64
+	unjudged         atomic.Int64 // conversations for which there was no time
+	heavy            sync.Mutex   // held while a conversation that takes much memory is judged
+	lingers          atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
+
+	mu      sync.Mutex
+	notices []string
+	// slowestStart is the longest time in which a server responded to initialize.
+	slowestStart time.Duration
+	spent        map[*client.Conversation]bool // already shut down and counted
+	recorded     map[string]int                // the conversations handed out, by name
+}
+
+func newSession(o Options) *session {
+	r := &session{
+		o: o, started: time.Now(), time: context.Background(), judging: context.Background(), budget: transcript.NewBudget(),
+		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport())), discounts: discount.NewRun(),
+		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), spent: map[*client.Conversation]bool{}, recorded: map[string]int{},
+	}
+	r.gate.budget = r.budget
+	return r
+}
+
+func (r *session) notice(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notices = append(r.notices, text)
+	r.o.Progress.Notice(text)
+}
+
+// over returns the transport of the run.
+func (r *session) over() spec.Transport { return r.o.Dialer.Transport() }
+
+func (r *session) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
+	return r.dialBy(ctx, r.o.Dialer, o)
+}
+
+// impatient is for servers that were seen to linger: waiting again shows nothing new.
+var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
+
+// end shuts a conversation down, counts it and hands it out, once. One that
+// looks for a finding again always waits for the server as long as the first
+// did, unless the time of the run is over.
+func (r *session) end(c *client.Conversation, occasion string, again bool) {
+	if r.time.Err() != nil || r.lingers.Load() && !again || c.Web() != nil && r.watch.over() {
+		c.Shutdown(impatient)
+	} else {
+		c.Close()
+	}
+	if r.count(c) {
+		r.record(c, occasion)
+		r.watch.look(c)
+	}
+}
+
+// count counts a conversation that has ended; it reports false where that was
+// done before.
+func (r *session) count(c *client.Conversation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.spent[c] {
+		return false
+	}
+	r.spent[c] = true
+	events := c.Record.From(0)
+	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events})
+	r.fixtures.Observe(c.Revision(), events)
+	closed := false
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.Sent, transcript.Received:
+			r.messages.Add(1)
+		case transcript.InputClosed:
+			closed = true
+		case transcript.Signalled:
+			if closed {
+				r.lingers.Store(true)
+			}
+		case transcript.GaveUp:
+			if events[e.Of].Kind == transcript.Requested && events[e.Of].Head.Method() == "DELETE" {
+				r.lingers.Store(true)
+			}
+		}
+	}
+	return true
+}
+
+// shares tells whether the conversations of the run share a process.
+func (r *session) shares() bool {
+	_, shares := r.o.Dialer.(transport.Sharer)
+	return shares
+}
+
+// single tells whether a fresh process can't be had while the conversations of
+// the run go on.
+func (r *session) single() bool {
+	sharer, ok := r.o.Dialer.(transport.Sharer)
+	return ok && sharer.Single()
+}
+
+func (r *session) dialBy(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
+	r.starts.Add(1)
+	o.Budget = r.budget
+	return client.Open(ctx, d, o)
+}
