@@ -35,10 +35,10 @@ func every() *verdict.Report {
 		say("base.json-rpc-2.0", "base", spec.Must, verdict.Kept, "")
 		say("lifecycle.initialize-first", "lifecycle", spec.Must, verdict.Flaky, "", id("F2"))
 		say("lifecycle.instructions-optional", "lifecycle", spec.May, verdict.Note, "", id("F4"))
-		say("stdio.exit-on-sigterm", "transport-stdio", spec.Should, verdict.Warning, "", id("F3"))
-		say("stdio.responses-before-exit", "transport-stdio", spec.Should, verdict.Blocked, "by "+id("F3")+": the server did not end")
+		say("stdio.exit-on-sigterm", "stdio", spec.Should, verdict.Warning, "", id("F3"))
+		say("stdio.responses-before-exit", "stdio", spec.Should, verdict.Blocked, "by "+id("F3")+": the server did not end")
 		r.Verdicts[len(r.Verdicts)-1].BlockedBy = id("F3")
-		say("stdio.stderr-logging", "transport-stdio", spec.May, verdict.NotObserved, "the server wrote nothing to stderr")
+		say("stdio.stderr-logging", "stdio", spec.May, verdict.NotObserved, "the server wrote nothing to stderr")
 		r.Verdicts[len(r.Verdicts)-1].Lacks = []string{"tools: {call: [safe, slow-task]}", "fixtures: {slow: {tool: NAME, arguments: {…}}}"}[i]
 		say("tools.list.answered", "tools", spec.Must, verdict.NotApplicable, "the server does not declare tools")
 		say("tools.list.result-schema", "tools", spec.Must, verdict.HarnessError, "the case tools.list panicked: index out of range")

@@ -15,7 +15,7 @@ import (
 func oneKept() *verdict.Report {
 	return &verdict.Report{
 		Transport: spec.Stdio, Revisions: []spec.Revision{spec.V20251125},
-		Verdicts: []verdict.Verdict{{Requirement: "ping.responds", Area: "utilities", Level: spec.Must, Revision: spec.V20251125, Outcome: verdict.Kept}},
+		Verdicts: []verdict.Verdict{{Requirement: "ping.responds", Area: "ping", Level: spec.Must, Revision: spec.V20251125, Outcome: verdict.Kept}},
 	}
 }
 

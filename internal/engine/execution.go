@@ -52,7 +52,7 @@ func newExecution(ctx context.Context, o *offer) *execution {
 			if !wanted[i] && !r.o.provokes(c, rev) || r.blocked(rev) != "" || r.missing(c, rev) != "" {
 				continue
 			}
-			r.tally.add(r.area(c, rev))
+			r.tally.add(c.Area())
 			switch {
 			case c.Asks:
 				shared.cases = append(shared.cases, c)

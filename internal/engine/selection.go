@@ -66,11 +66,15 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 	})
 }
 
-// Labels returns the labels of a judge's statement on a requirement.
+// Labels returns the labels of a judge's statement on a requirement: area, id,
+// judge and the first word of its id, level, revision, and transport after "over-",
+// for two areas are called as transports are.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
-	labels := []string{area, q.ID, judge, string(q.Level), string(r), string(t)}
-	if q.Area != area {
-		labels = append(labels, q.Area)
+	labels := []string{area, q.ID, judge, string(q.Level), string(r), "over-" + string(t)}
+	for _, more := range []string{q.Area, spec.AreaOf(judge)} {
+		if more != "" && !slices.Contains(labels, more) {
+			labels = append(labels, more)
+		}
 	}
 	return labels
 }

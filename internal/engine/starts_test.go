@@ -89,7 +89,7 @@ func TestSilenceToAnOddFirstMessage(t *testing.T) {
 
 // waits takes down what is waited for.
 type waits struct {
-	areas
+	silent
 	mu   sync.Mutex
 	said []string
 }
@@ -102,7 +102,7 @@ func (w *waits) Waiting(text string) {
 
 // A user who waits is told for what.
 func TestWaitsAreTold(t *testing.T) {
-	w := &waits{areas: areas{map[string]string{}}}
+	w := &waits{}
 	y := &toy{answer: func(start int64, m *wire.Message) []byte {
 		if start == 1 && m.Method == spec.MethodInitialize {
 			time.Sleep(3500 * time.Millisecond)
@@ -176,3 +176,11 @@ func TestNoFreshServerToTryAgain(t *testing.T) {
 		})
 	}
 }
+
+// silent is a Progress that takes nothing down.
+type silent struct{}
+
+func (silent) Begin(string, spec.Transport, []spec.Revision, int) {}
+func (silent) Area(string, int, int)                              {}
+func (silent) Notice(string)                                      {}
+func (silent) Waiting(string)                                     {}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -81,7 +80,7 @@ type Requirement struct {
 	Testable   Testable `yaml:"testable"` // by a black-box harness
 	Observe    string   `yaml:"observe"`  // how to see it
 
-	// Area is the file that the entry stands in, without extension.
+	// Area is that of the id, and the name of the entry's file; see Areas.
 	Area string `yaml:"-"`
 }
 
@@ -189,6 +188,7 @@ func ReadCatalogue(fsys fs.FS) (*Catalogue, error) {
 			c.list = append(c.list, q)
 		}
 	}
+	slices.SortStableFunc(c.list, func(a, b *Requirement) int { return slices.Index(areas, a.Area) - slices.Index(areas, b.Area) })
 	if len(files) == 0 {
 		errs = append(errs, errors.New("no requirements/*.yaml found"))
 	}
@@ -209,7 +209,10 @@ func readArea(fsys fs.FS, file string) ([]*Requirement, error) {
 	}
 	var errs []error
 	for _, q := range entries {
-		q.Area = strings.TrimSuffix(path.Base(file), ".yaml")
+		q.Area = AreaOf(q.ID)
+		if file != "requirements/"+q.Area+".yaml" || !slices.Contains(areas, q.Area) {
+			errs = append(errs, fmt.Errorf("%s: %s: an entry belongs into the file of its area, which is the first word of its id: %s", file, q.ID, strings.Join(areas, " ")))
+		}
 		if err := q.check(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", file, q.ID, err))
 		}

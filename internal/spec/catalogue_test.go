@@ -36,11 +36,11 @@ func TestOnlyAStrongBasisBreaks(t *testing.T) {
 }
 
 func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
-	const good = `- {id: a.b, statement: s, level: MUST, basis: keyword, revisions: ['2025-11-25'], transports: any, section: x, needs: [], testable: 'yes', observe: o}` + "\n"
+	const good = `- {id: base.b, statement: s, level: MUST, basis: keyword, revisions: ['2025-11-25'], transports: any, section: x, needs: [], testable: 'yes', observe: o}` + "\n"
 	edit := func(old, new string) string { return strings.Replace(good, old, new, 1) }
 	for _, c := range []struct{ name, text, want string }{
 		{"good", good, ""},
-		{"twice", good + good, "a.b: the id is used twice"},
+		{"twice", good + good, "base.b: the id is used twice"},
 		{"level", edit("MUST", "OUGHT"), `level is "OUGHT"`},
 		{"basis", edit("keyword", "hearsay"), `basis in 2025-11-25 is "hearsay"`},
 		{"basis of another revision", edit("keyword", "{'2025-11-25': keyword, '2024-11-05': schema}"), "basis names 2024-11-05"},
@@ -52,7 +52,7 @@ func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
 		{"no statement", edit("statement: s", "statement: ''"), "must not be empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := spec.ReadCatalogue(fstest.MapFS{"requirements/a.yaml": {Data: []byte(c.text)}})
+			_, err := spec.ReadCatalogue(fstest.MapFS{"requirements/base.yaml": {Data: []byte(c.text)}})
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v; want it to say %q", err, c.want)
 			}

@@ -49,14 +49,15 @@ type Case struct {
 	Run func(ctx context.Context, t *T)
 }
 
-// Area is the part of the id before the first dot.
+// Area returns the area of the specification that the case belongs to: the first
+// word of its id, or that of the first id that it judges or provokes.
 func (c *Case) Area() string {
-	for i := range c.ID {
-		if c.ID[i] == '.' {
-			return c.ID[:i]
+	for _, id := range slices.Concat([]string{c.ID}, c.Requirements, c.Provokes) {
+		if area := spec.AreaOf(id); slices.Contains(spec.Areas(), area) {
+			return area
 		}
 	}
-	return c.ID
+	return spec.AreaOf(c.ID)
 }
 
 // AppliesTo tells whether the case has something to judge, or to provoke, in
