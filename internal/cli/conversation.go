@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,7 +24,7 @@ func told(s engine.Sighting, rev spec.Revision) []generate.Script {
 	}
 	begin := 0
 	for i, e := range s.Events[:last+1] {
-		if e.Kind == transcript.Remark && strings.HasPrefix(e.Detail, "case ") {
+		if e.Kind == transcript.CaseBegan && e.Detail != "" {
 			begin = i
 		}
 	}

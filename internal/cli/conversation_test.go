@@ -23,7 +23,7 @@ func TestAConversationIsToldAsScripts(t *testing.T) {
 > {"jsonrpc":"2.0","method":"notifications/initialized"}
 > {"jsonrpc":"2.0","id":2,"method":"ping"}
 < {"jsonrpc":"2.0","id":2,"result":{}}
-# case x
+# x
 > {"method":"tools/list","id":3,"jsonrpc":"2.0"}
 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"so"}}
 < {"jsonrpc":"2.0","id":"a","method":"roots/list"}
@@ -32,9 +32,9 @@ func TestAConversationIsToldAsScripts(t *testing.T) {
 > {"jsonrpc":"2.0","id":"b","method":"ping"}
 < {"jsonrpc":"2.0","id":"b","result":1}
 > {"jsonrpc":"2.0","id":4,"method":"ping"}`, "\n") {
-		kind := map[byte]transcript.Kind{'>': transcript.Sent, '<': transcript.Received, '#': transcript.Remark}[line[0]]
+		kind := map[byte]transcript.Kind{'>': transcript.Sent, '<': transcript.Received, '#': transcript.CaseBegan}[line[0]]
 		e := &transcript.Event{Seq: i, Kind: kind, Raw: []byte(line[2:]), Detail: line[2:]}
-		if kind != transcript.Remark {
+		if kind != transcript.CaseBegan {
 			frame := wire.Parse(e.Raw)
 			e.Frame = frame
 		}

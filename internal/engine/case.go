@@ -76,7 +76,7 @@ func (r *execution) discounted(c *suite.Case, said []suite.Observation) []suite.
 func caseStart(c *suite.Case, events []*transcript.Event) int {
 	from := 0
 	for _, e := range events {
-		if e.Kind == transcript.Remark && e.Detail == caseMark+c.ID {
+		if e.Kind == transcript.CaseBegan && e.Detail == c.ID {
 			from = e.Seq
 		}
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -90,9 +89,9 @@ func heardAround(events []*transcript.Event, at int) int {
 	n := 0
 	for i, e := range events {
 		switch {
-		case e.Kind == transcript.Remark && strings.HasPrefix(e.Detail, caseMark) && i <= at:
+		case e.Kind == transcript.CaseBegan && i <= at:
 			n = 0
-		case e.Kind == transcript.Remark && strings.HasPrefix(e.Detail, caseMark):
+		case e.Kind == transcript.CaseBegan:
 			return n
 		case e.Kind == transcript.Received:
 			n++

@@ -17,14 +17,14 @@ import (
 // the wait for the event before.
 func held(script string) []*transcript.Event {
 	kinds := map[rune]transcript.Kind{
-		'>': transcript.Sent, '<': transcript.Received, 'c': transcript.Remark, 'x': transcript.InputClosed,
+		'>': transcript.Sent, '<': transcript.Received, 'c': transcript.CaseBegan, 'x': transcript.InputClosed,
 		'#': transcript.OutputClosed, '?': transcript.GaveUp,
 	}
 	var out []*transcript.Event
 	for i, c := range script {
 		e := &transcript.Event{Seq: i, Kind: kinds[c], Of: i - 1}
 		if c == 'c' {
-			e.Detail = "case x"
+			e.Detail = "x"
 		}
 		out = append(out, e)
 	}

@@ -118,7 +118,7 @@ func (o *opener) begin(c *suite.Case) {
 
 func (o *opener) mark() {
 	if o.during != nil && o.shared != nil && o.shared.conv != nil {
-		o.shared.conv.Record.Remark(caseMark + o.during.ID)
+		o.shared.conv.Record.BeginCase(o.during.ID)
 	}
 }
 

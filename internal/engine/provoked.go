@@ -96,8 +96,8 @@ func part(events []*transcript.Event, shared bool, id string) []*transcript.Even
 	var out []*transcript.Event
 	mine := false
 	for _, e := range events {
-		if e.Kind == transcript.Remark && strings.HasPrefix(e.Detail, caseMark) {
-			mine = e.Detail == caseMark+id
+		if e.Kind == transcript.CaseBegan {
+			mine = e.Detail == id
 		}
 		if mine {
 			out = append(out, e)

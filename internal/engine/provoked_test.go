@@ -15,7 +15,7 @@ func TestExchangedNamesWhatCame(t *testing.T) {
 transport: stdio
 > {"jsonrpc":"2.0","id":1,"method":"tools/list"}
 < {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}
-! remark "case tools.calls"
+! case tools.calls
 > {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a"}}
 < {"jsonrpc":"2.0","id":2,"result":{"content":[]}}
 > {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"b"}}
@@ -23,7 +23,7 @@ transport: stdio
 > {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"slow"}}
 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}
 > {"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"x"}}
-! remark "case prompts.gets"
+! case prompts.gets
 > {"jsonrpc":"2.0","id":6,"method":"prompts/get","params":{"name":"p"}}
 `)
 	if err != nil {

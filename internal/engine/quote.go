@@ -238,7 +238,7 @@ func contextOf(events []*transcript.Event, at []int) []int {
 // tells says whether an event belongs into a picture of the conversation.
 func tells(e *transcript.Event) bool {
 	switch e.Kind {
-	case transcript.Remark, transcript.Stderr, transcript.Streamed, transcript.Opened:
+	case transcript.Remark, transcript.CaseBegan, transcript.Stderr, transcript.Streamed, transcript.Opened:
 		return false
 	case transcript.Over:
 		return e.How != transcript.Complete

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -59,9 +58,6 @@ type ruled struct {
 	during []*suite.Case
 }
 
-// caseMark begins the remark that tells which case what follows belongs to.
-const caseMark = "case "
-
 // run runs the unit; it returns when the work is done, and calls after when
 // all its servers are gone and the rules have judged.
 func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation, each func(*suite.Case), after func()) {
@@ -103,7 +99,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		each(c)
 	}
 	if u.shares && o.shared != nil && o.shared.conv != nil {
-		o.shared.conv.Record.Remark(caseMark)
+		o.shared.conv.Record.BeginCase("")
 		_ = o.shared.conv.Rest(ctx) // for rules on what must not come; silence can't be proved where it fails
 	}
 	pass.rest()
@@ -160,10 +156,9 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 		last = at[len(at)-1]
 	}
 	for i := min(last, len(events)-1); i >= 0; i-- {
-		if e := events[i]; e.Kind == transcript.Remark && strings.HasPrefix(e.Detail, caseMark) {
-			id := strings.TrimPrefix(e.Detail, caseMark)
+		if e := events[i]; e.Kind == transcript.CaseBegan {
 			for _, c := range u.cases {
-				if c.ID == id {
+				if c.ID == e.Detail {
 					return c
 				}
 			}

@@ -194,7 +194,7 @@ func TestJudgingIsTotalAndDeterministic(t *testing.T) {
 	}
 	kinds := []transcript.Kind{
 		transcript.Opened, transcript.Sent, transcript.Received, transcript.Stderr, transcript.InputClosed, transcript.Signalled,
-		transcript.OutputClosed, transcript.Exited, transcript.Flooded, transcript.Remark, transcript.GaveUp,
+		transcript.OutputClosed, transcript.Exited, transcript.Flooded, transcript.Remark, transcript.CaseBegan, transcript.GaveUp,
 	}
 	frame := rapid.OneOf(
 		rapid.SliceOfN(rapid.Byte(), 0, 20),

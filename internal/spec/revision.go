@@ -38,7 +38,9 @@ func Revisions() []Revision {
 }
 
 // HandshakeRevisions returns the revisions that open with initialize, oldest first.
-func HandshakeRevisions() []Revision { return Revisions()[:4] }
+func HandshakeRevisions() []Revision {
+	return slices.DeleteFunc(Revisions(), func(r Revision) bool { return r.Era() != Handshake })
+}
 
 // Era returns the era of r; an unknown revision counts as handshake.
 func (r Revision) Era() Era {

@@ -103,17 +103,17 @@ func answers(events []*transcript.Event) (map[int]int, time.Duration) {
 // ours tells whether the client did e.
 func ours(e *transcript.Event) bool {
 	switch e.Kind {
-	case transcript.Sent, transcript.Requested, transcript.InputClosed, transcript.Remark:
+	case transcript.Sent, transcript.Requested, transcript.InputClosed, transcript.Remark, transcript.CaseBegan:
 		return true
 	default:
 		return false
 	}
 }
 
-// between tells whether no case ran from a to b: remarks tell of the cases that
-// share a conversation.
+// between tells whether no case ran from a to b: cases that share a
+// conversation mark where they begin.
 func between(a, b *transcript.Event) bool {
-	return a.Kind == transcript.Remark && (b.Kind == transcript.Remark || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)
+	return a.Kind == transcript.CaseBegan && (b.Kind == transcript.CaseBegan || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)
 }
 
 // counts tells whether a wait may begin with e.

@@ -33,7 +33,7 @@ func TestWaited(t *testing.T) {
 		"before the end":   {[]line{{0, transcript.Sent, note}, {200 * ms, transcript.InputClosed, ""}, {900 * ms, transcript.Exited, ""}}, 200 * ms, 0},
 		"for an answer that never comes": {[]line{{0, transcript.Sent, ping}, {500 * ms, transcript.Sent, note}, {510 * ms, transcript.Sent, note}},
 			10 * ms, 0},
-		"between cases": {[]line{{0, transcript.Sent, note}, {ms, transcript.Remark, ""}, {600 * ms, transcript.Remark, ""}, {601 * ms, transcript.Sent, note}},
+		"between cases": {[]line{{0, transcript.Sent, note}, {ms, transcript.CaseBegan, ""}, {600 * ms, transcript.CaseBegan, ""}, {601 * ms, transcript.Sent, note}},
 			ms, 0},
 	} {
 		var events []*transcript.Event

@@ -37,7 +37,7 @@ type line struct {
 }
 
 // kinds are all kinds of event.
-var kinds = []Kind{Opened, Sent, Received, Stderr, InputClosed, Signalled, OutputClosed, Exited, Flooded, Remark, GaveUp, Requested, Responded, Streamed, Over}
+var kinds = []Kind{Opened, Sent, Received, Stderr, InputClosed, Signalled, OutputClosed, Exited, Flooded, Remark, CaseBegan, GaveUp, Requested, Responded, Streamed, Over}
 
 // ofHTTP are those that belong to an exchange.
 var ofHTTP = []Kind{Requested, Responded, Streamed, Over}

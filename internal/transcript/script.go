@@ -169,7 +169,7 @@ func (s *script) other(what, arg string) error {
 	case Stderr, Flooded:
 		s.happens(Event{Kind: Kind(what), Raw: []byte(arg)})
 		return nil
-	case OutputClosed, Remark:
+	case OutputClosed, Remark, CaseBegan:
 		s.happens(Event{Kind: Kind(what), Detail: arg})
 		return nil
 	case GaveUp:
@@ -202,7 +202,7 @@ func (s *script) other(what, arg string) error {
 		return s.more(what, arg)
 	default:
 		return errors.New(`"! ` + clip(what) + `" is not known; known are exit CODE, close-input, signal NAME, gave-up ID, at TIME, stderr TEXT, ` +
-			`flooded TEXT, output-closed, exited CODE, opened, remark TEXT, detail TEXT, size BYTES, exchange NUMBER`)
+			`flooded TEXT, output-closed, exited CODE, opened, remark TEXT, case ID, detail TEXT, size BYTES, exchange NUMBER`)
 	}
 	return nil
 }

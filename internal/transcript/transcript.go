@@ -34,7 +34,8 @@ const (
 	OutputClosed Kind = "output-closed" // end of file on the server's stdout
 	Exited       Kind = "exited"        // the process ended; Detail says how
 	Flooded      Kind = "flooded"       // the server sends more than can be taken in; Detail says what, Raw has its head
-	Remark       Kind = "remark"        // the harness's own note, such as the name of a case
+	Remark       Kind = "remark"        // the harness's own note
+	CaseBegan    Kind = "case"          // the case in Detail uses the connection from here on; "" when the last has ended
 	GaveUp       Kind = "gave-up"       // we stopped waiting for the answer to the request at position Of
 )
 
@@ -302,6 +303,9 @@ func Positions(events ...*Event) []int {
 	}
 	return out
 }
+
+// BeginCase records that what follows belongs to the case with this id, "" for none.
+func (t *Transcript) BeginCase(id string) *Event { return t.Add(Event{Kind: CaseBegan, Detail: id}) }
 
 // Remark records a note of the harness.
 func (t *Transcript) Remark(text string) *Event { return t.Add(Event{Kind: Remark, Detail: text}) }
