@@ -1,7 +1,10 @@
 package suites_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
@@ -89,6 +92,24 @@ func TestEveryJudgeIsProven(t *testing.T) {
 				t.Errorf("%v judge %s, and no fault proves it", judges, id)
 				break
 			}
+		}
+	}
+}
+
+// TestGinkgoFindsTheSuites holds each suite's test against what the ginkgo command
+// looks for: a test file that imports Ginkgo. It then passes its flags on.
+func TestGinkgoFindsTheSuites(t *testing.T) {
+	files, err := filepath.Glob("*/*_suite_test.go")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d suites were found: %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := string(text); !strings.Contains(s, `"github.com/onsi/ginkgo/v2"`) || !strings.Contains(s, "ginkgo.RunSpecs(t,") || !strings.Contains(s, "suitetest.Declare(") {
+			t.Errorf("%s is no suite to the ginkgo command", file)
 		}
 	}
 }

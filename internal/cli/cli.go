@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/onsi/ginkgo/v2/types"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -114,7 +115,8 @@ type app struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	code    int
-	outlet  string // what is kept of a server's outputs; stderr where it is ""
+	specs   *types.Report // Ginkgo's of the run; nil before it came to its specs
+	outlet  string        // what is kept of a server's outputs; stderr where it is ""
 }
 
 // errInterrupted is the cause of a context that a signal ended.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -30,7 +31,7 @@ const annotations = "github"
 // fileNames are those of reports for which no file is named.
 var fileNames = map[string]string{
 	"badge": "badge.svg", "html": "report.html", "json": "report.json", "junit": "junit.xml",
-	"markdown": "report.md", "outputs": "outputs.env", "sarif": "report.sarif", "tap": "report.tap",
+	"ginkgo": "ginkgo.json", "markdown": "report.md", "outputs": "outputs.env", "sarif": "report.sarif", "tap": "report.tap",
 }
 
 // fileName returns the name of the file that a report gets unless it is told.
@@ -44,7 +45,7 @@ func fileName(report string) string {
 // reportFiles lists those names.
 func reportFiles() string {
 	var names []string
-	for _, report := range reporters.Names() {
+	for _, report := range reportNames() {
 		if report != annotations {
 			names = append(names, fileName(report))
 		}
@@ -53,9 +54,9 @@ func reportFiles() string {
 }
 
 // reportUsage tells of the flag --report.
-func reportUsage() string {
+func reportUsage(known []string) string {
 	var names []string
-	for _, report := range reporters.Names() {
+	for _, report := range known {
 		if report != annotations {
 			names = append(names, report+"=FILE")
 		}
@@ -63,15 +64,23 @@ func reportUsage() string {
 	return "write a report: " + strings.Join(names, ", ") + " (repeatable), without =FILE into the folder --out; or " + annotations + ": annotations and a job summary, in a GitHub Action"
 }
 
-// parseReports reads the flags --report; what names no file goes into the
+// reportNames returns the names of the reports that a run can write.
+func reportNames() []string {
+	return slices.Sorted(slices.Values(append(reporters.Names(), ginkgoReport)))
+}
+
+// parseReports reads the flags --report, which may name the known ones; what names no file goes into the
 // folder out. A file that can't be written is an error now, not after the run.
-func (a *app) parseReports(flags []string, out string) ([]reportFile, error) {
+func (a *app) parseReports(flags, known []string, out string) ([]reportFile, error) {
 	var files []reportFile
 	for _, flag := range flags {
 		name, path, named := strings.Cut(flag, "=")
-		writer, known := reporters.ForFile(name, path)
-		if !known {
-			return nil, usagef("known reports: "+strings.Join(reporters.Names(), ", "), "--report %q: there is no report %q", flag, name)
+		writer, _ := reporters.ForFile(name, path)
+		if name == ginkgoReport {
+			writer = a.writeSpecs
+		}
+		if writer == nil || !slices.Contains(known, name) {
+			return nil, usagef("known reports: "+strings.Join(known, ", "), "--report %q: there is no report %q", flag, name)
 		}
 		if named && path == "" {
 			return nil, usagef("write --report "+name+"=FILE, or --report "+name+" for "+filepath.Join(out, fileName(name)), "--report %q names no file", flag)

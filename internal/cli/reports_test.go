@@ -35,7 +35,7 @@ func TestGitHubGetsAnnotationsAndASummary(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			a := &app{World: World{Out: &out, Environ: c.environ}}
-			files, err := a.parseReports([]string{"github"}, t.TempDir())
+			files, err := a.parseReports([]string{"github"}, reportNames(), t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestEveryReportHasAFile(t *testing.T) {
 	a := &app{}
 	flags := []string{"badge=" + filepath.Join(folder, "shields.json"), "github=" + filepath.Join(folder, "commands.txt")}
 	flags = append(flags, reporters.Names()...)
-	files, err := a.parseReports(flags, folder)
+	files, err := a.parseReports(flags, reportNames(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ was found could not be tried again.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
 			if err := a.configure(c.Flags(), f); err != nil {
-				if files, wrong := a.parseReports(f.reports, f.out); wrong == nil {
+				if files, wrong := a.parseReports(f.reports, f.reportNames(), f.out); wrong == nil {
 					return a.unjudged(files, f.about(), err)
 				}
 				return err
@@ -100,7 +100,7 @@ was found could not be tried again.`,
 	fs.StringVar(&f.fuzz, "fuzz", "off", "search beside the cases, too: off, quick (some seconds), thorough (a minute)")
 	fs.StringSliceVar(&f.properties, "property", nil, "with --fuzz: "+propertyUsage())
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
-	fs.StringArrayVar(&f.reports, "report", nil, reportUsage())
+	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reportNames()))
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.BoolVar(&f.replayFiles, "replay-files", false, "write a file that mcp-conform replay reads into the folder --out, for each finding whose conversation shows it again by itself")
 	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
@@ -131,7 +131,7 @@ const widest = 120
 
 // run judges a server and writes the reports.
 func (a *app) run(f *runFlags) error {
-	files, err := a.parseReports(f.reports, f.out)
+	files, err := a.parseReports(f.reports, f.reportNames(), f.out)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
 	defer cancel()
 	if !f.watch.on { // Ginkgo runs one suite in the life of a program
-		o.Tree = func(p *engine.Plan) { engine.Ginkgo(ctx, p) }
+		o.Tree = func(p *engine.Plan) { report := engine.Ginkgo(ctx, p); a.specs = &report }
 	}
 	replays, err := a.keepSightings(f, &o)
 	if err != nil {

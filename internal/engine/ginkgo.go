@@ -18,16 +18,13 @@ type tolerantT struct{}
 // Fail implements ginkgo.GinkgoTestingT; our own verdicts say what failed.
 func (tolerantT) Fail() {}
 
-// Ginkgo runs the plan as a Ginkgo suite: a container an area, a spec a case
-// and revision, the rules in the last container. The specs await what the
-// pool comes to. Ginkgo's own output is silenced: reports are made from our
-// results. It can be called once in a process, as Ginkgo's suite is global.
-func Ginkgo(ctx context.Context, p *Plan) {
-	formatter.ColorableStdOut = io.Discard
-	formatter.ColorableStdErr = io.Discard
+// Declare declares specs as a Ginkgo tree: a container for each area, with the
+// areas of cases in the order in which they come up. Each spec runs body. A run and
+// the suites' tests declare theirs by it, so that both have the same texts and labels.
+func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	var areas []string
 	byArea := map[string][]int{}
-	for i, s := range p.Specs {
+	for i, s := range specs {
 		if byArea[s.Area] == nil {
 			areas = append(areas, s.Area)
 		}
@@ -36,30 +33,48 @@ func Ginkgo(ctx context.Context, p *Plan) {
 	for _, area := range areas {
 		ginkgo.Describe(area, func() {
 			for _, i := range byArea[area] {
-				s := p.Specs[i]
-				ginkgo.It(s.Title, ginkgo.Label(s.Labels...), place(i, s), func(sc ginkgo.SpecContext) {
-					either, cancel := context.WithCancel(ctx)
-					defer cancel()
-					defer context.AfterFunc(sc, cancel)()
-					outcome, ok := p.Await(either, s)
-					switch {
-					case !ok:
-						ginkgo.Skip("the run ended before its time")
-					case outcome == verdict.NotApplicable || outcome == verdict.NotObserved || outcome == verdict.Blocked:
-						ginkgo.Skip(outcome.String())
-					case outcome == verdict.Broken || outcome == verdict.HarnessError:
-						ginkgo.Fail(outcome.String())
-					}
-				})
+				s := specs[i]
+				decorators := []any{ginkgo.Label(s.Labels...), place(i, s), func(ctx ginkgo.SpecContext) { body(ctx, s) }}
+				if s.Exclusive {
+					decorators = append(decorators, ginkgo.Serial)
+				}
+				ginkgo.It(s.Text(), decorators...)
 			}
 		})
 	}
+}
+
+// Ginkgo runs the plan as a Ginkgo suite, whose specs await what the pool comes to,
+// and returns Ginkgo's own report. Its output is silenced: other reports are made
+// from our results. It can be called once in a process, as Ginkgo's suite is global.
+func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
+	formatter.ColorableStdOut = io.Discard
+	formatter.ColorableStdErr = io.Discard
+	Declare(p.Specs, func(sc ginkgo.SpecContext, s Spec) {
+		either, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(sc, cancel)()
+		outcome, ok := p.Await(either, s)
+		if !ok {
+			ginkgo.Skip("the run ended before its time")
+		}
+		ginkgo.AddReportEntry("verdict", outcome.String(), place(0, s))
+		switch outcome {
+		case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
+			ginkgo.Skip(outcome.String())
+		case verdict.Broken, verdict.HarnessError:
+			ginkgo.Fail(outcome.String())
+		case verdict.Kept, verdict.Note, verdict.Warning, verdict.Flaky, verdict.Unconfirmed:
+		}
+	})
+	ginkgo.ReportAfterSuite("", func(r ginkgo.Report) { report = r })
 	sc, rc := ginkgo.GinkgoConfiguration()
 	sc.Timeout, sc.GracePeriod = 0, 300*time.Millisecond
 	sc.LabelFilter, sc.FocusStrings, sc.SkipStrings = "", nil, nil // the selection was made before
 	sc.OutputInterceptorMode = "none"
 	rc.Succinct, rc.NoColor = true, true
 	ginkgo.RunSpecs(tolerantT{}, "mcp-conform", sc, rc)
+	return report
 }
 
 // place keeps the specs in the order of declaration, and build paths out of

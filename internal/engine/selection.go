@@ -67,10 +67,9 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 }
 
 // Labels returns the labels of a judge's statement on a requirement: area, id,
-// judge and the first word of its id, level, revision, and transport after "over-",
-// for two areas are called as transports are.
+// judge and the first word of its id, level, revision, transport.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
-	labels := []string{area, q.ID, judge, string(q.Level), string(r), "over-" + string(t)}
+	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
 	for _, more := range []string{q.Area, spec.AreaOf(judge)} {
 		if more != "" && !slices.Contains(labels, more) {
 			labels = append(labels, more)
@@ -78,6 +77,9 @@ func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Tra
 	}
 	return labels
 }
+
+// overLabel is the label of a transport: two areas are called as transports are.
+func overLabel(t spec.Transport) string { return "over-" + string(t) }
 
 // plainly returns what an error of Ginkgo says: its last line, below a picture
 // in colours of where it is.

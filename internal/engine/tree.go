@@ -2,59 +2,101 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Plan is what a run will do, for whoever shows it as a tree of specs.
+// Plan is what a run will do, as a tree of specs.
 type Plan struct {
 	Specs []Spec
 	r     *execution
 }
 
-// Spec is one case or rule in one revision, with all its labels.
+// Spec is one case or rule in one revision over a transport, with the labels of
+// every requirement on which it has a say.
 type Spec struct {
-	Area   string
-	Judge  string
-	Title  string
-	Labels []string
-	key    instance
+	Area      string
+	Judge     string
+	Title     string
+	Revision  spec.Revision
+	Transport spec.Transport
+	Exclusive bool // no other spec runs meanwhile
+	Labels    []string
+}
+
+// Text returns the text of the spec, by which ginkgo --focus selects.
+func (s *Spec) Text() string {
+	return fmt.Sprintf("%s: %s (%s, %s)", s.Judge, s.Title, s.Revision, s.Transport)
+}
+
+// SpecsOf lists the specs of cases in a revision over a transport. Their labels
+// are also those of the requirements that rules judge in traffic for which a case
+// is made: a filter selects the cases that a run with the same filter starts.
+func SpecsOf(cases []suite.Case, rev spec.Revision, over spec.Transport) []Spec {
+	var t specTree
+	for i := range cases {
+		c := &cases[i]
+		for _, q := range spec.Requirements().All() {
+			if c.Touches(q.ID) && q.AppliesTo(rev, over) && c.AppliesTo(rev, over) {
+				t.add(pair{c.ID, c.Area(), q, rev, i}, c.Title, c.Exclusive, over)
+			}
+		}
+	}
+	return t.specs
+}
+
+// specTree gathers what a judge says of several requirements into one spec.
+type specTree struct {
+	specs []Spec
+	at    map[instance]int
+}
+
+func (t *specTree) add(p pair, title string, exclusive bool, over spec.Transport) {
+	key := instance{p.judge, p.revision}
+	i, ok := t.at[key]
+	if !ok {
+		if t.at == nil {
+			t.at = map[instance]int{}
+		}
+		i = len(t.specs)
+		t.at[key] = i
+		t.specs = append(t.specs, Spec{Area: p.area, Judge: p.judge, Title: title, Revision: p.revision, Transport: over, Exclusive: exclusive})
+	}
+	s := &t.specs[i]
+	for _, label := range Labels(p.judge, p.area, p.requirement, p.revision, over) {
+		if !slices.Contains(s.Labels, label) {
+			s.Labels = append(s.Labels, label)
+		}
+	}
 }
 
 // treePlan lists the selected judges: cases first, the rules last.
 func (r *execution) treePlan() *Plan {
-	p := &Plan{r: r}
-	at := map[instance]int{}
 	titles := map[string]string{}
 	for i := range r.o.Rules {
 		titles[r.o.Rules[i].ID] = r.o.Rules[i].Title
 	}
-	for _, pairs := range [][]pair{r.casePairs, r.rulePairs} {
-		for _, pr := range pairs {
-			key := instance{pr.judge, pr.revision}
-			labels := Labels(pr.judge, pr.area, pr.requirement, pr.revision, r.over())
-			i, ok := at[key]
-			if !ok {
-				title := titles[pr.judge]
-				if pr.caseIndex >= 0 {
-					title = r.o.Cases[pr.caseIndex].Title
-				}
-				i = len(p.Specs)
-				at[key] = i
-				p.Specs = append(p.Specs, Spec{Area: pr.area, Judge: pr.judge, Title: title, key: key})
-			}
-			p.Specs[i].Labels = append(p.Specs[i].Labels, labels...)
-		}
+	var t specTree
+	for _, p := range r.casePairs {
+		c := &r.o.Cases[p.caseIndex]
+		t.add(p, c.Title, c.Exclusive, r.over())
 	}
-	return p
+	for _, p := range r.rulePairs {
+		t.add(p, titles[p.judge], false, r.over())
+	}
+	return &Plan{Specs: t.specs, r: r}
 }
 
-// Await waits for the verdicts of the run and returns the heaviest outcome
+// Await waits for the verdicts of the run and returns the most severe outcome
 // among those that the spec's judge had a say in.
 func (p *Plan) Await(ctx context.Context, s Spec) (verdict.Outcome, bool) {
 	select {
 	case <-p.r.settled:
-		return p.r.final[s.key], true
+		return p.r.final[instance{s.Judge, s.Revision}], true
 	case <-ctx.Done():
 		return 0, false
 	}

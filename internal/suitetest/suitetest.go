@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"testing"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -25,30 +24,24 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Run runs the cases as one Ginkgo suite: a spec a case, revision and transport,
-// started when it is reached, so that ginkgo -p runs each in one process only.
-// Without transports they run over stdio.
-func Run(t *testing.T, name string, cases []suite.Case, over ...spec.Transport) {
+// Declare declares the cases as the specs that a run of them has, each for every
+// transport, by default stdio. A spec starts its case when it is reached, so that
+// ginkgo -p runs each in one process only.
+func Declare(cases []suite.Case, over ...spec.Transport) {
 	if len(over) == 0 {
 		over = []spec.Transport{spec.Stdio}
 	}
-	ginkgo.Describe(name, func() {
-		for _, c := range cases {
-			for _, transport := range over {
-				for _, rev := range spec.HandshakeRevisions() {
-					if c.AppliesTo(rev, transport) {
-						decorate := []any{ginkgo.Label(string(rev)), ginkgo.Label(c.Requirements...)}
-						if c.Exclusive {
-							decorate = append(decorate, ginkgo.Serial)
-						}
-						title := c.ID + " in " + string(rev) + " over " + string(transport)
-						ginkgo.It(title, append(decorate, func(ctx ginkgo.SpecContext) { judge(ctx, c, rev, transport) })...)
-					}
-				}
-			}
+	byID := map[string]suite.Case{}
+	for _, c := range cases {
+		byID[c.ID] = c
+	}
+	var specs []engine.Spec
+	for _, transport := range over {
+		for _, rev := range spec.HandshakeRevisions() {
+			specs = append(specs, engine.SpecsOf(cases, rev, transport)...)
 		}
-	})
-	ginkgo.RunSpecs(t, name)
+	}
+	engine.Declare(specs, func(ctx ginkgo.SpecContext, s engine.Spec) { judge(ctx, byID[s.Judge], s.Revision, s.Transport) })
 }
 
 func judge(ctx context.Context, c suite.Case, rev spec.Revision, over spec.Transport) {

@@ -3,8 +3,13 @@ package cancellation_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "cancellation", cancellation.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(cancellation.Cases())
+	ginkgo.RunSpecs(t, "cancellation")
+}

@@ -3,8 +3,13 @@ package completion_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/completion"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "completion", completion.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(completion.Cases())
+	ginkgo.RunSpecs(t, "completion")
+}

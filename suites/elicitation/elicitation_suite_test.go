@@ -3,8 +3,13 @@ package elicitation_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/elicitation"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "elicitation", elicitation.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(elicitation.Cases())
+	ginkgo.RunSpecs(t, "elicitation")
+}

@@ -3,8 +3,13 @@ package lifecycle_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "lifecycle", lifecycle.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(lifecycle.Cases())
+	ginkgo.RunSpecs(t, "lifecycle")
+}

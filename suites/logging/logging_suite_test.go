@@ -3,8 +3,13 @@ package logging_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/logging"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "logging", logging.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(logging.Cases())
+	ginkgo.RunSpecs(t, "logging")
+}

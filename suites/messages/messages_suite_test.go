@@ -3,8 +3,13 @@ package messages_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/messages"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "messages", messages.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(messages.Cases())
+	ginkgo.RunSpecs(t, "messages")
+}

@@ -3,8 +3,13 @@ package pagination_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/pagination"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "pagination", pagination.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(pagination.Cases())
+	ginkgo.RunSpecs(t, "pagination")
+}

@@ -3,8 +3,13 @@ package ping_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/ping"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "ping", ping.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(ping.Cases())
+	ginkgo.RunSpecs(t, "ping")
+}

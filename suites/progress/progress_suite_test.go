@@ -3,8 +3,13 @@ package progress_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/progress"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "progress", progress.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(progress.Cases())
+	ginkgo.RunSpecs(t, "progress")
+}

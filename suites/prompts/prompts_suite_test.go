@@ -3,8 +3,13 @@ package prompts_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/prompts"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "prompts", prompts.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(prompts.Cases())
+	ginkgo.RunSpecs(t, "prompts")
+}

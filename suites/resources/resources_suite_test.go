@@ -3,8 +3,13 @@ package resources_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/resources"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "resources", resources.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(resources.Cases())
+	ginkgo.RunSpecs(t, "resources")
+}

@@ -3,8 +3,13 @@ package roots_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "roots", roots.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(roots.Cases())
+	ginkgo.RunSpecs(t, "roots")
+}

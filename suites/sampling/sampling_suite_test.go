@@ -3,8 +3,13 @@ package sampling_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/sampling"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "sampling", sampling.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(sampling.Cases())
+	ginkgo.RunSpecs(t, "sampling")
+}

@@ -3,9 +3,14 @@ package sse_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/sse"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "sse", sse.Cases(), spec.SSE) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(sse.Cases(), spec.SSE)
+	ginkgo.RunSpecs(t, "sse")
+}

@@ -3,8 +3,13 @@ package stdio_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "stdio", stdio.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(stdio.Cases())
+	ginkgo.RunSpecs(t, "stdio")
+}

@@ -3,11 +3,14 @@ package streamablehttp_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/streamablehttp"
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Run(t, "streamable-http", streamablehttp.Cases(), spec.StreamableHTTP)
+	suitetest.Declare(streamablehttp.Cases(), spec.StreamableHTTP)
+	ginkgo.RunSpecs(t, "streamable-http")
 }

@@ -3,8 +3,13 @@ package tasks_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/tasks"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "tasks", tasks.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(tasks.Cases())
+	ginkgo.RunSpecs(t, "tasks")
+}

@@ -3,8 +3,13 @@ package tools_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/tools"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "tools", tools.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(tools.Cases())
+	ginkgo.RunSpecs(t, "tools")
+}

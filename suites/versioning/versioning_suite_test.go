@@ -3,8 +3,13 @@ package versioning_test
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
 )
 
-func TestSuite(t *testing.T) { suitetest.Run(t, "versioning", versioning.Cases()) }
+func TestSuite(t *testing.T) {
+	suitetest.Declare(versioning.Cases())
+	ginkgo.RunSpecs(t, "versioning")
+}
