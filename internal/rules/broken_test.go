@@ -145,7 +145,7 @@ func deviant() []scene {
 			< [{"jsonrpc":"2.0","method":"notifications/x"}]`, want: []string{"base.batch-not-emitted broken"}},
 		{name: "an array in 2024-11-05", revision: spec.V20241105, script: `
 			= hello
-			< [{"jsonrpc":"2.0","method":"notifications/x"}]`, want: []string{"base.batch-not-emitted warning"}},
+			< [{"jsonrpc":"2.0","method":"notifications/x"}]`, want: []string{"base.batch-not-emitted note"}},
 		{name: "a batch served where batches do not exist", script: `
 			= hello
 			> [{"jsonrpc":"2.0","id":1,"method":"ping"}]

@@ -139,7 +139,8 @@ func rawOf(got *reading) [][]byte {
 func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 
 // arrays judges arrays of messages. One that answers a batch of ours, which
-// was not for us to send, may be warned of.
+// was not for us to send, may be warned of. 2024-11-05 says nothing of batches,
+// and that messages follow JSON-RPC 2.0, which has them.
 func arrays(s *Session, e *transcript.Event, out *Out) {
 	if e.Kind != transcript.Received || e.Cut() {
 		return
@@ -163,6 +164,9 @@ func arrays(s *Session, e *transcript.Event, out *Out) {
 	if s.batches > 0 {
 		d.Weight = verdict.AtMostWarning
 		d.Summary = "The server answers a batch with an array where batches do not exist."
+	}
+	if s.Revision() == spec.V20241105 {
+		d.Weight = verdict.OnlyNote
 	}
 	out.Found(d)
 }

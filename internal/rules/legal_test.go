@@ -143,6 +143,12 @@ func legal() []scene {
 			x signal TERM
 			<| {"jsonrpc":"2.0","id":1,"res
 			! exit 143`},
+		{name: "an end before an indented message", script: `
+			= hello
+			= fence 1
+			x close-input
+			<|   
+			! exit 0`},
 		{name: "the server ends by itself, with nothing open", script: `
 			= hello
 			= fence 1

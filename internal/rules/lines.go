@@ -93,6 +93,9 @@ func (r *lineReader) keep(got *reading) { r.readings[got.last()] = got }
 
 func (r *lineReader) line(e *transcript.Event) {
 	got := readLine(e)
+	if got.shape == blank && e.Unterminated {
+		return // the server ended before it wrote a message: this is no line
+	}
 	header := r.afterHeader
 	r.afterHeader = got.shape == headed
 	switch {

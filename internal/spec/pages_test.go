@@ -56,7 +56,7 @@ func TestInheritedPage(t *testing.T) {
 		{"base.parse-error", spec.V20250326, errorObject},
 		{"base.method-not-found", spec.V20251125, errorObject},
 		{"base.method-not-found", spec.V20260728, "https://modelcontextprotocol.io/specification/2026-07-28/schema#methodnotfounderror"},
-		{"base.batch-response-array", spec.V20250326, "https://www.jsonrpc.org/specification#batch"},
+		{"base.batch-responses-complete", spec.V20250326, "https://www.jsonrpc.org/specification#batch"},
 		{"base.batch-receive", spec.V20250326, "https://modelcontextprotocol.io/specification/2025-03-26/basic#batching"},
 	} {
 		if got := spec.Requirements().Lookup(c.id).Page(c.r); got != c.want {

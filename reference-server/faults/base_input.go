@@ -142,9 +142,8 @@ func batchFaults() []Fault {
 		}
 	}
 	const refused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}`
-	isBatch := func(o *refserver.Out) bool { return o.Kind == refserver.OutBatch }
 	elements := func(f func(e [][]byte) [][]byte) refserver.Seams {
-		return AlterBytes(isBatch, func(frame []byte) []byte { return array(f(split(frame))) })
+		return AlterBytes(batches, func(frame []byte) []byte { return array(f(split(frame))) })
 	}
 	return []Fault{
 		breaks("base.batch-receive/refused", "batches are refused", incoming(batch, answers(refused))),
@@ -160,7 +159,6 @@ func batchFaults() []Fault {
 		breaks("base.batch-responses-complete/one-more", "a batch's notification is answered with id null", elements(func(e [][]byte) [][]byte {
 			return append(e, []byte(nullIDError))
 		})),
-		breaks("base.batch-response-array/apart", "the answers to a batch come one by one", Outgoing(isBatch, func(o *refserver.Out) { o.Frames = split(o.Frames[0]) })),
 		breaks("base.batch-only-notifications-silent/empty-array", "a batch of notifications gets []", incoming(notifications, answers("[]"))),
 		breaks("base.batch-only-notifications-silent/error", "a batch of notifications gets an error", incoming(notifications, answers(refused))),
 		breaks("base.batch-empty-array/silent", "an empty batch is not answered", incoming(empty, swallows)),
@@ -181,6 +179,9 @@ func batchFaults() []Fault {
 		})).over(spec.Stdio), // over HTTP nothing but initialize alone opens a session
 	}
 }
+
+// batches picks the arrays that answer batches.
+func batches(o *refserver.Out) bool { return o.Kind == refserver.OutBatch }
 
 func split(array []byte) [][]byte {
 	var out [][]byte

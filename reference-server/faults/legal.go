@@ -140,6 +140,8 @@ func legalMessages() []Fault {
 				return result, err
 			})
 		}),
+		legal("batch-answers-apart", "the answers to a batch come one by one", Outgoing(batches, func(o *refserver.Out) { o.Frames = split(o.Frames[0]) })).in(spec.V20250326),
+		legal("answers-in-arrays", "every answer is an array of one where nothing is said of batches", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })).in(spec.V20241105),
 		legal("batch-ignored", "batches are not answered where there are none", incoming(func(s *refserver.Session, f *wire.Frame) bool {
 			return f.Batch && !s.Revision().Batches()
 		}, swallows)).in(spec.V20241105, spec.V20250618, spec.V20251125),
@@ -186,6 +188,10 @@ func legalProcess() []Fault {
 		legal("hasty-exit", "requests in flight are forgotten when the input ends", ends(func(p *refserver.Process, _ refserver.Ending) (int, bool) {
 			p.Session.Exit(0)
 			return 0, false
+		})),
+		legal("blanks-at-the-end", "the output ends in two blanks, where a message would have been indented", ends(func(p *refserver.Process, _ refserver.Ending) (int, bool) {
+			_, _ = p.Out.Write([]byte("  "))
+			return 0, true
 		})),
 		legal("slow-exit", "the exit takes 200 ms", ends(func(p *refserver.Process, _ refserver.Ending) (int, bool) {
 			pause(p.Session.Context(), 200*time.Millisecond)

@@ -22,6 +22,7 @@ func Permissions() []Permission {
 	may := func(id string, variations ...string) Permission { return Permission{What: id, Variations: variations} }
 	not := func(id, why string) Permission { return Permission{What: id, Why: why} }
 	return []Permission{
+		may("base.batch-response-array", "batch-answers-apart"),
 		may("base.batch-refused-when-undefined", "batch-ignored", "batch-taken-apart"),
 		not("base.meta-foreign-keys-accepted", clientsOwn),
 		may("completion.capability.none-2024-11-05", "no-completion"),

@@ -143,7 +143,7 @@ func TestBatches(t *testing.T) {
 					}
 				}}
 			},
-			Want: []string{"base.batch-response-array: The responses to a batch come one by one. (warning)"},
+			Want: []string{"base.batch-response-array: The responses to a batch come one by one. (note)"},
 		},
 		{
 			Name: "damaged, well met", Case: "messages.damaged-batch",
