@@ -53,7 +53,8 @@ var layers = []struct {
 	}},
 
 	{"internal/client", []string{"internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
-	{"internal/generate", []string{"internal/schema", "internal/spec", "internal/uri", "internal/wire"}},
+	{"internal/script", []string{"internal/client", "internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
+	{"internal/generate", []string{"internal/schema", "internal/script", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
 	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target"}},
 	{"internal/suite", []string{
@@ -80,11 +81,11 @@ var layers = []struct {
 		"internal/transcript", "internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"internal/fuzz", []string{
-		"internal/client", "internal/generate", "internal/inventory", "internal/rules", "internal/spec", "internal/transcript",
+		"internal/client", "internal/generate", "internal/inventory", "internal/rules", "internal/script", "internal/spec", "internal/transcript",
 		"internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"suites/fuzz", []string{
-		"internal/fuzz", "internal/generate", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
+		"internal/fuzz", "internal/generate", "internal/script", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
 	}},
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{

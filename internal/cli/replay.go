@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
@@ -60,7 +61,7 @@ func (a *app) replay(f *runFlags, file string) error {
 	if err != nil {
 		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%v", err)
 	}
-	r, err := fuzz.ReadReplay(data)
+	r, err := script.ReadFile(data)
 	if err != nil {
 		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%s can't be replayed: %v", file, err)
 	}
@@ -82,7 +83,7 @@ func (a *app) replay(f *runFlags, file string) error {
 	for _, n := range notices {
 		a.println(a.visible(n))
 	}
-	out, err := fuzz.Play(a.ctx, fuzz.Options{
+	out, err := fuzz.Replay(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Policy: o.Policy, Timeout: f.timeout, Start: f.start,
 	}, r)
 	if err != nil {

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // The bounds of what is held again for replay files.
@@ -94,14 +92,14 @@ func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sigh
 	if place == nil {
 		return false
 	}
-	for _, script := range told(s, f.Revision) {
-		script.Tools = calledTools(&script, place.Callable)
-		sight := w.shows(ctx, place, script, f)
+	for _, candidate := range script.FromRecord(s.Events, s.Deviation.At, f.Revision) {
+		candidate = candidate.WithTools(place.Callable)
+		sight := w.shows(ctx, place, candidate, f)
 		if sight == nil {
 			continue
 		}
 		argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
-			Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: script, Tries: replayShows, Again: replayShows,
+			Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: candidate, Tries: replayShows, Again: replayShows,
 		}, w.name(f))
 		if err != nil {
 			w.failures = errors.Join(w.failures, err)
@@ -124,15 +122,12 @@ func (w *replayFiles) place(ctx context.Context, rev spec.Revision) *fuzz.Surrou
 	return place
 }
 
-// shows holds the script, and returns the finding where it comes each time.
-func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, script generate.Script, f *verdict.Finding) *fuzz.Sighting {
-	forbidden := map[string]bool{}
-	for _, name := range place.Forbidden {
-		forbidden[name] = true
-	}
+// shows plays the script, and returns the finding where it comes each time.
+func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candidate script.Script, f *verdict.Finding) *fuzz.Sighting {
+	player := script.Player{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Linger: fuzz.Linger(f.Requirement), Forbidden: place.Forbidden}
 	var found *fuzz.Sighting
 	for range replayShows {
-		out := fuzz.Holding{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Notices: fuzz.ToldLate(f.Requirement), Forbidden: forbidden}.Hold(ctx, script)
+		out := &fuzz.Outcome{Playback: player.Play(ctx, candidate)}
 		all := fuzz.Judge(w.law, out)
 		at := slices.IndexFunc(all, func(s fuzz.Sighting) bool {
 			return s.Requirement == f.Requirement && s.Summary == f.Summary && (found == nil || found.Method == s.Method)
@@ -154,18 +149,4 @@ func (w *replayFiles) name(f *verdict.Finding) string {
 	}
 	w.names[name] = true
 	return name
-}
-
-// calledTools returns which of the tools a script calls.
-func calledTools(s *generate.Script, callable []string) []string {
-	var out []string
-	for i := range s.Operations {
-		for _, m := range wire.Parse(s.Operations[i].Message).Messages {
-			name, _ := wire.Text(wire.At(m.Params(), "/name"))
-			if m.Method == spec.MethodToolsCall && slices.Contains(callable, name) && !slices.Contains(out, name) {
-				out = append(out, strings.Clone(name))
-			}
-		}
-	}
-	return out
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -137,8 +138,8 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 }
 
 // replayOf is the replay file of a finding without the secrets that are known.
-func (a *app) replayOf(f *fuzz.Finding) *fuzz.Replay {
-	r := f.Replay()
+func (a *app) replayOf(f *fuzz.Finding) *script.File {
+	r := f.File()
 	r.Expect.Seen, r.Expect.Permitted, r.Expect.Method = a.clear(r.Expect.Seen), a.clear(r.Expect.Permitted), a.clear(r.Expect.Method)
 	for i := range r.ByItself {
 		r.ByItself[i] = a.clear(r.ByItself[i])
@@ -158,10 +159,10 @@ func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string
 // fuzzEvidence quotes the frames that show a finding, and those around them. Of
 // the end of a process it says how that ended.
 func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, around []verdict.Evidence) {
-	if f.Evidence == nil || f.Talk >= len(f.Evidence.Talks) {
+	if f.Evidence == nil || f.Conversation >= len(f.Evidence.Conversations) {
 		return nil, nil
 	}
-	events := f.Evidence.Talks[f.Talk].Events
+	events := f.Evidence.Conversations[f.Conversation].Events
 	evidence, around = engine.Quote(events, &f.Deviation, redactor)
 	for i := range evidence {
 		v := &evidence[i]

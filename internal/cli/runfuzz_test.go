@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -44,7 +45,7 @@ func TestEndOfAServerIsTold(t *testing.T) {
 			}
 			f := &fuzz.Finding{
 				Sighting: fuzz.Sighting{Breach: fuzz.Breach{Deviation: verdict.Deviation{At: []int{0, 2}}}},
-				Evidence: &fuzz.Outcome{Talks: []*fuzz.Talk{{Events: rec.From(0)}}},
+				Evidence: &fuzz.Outcome{Playback: &script.Playback{Conversations: []*script.Conversation{{Events: rec.From(0)}}}},
 			}
 			evidence, _ := fuzzEvidence(f, nil)
 			var got []string

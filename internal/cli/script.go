@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -63,7 +63,7 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []stri
 }
 
 // shown is one operation in a line.
-func shown(o *generate.Operation, redact func(string) string) string {
+func shown(o *script.Operation, redact func(string) string) string {
 	text := string(o.Do)
 	switch {
 	case len(o.Message) > 0:
@@ -88,7 +88,7 @@ func shown(o *generate.Operation, redact func(string) string) string {
 
 // withTaken is the message with words in the places of the values that it takes from
 // earlier answers: what stands there in the script is sent nowhere.
-func withTaken(o *generate.Operation) string {
+func withTaken(o *script.Operation) string {
 	names, members := wire.Members(jsontext.Value(o.Message))
 	if len(o.Take) == 0 || members == nil {
 		return string(o.Message)

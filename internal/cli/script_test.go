@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -20,36 +20,36 @@ func asItIs(text string) string { return text }
 func TestShownOperations(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("日本語", 60)
-	cursor := func(id string) []generate.Take {
-		return []generate.Take{{ID: generate.Bytes(id), From: "/result/nextCursor", Into: "cursor"}}
+	cursor := func(id string) []script.Take {
+		return []script.Take{{ID: script.Bytes(id), From: "/result/nextCursor", Into: "cursor"}}
 	}
 	for name, c := range map[string]struct {
-		operation generate.Operation
+		operation script.Operation
 		want      string
 	}{
 		"a cursor": {
-			generate.Operation{Do: generate.Send, Message: generate.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":""}}`), Take: cursor(`1`)},
+			script.Operation{Do: script.Send, Message: script.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":""}}`), Take: cursor(`1`)},
 			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the answer to 1>}}`,
 		},
 		"a cursor, and no params": {
-			generate.Operation{Do: generate.Send, Message: generate.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), Take: cursor(`"a"`), Await: true},
+			script.Operation{Do: script.Send, Message: script.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), Take: cursor(`"a"`), Await: true},
 			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the answer to "a">}}   (waits for the answer)`,
 		},
 		"a long id": {
-			generate.Operation{Do: generate.Send, Method: "ping", On: 1, Message: generate.Bytes(`{"jsonrpc":"2.0","id":"` + long + `","method":"ping"}`)},
+			script.Operation{Do: script.Send, Method: "ping", On: 1, Message: script.Bytes(`{"jsonrpc":"2.0","id":"` + long + `","method":"ping"}`)},
 			`(conversation 2) send {"jsonrpc":"2.0","id":"` + strings.Repeat("日本語", 5) + `日本…語` + strings.Repeat("日本語", 2) + `","method":"ping"}`,
 		},
 		"a long id whose answer is taken from": {
-			generate.Operation{Do: generate.Send, Message: generate.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), Take: cursor(`"` + strings.Repeat("x", 300) + `"`)},
+			script.Operation{Do: script.Send, Message: script.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), Take: cursor(`"` + strings.Repeat("x", 300) + `"`)},
 			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the answer to "xxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxx">}}`,
 		},
 		"many members": {
-			generate.Operation{Do: generate.Send, Method: "ping", Message: generate.Bytes(`{"params":{"a":[` + strings.Repeat("1,", 200) + `1]},"method":"ping","b":[` + strings.Repeat("1,", 200) + `1]}`)},
+			script.Operation{Do: script.Send, Method: "ping", Message: script.Bytes(`{"params":{"a":[` + strings.Repeat("1,", 200) + `1]},"method":"ping","b":[` + strings.Repeat("1,", 200) + `1]}`)},
 			`send ping: {"params":{"a":[` + strings.Repeat("1,", 58) + `1…1` + strings.Repeat(",1", 30) + `]}`,
 		},
-		"a walk":  {generate.Operation{Do: generate.Walk, Method: "tools/list"}, "walk tools/list"},
-		"a fence": {generate.Operation{Do: generate.Fence}, "fence"},
-		"no JSON": {generate.Operation{Do: generate.Raw, Message: generate.Bytes(strings.Repeat("a", 300))}, "raw " + strings.Repeat("a", 53) + "…" + strings.Repeat("a", 23)},
+		"a walk":  {script.Operation{Do: script.Walk, Method: "tools/list"}, "walk tools/list"},
+		"a fence": {script.Operation{Do: script.Fence}, "fence"},
+		"no JSON": {script.Operation{Do: script.Raw, Message: script.Bytes(strings.Repeat("a", 300))}, "raw " + strings.Repeat("a", 53) + "…" + strings.Repeat("a", 23)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -58,7 +58,7 @@ func TestShownOperations(t *testing.T) {
 			}
 		})
 	}
-	secret := generate.Operation{Do: generate.Send, Message: generate.Bytes(`{"id":"` + strings.Repeat("x", 190) + `SECRET","method":"ping"}`)}
+	secret := script.Operation{Do: script.Send, Message: script.Bytes(`{"id":"` + strings.Repeat("x", 190) + `SECRET","method":"ping"}`)}
 	if got := shown(&secret, func(text string) string { return strings.ReplaceAll(text, "SECRET", "-") }); strings.Contains(got, "SECR") {
 		t.Errorf("a secret is shown in part: %s", got)
 	}
@@ -68,14 +68,14 @@ func TestShownOperations(t *testing.T) {
 // itself where it did it; of a long one it is said how much of its middle is left out.
 func TestScriptLines(t *testing.T) {
 	t.Parallel()
-	ping := generate.Operation{Do: generate.Send, Method: "ping", Message: generate.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+	ping := script.Operation{Do: script.Send, Method: "ping", Message: script.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
 	rec := transcript.New()
 	rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(ping.Message)})
 	rec.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":"s\u001b","method":"ping"}`)})
 	rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":"s\u001b","result":{}}`)})
-	script := generate.Script{Revision: spec.V20250618, Operations: []generate.Operation{ping}}
+	one := script.Script{Revision: spec.V20250618, Operations: []script.Operation{ping}}
 	rules := fuzz.Sighting{Law: "rules"}
-	small := &fuzz.Finding{Sighting: rules, Script: script, Tries: 3, Again: 3, Evidence: &fuzz.Outcome{Script: script, Talks: []*fuzz.Talk{{Events: rec.From(0)}}}}
+	small := &fuzz.Finding{Sighting: rules, Script: one, Tries: 3, Again: 3, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
 	if diff := cmp.Diff([]string{
 		"1 operation, 40 bytes, by the law rules; came back 3 times of 3",
 		`→ send {"jsonrpc":"2.0","id":1,"method":"ping"}`,
@@ -85,7 +85,7 @@ func TestScriptLines(t *testing.T) {
 	}
 	long := &fuzz.Finding{Sighting: rules, Cut: true}
 	for i := range mostShown + 2 {
-		long.Script.Operations = append(long.Script.Operations, generate.Operation{Do: generate.Walk, Method: strconv.Itoa(i)})
+		long.Script.Operations = append(long.Script.Operations, script.Operation{Do: script.Walk, Method: strconv.Itoa(i)})
 	}
 	if diff := cmp.Diff([]string{
 		"14 operations, 0 bytes, by the law rules; not tried again: the search ended before; there was no time to make it any smaller",

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -36,7 +36,7 @@ func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan strin
 // pings breaks with each script that pings.
 func pings(o *Outcome) []Breach {
 	for i := range o.Script.Operations {
-		if o.Script.Operations[i].Method == spec.MethodPing && len(o.Talks) > 0 {
+		if o.Script.Operations[i].Method == spec.MethodPing && len(o.Conversations) > 0 {
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "base.request-answered", Summary: "It was pinged."}}}
 		}
 	}
@@ -47,11 +47,11 @@ func pings(o *Outcome) []Breach {
 // again as long as there is time for that, and told in any case.
 func TestClosing(t *testing.T) {
 	past, later := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
-	var script generate.Script
-	script.Revision = spec.V20250618
+	var pinging script.Script
+	pinging.Revision = spec.V20250618
 	for i := range 6 {
-		script.Operations = append(script.Operations, generate.Operation{
-			Do: generate.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(int64(100+i)), spec.MethodPing, nil),
+		pinging.Operations = append(pinging.Operations, script.Operation{
+			Do: script.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(int64(100+i)), spec.MethodPing, nil),
 		})
 	}
 	law := Law{ID: "pings", Judge: pings}
@@ -78,7 +78,7 @@ func TestClosing(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			first := s.holding(o.Dialer, place, exploring).Hold(ctx, script)
+			first := s.playFresh(ctx, place, pinging, exploring)
 			if c.cause != nil {
 				cancel(c.cause)
 			}
@@ -87,7 +87,7 @@ func TestClosing(t *testing.T) {
 				t.Fatalf("%d sightings", len(sights))
 			}
 			got := "nothing"
-			if f := s.follow(ctx, drawn{script: script, place: place}, first, sights[0]); f != nil {
+			if f := s.follow(ctx, drawn{script: pinging, place: place}, first, sights[0]); f != nil {
 				if f.untried != (f.Tries == 0) {
 					t.Error("what was not tried again makes a search incomplete, and nothing else does")
 				}
@@ -97,17 +97,5 @@ func TestClosing(t *testing.T) {
 				t.Errorf("%s, not %s", got, c.want)
 			}
 		})
-	}
-}
-
-// TestEnough: what was begun is brought to its end, and no more is begun.
-func TestEnough(t *testing.T) {
-	enough := make(chan struct{})
-	close(enough)
-	ping := generate.Operation{Do: generate.Send, Method: spec.MethodPing, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil)}
-	h := Holding{Dialer: stdio.InProcess("agreeable", agreeable), Timeout: time.Second, Start: 10 * time.Second, Enough: enough}
-	o := h.Hold(t.Context(), generate.Script{Revision: spec.V20250618, Operations: []generate.Operation{ping}})
-	if len(o.Skipped) != 1 || len(o.Talks) != 0 {
-		t.Errorf("%d operations were left out, and %d conversations held", len(o.Skipped), len(o.Talks))
 	}
 }

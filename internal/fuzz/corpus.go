@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // corpusFile is the name of the file in the corpus's folder: a sequence of
@@ -22,8 +24,8 @@ const mostRead = 64 << 20
 
 // entry is one line of the file.
 type entry struct {
-	Mood       generate.Mood        `json:"mood"`
-	Operations []generate.Operation `json:"operations"`
+	Mood       generate.Mood      `json:"mood"`
+	Operations []script.Operation `json:"operations"`
 }
 
 // CheckCorpus says by its error why the corpus in a folder can't be read.
@@ -68,9 +70,9 @@ func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 		for _, group := range n.shelf(mood).groups {
 			for _, ops := range group {
 				if redact != nil {
-					ops = generate.Script{Operations: ops}.Map(redact).Operations
+					ops = script.Script{Operations: ops}.Map(redact).Operations
 				}
-				out.Write(encode(entry{mood, ops}))
+				out.Write(append(wire.JSON(entry{mood, ops}), '\n'))
 			}
 		}
 	}
@@ -78,15 +80,4 @@ func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 		return fmt.Errorf("writing the corpus: %w", err)
 	}
 	return nil
-}
-
-// encode writes a value on a line, without the escapes that HTML needs.
-func encode(v any) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("fuzz: a value can't be written: " + err.Error())
-	}
-	return out.Bytes()
 }

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
 // TestCut: that there was no time is said only where something was left to try.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	ping := generate.Operation{Do: generate.Send, Method: spec.MethodPing, Message: generate.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+	ping := script.Operation{Do: script.Send, Method: spec.MethodPing, Message: script.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
 	awaited := ping
 	awaited.Await = true
 	// All is tried until the time ends with a try: what takes part is one
@@ -21,8 +21,8 @@ func TestCut(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		n := 0
-		s := generate.Script{Revision: spec.V20251125, Operations: []generate.Operation{awaited, ping}}
-		_, tries, cut = Shrink(ctx, s, nil, Budget{Time: time.Hour, Tries: 1000}, func(s generate.Script) bool {
+		s := script.Script{Revision: spec.V20251125, Operations: []script.Operation{awaited, ping}}
+		_, tries, cut = Shrink(ctx, s, nil, Budget{Time: time.Hour, Tries: 1000}, func(s script.Script) bool {
 			if n++; n == end {
 				cancel()
 			}
@@ -41,14 +41,14 @@ func TestCut(t *testing.T) {
 		t.Error("what ended when all was tried a second time is said to be cut")
 	}
 	for name, c := range map[string]struct {
-		operations []generate.Operation
+		operations []script.Operation
 		want       bool
 	}{
-		"one request":                 {[]generate.Operation{ping}, false},
-		"one that need not be waited": {[]generate.Operation{awaited}, true},
-		"two requests":                {[]generate.Operation{ping, ping}, true},
+		"one request":                 {[]script.Operation{ping}, false},
+		"one that need not be waited": {[]script.Operation{awaited}, true},
+		"two requests":                {[]script.Operation{ping, ping}, true},
 	} {
-		if got := (&shrinker{best: generate.Script{Operations: c.operations}}).more(); got != c.want {
+		if got := (&shrinker{best: script.Script{Operations: c.operations}}).more(); got != c.want {
 			t.Errorf("%s: %v where nothing was tried", name, got)
 		}
 	}

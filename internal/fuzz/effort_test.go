@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -41,7 +42,7 @@ func TestEffortIsTold(t *testing.T) {
 	messages := 0
 	close(d.records)
 	for rec := range d.records {
-		messages += frames(rec.From(0))
+		messages += script.Frames(rec.From(0))
 	}
 	if got.Servers != d.servers.Load() || got.Messages != int64(messages) || messages == 0 {
 		t.Errorf("%d servers and %d messages are told; there were %d and %d", got.Servers, got.Messages, d.servers.Load(), messages)

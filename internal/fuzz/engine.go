@@ -12,13 +12,14 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // exploring is what a request is waited for while searching, where more is
 // allowed; what was not answered by then is tried again with the whole time.
-const exploring = 3 * time.Second
+const exploring = script.MidScript
 
 // search is one run.
 type search struct {
@@ -52,7 +53,7 @@ type search struct {
 	doubtful map[string]*doubtful // by key: what did not come back so far
 	busy     map[string]int
 	halting  map[string]bool // by method
-	notices  bool            // what is held ends with the time to tell of changes
+	linger   time.Duration   // the time at the end of each script to tell of changes
 	overhead time.Duration   // of opening and closing a conversation
 	refused  int             // scripts in a row that had no server
 }
@@ -132,7 +133,7 @@ func (s *search) probe(ctx context.Context) error {
 		}
 		s.servers.Add(1)
 		if place == nil {
-			s.messages.Add(int64(frames(events)))
+			s.messages.Add(int64(script.Frames(events)))
 			continue
 		}
 		s.messages.Add(int64(place.messages))
@@ -193,9 +194,9 @@ func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn)
 	defer s.alone.RUnlock()
 	ctx, cancel := within(ctx, long, s.closing.small)
 	defer cancel()
-	h := s.holding(d, c.place, exploring)
-	h.Enough, h.Hangs, h.Brief = bounded.Done(), s.hangs, s.brief()
-	o = h.Hold(ctx, c.script)
+	p := s.player(d, c.place, exploring)
+	p.Stop, p.Hangs, p.Brief = bounded.Done(), func(method string) bool { return s.hangs(family(method)) }, s.brief()
+	o = s.play(ctx, p, c.place, c.script)
 	return o, ctx.Err() != nil
 }
 
@@ -259,23 +260,9 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 	return d, func() {}
 }
 
-func (s *search) holding(d transport.Dialer, place *Surroundings, most time.Duration) Holding {
-	h := Holding{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Held: s.held, Offer: place.Offer, Notices: s.notices, Forbidden: map[string]bool{}}
-	for _, name := range place.Forbidden {
-		h.Forbidden[name] = true
-	}
-	return h
-}
-
-// held counts what it took to hold a script.
-func (s *search) held(o *Outcome) {
-	s.servers.Add(int64(len(o.Talks)))
-	s.messages.Add(int64(o.Messages))
-}
-
 // drawn is a script and where it comes from.
 type drawn struct {
-	script generate.Script
+	script script.Script
 	place  *Surroundings
 	mood   generate.Mood
 	seed   uint64

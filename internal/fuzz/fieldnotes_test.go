@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
@@ -27,7 +28,7 @@ func TestReplaysOfFieldNotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := ReadReplay(data)
+			r, err := script.ReadFile(data)
 			if err != nil {
 				t.Fatal(err)
 			}

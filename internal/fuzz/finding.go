@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -18,7 +18,7 @@ type Finding struct {
 	Transport spec.Transport
 	// Script is the smallest that shows it, or the first that did where it did
 	// not come back.
-	Script generate.Script
+	Script script.Script
 	// Evidence is what came of the script when it last showed the finding.
 	Evidence *Outcome
 	// Tries is how often it was tried at the end, alone on a fresh server and
@@ -37,7 +37,7 @@ type Finding struct {
 	untried bool // it would break a requirement, and there was no time to try it again
 }
 
-// Flaky tells whether it did not come back whenever it was tried.
+// Flaky reports whether it did not come back whenever it was tried.
 func (f *Finding) Flaky() bool { return f.Again == 0 }
 
 // verifying is how often a finding is tried at the end.
@@ -58,15 +58,13 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	defer s.crowd.follow(false)
 	laws := s.lawsOf(sight.Law)
 	key := sight.Key()
-	shows := func(ctx context.Context, script generate.Script, most time.Duration, place sync.Locker) *Outcome {
+	shows := func(ctx context.Context, what script.Script, most time.Duration, place sync.Locker) *Outcome {
 		place.Lock()
 		defer place.Unlock()
 		if ctx.Err() != nil {
 			return nil
 		}
-		d, end := fresh(s.Dialer)
-		defer end()
-		out := s.holding(d, c.place, most).Hold(ctx, script)
+		out := s.playFresh(ctx, c.place, what, most)
 		if ctx.Err() != nil {
 			return nil // what was cut off shows nothing
 		}
@@ -87,7 +85,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	whole := f.Script
 	repeats := s.reduce(ctx, f, evidence, wait, small, shows)
 	defer s.doing("making sure of " + sight.Requirement)()
-	s.verify(ctx, f, []generate.Script{f.Script, whole, c.script}, repeats, hangs, shows)
+	s.verify(ctx, f, []script.Script{f.Script, whole, c.script}, repeats, hangs, shows)
 	if f.Tries == 0 && errors.Is(context.Cause(ctx), errEnough) {
 		return nil
 	}
@@ -97,13 +95,13 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 			f.Outcome = verdict.Unconfirmed
 		}
 	}
-	f.Script = c.place.note(f.Script)
+	f.Script = f.Script.WithTools(c.place.Callable)
 	return f
 }
 
 // showing holds a script on a fresh server, and returns what came of it where it
 // shows the finding, else nil.
-type showing func(ctx context.Context, script generate.Script, most time.Duration, place sync.Locker) *Outcome
+type showing func(ctx context.Context, what script.Script, most time.Duration, place sync.Locker) *Outcome
 
 // reduce makes a finding small where it comes back, and returns how often it has
 // to be tried for that. Each try waits that long for an answer; back says that it
@@ -121,9 +119,9 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait ti
 	}
 	switch {
 	case back:
-		f.Script, f.Shrinking, f.Cut = Shrink(ctx, f.Script, evidence, s.Shrink, func(script generate.Script) bool {
+		f.Script, f.Shrinking, f.Cut = Shrink(ctx, f.Script, evidence, s.Shrink, func(smaller script.Script) bool {
 			for range repeats {
-				if shows(ctx, script, wait, beside) != nil {
+				if shows(ctx, smaller, wait, beside) != nil {
 					return true
 				}
 			}
@@ -148,11 +146,11 @@ func (s *search) shrinking() time.Duration {
 // that with which it began last: alone on a fresh server, and with the whole time for answers. Where that
 // shows that a server came to a halt, others need not wait while it is waited for
 // that once more.
-func (s *search) verify(ctx context.Context, f *Finding, scripts []generate.Script, repeats int, hangs bool, shows showing) {
+func (s *search) verify(ctx context.Context, f *Finding, scripts []script.Script, repeats int, hangs bool, shows showing) {
 	ctx, cancel := within(ctx, verifyingTime, s.closing.sure)
 	defer cancel()
-	for i, script := range scripts {
-		if i == 1 && len(script.Operations) == len(scripts[2].Operations) {
+	for i, what := range scripts {
+		if i == 1 && len(what.Operations) == len(scripts[2].Operations) {
 			continue // nothing was left out before
 		}
 		for range s.closing.tries() * min(repeats, 2) {
@@ -163,14 +161,14 @@ func (s *search) verify(ctx context.Context, f *Finding, scripts []generate.Scri
 			if hangs && f.Again > 0 {
 				place = s.alone.RLocker()
 			}
-			o := shows(ctx, script, s.Timeout, place)
+			o := shows(ctx, what, s.Timeout, place)
 			if o == nil && ctx.Err() != nil {
 				return // it was cut off
 			}
 			f.Tries++
 			if o != nil {
 				f.Again++
-				f.Script = script
+				f.Script = what
 			}
 		}
 		if f.Again > 0 {
@@ -187,4 +185,13 @@ func (s *search) lawsOf(id string) []Law {
 		}
 	}
 	return out
+}
+
+// ByItself returns what the client did by itself when the script last showed the
+// finding.
+func (f *Finding) ByItself() []script.ByItself {
+	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
+		return nil
+	}
+	return f.Evidence.ByItself()
 }

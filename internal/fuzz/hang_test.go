@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -124,74 +122,5 @@ func TestSlowIsNoHalt(t *testing.T) {
 		if !f.Flaky() {
 			t.Errorf("%s: %s", f.Outcome, f.Seen)
 		}
-	}
-}
-
-// TestAttribute: what has no answer is held against the first of the requests behind
-// which nothing has one.
-func TestAttribute(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name, script string
-		want         []int // what is held against the server
-	}{
-		{"all behind a prompt", `
-> {"jsonrpc":"2.0","id":1,"method":"resources/list"}
-< {"jsonrpc":"2.0","id":1,"result":{"resources":[]}}
-> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
-> {"jsonrpc":"2.0","id":4,"method":"ping"}
-! gave-up 3
-! gave-up 4`, []int{2}},
-		{"a ping behind it is answered", `
-> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
-> {"jsonrpc":"2.0","id":4,"method":"ping"}
-< {"jsonrpc":"2.0","id":4,"result":{}}
-! gave-up 3`, []int{1}},
-		{"it was cancelled", `
-> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
-> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
-> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
-> {"jsonrpc":"2.0","id":4,"method":"ping"}
-! gave-up 4
-! gave-up 3`, []int{2}},
-		{"a call is before it", `
-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":4,"method":"ping"}
-! gave-up 4`, nil},
-		{"a call is behind it", `
-> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":4,"method":"ping"}
-! gave-up 4`, nil},
-		{"a list is between it and a call", `
-> {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":3,"method":"resources/list"}
-> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
-> {"jsonrpc":"2.0","id":4,"method":"ping"}
-! gave-up 3
-! gave-up 4`, []int{0}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			rec, err := transcript.ParseScript("revision: 2025-11-25\ntransport: stdio\n" + strings.TrimPrefix(c.script, "\n") + "\n")
-			if err != nil {
-				t.Fatal(err)
-			}
-			talk := &Talk{Events: rec.Events, Deaf: true}
-			talk.attribute()
-			talk.excuse()
-			var got []int
-			for _, e := range talk.Events {
-				if e.Kind == transcript.GaveUp {
-					got = append(got, e.Of-1) // the first is that of the start
-				}
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%v, not %v", got, c.want)
-			}
-		})
 	}
 }

@@ -46,7 +46,7 @@ func (s *search) doubt(f *Finding) bool {
 	return true
 }
 
-// opinion tells whether a law was asked for whose breaches are notes.
+// opinion reports whether a law was asked for whose breaches are notes.
 func (s *search) opinion(law string) bool {
 	for i := range s.Laws {
 		if s.Laws[i].ID == law {
@@ -75,7 +75,7 @@ func (s *search) claimable(sight *Sighting) bool {
 	return s.open(sight)
 }
 
-// open tells whether a sighting may be looked into; the caller holds the lock.
+// open reports whether a sighting may be looked into; the caller holds the lock.
 func (s *search) open(sight *Sighting) bool {
 	return !s.claimed[sight.Key()] && len(s.claimed) < mostFindings && s.alike[sight.mistake()] < mostAlike
 }

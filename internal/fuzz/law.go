@@ -1,11 +1,9 @@
 package fuzz
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -25,7 +23,7 @@ type Law struct {
 	Weighs bool
 	// Judge says what breaks it.
 	Judge func(o *Outcome) []Breach
-	// Observed tells whether an outcome that does not break it is one in which
+	// Observed reports whether an outcome that does not break it is one in which
 	// the requirement came up; nil where each that was held to its end is.
 	Observed func(o *Outcome, requirement string) bool
 }
@@ -33,8 +31,8 @@ type Law struct {
 // Breach is what a law finds in an outcome.
 type Breach struct {
 	verdict.Deviation
-	// Talk is the conversation that At belongs to.
-	Talk int
+	// Conversation is the one that At belongs to.
+	Conversation int
 }
 
 // Passive is the law that the rules hold on whatever was sent.
@@ -47,7 +45,7 @@ func Passive(all []rules.Rule) Law {
 	l.Requirements = slices.Compact(l.Requirements)
 	l.Judge = func(o *Outcome) []Breach {
 		var out []Breach
-		for i, t := range o.Talks {
+		for i, t := range o.Conversations {
 			for _, result := range rules.Judge(all, t.Events, o.Script.Revision, o.Transport) {
 				for _, d := range result.Deviations {
 					out = append(out, Breach{d, i})
@@ -57,7 +55,7 @@ func Passive(all []rules.Rule) Law {
 		return out
 	}
 	l.Observed = func(o *Outcome, requirement string) bool {
-		for _, t := range o.Talks {
+		for _, t := range o.Conversations {
 			for _, result := range rules.Judge(all, t.Events, o.Script.Revision, o.Transport) {
 				if result.Requirement == requirement && result.Subjects > 0 {
 					return true
@@ -114,13 +112,13 @@ func Judge(laws []Law, o *Outcome) []Sighting {
 func oneEnd(o *Outcome, all []Sighting) []Sighting {
 	type end struct {
 		requirement, summary string
-		talk, at             int
+		conversation, at     int
 	}
 	first := map[end]int{} // places in out
 	var out []Sighting
 	for _, s := range all {
 		at, ok := o.endOf(s.Breach)
-		e := end{s.Requirement, s.Summary, s.Talk, at}
+		e := end{s.Requirement, s.Summary, s.Conversation, at}
 		have, known := first[e]
 		switch {
 		case ok && known:
@@ -138,11 +136,11 @@ func oneEnd(o *Outcome, all []Sighting) []Sighting {
 
 // endOf returns where the evidence ends with the end of a process.
 func (o *Outcome) endOf(b Breach) (at int, ok bool) {
-	if len(b.At) == 0 || b.Talk >= len(o.Talks) {
+	if len(b.At) == 0 || b.Conversation >= len(o.Conversations) {
 		return 0, false
 	}
 	at = b.At[len(b.At)-1]
-	events := o.Talks[b.Talk].Events
+	events := o.Conversations[b.Conversation].Events
 	if at < 0 || at >= len(events) {
 		return 0, false
 	}
@@ -152,10 +150,10 @@ func (o *Outcome) endOf(b Breach) (at int, ok bool) {
 // method returns the method of the first request or notification that the
 // evidence shows, or that is answered there.
 func (o *Outcome) method(b Breach) string {
-	if b.Talk >= len(o.Talks) {
+	if b.Conversation >= len(o.Conversations) {
 		return ""
 	}
-	t := o.Talks[b.Talk]
+	t := o.Conversations[b.Conversation]
 	for _, at := range b.At {
 		if at >= len(t.Events) {
 			continue
@@ -165,8 +163,8 @@ func (o *Outcome) method(b Breach) string {
 			if m.Method != "" {
 				return family(m.Method)
 			}
-			if i, ok := t.asked[m.ID.Key()]; ok && m.Kind == wire.Response && o.Script.Operations[i].Method != "" {
-				return family(o.Script.Operations[i].Method)
+			if op := o.Operation(t, m.ID); op != nil && m.Kind == wire.Response && op.Method != "" {
+				return family(op.Method)
 			}
 		}
 	}
@@ -181,69 +179,10 @@ func family(method string) string {
 	return method
 }
 
-// evidence returns the operations that the evidence of a sighting shows.
+// evidence returns the operations that the evidence of a breach shows.
 func (o *Outcome) evidence(b Breach) []int {
-	if b.Talk >= len(o.Talks) {
+	if b.Conversation >= len(o.Conversations) {
 		return nil
 	}
-	t := o.Talks[b.Talk]
-	var out []int
-	for _, at := range b.At {
-		if at >= len(t.Events) {
-			continue
-		}
-		e := t.Events[at]
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			if n, ok := t.asked[m.ID.Key()]; ok && m.Kind != wire.Notification && (m.Kind == wire.Response || e.Kind == transcript.Sent) {
-				out = append(out, n)
-			}
-		}
-		for _, s := range t.spans {
-			if at >= s.from && at < s.to {
-				out = append(out, s.operation)
-			}
-		}
-		if open := t.open(at); tells(e) && len(open) > 0 {
-			out = append(out, slices.Max(open)) // most likely it is this one that had the server say so
-		}
-	}
-	if len(out) == 0 && len(b.At) > 0 {
-		out = t.open(b.At[0])
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-// tells tells whether the server says something that nobody asked for.
-func tells(e *transcript.Event) bool {
-	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Notification })
-}
-
-// open returns the operations whose requests had no answer at a place in the
-// record: what can't be read there may be the answer to any of them.
-func (t *Talk) open(at int) []int {
-	waiting := map[int]bool{}
-	for _, e := range t.Events[:min(at, len(t.Events))] {
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			n, ours := t.asked[m.ID.Key()]
-			switch {
-			case ours && m.Kind == wire.Request && e.Kind == transcript.Sent:
-				waiting[n] = true
-			case ours && m.Kind == wire.Response && e.Kind == transcript.Received:
-				delete(waiting, n)
-			}
-		}
-	}
-	return slices.Collect(maps.Keys(waiting))
-}
-
-// Operation returns the operation that made the request with this id, nil where
-// none did.
-func (o *Outcome) Operation(t *Talk, id wire.ID) *generate.Operation {
-	if i, ok := t.asked[id.Key()]; ok {
-		return &o.Script.Operations[i]
-	}
-	return nil
+	return o.Conversations[b.Conversation].Operations(b.At)
 }

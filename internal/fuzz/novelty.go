@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -26,10 +27,10 @@ type novelty struct {
 // does: what has many sorts of answers must not crowd out what has few.
 type shelf struct {
 	at     map[string]int
-	groups [][][]generate.Operation
+	groups [][][]script.Operation
 }
 
-func (s *shelf) put(ops []generate.Operation, instead uint64) {
+func (s *shelf) put(ops []script.Operation, instead uint64) {
 	last := &ops[len(ops)-1]
 	name := string(last.Do) + " " + family(last.Method)
 	i, ok := s.at[name]
@@ -65,7 +66,7 @@ func newNovelty() *novelty {
 // note looks at an outcome, and returns how much in it was new.
 func (n *novelty) note(o *Outcome, mood generate.Mood) int {
 	count := 0
-	for _, t := range o.Talks {
+	for _, t := range o.Conversations {
 		sent := map[string]*transcript.Event{}
 		for _, e := range t.Events {
 			for i := range e.Messages() {
@@ -75,7 +76,7 @@ func (n *novelty) note(o *Outcome, mood generate.Mood) int {
 					sent[m.ID.Key()] = e
 				case e.Kind == transcript.Received && n.add(n.sort(o, t, m, e, sent)):
 					count++
-					if at, ok := t.asked[m.ID.Key()]; ok && m.Kind == wire.Response {
+					if at, ok := t.Requested(m.ID); ok && m.Kind == wire.Response {
 						n.keep(o, at, t.On, mood)
 					}
 				}
@@ -99,9 +100,9 @@ func (n *novelty) add(sort uint64) bool {
 // keep puts an operation and what came before it on the same conversation into
 // the corpus.
 func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
-	var ops []generate.Operation
+	var ops []script.Operation
 	for i := at; i >= 0 && len(ops) < kept; i-- {
-		if op := o.Script.Operations[i]; op.On == on && op.Do != generate.Close {
+		if op := o.Script.Operations[i]; op.On == on && op.Do != script.Close {
 			ops = append(ops, op)
 		}
 	}
@@ -121,7 +122,7 @@ func (n *novelty) shelf(mood generate.Mood) *shelf {
 
 // seeds returns what scripts of a mood may be made of; callers must not alter
 // it.
-func (n *novelty) seeds(mood generate.Mood) [][][]generate.Operation {
+func (n *novelty) seeds(mood generate.Mood) [][][]script.Operation {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.shelf(mood).groups
@@ -129,7 +130,7 @@ func (n *novelty) seeds(mood generate.Mood) [][][]generate.Operation {
 
 // sort says of which sort a message of the server is: method, outcome, code,
 // shape and class of latency.
-func (n *novelty) sort(o *Outcome, t *Talk, m *wire.Message, e *transcript.Event, sent map[string]*transcript.Event) uint64 {
+func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *transcript.Event, sent map[string]*transcript.Event) uint64 {
 	var h maphash.Hash
 	h.SetSeed(n.seed)
 	_, _ = h.WriteString(m.Method)

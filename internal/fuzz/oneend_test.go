@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -13,17 +14,17 @@ import (
 // once, by the first request; other ends and other matters are told beside it.
 func TestOneEndIsOneFinding(t *testing.T) {
 	t.Parallel()
-	talk := func() *Talk {
+	held := func() *script.Conversation {
 		rec := transcript.New()
 		for _, method := range []string{"tools/call", "ping", "x"} {
 			rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"` + method + `"}`)})
 		}
 		rec.Add(transcript.Event{Kind: transcript.OutputClosed})
-		return &Talk{Events: rec.From(0)}
+		return &script.Conversation{Events: rec.From(0)}
 	}
-	o := &Outcome{Talks: []*Talk{talk(), talk()}}
-	sight := func(talk int, requirement, method string, at ...int) Sighting {
-		return Sighting{Method: method, Breach: Breach{Deviation: verdict.Deviation{Requirement: requirement, At: at}, Talk: talk}}
+	o := &Outcome{Playback: &script.Playback{Conversations: []*script.Conversation{held(), held()}}}
+	sight := func(conversation int, requirement, method string, at ...int) Sighting {
+		return Sighting{Method: method, Breach: Breach{Deviation: verdict.Deviation{Requirement: requirement, At: at}, Conversation: conversation}}
 	}
 	for name, c := range map[string]struct {
 		all  []Sighting

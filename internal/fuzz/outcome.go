@@ -1,59 +1,37 @@
 package fuzz
 
 import (
-	"github.com/mcp-conform/mcp-conform/internal/client"
+	"context"
+	"time"
+
 	"github.com/mcp-conform/mcp-conform/internal/generate"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
+	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// Outcome is what came of a script.
+// An Outcome is what came of a script, as laws judge it.
 type Outcome struct {
-	Script    generate.Script
-	Transport spec.Transport
-	// Offer is what the server has, as far as that was known; nil where it was not.
+	*script.Playback
+	// Offer is what the server has; nil where that is not known.
 	Offer *generate.Offer
-	// Talks are the conversations, in the order in which they began.
-	Talks []*Talk
-	// Requests is how many requests were made, fences included, and Messages how
-	// many frames went in both directions.
-	Requests, Messages int
-	// Refused is why no server could be had, nil otherwise.
-	Refused error
-	// Skipped are the operations that were not carried out.
-	Skipped []int
 }
 
-// Talk is one conversation that has ended.
-type Talk struct {
-	On     int
-	Server client.Server
-	Events []*transcript.Event
-	Walks  []Walked
-	// Growths are what came of repeated requests.
-	Growths []*Growth
-	// Deaf: a fence was not answered in time.
-	Deaf bool
-	// Unanswered is the first request without an answer, "" for none. What the
-	// script cancels itself is none of them.
-	Unanswered string
-
-	hung    *transcript.Event // the request behind which nothing was answered any more, nil for none
-	before  *wire.Message     // a request before it with no answer either, that is owed none
-	hurried bool              // an answer was not waited for as long as it may take
-	asked   map[string]int    // by the key of its id, the operation that made a request
-	spans   []span
+// player returns one that awaits an answer for at most that long.
+func (s *search) player(d transport.Dialer, place *Surroundings, most time.Duration) script.Player {
+	return script.Player{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Linger: s.linger, Forbidden: place.Forbidden}
 }
 
-// span is where in the record an operation stands.
-type span struct{ operation, from, to int }
+// play plays a script, and counts what that took.
+func (s *search) play(ctx context.Context, p script.Player, place *Surroundings, what script.Script) *Outcome {
+	o := &Outcome{p.Play(ctx, what), place.Offer}
+	s.servers.Add(int64(len(o.Conversations)))
+	s.messages.Add(int64(o.Messages))
+	return o
+}
 
-// Walked is a list that was walked through.
-type Walked struct {
-	Operation int
-	Method    string
-	From, To  int      // where in the record
-	Pages     [][]byte // the results
-	Whole     bool     // the walk came to the end
+// playFresh plays a script on a fresh server.
+func (s *search) playFresh(ctx context.Context, place *Surroundings, what script.Script, most time.Duration) *Outcome {
+	d, end := fresh(s.Dialer)
+	defer end()
+	return s.play(ctx, s.player(d, place, most), place, what)
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -66,7 +66,7 @@ func working(takes time.Duration, answer string) stdio.Serve {
 // soundness is broken by an unsound result of a tool.
 func soundness() Law {
 	said := func(o *Outcome, text string) bool {
-		for _, t := range o.Talks {
+		for _, t := range o.Conversations {
 			for _, e := range t.Events {
 				if e.Kind == transcript.Received && strings.Contains(string(e.Raw), text) {
 					return true
@@ -93,40 +93,40 @@ func soundness() Law {
 // any request may take. That nothing came by then says nothing.
 func TestSlowIsNotMended(t *testing.T) {
 	t.Parallel()
-	const slow = 2 * authorTime
-	call := generate.Operation{
-		Do: generate.Send, Method: spec.MethodToolsCall, Await: true,
+	const slow = 200 * time.Millisecond
+	call := script.Operation{
+		Do: script.Send, Method: spec.MethodToolsCall, Await: true,
 		Message: wire.NewRequest(wire.IntID(100), spec.MethodToolsCall, map[string]any{"name": "work", "arguments": map[string]any{}}),
 	}
 	loose := call
 	loose.Await = false
-	cancel := generate.Operation{
-		Do: generate.Send, Method: spec.MethodCancelled,
-		Message: generate.Bytes(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":100}}`),
+	cancel := script.Operation{
+		Do: script.Send, Method: spec.MethodCancelled,
+		Message: script.Bytes(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":100}}`),
 	}
 	for _, c := range []struct {
 		name   string
 		takes  time.Duration
 		answer string
-		script []generate.Operation
+		script []script.Operation
 		want   Verdict
 	}{
-		{"broken", 0, "unsound", []generate.Operation{call}, StillBroken},
-		{"broken and slow", slow, "unsound", []generate.Operation{call}, StillBroken},
-		{"broken, slow and not waited for in the script", slow, "unsound", []generate.Operation{loose}, StillBroken},
-		{"mended", 0, "sound", []generate.Operation{call}, Fixed},
-		{"mended and slow", slow, "sound", []generate.Operation{call}, Fixed},
-		{"without an answer", slow, "", []generate.Operation{call}, CannotTell},
-		{"cancelled by the script", time.Hour, "", []generate.Operation{loose, cancel}, Fixed},
+		{"broken", 0, "unsound", []script.Operation{call}, StillBroken},
+		{"broken and slow", slow, "unsound", []script.Operation{call}, StillBroken},
+		{"broken, slow and not waited for in the script", slow, "unsound", []script.Operation{loose}, StillBroken},
+		{"mended", 0, "sound", []script.Operation{call}, Fixed},
+		{"mended and slow", slow, "sound", []script.Operation{call}, Fixed},
+		{"without an answer", slow, "", []script.Operation{call}, CannotTell},
+		{"cancelled by the script", time.Hour, "", []script.Operation{loose, cancel}, Fixed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := &Replay{
-				Version: replayVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1},
-				Expect: Expected{Law: "soundness", Requirement: "tools.call.result-schema", Summary: "It is unsound."},
-				Script: generate.Script{Revision: spec.V20250618, Tools: []string{"work"}, Operations: c.script},
+			r := &script.File{
+				Version: script.FileVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1},
+				Expect: script.Expected{Law: "soundness", Requirement: "tools.call.result-schema", Summary: "It is unsound."},
+				Script: script.Script{Revision: spec.V20250618, Tools: []string{"work"}, Operations: c.script},
 			}
-			got, err := Play(t.Context(), Options{
+			got, err := Replay(t.Context(), Options{
 				Dialer: stdio.InProcess("working", working(c.takes, c.answer)), Laws: []Law{soundness()}, Timeout: time.Second, Start: 10 * time.Second,
 			}, r)
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -47,7 +48,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 	v := inventory.Take(ctx, c, policy)
 	s := &Surroundings{Name: v.Server.Name, Version: v.Server.Version, Offer: offer(v, rev, d.Transport())}
 	s.Offer.Paged = paged(c.Record.From(0))
-	s.messages = frames(c.Record.From(0))
+	s.messages = script.Frames(c.Record.From(0))
 	may := map[string]bool{}
 	for _, t := range v.Callable() {
 		may[t.Name] = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -21,16 +22,16 @@ type Budget struct {
 // shrinker makes a script smaller as long as it still shows the same.
 type shrinker struct {
 	ctx   context.Context
-	shows func(generate.Script) bool // on a fresh server
-	left  int                        // tries
-	best  generate.Script
+	shows func(script.Script) bool // on a fresh server
+	left  int                      // tries
+	best  script.Script
 	tried map[[sha256.Size]byte]bool // scripts that did not show the same
 }
 
 // Shrink returns the smallest script that it finds for which shows holds, how
 // many tries that took, and whether there was no time to try all that may be
 // smaller. First the operations in hint are tried alone.
-func Shrink(ctx context.Context, s generate.Script, hint []int, b Budget, shows func(generate.Script) bool) (small generate.Script, tries int, cut bool) {
+func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, shows func(script.Script) bool) (small script.Script, tries int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
 	k := &shrinker{ctx: ctx, shows: shows, left: b.Tries, best: s, tried: map[[sha256.Size]byte]bool{}}
@@ -59,7 +60,7 @@ func (k *shrinker) round() {
 func (k *shrinker) more() bool {
 	found := false
 	rest := &shrinker{ctx: context.Background(), left: math.MaxInt, best: k.best, tried: map[[sha256.Size]byte]bool{}}
-	rest.shows = func(s generate.Script) bool {
+	rest.shows = func(s script.Script) bool {
 		if !k.tried[spelled(s)] {
 			found, rest.left = true, 0
 		}
@@ -70,7 +71,7 @@ func (k *shrinker) more() bool {
 }
 
 // spelled tells scripts apart.
-func spelled(s generate.Script) [sha256.Size]byte { return sha256.Sum256(encode(s.Operations)) }
+func spelled(s script.Script) [sha256.Size]byte { return sha256.Sum256(wire.JSON(s.Operations)) }
 
 // weight is what becomes less with every step.
 func (k *shrinker) weight() int {
@@ -94,12 +95,12 @@ func (k *shrinker) weight() int {
 func (k *shrinker) may() bool { return k.left > 0 && k.ctx.Err() == nil }
 
 // try takes a script for the best one where it shows the same.
-func (k *shrinker) try(operations []generate.Operation) bool {
+func (k *shrinker) try(operations []script.Operation) bool {
 	if !k.may() {
 		return false
 	}
 	k.left--
-	s := generate.Script{Revision: k.best.Revision, Operations: operations}
+	s := script.Script{Revision: k.best.Revision, Operations: operations}
 	if shown := k.shows(s); k.ctx.Err() != nil {
 		return false // nobody knows what it would have shown
 	} else if !shown {
@@ -122,7 +123,7 @@ func (k *shrinker) guess(hint []int) {
 		return
 	}
 	if len(hint) < len(all) {
-		var kept []generate.Operation
+		var kept []script.Operation
 		for _, i := range hint {
 			kept = append(kept, all[i])
 		}
@@ -130,17 +131,17 @@ func (k *shrinker) guess(hint []int) {
 			return
 		}
 	}
-	for _, keep := range []func(i int, o *generate.Operation) bool{
-		func(i int, o *generate.Operation) bool {
+	for _, keep := range []func(i int, o *script.Operation) bool{
+		func(i int, o *script.Operation) bool {
 			return slices.Contains(hint, i) || i < last && o.On == all[last].On && o.Violates == "" && lasts(o)
 		},
-		func(i int, _ *generate.Operation) bool {
+		func(i int, _ *script.Operation) bool {
 			return slices.Contains(hint, i) || i >= hint[0]-1 && i <= last
 		},
-		func(i int, _ *generate.Operation) bool { return i <= last && i >= last-8 || slices.Contains(hint, i) },
-		func(i int, _ *generate.Operation) bool { return i <= last },
+		func(i int, _ *script.Operation) bool { return i <= last && i >= last-8 || slices.Contains(hint, i) },
+		func(i int, _ *script.Operation) bool { return i <= last },
 	} {
-		var kept []generate.Operation
+		var kept []script.Operation
 		for i := range all {
 			if keep(i, &all[i]) {
 				kept = append(kept, all[i])
@@ -153,12 +154,12 @@ func (k *shrinker) guess(hint []int) {
 }
 
 // together returns the messages that are written at once with one of them.
-func together(all []generate.Operation, one int) []generate.Operation {
+func together(all []script.Operation, one int) []script.Operation {
 	from, to := one, one
-	for from > 0 && all[from-1].Do == generate.Send && all[from-1].Together && !all[from-1].Await {
+	for from > 0 && all[from-1].Do == script.Send && all[from-1].Together && !all[from-1].Await {
 		from--
 	}
-	for to < len(all)-1 && all[to].Do == generate.Send && all[to].Together && !all[to].Await {
+	for to < len(all)-1 && all[to].Do == script.Send && all[to].Together && !all[to].Await {
 		to++
 	}
 	return all[from : to+1]
@@ -166,16 +167,16 @@ func together(all []generate.Operation, one int) []generate.Operation {
 
 // walksBefore are walks through the lists of what the operations use: a rule
 // may have to know what is listed.
-func walksBefore(operations []generate.Operation) []generate.Operation {
+func walksBefore(operations []script.Operation) []script.Operation {
 	lists := map[string]string{
 		spec.MethodToolsCall: spec.MethodToolsList, spec.MethodPromptsGet: spec.MethodPromptsList, spec.MethodResourcesRead: spec.MethodResourcesList,
 		spec.MethodComplete: spec.MethodResourcesTemplates,
 	}
-	var out []generate.Operation
+	var out []script.Operation
 	for i := range operations {
 		list := lists[operations[i].Method]
-		if list != "" && !slices.ContainsFunc(out, func(o generate.Operation) bool { return o.Method == list }) {
-			out = append(out, generate.Operation{Do: generate.Walk, On: operations[i].On, Method: list})
+		if list != "" && !slices.ContainsFunc(out, func(o script.Operation) bool { return o.Method == list }) {
+			out = append(out, script.Operation{Do: script.Walk, On: operations[i].On, Method: list})
 		}
 	}
 	return out
@@ -183,18 +184,18 @@ func walksBefore(operations []generate.Operation) []generate.Operation {
 
 // lasts tells whether an operation changes the state of a conversation, or what
 // is known in it.
-func lasts(o *generate.Operation) bool {
-	return o.Do == generate.Walk || o.Do == generate.Answer || generate.ListMember(o.Method) != "" || slices.Contains([]string{
+func lasts(o *script.Operation) bool {
+	return o.Do == script.Walk || o.Do == script.Answer || generate.ListMember(o.Method) != "" || slices.Contains([]string{
 		spec.MethodSetLevel, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe,
 	}, o.Method)
 }
 
 // atOnce sends all messages in one write: what only shows where requests cross
 // shows best so.
-func atOnce(operations []generate.Operation) []generate.Operation {
+func atOnce(operations []script.Operation) []script.Operation {
 	out := slices.Clone(operations)
 	for i := range out {
-		if out[i].Do == generate.Send {
+		if out[i].Do == script.Send {
 			out[i].Together, out[i].Await = true, false
 		}
 	}
@@ -257,11 +258,11 @@ func (k *shrinker) conversations() {
 // manners drops what says when something is sent.
 func (k *shrinker) manners() {
 	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
-		for _, change := range []func(o *generate.Operation) bool{
-			func(o *generate.Operation) bool { was := o.Together; o.Together = false; return was },
-			func(o *generate.Operation) bool { was := o.Await; o.Await = false; return was },
-			func(o *generate.Operation) bool { was := len(o.Splits) > 0; o.Splits = nil; return was },
-			func(o *generate.Operation) bool { was := len(o.Take) > 0; o.Take = nil; return was },
+		for _, change := range []func(o *script.Operation) bool{
+			func(o *script.Operation) bool { was := o.Together; o.Together = false; return was },
+			func(o *script.Operation) bool { was := o.Await; o.Await = false; return was },
+			func(o *script.Operation) bool { was := len(o.Splits) > 0; o.Splits = nil; return was },
+			func(o *script.Operation) bool { was := len(o.Take) > 0; o.Take = nil; return was },
 		} {
 			k.vary(i, change)
 		}
@@ -269,7 +270,7 @@ func (k *shrinker) manners() {
 }
 
 // vary tries one operation changed; change says whether it did change it.
-func (k *shrinker) vary(i int, change func(o *generate.Operation) bool) bool {
+func (k *shrinker) vary(i int, change func(o *script.Operation) bool) bool {
 	o := k.best.Operations[i]
 	if !change(&o) {
 		return false
@@ -286,9 +287,9 @@ func (k *shrinker) values() {
 		switch {
 		case o.Violates != "" && o.Method != "":
 			// What is said of the params was proven of these alone.
-		case o.Do == generate.Repeat:
+		case o.Do == script.Repeat:
 			// It takes long, and one request is small enough.
-		case o.Do == generate.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
+		case o.Do == script.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
 			k.message(i)
 		case o.Exchange != nil:
 			k.exchange(i)
@@ -300,7 +301,7 @@ func (k *shrinker) values() {
 
 func (k *shrinker) exchange(i int) {
 	for n := len(k.best.Operations[i].Exchange.Headers) - 1; n >= 0 && k.may(); n-- {
-		k.vary(i, func(o *generate.Operation) bool {
+		k.vary(i, func(o *script.Operation) bool {
 			x := *o.Exchange
 			x.Headers = slices.Delete(slices.Clone(x.Headers), n, n+1)
 			o.Exchange = &x
@@ -313,7 +314,7 @@ func (k *shrinker) exchange(i int) {
 func (k *shrinker) bytes(i int) {
 	for size := len(k.best.Operations[i].Message) / 2; size > 0 && k.may(); size /= 2 {
 		for from := 0; from < len(k.best.Operations[i].Message) && k.may(); {
-			shorter := k.vary(i, func(o *generate.Operation) bool {
+			shorter := k.vary(i, func(o *script.Operation) bool {
 				hi := min(len(o.Message), from+size)
 				o.Message = slices.Concat(o.Message[:from], o.Message[hi:])
 				o.Splits = nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -19,7 +19,7 @@ func (k *shrinker) message(i int) {
 	if m.Method == "" {
 		return
 	}
-	plain := generate.Message{ID: m.ID, Method: m.Method, Params: m.Params()}
+	plain := script.Message{ID: m.ID, Method: m.Method, Params: m.Params()}
 	if shorter := plain.Bytes(); len(shorter) < len(m.Raw) {
 		k.put(i, shorter)
 	}
@@ -28,16 +28,16 @@ func (k *shrinker) message(i int) {
 	}
 	k.shorterMethod(i)
 	if m.Params() != nil {
-		k.put(i, generate.Message{ID: m.ID, Method: m.Method}.Bytes())
+		k.put(i, script.Message{ID: m.ID, Method: m.Method}.Bytes())
 	}
 	k.params(i)
 }
 
 func (k *shrinker) put(i int, message []byte) bool {
-	return k.vary(i, func(o *generate.Operation) bool { o.Message = message; return true })
+	return k.vary(i, func(o *script.Operation) bool { o.Message = message; return true })
 }
 
-func (k *shrinker) sameAsPlain(i int, m generate.Message) bool {
+func (k *shrinker) sameAsPlain(i int, m script.Message) bool {
 	return bytes.Equal(k.best.Operations[i].Message, m.Bytes())
 }
 
@@ -46,7 +46,7 @@ func (k *shrinker) shorterMethod(i int) {
 	m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
 	if name, ok := strings.CutPrefix(m.Method, "mcp-conform/"); ok {
 		k.text(name, func(s string) bool {
-			return k.put(i, generate.Message{ID: m.ID, Method: "mcp-conform/" + s, Params: m.Params()}.Bytes())
+			return k.put(i, script.Message{ID: m.ID, Method: "mcp-conform/" + s, Params: m.Params()}.Bytes())
 		})
 	}
 }
@@ -64,7 +64,7 @@ func (k *shrinker) params(i int) {
 		}
 		smaller := false
 		w := walker{k: k, put: func() bool {
-			if k.put(i, generate.Message{ID: m.ID, Method: m.Method, Params: wire.JSON(root)}.Bytes()) {
+			if k.put(i, script.Message{ID: m.ID, Method: m.Method, Params: wire.JSON(root)}.Bytes()) {
 				smaller = true
 			}
 			return smaller

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
@@ -14,7 +14,7 @@ const repeatEvery = 16
 
 var errBlind = errors.New("how much memory the server has can only be told of a process that is started and reached over stdio, on Linux")
 
-// asksWeight tells whether laws are held that judge repeated requests, and
+// asksWeight reports whether laws are held that judge repeated requests, and
 // whether no others are.
 func (s *search) asksWeight() (asked, alone bool) {
 	alone = len(s.Laws) > 0
@@ -25,7 +25,7 @@ func (s *search) asksWeight() (asked, alone bool) {
 	return asked, alone
 }
 
-// weighs tells whether the scripts of a round repeat a request.
+// weighs reports whether the scripts of a round repeat a request.
 func (s *search) weighs(round uint64) bool {
 	asked, alone := s.asksWeight()
 	return asked && !s.blind.Load() && (alone || round%repeatEvery == 0)
@@ -33,8 +33,8 @@ func (s *search) weighs(round uint64) bool {
 
 // oneWeighs waits until nobody else repeats a request, where the script does, for
 // a server that grows takes room; the function it returns gives way to the next.
-func (s *search) oneWeighs(script *generate.Script) (end func()) {
-	if !slices.ContainsFunc(script.Operations, func(o generate.Operation) bool { return o.Do == generate.Repeat }) {
+func (s *search) oneWeighs(one *script.Script) (end func()) {
+	if !slices.ContainsFunc(one.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}
 	}
 	s.weighing.Lock()
@@ -56,10 +56,10 @@ func (s *search) blinded() {
 	}
 }
 
-// weighed tells whether a request was repeated, which is nothing to vary.
+// weighed reports whether a request was repeated, which is nothing to vary.
 func (s *search) weighed(o *Outcome) bool {
 	repeated := false
-	for _, t := range o.Talks {
+	for _, t := range o.Conversations {
 		for _, g := range t.Growths {
 			if repeated = true; g.Blind {
 				s.blinded()

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -69,7 +70,7 @@ func (m *maker) repeatDrill(on, number int) {
 		case at < 0:
 			m.ask(on, m.requests[what], m.offer.typed(m.t, m.requests[what]))
 		case at < len(m.lists):
-			m.add(Operation{Do: Walk, On: on, Method: m.lists[at]})
+			m.add(script.Operation{Do: script.Walk, On: on, Method: m.lists[at]})
 		case at == len(m.lists):
 			m.ask(on, "mcp-conform/unknown", nil)
 		default:

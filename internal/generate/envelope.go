@@ -4,36 +4,15 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Message is a JSON-RPC message to be written. An empty ID makes a
-// notification; nil Params leave the member out.
-type Message struct {
-	ID     wire.ID
-	Method string
-	Params jsontext.Value
-}
-
-// Bytes writes the message in the usual order, without spaces.
-func (m Message) Bytes() []byte {
-	out := []byte(`{"jsonrpc":"2.0"`)
-	if m.ID.Present() {
-		out = append(append(out, `,"id":`...), m.ID.Raw()...)
-	}
-	out = append(append(out, `,"method":`...), wire.Quote(m.Method)...)
-	if m.Params != nil {
-		out = append(append(out, `,"params":`...), m.Params...)
-	}
-	return append(out, '}')
-}
-
 // Spelled draws one of the ways of writing the message on one line: any order
 // of members, spaces, members of which the client's own meaning is none.
-func (m Message) Spelled() *rapid.Generator[[]byte] {
+func Spelled(m script.Message) *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
 		if !chance(t, 25) {
 			return m.Bytes()

@@ -5,13 +5,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // exchanges draws a request of HTTP that is wrong in one way.
-func exchanges(id wire.ID) *rapid.Generator[*Exchange] {
-	ping := Message{ID: id, Method: "ping"}.Bytes()
-	return rapid.Custom(func(t *rapid.T) *Exchange {
+func exchanges(id wire.ID) *rapid.Generator[*script.Exchange] {
+	ping := script.Message{ID: id, Method: "ping"}.Bytes()
+	return rapid.Custom(func(t *rapid.T) *script.Exchange {
 		x := rapid.SampledFrom(wrongExchanges).Draw(t, "exchange")
 		if x.Body != nil {
 			x.Body = bytes.ReplaceAll(x.Body, []byte("MESSAGE"), ping)
@@ -22,22 +23,22 @@ func exchanges(id wire.ID) *rapid.Generator[*Exchange] {
 
 // wrongExchanges are ways in which a request of HTTP is none that a server has
 // to serve.
-var wrongExchanges = []Exchange{
-	{Why: "a method that nobody uses", Method: "PUT", Body: Bytes("MESSAGE")},
-	{Why: "another method that nobody uses", Method: "PATCH", Body: Bytes("MESSAGE")},
-	{Why: "a body of another type", Method: "POST", Headers: [][2]string{{"Content-Type", "text/plain"}}, Body: Bytes("MESSAGE")},
-	{Why: "a body without a type", Method: "POST", Headers: [][2]string{{"Content-Type", ""}}, Body: Bytes("MESSAGE")},
-	{Why: "nothing is accepted", Method: "POST", Headers: [][2]string{{"Accept", "image/png"}}, Body: Bytes("MESSAGE")},
-	{Why: "an empty body", Method: "POST", Body: Bytes("")},
-	{Why: "a body that is no JSON", Method: "POST", Body: Bytes("{")},
-	{Why: "a body that is no UTF-8", Method: "POST", Body: Bytes("\xff\xfe{}")},
-	{Why: "a body with text behind the message", Method: "POST", Body: Bytes("MESSAGE x")},
-	{Why: "a session that nobody opened", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "no-such-session"}}, Body: Bytes("MESSAGE")},
-	{Why: "a session with odd characters", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "~!@#$%^&*()"}}, Body: Bytes("MESSAGE")},
-	{Why: "a version that nobody published", Method: "POST", Headers: [][2]string{{"MCP-Protocol-Version", "1999-01-01"}}, Body: Bytes("MESSAGE")},
+var wrongExchanges = []script.Exchange{
+	{Why: "a method that nobody uses", Method: "PUT", Body: script.Bytes("MESSAGE")},
+	{Why: "another method that nobody uses", Method: "PATCH", Body: script.Bytes("MESSAGE")},
+	{Why: "a body of another type", Method: "POST", Headers: [][2]string{{"Content-Type", "text/plain"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "a body without a type", Method: "POST", Headers: [][2]string{{"Content-Type", ""}}, Body: script.Bytes("MESSAGE")},
+	{Why: "nothing is accepted", Method: "POST", Headers: [][2]string{{"Accept", "image/png"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "an empty body", Method: "POST", Body: script.Bytes("")},
+	{Why: "a body that is no JSON", Method: "POST", Body: script.Bytes("{")},
+	{Why: "a body that is no UTF-8", Method: "POST", Body: script.Bytes("\xff\xfe{}")},
+	{Why: "a body with text behind the message", Method: "POST", Body: script.Bytes("MESSAGE x")},
+	{Why: "a session that nobody opened", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "no-such-session"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "a session with odd characters", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "~!@#$%^&*()"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "a version that nobody published", Method: "POST", Headers: [][2]string{{"MCP-Protocol-Version", "1999-01-01"}}, Body: script.Bytes("MESSAGE")},
 	{Why: "a GET that accepts no stream", Method: "GET", Headers: [][2]string{{"Accept", "application/json"}}},
 	{Why: "the head alone is asked for", Method: "HEAD"},
-	{Why: "many headers", Method: "POST", Headers: manyHeaders(), Body: Bytes("MESSAGE")},
+	{Why: "many headers", Method: "POST", Headers: manyHeaders(), Body: script.Bytes("MESSAGE")},
 }
 
 func manyHeaders() [][2]string {

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -50,11 +51,11 @@ func TestEnvelopes(t *testing.T) {
 				t.Fatalf("%s is no new id", id.Raw())
 			}
 			seen[id.Key()] = true
-			m := generate.Message{ID: id, Method: generate.Text().Draw(t, "method")}
+			m := script.Message{ID: id, Method: generate.Text().Draw(t, "method")}
 			if rapid.Bool().Draw(t, "params") {
 				m.Params = generate.Values{Depth: 2}.Object().Draw(t, "params")
 			}
-			f := wire.Parse(m.Spelled().Draw(t, "message"))
+			f := wire.Parse(generate.Spelled(m).Draw(t, "message"))
 			if len(f.Messages) != 1 || len(f.Problems) > 0 {
 				t.Fatalf("%s is no message: %v", f.Raw, f.Problems)
 			}
@@ -83,7 +84,7 @@ func lawful(b []byte) bool {
 }
 
 func TestDamage(t *testing.T) {
-	line := generate.Message{ID: wire.IntID(1), Method: "ping"}.Bytes()
+	line := script.Message{ID: wire.IntID(1), Method: "ping"}.Bytes()
 	rapid.Check(t, func(t *rapid.T) {
 		d := generate.Damages(line).Draw(t, "damage")
 		if !bytes.HasSuffix(d.Bytes, []byte("\n")) {
@@ -239,7 +240,7 @@ func known(rev spec.Revision, over spec.Transport) *generate.Offer {
 	return o
 }
 
-func scripts(t *rapid.T, mood generate.Mood) generate.Script {
+func scripts(t *rapid.T, mood generate.Mood) script.Script {
 	rev := rapid.SampledFrom(spec.HandshakeRevisions()).Draw(t, "revision")
 	over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
 	s := generate.Scripts{Offer: known(rev, over), Mood: mood, Operations: 12, Conversations: rapid.IntRange(1, 3).Draw(t, "conversations")}
@@ -251,7 +252,7 @@ func scripts(t *rapid.T, mood generate.Mood) generate.Script {
 		}
 	}
 	first := s.Script().Draw(t, "first")
-	s.Seeds = [][][]generate.Operation{{first.Operations[:4]}, {first.Operations[6:9]}}
+	s.Seeds = [][][]script.Operation{{first.Operations[:4]}, {first.Operations[6:9]}}
 	return s.Script().Draw(t, "script")
 }
 
@@ -266,10 +267,10 @@ func TestLawfulScripts(t *testing.T) {
 			if asked[o.On] == nil {
 				asked[o.On] = map[string]bool{}
 			}
-			if o.Violates != "" || o.Do == generate.Raw || o.Do == generate.HTTP {
+			if o.Violates != "" || o.Do == script.Raw || o.Do == script.HTTP {
 				t.Fatalf("%+v is not lawful", o)
 			}
-			if o.Do != generate.Send {
+			if o.Do != script.Send {
 				continue
 			}
 			f := wire.Parse(o.Message)
@@ -302,7 +303,7 @@ func TestOddAndWildScriptsNameWhatIsWrong(t *testing.T) {
 		s := scripts(t, mood)
 		for i := range s.Operations {
 			o := &s.Operations[i]
-			if o.Do == generate.Send && o.Violates == "" && len(wire.Parse(o.Message).Messages) != 1 {
+			if o.Do == script.Send && o.Violates == "" && len(wire.Parse(o.Message).Messages) != 1 {
 				t.Fatalf("%s is no message, and nothing says so", o.Message)
 			}
 		}
@@ -320,7 +321,7 @@ func TestScriptsCanBeWritten(t *testing.T) {
 		if err := e.Encode(s); err != nil {
 			t.Fatal(err)
 		}
-		var back generate.Script
+		var back script.Script
 		if err := json.Unmarshal(out.Bytes(), &back); err != nil {
 			t.Fatalf("%v in %s", err, out.Bytes())
 		}
@@ -340,15 +341,15 @@ func TestScriptsCanBeWritten(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := generate.Bytes(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "bytes"))
+		want := script.Bytes(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "bytes"))
 		if rapid.Bool().Draw(t, "text") {
-			want = generate.Bytes(generate.Text().Draw(t, "text") + "x")
+			want = script.Bytes(generate.Text().Draw(t, "text") + "x")
 		}
 		text, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got generate.Bytes
+		var got script.Bytes
 		if err := json.Unmarshal(text, &got); err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("%q came back as %q from %s (%v)", want, got, text, err)
 		}

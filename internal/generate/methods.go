@@ -1,8 +1,6 @@
 package generate
 
 import (
-	"slices"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
@@ -113,11 +111,3 @@ var listed = map[string]string{
 // ListMember returns the member of the result that holds the list, "" for what
 // is no method of lists.
 func ListMember(method string) string { return listed[method] }
-
-// Owed tells whether the answer to a request is made by the protocol alone, and
-// not by code of the server's author, who may take as long as he likes.
-func Owed(method string) bool {
-	return !slices.Contains([]string{
-		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,
-	}, method)
-}

@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -86,7 +87,7 @@ func (m *maker) inOrder(on int, r *order, number int) {
 		m.step(on, s)
 		if before < len(m.out) {
 			last := &m.out[len(m.out)-1]
-			last.Together, last.Await = false, last.Do == Send && wire.Parse(last.Message).Messages[0].Kind == wire.Request
+			last.Together, last.Await = false, last.Do == script.Send && wire.Parse(last.Message).Messages[0].Kind == wire.Request
 		}
 	}
 }

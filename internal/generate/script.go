@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -32,23 +33,23 @@ type Scripts struct {
 	Operations, Conversations int
 	// Seeds are sequences that are varied now and then, in groups of which each
 	// has the same likelihood.
-	Seeds [][][]Operation
+	Seeds [][][]script.Operation
 	// Turn, where it is set, makes the script a part of a sweep.
 	Turn *Turn
 }
 
 // Script draws a sequence of operations.
-func (s Scripts) Script() *rapid.Generator[Script] {
-	return rapid.Custom(func(t *rapid.T) Script {
+func (s Scripts) Script() *rapid.Generator[script.Script] {
+	return rapid.Custom(func(t *rapid.T) script.Script {
 		m := s.maker(t)
 		if s.Turn != nil {
 			m.sweep(s.Turn)
-			return Script{Revision: s.Offer.Revision, Operations: m.out}
+			return script.Script{Revision: s.Offer.Revision, Operations: m.out}
 		}
 		for len(m.out) < s.Operations {
 			m.next()
 		}
-		return Script{Revision: s.Offer.Revision, Operations: m.out}
+		return script.Script{Revision: s.Offer.Revision, Operations: m.out}
 	})
 }
 
@@ -67,10 +68,10 @@ type maker struct {
 	mood     Mood
 	requests []string
 	lists    []string
-	seeds    [][][]Operation
+	seeds    [][][]script.Operation
 	turn     *Turn // nil where nothing is swept
 	held     []*held
-	out      []Operation
+	out      []script.Operation
 	tokens   int64
 }
 
@@ -130,7 +131,7 @@ func (m *maker) next() {
 	}
 }
 
-func (m *maker) add(o Operation) { m.out = append(m.out, o) }
+func (m *maker) add(o script.Operation) { m.out = append(m.out, o) }
 
 // ask adds a request and returns its id.
 func (m *maker) ask(on int, method string, params members) wire.ID {
@@ -146,8 +147,8 @@ func (m *maker) askAs(on int, id wire.ID, method string, params members) {
 		m.tokens++
 		params.add("_meta", meta(m.t, m.tokens))
 	}
-	o := Operation{
-		Do: Send, On: on, Method: method, Message: Message{ID: id, Method: method, Params: params.bytes()}.Spelled().Draw(m.t, "message"),
+	o := script.Operation{
+		Do: script.Send, On: on, Method: method, Message: Spelled(script.Message{ID: id, Method: method, Params: params.bytes()}).Draw(m.t, "message"),
 	}
 	switch n := percent.Draw(m.t, "wait"); {
 	case n < 30:
@@ -218,7 +219,7 @@ func (m *maker) ofTask(on int, method string) {
 // take has the last message take a value of an earlier answer.
 func (m *maker) take(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
-	last.Take = append(last.Take, Take{Bytes(id.Raw()), from, into})
+	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
 }
 
 // subscription subscribes, or takes that back, and has the resource changed.
@@ -258,8 +259,8 @@ func (m *maker) cancel(on int) {
 }
 
 func (m *maker) tell(on int, method string, p members) {
-	m.add(Operation{
-		Do: Send, On: on, Method: method, Message: Message{Method: method, Params: p.bytes()}.Spelled().Draw(m.t, "message"),
+	m.add(script.Operation{
+		Do: script.Send, On: on, Method: method, Message: Spelled(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
 		Together: chance(m.t, 20),
 	})
 }
@@ -285,7 +286,7 @@ func (m *maker) walk(on int) {
 		m.fence(on)
 		return
 	}
-	m.add(Operation{Do: Walk, On: on, Method: rapid.SampledFrom(m.lists).Draw(m.t, "list")})
+	m.add(script.Operation{Do: script.Walk, On: on, Method: rapid.SampledFrom(m.lists).Draw(m.t, "list")})
 }
 
 // page asks for one page of a list, by a cursor that was given out before or
@@ -312,7 +313,7 @@ func (m *maker) nextPage(on int, method string, before []wire.ID) {
 	m.take(from, "/result/nextCursor", "cursor")
 }
 
-func (m *maker) fence(on int) { m.add(Operation{Do: Fence, On: on}) }
+func (m *maker) fence(on int) { m.add(script.Operation{Do: script.Fence, On: on}) }
 
 // burst sends several requests in one write.
 func (m *maker) burst(on int) {
@@ -327,7 +328,7 @@ func (m *maker) burst(on int) {
 
 // answers changes how the server's requests are answered.
 func (m *maker) answers(on int) {
-	o := Operation{Do: Answer, On: on, Method: rapid.SampledFrom([]string{
+	o := script.Operation{Do: script.Answer, On: on, Method: rapid.SampledFrom([]string{
 		spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,
 	}).Draw(m.t, "method")}
 	o.Reply = replyTo(m.t, o.Method)
@@ -335,28 +336,28 @@ func (m *maker) answers(on int) {
 }
 
 // replyTo draws an answer that a client may give.
-func replyTo(t *rapid.T, method string) *Reply {
+func replyTo(t *rapid.T, method string) *script.Reply {
 	if chance(t, 20) && method != spec.MethodPing {
-		return &Reply{Code: rapid.SampledFrom([]int64{-1, -32603, -32601, -32000}).Draw(t, "code")}
+		return &script.Reply{Code: rapid.SampledFrom([]int64{-1, -32603, -32601, -32000}).Draw(t, "code")}
 	}
 	switch method {
 	case spec.MethodRootsList:
 		var roots members
 		roots.text("uri", "file:///"+uriPath(t))
-		return &Reply{Result: Bytes(`{"roots":[` + string(roots.bytes()) + `]}`)}
+		return &script.Reply{Result: script.Bytes(`{"roots":[` + string(roots.bytes()) + `]}`)}
 	case spec.MethodSampling:
-		return &Reply{Result: Bytes(`{"role":"assistant","model":"none","content":{"type":"text","text":` + string(wire.Quote(text.Draw(t, "answer"))) + `}}`)}
+		return &script.Reply{Result: script.Bytes(`{"role":"assistant","model":"none","content":{"type":"text","text":` + string(wire.Quote(text.Draw(t, "answer"))) + `}}`)}
 	case spec.MethodElicit:
-		return &Reply{Result: Bytes(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"action":"cancel"}`}).Draw(t, "action"))}
+		return &script.Reply{Result: script.Bytes(rapid.SampledFrom([]string{`{"action":"decline"}`, `{"action":"cancel"}`}).Draw(t, "action"))}
 	default:
-		return &Reply{Result: Bytes(`{}`)}
+		return &script.Reply{Result: script.Bytes(`{}`)}
 	}
 }
 
 func uriPath(t *rapid.T) string { return someNames.Draw(t, "path") }
 
 func (m *maker) close(on int) {
-	m.add(Operation{Do: Close, On: on})
+	m.add(script.Operation{Do: script.Close, On: on})
 	h := newHeld()
 	h.ids = m.held[on].ids
 	m.held[on] = h
@@ -374,8 +375,8 @@ func (m *maker) invalidOf(on int, method string) {
 		return
 	}
 	id := m.held[on].ids.Next(m.t)
-	m.add(Operation{
-		Do: Send, On: on, Method: method, Message: Message{id, method, i.Value}.Bytes(), Violates: i.Violates, At: i.At, Await: true,
+	m.add(script.Operation{
+		Do: script.Send, On: on, Method: method, Message: script.Message{ID: id, Method: method, Params: i.Value}.Bytes(), Violates: i.Violates, At: i.At, Await: true,
 	})
 }
 
@@ -383,18 +384,18 @@ func (m *maker) invalidOf(on int, method string) {
 func (m *maker) damaged(on int) {
 	id := m.held[on].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && chance(m.t, 40) {
-		m.add(Operation{Do: HTTP, On: on, Exchange: exchanges(id).Draw(m.t, "exchange")})
+		m.add(script.Operation{Do: script.HTTP, On: on, Exchange: exchanges(id).Draw(m.t, "exchange")})
 		return
 	}
 	if chance(m.t, 40) {
 		w := WrongEnvelope(id).Draw(m.t, "envelope")
-		m.add(Operation{Do: Send, On: on, Message: w.Bytes, Violates: w.Why})
+		m.add(script.Operation{Do: script.Send, On: on, Message: w.Bytes, Violates: w.Why})
 		m.fence(on)
 		return
 	}
-	line := Message{ID: id, Method: spec.MethodPing}.Bytes()
+	line := script.Message{ID: id, Method: spec.MethodPing}.Bytes()
 	d := Damages(line).Draw(m.t, "damage")
-	o := Operation{Do: Raw, On: on, Message: d.Bytes, Splits: d.Splits}
+	o := script.Operation{Do: script.Raw, On: on, Message: d.Bytes, Splits: d.Splits}
 	if d.Whole {
 		o.Method = spec.MethodPing
 	} else {

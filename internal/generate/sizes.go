@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -30,17 +31,17 @@ func (m *maker) sizeDrill(on, number int) {
 	m.askPlainly(on, method)
 	last := &m.out[len(m.out)-1]
 	one := &wire.Parse(last.Message).Messages[0]
-	message := Message{ID: one.ID, Method: one.Method, Params: one.Params()}
-	if lack := size - len(message.filled(filling, 0)); lack >= 0 {
-		last.Message = message.filled(filling, lack)
+	message := script.Message{ID: one.ID, Method: one.Method, Params: one.Params()}
+	if lack := size - len(filled(message, filling, 0)); lack >= 0 {
+		last.Message = filled(message, filling, lack)
 	}
 }
 
-// filled writes the message with so many bytes more than with none.
-func (m Message) filled(filling, n int) Bytes {
+// filled returns the message with so many bytes more than with none.
+func filled(m script.Message, filling, n int) script.Bytes {
 	switch {
 	case filling == blanks:
-		return append(append(Bytes(strings.Repeat(" ", n)), m.Bytes()...), ' ')
+		return append(append(script.Bytes(strings.Repeat(" ", n)), m.Bytes()...), ' ')
 	case filling == wideText && n%2 == 0:
 		m.Params = withMeta(m.Params, filler(strings.Repeat("é", n/2)))
 	default:

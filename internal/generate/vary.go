@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -27,7 +28,7 @@ func (m *maker) varied(on int) {
 }
 
 // change alters a sequence in one place.
-func (m *maker) change(seed []Operation) []Operation {
+func (m *maker) change(seed []script.Operation) []script.Operation {
 	i := rapid.IntRange(0, len(seed)-1).Draw(m.t, "place")
 	switch rapid.IntRange(0, 6).Draw(m.t, "change") {
 	case 0:
@@ -51,8 +52,8 @@ func (m *maker) change(seed []Operation) []Operation {
 }
 
 // changed puts another value in the place of one in the message.
-func (m *maker) changed(o Operation) Operation {
-	if o.Do != Send || o.Violates != "" {
+func (m *maker) changed(o script.Operation) script.Operation {
+	if o.Do != script.Send || o.Violates != "" {
 		return o
 	}
 	read := wire.Parse(o.Message)
@@ -77,7 +78,7 @@ func (m *maker) changed(o Operation) Operation {
 		return o
 	}
 	rapid.SampledFrom(places).Draw(m.t, "value")()
-	o.Message = Message{ID: one.ID, Method: one.Method, Params: wire.JSON(params)}.Bytes()
+	o.Message = script.Message{ID: one.ID, Method: one.Method, Params: wire.JSON(params)}.Bytes()
 	return o
 }
 
@@ -108,22 +109,22 @@ func (m *maker) places(v any, set func(any), depth int) []func() {
 }
 
 // adopt adds operations from elsewhere, with ids that are new here.
-func (m *maker) adopt(on int, seed []Operation) {
+func (m *maker) adopt(on int, seed []script.Operation) {
 	h := m.held[on]
 	renamed := map[string]wire.ID{}
 	for _, o := range seed {
 		o.On = on
 		switch {
-		case o.Do == Raw || o.Do == HTTP || o.Do == Send && o.Violates != "" && o.Method == "":
+		case o.Do == script.Raw || o.Do == script.HTTP || o.Do == script.Send && o.Violates != "" && o.Method == "":
 			if m.mood == Wild {
 				m.damaged(on) // an id in it can't be made new for certain
 			}
 			continue
-		case o.Do == Send && o.Violates != "":
+		case o.Do == script.Send && o.Violates != "":
 			if !m.renameWrong(h, &o) {
 				continue
 			}
-		case o.Do == Send && !m.rename(h, &o, renamed):
+		case o.Do == script.Send && !m.rename(h, &o, renamed):
 			continue
 		}
 		m.add(o)
@@ -132,7 +133,7 @@ func (m *maker) adopt(on int, seed []Operation) {
 
 // rename gives the request of an operation a new id, and has what refers to
 // others follow; it reports false for what refers to none.
-func (m *maker) rename(h *held, o *Operation, renamed map[string]wire.ID) bool {
+func (m *maker) rename(h *held, o *script.Operation, renamed map[string]wire.ID) bool {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 {
 		return false
@@ -156,7 +157,7 @@ func (m *maker) rename(h *held, o *Operation, renamed map[string]wire.ID) bool {
 		if !ok {
 			return false
 		}
-		takes[i].ID = Bytes(to.Raw())
+		takes[i].ID = script.Bytes(to.Raw())
 	}
 	o.Take = takes
 	id := one.ID
@@ -168,18 +169,18 @@ func (m *maker) rename(h *held, o *Operation, renamed map[string]wire.ID) bool {
 			h.lists[one.Method] = append(h.lists[one.Method], id)
 		}
 	}
-	o.Message = Message{ID: id, Method: one.Method, Params: params}.Bytes()
+	o.Message = script.Message{ID: id, Method: one.Method, Params: params}.Bytes()
 	return true
 }
 
 // renameWrong gives a request whose params are wrong a new id.
-func (m *maker) renameWrong(h *held, o *Operation) bool {
+func (m *maker) renameWrong(h *held, o *script.Operation) bool {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return false
 	}
 	one := &read.Messages[0]
-	o.Message = Message{ID: h.ids.Next(m.t), Method: one.Method, Params: one.Params()}.Bytes()
+	o.Message = script.Message{ID: h.ids.Next(m.t), Method: one.Method, Params: one.Params()}.Bytes()
 	return true
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -35,11 +36,11 @@ func (c *call) failed() bool {
 // may well fail for other reasons than its arguments, so a result that says that
 // it failed has to say that they were not valid.
 func validArguments(o *fuzz.Outcome) []fuzz.Breach {
-	if slices.ContainsFunc(o.Talks, func(t *fuzz.Talk) bool { return changed(t, 0, len(t.Events)) }) {
+	if slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return changed(t, 0, len(t.Events)) }) {
 		return nil // a tool may have gone
 	}
 	var out []fuzz.Breach
-	for n, t := range o.Talks {
+	for n, t := range o.Conversations {
 		for _, c := range calls(o, t) {
 			if c.proof != generate.Fits || c.disturbed || !c.failed() || c.answer.Busy() {
 				continue
@@ -51,7 +52,7 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 			case !c.answer.IsError():
 				summary = "A tool says of arguments that fit its inputSchema that they are not valid."
 			}
-			out = append(out, fuzz.Breach{Talk: n, Deviation: verdict.Deviation{
+			out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 				Requirement: validatesInputs,
 				Summary:     summary,
 				Permitted:   "a result; the specification does not ask for it",
@@ -82,12 +83,12 @@ func elsewhere(m *wire.Message) bool {
 // nobody can have made fit.
 func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
-	for n, t := range o.Talks {
+	for n, t := range o.Conversations {
 		for _, c := range calls(o, t) {
 			if c.proof != generate.Breaks || c.failed() || !c.answer.Has("result") {
 				continue
 			}
-			out = append(out, fuzz.Breach{Talk: n, Deviation: verdict.Deviation{
+			out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 				Requirement: validatesInputs,
 				Summary:     "A tool succeeds with arguments that provably break its inputSchema.",
 				Permitted:   "a result with isError true, or an error",
@@ -102,7 +103,7 @@ func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 
 // calls returns the calls of a conversation that were answered and that hold
 // nothing odd but their arguments.
-func calls(o *fuzz.Outcome, t *fuzz.Talk) []call {
+func calls(o *fuzz.Outcome, t *script.Conversation) []call {
 	if o.Offer == nil {
 		return nil
 	}
@@ -140,9 +141,9 @@ func calls(o *fuzz.Outcome, t *fuzz.Talk) []call {
 
 // calling reads a call; nil where the message is none, or holds more than what a
 // call needs.
-func calling(o *fuzz.Outcome, t *fuzz.Talk, e *transcript.Event, m *wire.Message) *call {
+func calling(o *fuzz.Outcome, t *script.Conversation, e *transcript.Event, m *wire.Message) *call {
 	op := o.Operation(t, m.ID)
-	if m.Method != spec.MethodToolsCall || op == nil || op.Do != generate.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {
+	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {
 		return nil
 	}
 	_, params := wire.Members(m.Params())

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -32,23 +32,23 @@ func lawsCalled(names ...string) []fuzz.Law {
 	return slices.DeleteFunc(lawbook.Laws(), func(l fuzz.Law) bool { return !slices.Contains(names, l.ID) })
 }
 
-func calling(id int64, tool, arguments string, more ...string) generate.Operation {
+func calling(id int64, tool, arguments string, more ...string) script.Operation {
 	params := `{"name":"` + tool + `","arguments":` + arguments + strings.Join(more, "") + `}`
-	return generate.Operation{
-		Do: generate.Send, Method: spec.MethodToolsCall, Await: true,
-		Message: generate.Message{ID: wire.IntID(id), Method: spec.MethodToolsCall, Params: []byte(params)}.Bytes(),
+	return script.Operation{
+		Do: script.Send, Method: spec.MethodToolsCall, Await: true,
+		Message: script.Message{ID: wire.IntID(id), Method: spec.MethodToolsCall, Params: []byte(params)}.Bytes(),
 	}
 }
 
-func together(o generate.Operation) generate.Operation {
+func together(o script.Operation) script.Operation {
 	o.Together, o.Await = true, false
 	return o
 }
 
-func cancelling(id int64) generate.Operation {
-	return generate.Operation{
-		Do: generate.Send, Method: spec.MethodCancelled,
-		Message: generate.Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + wire.IntID(id).Raw() + `}`)}.Bytes(),
+func cancelling(id int64) script.Operation {
+	return script.Operation{
+		Do: script.Send, Method: spec.MethodCancelled,
+		Message: script.Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + wire.IntID(id).Raw() + `}`)}.Bytes(),
 	}
 }
 
@@ -104,33 +104,33 @@ func TestArguments(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		seams  func() refserver.Seams
-		script []generate.Operation
+		script []script.Operation
 		want   []string
 	}{
-		"taken":                    {nil, []generate.Operation{calling(2001, "echo", x)}, nil},
-		"a tool that always fails": {nil, []generate.Operation{calling(2001, "fail", "{}"), calling(2002, "fail", "{}")}, nil},
-		"refused":                  {refusal(-32602, "Invalid arguments"), []generate.Operation{calling(2001, "echo", x)}, []string{refuses}},
-		"refused by another code":  {refusal(-32603, "Internal error"), []generate.Operation{calling(2001, "echo", x)}, []string{refuses}},
-		"no time":                  {refusal(-32000, "Too many requests"), []generate.Operation{calling(2001, "echo", x)}, nil},
-		"as a task only":           {refusal(-32601, "Call it as a task"), []generate.Operation{calling(2001, "echo", x)}, nil},
-		"the user is needed":       {refusal(-32042, "Open the URL"), []generate.Operation{calling(2001, "echo", x)}, nil},
-		"gone":                     {refusal(-32602, "Unknown tool: echo"), []generate.Operation{calling(2001, "echo", x)}, nil},
-		"said to be invalid":       {failing("Input validation error: x is no text"), []generate.Operation{calling(2001, "echo", x)}, []string{denies}},
-		"fails for another reason": {failing("There is no file x"), []generate.Operation{calling(2001, "echo", x), calling(2002, "echo", y)}, nil},
+		"taken":                    {nil, []script.Operation{calling(2001, "echo", x)}, nil},
+		"a tool that always fails": {nil, []script.Operation{calling(2001, "fail", "{}"), calling(2002, "fail", "{}")}, nil},
+		"refused":                  {refusal(-32602, "Invalid arguments"), []script.Operation{calling(2001, "echo", x)}, []string{refuses}},
+		"refused by another code":  {refusal(-32603, "Internal error"), []script.Operation{calling(2001, "echo", x)}, []string{refuses}},
+		"no time":                  {refusal(-32000, "Too many requests"), []script.Operation{calling(2001, "echo", x)}, nil},
+		"as a task only":           {refusal(-32601, "Call it as a task"), []script.Operation{calling(2001, "echo", x)}, nil},
+		"the user is needed":       {refusal(-32042, "Open the URL"), []script.Operation{calling(2001, "echo", x)}, nil},
+		"gone":                     {refusal(-32602, "Unknown tool: echo"), []script.Operation{calling(2001, "echo", x)}, nil},
+		"said to be invalid":       {failing("Input validation error: x is no text"), []script.Operation{calling(2001, "echo", x)}, []string{denies}},
+		"fails for another reason": {failing("There is no file x"), []script.Operation{calling(2001, "echo", x), calling(2002, "echo", y)}, nil},
 		"with more than a call needs": {
-			failing("Invalid arguments"), []generate.Operation{calling(2001, "echo", x, `,"_meta":{"example.com/x":1}`)}, nil,
+			failing("Invalid arguments"), []script.Operation{calling(2001, "echo", x, `,"_meta":{"example.com/x":1}`)}, nil,
 		},
-		"cancelled":                {failing("Invalid arguments"), []generate.Operation{together(calling(2001, "echo", x)), cancelling(2001)}, nil},
-		"a tool that nobody lists": {nil, []generate.Operation{calling(2001, "nobody", x)}, nil},
+		"cancelled":                {failing("Invalid arguments"), []script.Operation{together(calling(2001, "echo", x)), cancelling(2001)}, nil},
+		"a tool that nobody lists": {nil, []script.Operation{calling(2001, "nobody", x)}, nil},
 
-		"wrong, and refused":         {nil, []generate.Operation{calling(2001, "echo", `{}`), calling(2002, "add", `{"a":"one","b":2}`)}, nil},
-		"wrong, and taken":           {taking("echo"), []generate.Operation{calling(2001, "echo", `{}`)}, []string{takes}},
-		"wrong in type, and taken":   {taking("add"), []generate.Operation{calling(2001, "add", `{"a":"one","b":2}`)}, []string{takes}},
-		"converted":                  {taking("add"), []generate.Operation{calling(2001, "add", `{"a":"1","b":true}`)}, nil},
-		"too much, and passed over":  {taking("echo"), []generate.Operation{calling(2001, "echo", `{"text":"x","more":1}`)}, nil},
-		"wrong, and made to a task":  {taking("echo"), []generate.Operation{calling(2001, "echo", `{}`, `,"task":{}`)}, nil},
-		"wrong, and failing anyway":  {nil, []generate.Operation{calling(2001, "slow", `{"durationMs":"long"}`)}, nil},
-		"two of the same id, though": {taking("echo"), []generate.Operation{calling(2001, "echo", `{}`), calling(2001, "echo", `{}`)}, []string{takes}},
+		"wrong, and refused":         {nil, []script.Operation{calling(2001, "echo", `{}`), calling(2002, "add", `{"a":"one","b":2}`)}, nil},
+		"wrong, and taken":           {taking("echo"), []script.Operation{calling(2001, "echo", `{}`)}, []string{takes}},
+		"wrong in type, and taken":   {taking("add"), []script.Operation{calling(2001, "add", `{"a":"one","b":2}`)}, []string{takes}},
+		"converted":                  {taking("add"), []script.Operation{calling(2001, "add", `{"a":"1","b":true}`)}, nil},
+		"too much, and passed over":  {taking("echo"), []script.Operation{calling(2001, "echo", `{"text":"x","more":1}`)}, nil},
+		"wrong, and made to a task":  {taking("echo"), []script.Operation{calling(2001, "echo", `{}`, `,"task":{}`)}, nil},
+		"wrong, and failing anyway":  {nil, []script.Operation{calling(2001, "slow", `{"durationMs":"long"}`)}, nil},
+		"two of the same id, though": {taking("echo"), []script.Operation{calling(2001, "echo", `{}`), calling(2001, "echo", `{}`)}, []string{takes}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := bundled.Misbehaving(withoutRoots(c.seams))
@@ -138,8 +138,8 @@ func TestArguments(t *testing.T) {
 			if err != nil || place == nil {
 				t.Fatal("the server can't be asked", err)
 			}
-			h := fuzz.Holding{Dialer: d, Timeout: 5 * time.Second, Start: 20 * time.Second, Offer: place.Offer}
-			o := h.Hold(t.Context(), generate.Script{Revision: spec.V20251125, Operations: c.script})
+			p := script.Player{Dialer: d, Timeout: 5 * time.Second, Start: 20 * time.Second}
+			o := &fuzz.Outcome{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script}), Offer: place.Offer}
 			var got []string
 			for _, s := range fuzz.Judge(lawsCalled("valid-arguments-accepted", "invalid-arguments-refused"), o) {
 				if got = append(got, s.Summary); s.Outcome != verdict.Note {

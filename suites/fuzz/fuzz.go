@@ -7,6 +7,7 @@ package fuzz
 import (
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -75,7 +76,7 @@ func Laws() []fuzz.Law {
 // tool's own result, are gentle matters, too.
 func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
-	for n, t := range o.Talks {
+	for n, t := range o.Conversations {
 		for _, e := range t.Events {
 			for i := range e.Messages() {
 				m := &e.Frame.Messages[i]
@@ -96,7 +97,7 @@ func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 				if op.At == "/_meta" {
 					d.Weight = verdict.OnlyNote
 				}
-				out = append(out, fuzz.Breach{Deviation: d, Talk: n})
+				out = append(out, fuzz.Breach{Deviation: d, Conversation: n})
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func place(pointer string) string {
 }
 
 // positions returns where the request with the id stands, and the answer.
-func positions(t *fuzz.Talk, id wire.ID, answer int) []int {
+func positions(t *script.Conversation, id wire.ID, answer int) []int {
 	for _, e := range t.Events[:answer] {
 		for i := range e.Messages() {
 			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
@@ -123,7 +124,7 @@ func positions(t *fuzz.Talk, id wire.ID, answer int) []int {
 }
 
 // called tells whether a tool was called in a conversation.
-func called(t *fuzz.Talk) bool {
+func called(t *script.Conversation) bool {
 	for _, e := range t.Events {
 		for i := range e.Messages() {
 			if e.Frame.Messages[i].Method == spec.MethodToolsCall {
@@ -135,7 +136,7 @@ func called(t *fuzz.Talk) bool {
 }
 
 // changed tells whether the server said that a list changed.
-func changed(t *fuzz.Talk, from, to int) bool {
+func changed(t *script.Conversation, from, to int) bool {
 	for _, e := range t.Events[from:min(to, len(t.Events))] {
 		for i := range e.Messages() {
 			switch e.Frame.Messages[i].Method {

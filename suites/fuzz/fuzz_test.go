@@ -58,14 +58,14 @@ func TestFaultless(t *testing.T) {
 			}
 			for _, f := range report.Findings {
 				if f.Outcome > verdict.Note {
-					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Again, f.Tries, f.Revision, f.Seen, script(f)+evidence(f))
+					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Again, f.Tries, f.Revision, f.Seen, operations(f)+evidence(f))
 				}
 			}
 		})
 	}
 }
 
-func script(f *fuzz.Finding) string {
+func operations(f *fuzz.Finding) string {
 	text := ""
 	for i := range f.Script.Operations {
 		if i == 12 {
@@ -79,10 +79,10 @@ func script(f *fuzz.Finding) string {
 
 // evidence is what was said around that which shows the finding.
 func evidence(f *fuzz.Finding) string {
-	if f.Evidence == nil || f.Talk >= len(f.Evidence.Talks) || len(f.At) == 0 {
+	if f.Evidence == nil || f.Conversation >= len(f.Evidence.Conversations) || len(f.At) == 0 {
 		return ""
 	}
-	events := f.Evidence.Talks[f.Talk].Events
+	events := f.Evidence.Conversations[f.Conversation].Events
 	text := ""
 	for _, at := range f.At {
 		for _, e := range events[max(0, at-6):min(len(events), at+3)] {
@@ -136,7 +136,7 @@ func legal(t *testing.T, f faults.Fault, over spec.Transport, revisions []spec.R
 	}
 	for _, one := range report.Findings {
 		if one.Outcome > verdict.Note {
-			t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Again, one.Tries, one.Revision, one.Seen, script(one), evidence(one))
+			t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Again, one.Tries, one.Revision, one.Seen, operations(one), evidence(one))
 		}
 	}
 }

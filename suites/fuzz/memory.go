@@ -10,7 +10,7 @@ import (
 // memory looks for servers that take more and more of it.
 func memory(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
-	for n, t := range o.Talks {
+	for n, t := range o.Conversations {
 		for _, g := range t.Growths {
 			d := verdict.Deviation{At: []int{g.First, g.Last}, Weight: verdict.OnlyNote}
 			if bytes, grows := g.WithCancelled(); grows {
@@ -26,7 +26,7 @@ func memory(o *fuzz.Outcome) []fuzz.Breach {
 			} else {
 				continue
 			}
-			out = append(out, fuzz.Breach{Deviation: d, Talk: n})
+			out = append(out, fuzz.Breach{Deviation: d, Conversation: n})
 		}
 	}
 	return out
@@ -36,7 +36,7 @@ func told(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
 
 // weighed tells whether it could be said of an outcome whether the memory grows.
 func weighed(o *fuzz.Outcome, _ string) bool {
-	for _, t := range o.Talks {
+	for _, t := range o.Conversations {
 		for _, g := range t.Growths {
 			if g.Why == "" {
 				return true

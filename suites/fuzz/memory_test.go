@@ -14,7 +14,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -88,12 +88,12 @@ func keepingDialer(t *testing.T, what string) transport.Dialer {
 	return stdio.NewDialer(stdio.Command{Argv: []string{self}, Env: append(os.Environ(), keepingVariable+"="+what)})
 }
 
-func repeating(method, params string) generate.Script {
-	m := generate.Message{ID: wire.IntID(1), Method: method}
+func repeating(method, params string) script.Script {
+	m := script.Message{ID: wire.IntID(1), Method: method}
 	if params != "" {
 		m.Params = []byte(params)
 	}
-	return generate.Script{Revision: spec.V20251125, Operations: []generate.Operation{{Do: generate.Repeat, Method: method, Message: m.Bytes()}}}
+	return script.Script{Revision: spec.V20251125, Operations: []script.Operation{{Do: script.Repeat, Method: method, Message: m.Bytes()}}}
 }
 
 // TestMemory: a server that keeps something of each request is noted, and of
@@ -124,13 +124,13 @@ func TestMemory(t *testing.T) {
 		{"requests", spec.MethodPing, "", []string{each}},
 	} {
 		t.Run(c.keeps+" of "+c.method, func(t *testing.T) {
-			h := fuzz.Holding{Dialer: keepingDialer(t, c.keeps), Timeout: 5 * time.Second, Start: 20 * time.Second}
+			p := script.Player{Dialer: keepingDialer(t, c.keeps), Timeout: 5 * time.Second, Start: 20 * time.Second}
 			began := time.Now()
-			o := h.Hold(t.Context(), repeating(c.method, c.params))
-			if len(o.Talks) == 0 || len(o.Talks[0].Growths) == 0 {
+			o := &fuzz.Outcome{Playback: p.Play(t.Context(), repeating(c.method, c.params))}
+			if len(o.Conversations) == 0 || len(o.Conversations[0].Growths) == 0 {
 				t.Fatal("nothing was held", o.Refused)
 			}
-			g := o.Talks[0].Growths[0]
+			g := o.Conversations[0].Growths[0]
 			t.Logf("%v, %d requests: %d, %d and %d windows %v", time.Since(began), o.Requests, len(g.Plain), len(g.Cancelled), len(g.After), g)
 			if g.Why != "" || len(g.Plain) == 0 {
 				t.Fatalf("nothing was seen: %s", g.Why)
@@ -150,9 +150,9 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryOfSlowTools: what takes long is not asked for many times.
 func TestMemoryOfSlowTools(t *testing.T) {
-	h := fuzz.Holding{Dialer: keepingDialer(t, "nothing"), Timeout: 5 * time.Second, Start: 20 * time.Second}
-	o := h.Hold(t.Context(), repeating(spec.MethodToolsCall, `{"name":"slow","arguments":{"durationMs":60}}`))
-	if g := o.Talks[0].Growths[0]; g.Why == "" || len(g.Plain) > 0 || len(fuzz.Judge(lawsCalled("memory-steady"), o)) > 0 {
+	p := script.Player{Dialer: keepingDialer(t, "nothing"), Timeout: 5 * time.Second, Start: 20 * time.Second}
+	o := &fuzz.Outcome{Playback: p.Play(t.Context(), repeating(spec.MethodToolsCall, `{"name":"slow","arguments":{"durationMs":60}}`))}
+	if g := o.Conversations[0].Growths[0]; g.Why == "" || len(g.Plain) > 0 || len(fuzz.Judge(lawsCalled("memory-steady"), o)) > 0 {
 		t.Errorf("%+v", g)
 	}
 }
@@ -179,13 +179,13 @@ func TestMemorySearched(t *testing.T) {
 	if f.Requirement != "cancellation.free-resources" || f.Outcome != verdict.Note || len(f.Script.Operations) != 1 {
 		t.Errorf("found was %v", told(report))
 	}
-	r, err := fuzz.ReadReplay(f.Replay().Encode())
+	r, err := script.ReadFile(f.File().Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, want := range map[string]fuzz.Verdict{"cancelled requests": fuzz.StillBroken, "nothing": fuzz.Fixed} {
 		o.Dialer = keepingDialer(t, what)
-		played, err := fuzz.Play(t.Context(), o, r)
+		played, err := fuzz.Replay(t.Context(), o, r)
 		if err != nil || played.Verdict != want {
 			t.Errorf("a server that keeps %s: %v, %+v", what, err, played)
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -19,15 +19,15 @@ func stays(o *fuzz.Outcome) []fuzz.Breach {
 		return nil
 	}
 	var out []fuzz.Breach
-	for n, t := range o.Talks {
+	for n, t := range o.Conversations {
 		if d, ok := gone(o, t); ok {
-			out = append(out, fuzz.Breach{Deviation: d, Talk: n})
+			out = append(out, fuzz.Breach{Deviation: d, Conversation: n})
 		}
 	}
 	return out
 }
 
-func gone(o *fuzz.Outcome, t *fuzz.Talk) (verdict.Deviation, bool) {
+func gone(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
 	end := ended(t)
 	if end < 0 && !t.Deaf {
 		return verdict.Deviation{}, false
@@ -75,9 +75,9 @@ type suspect struct {
 
 // suspected follows what the server outlived: a request with its answer, and
 // any other line once a request behind it was answered.
-func suspected(o *fuzz.Outcome, t *fuzz.Talk, events []*transcript.Event) suspects {
+func suspected(o *fuzz.Outcome, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
-	answered := slices.ContainsFunc(o.Script.Operations, func(op generate.Operation) bool { return op.Do == generate.Answer && op.On == t.On })
+	answered := slices.ContainsFunc(o.Script.Operations, func(op script.Operation) bool { return op.Do == script.Answer && op.On == t.On })
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Sent:
@@ -166,7 +166,7 @@ func illegality(e *transcript.Event) int {
 }
 
 // ended returns where the server ended by itself, -1 where it did not.
-func ended(t *fuzz.Talk) int {
+func ended(t *script.Conversation) int {
 	for i, e := range t.Events {
 		switch e.Kind {
 		case transcript.InputClosed, transcript.Signalled:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -16,24 +16,24 @@ import (
 // TestWhoEndsTheServer: of an end is blamed what the server can have ended of,
 // and no line that it outlived, or that stands beside another suspect.
 func TestWhoEndsTheServer(t *testing.T) {
-	deep := generate.Operation{
-		Do: generate.Send, Method: spec.MethodPing, Message: generate.Message{
+	deep := script.Operation{
+		Do: script.Send, Method: spec.MethodPing, Message: script.Message{
 			ID: wire.IntID(2001), Method: spec.MethodPing, Params: []byte(`{"_meta":{"example.com/value":` + nested(120) + `}}`),
 		}.Bytes(),
 	}
-	garbage := generate.Operation{Do: generate.Raw, Message: []byte("}{\n"), Violates: "no JSON"}
-	fence := generate.Operation{Do: generate.Fence}
+	garbage := script.Operation{Do: script.Raw, Message: []byte("}{\n"), Violates: "no JSON"}
+	fence := script.Operation{Do: script.Fence}
 	for name, c := range map[string]struct {
 		fault  string
-		script []generate.Operation
+		script []script.Operation
 		want   []string
 	}{
-		"the line":                       {"base.parse-error/exits-1", []generate.Operation{garbage, fence}, []string{"base.parse-error"}},
-		"the line, seen by no fence":     {"base.parse-error/exits-1", []generate.Operation{fence, garbage}, []string{"base.parse-error"}},
-		"the line, and it hears no more": {"base.parse-error/deaf", []generate.Operation{garbage, fence}, []string{"base.parse-error"}},
-		"a request behind it":            {"base.request-answered/deep-meta", []generate.Operation{garbage, deep}, nil},
-		"a request after it":             {"base.request-answered/deep-meta", []generate.Operation{garbage, fence, deep}, nil},
-		"a request before it":            {"base.request-answered/deep-meta", []generate.Operation{deep, garbage}, nil},
+		"the line":                       {"base.parse-error/exits-1", []script.Operation{garbage, fence}, []string{"base.parse-error"}},
+		"the line, seen by no fence":     {"base.parse-error/exits-1", []script.Operation{fence, garbage}, []string{"base.parse-error"}},
+		"the line, and it hears no more": {"base.parse-error/deaf", []script.Operation{garbage, fence}, []string{"base.parse-error"}},
+		"a request behind it":            {"base.request-answered/deep-meta", []script.Operation{garbage, deep}, nil},
+		"a request after it":             {"base.request-answered/deep-meta", []script.Operation{garbage, fence, deep}, nil},
+		"a request before it":            {"base.request-answered/deep-meta", []script.Operation{deep, garbage}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, ok := faults.Lookup(c.fault)
@@ -43,8 +43,8 @@ func TestWhoEndsTheServer(t *testing.T) {
 			if !ok {
 				t.Fatal("there is no such fault")
 			}
-			h := fuzz.Holding{Dialer: bundled.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
-			o := h.Hold(t.Context(), generate.Script{Revision: spec.V20251125, Operations: c.script})
+			p := script.Player{Dialer: bundled.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
+			o := &fuzz.Outcome{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script})}
 			var got []string
 			for _, s := range fuzz.Judge(laws(), o) {
 				if s.Law == "server-stays" {

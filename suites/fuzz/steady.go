@@ -20,11 +20,11 @@ var pure = []string{
 // steady compares the answers to equal requests of a conversation. The
 // specification does not ask for that.
 func steady(o *fuzz.Outcome) []fuzz.Breach {
-	if slices.ContainsFunc(o.Talks, called) {
+	if slices.ContainsFunc(o.Conversations, called) {
 		return nil
 	}
 	var out []fuzz.Breach
-	for n, t := range o.Talks {
+	for n, t := range o.Conversations {
 		if changed(t, 0, len(t.Events)) {
 			continue
 		}
@@ -44,7 +44,7 @@ func steady(o *fuzz.Outcome) []fuzz.Breach {
 						continue
 					}
 					if !bytes.Equal(results[what], m.Result()) {
-						out = append(out, fuzz.Breach{Talk: n, Deviation: verdict.Deviation{
+						out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 							Requirement: requestAnswered,
 							Summary:     "The same request is answered otherwise the second time.",
 							Permitted:   "the same answer while nothing changes; the specification does not ask for it",

@@ -1,4 +1,4 @@
-package cli
+package script
 
 import (
 	"fmt"
@@ -7,16 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestAConversationIsToldAsScripts: what the evidence shows, what its case
+// TestFromRecord: the scripts are what the evidence shows, what its case
 // sent, and all of it, without the handshake and the client's answers.
-func TestAConversationIsToldAsScripts(t *testing.T) {
+func TestFromRecord(t *testing.T) {
 	var events []*transcript.Event
 	for i, line := range strings.Split(`> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
 < {"jsonrpc":"2.0","id":1,"result":{}}
@@ -42,7 +40,7 @@ func TestAConversationIsToldAsScripts(t *testing.T) {
 	}
 	show := func(at ...int) []string {
 		var out []string
-		for _, s := range told(engine.Sighting{Events: events, Deviation: &verdict.Deviation{At: at}}, spec.V20251125) {
+		for _, s := range FromRecord(events, at, spec.V20251125) {
 			text := ""
 			for _, o := range s.Operations {
 				text += fmt.Sprintf("%s %q %v\n", o.Do, o.Message, o.Await)

@@ -1,4 +1,4 @@
-package fuzz
+package script
 
 import (
 	"testing"
@@ -31,10 +31,10 @@ func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
 	} {
 		rec.Add(transcript.Event{Kind: e.kind, Raw: []byte(e.raw)})
 	}
-	o := &Outcome{Talks: []*Talk{{Events: rec.From(0), asked: map[string]int{}}}}
-	for _, e := range o.Talks[0].Events {
+	o := &Playback{Conversations: []*Conversation{{Events: rec.From(0), requests: map[string]int{}}}}
+	for _, e := range o.Conversations[0].Events {
 		if e.Kind == transcript.Sent {
-			o.Talks[0].asked[e.Messages()[0].ID.Key()] = len(o.Talks[0].asked)
+			o.Conversations[0].requests[e.Messages()[0].ID.Key()] = len(o.Conversations[0].requests)
 		}
 	}
 	for name, c := range map[string]struct{ at, want []int }{
@@ -42,9 +42,7 @@ func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
 		"while nothing runs": {[]int{1, 9}, []int{0}},
 		"an answer":          {[]int{0, 1}, []int{0}},
 	} {
-		b := Breach{}
-		b.At = c.at
-		if diff := cmp.Diff(c.want, o.evidence(b)); diff != "" {
+		if diff := cmp.Diff(c.want, o.Conversations[0].Operations(c.at)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -1,4 +1,4 @@
-package fuzz
+package script
 
 import (
 	"slices"
@@ -14,29 +14,29 @@ import (
 // silent.
 
 // excuse takes back that answers did not come that a call may have held up.
-func (t *Talk) excuse() {
+func (c *Conversation) excuse() {
 	gaveUp := func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }
-	if !t.Deaf && !slices.ContainsFunc(t.Events, gaveUp) {
+	if !c.Deaf && !slices.ContainsFunc(c.Events, gaveUp) {
 		return
 	}
-	call := occupying(t.Events)
+	call := occupying(c.Events)
 	held := func(e *transcript.Event) bool { return gaveUp(e) && e.Of > call.Seq }
-	if call == nil || !t.Deaf && !slices.ContainsFunc(t.Events, held) {
+	if call == nil || !c.Deaf && !slices.ContainsFunc(c.Events, held) {
 		return
 	}
-	t.Deaf = false
-	if t.Unanswered == "" {
-		t.Unanswered = "a call that may hold up the others"
+	c.Deaf = false
+	if c.Unanswered == "" {
+		c.Unanswered = "a call that may hold up the others"
 	}
-	t.Events = slices.Clone(t.Events)
-	for i, e := range t.Events {
+	c.Events = slices.Clone(c.Events)
+	for i, e := range c.Events {
 		if held(e) {
-			t.Events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, behind a call that is not answered"}
+			c.Events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, behind a call that is not answered"}
 		}
 	}
 }
 
-// occupies tells whether a request is one that may take as long as it likes, and
+// occupies reports whether a request is one that may take as long as it likes, and
 // whatever is behind it with it.
 func occupies(method string) bool {
 	return method == spec.MethodToolsCall || method == spec.MethodTasksResult

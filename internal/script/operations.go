@@ -1,4 +1,4 @@
-package fuzz
+package script
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -18,8 +17,8 @@ import (
 
 // send takes one message; it is written with those that wait, unless it waits
 // itself.
-func (r *holder) send(t *talk, i int, o *generate.Operation) {
-	frame, ok := r.filled(t, o)
+func (r *runner) send(l *liveConversation, i int, o *Operation) {
+	frame, ok := r.filled(l, o)
 	if !ok {
 		r.out.Skipped = append(r.out.Skipped, i)
 		return
@@ -29,42 +28,42 @@ func (r *holder) send(t *talk, i int, o *generate.Operation) {
 		switch {
 		case m.Kind == wire.Request && m.ID.Present():
 			r.count()
-			_, again := t.asked[m.ID.Key()]
-			t.asked[m.ID.Key()] = i
-			t.asks = append(t.asks, asked{
+			_, again := l.requests[m.ID.Key()]
+			l.requests[m.ID.Key()] = i
+			l.asked = append(l.asked, request{
 				id: m.ID, method: m.Method, params: o.Violates != "", task: wire.At(m.Params(), "/task") != nil,
-				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: t.c.Record.Elapsed(),
+				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
 			})
 		case m.Method == spec.MethodCancelled:
-			t.cancelled(wire.IDAt(m.Params(), "/requestId"))
+			l.cancelled(wire.IDAt(m.Params(), "/requestId"))
 		}
 	}
-	if len(t.held) == 0 {
-		t.heldFrom = i
+	if len(l.pending) == 0 {
+		l.pendingFrom = i
 	}
-	t.held = append(t.held, frame)
-	if o.Together && !o.Await && len(t.held) < 32 {
+	l.pending = append(l.pending, frame)
+	if o.Together && !o.Await && len(l.pending) < 32 {
 		return
 	}
-	r.flush(t)
-	if o.Await && len(t.asks) > 0 && !t.over {
-		r.await(t, t.asks[len(t.asks)-1])
+	r.flush(l)
+	if o.Await && len(l.asked) > 0 && !l.over {
+		r.await(l, l.asked[len(l.asked)-1])
 	}
 }
 
 // filled returns the message with what it takes from earlier answers; false
 // where there is no such thing.
-func (r *holder) filled(t *talk, o *generate.Operation) ([]byte, bool) {
+func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
 	frame := []byte(o.Message)
 	for _, take := range o.Take {
-		r.flush(t)
+		r.flush(l)
 		id := wire.RawID(string(take.ID))
-		for _, a := range t.asks {
+		for _, a := range l.asked {
 			if a.id.Same(id) {
-				r.await(t, a)
+				r.await(l, a)
 			}
 		}
-		m := t.answered[id.Key()]
+		m := l.answered[id.Key()]
 		if m == nil {
 			return nil, false
 		}
@@ -96,23 +95,23 @@ func putParam(frame []byte, name string, value []byte) []byte {
 }
 
 // flush writes the frames that wait.
-func (r *holder) flush(t *talk) {
-	if len(t.held) == 0 {
+func (r *runner) flush(l *liveConversation) {
+	if len(l.pending) == 0 {
 		return
 	}
-	frames, first := t.held, t.heldFrom
-	t.held = nil
-	from := t.c.Record.Len()
+	frames, first := l.pending, l.pendingFrom
+	l.pending = nil
+	from := l.c.Record.Len()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
-	if err := t.c.Send(ctx, frames...); err != nil {
-		t.over = true
-		t.torn = t.torn || t.c.Alive()
+	if err := l.c.Send(ctx, frames...); err != nil {
+		l.over = true
+		l.torn = l.torn || l.c.Alive()
 	}
-	t.spans = append(t.spans, span{first, from, t.c.Record.Len()})
+	l.spans = append(l.spans, span{first, from, l.c.Record.Len()})
 }
 
-func (r *holder) raw(t *talk, i int, o *generate.Operation) {
+func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 	var chunks [][]byte
 	at := 0
 	for _, split := range o.Splits {
@@ -125,63 +124,54 @@ func (r *holder) raw(t *talk, i int, o *generate.Operation) {
 	if o.Violates == "" { // what is whole is owed an answer
 		for _, m := range wire.Parse(o.Message).Messages {
 			if m.Kind == wire.Request {
-				t.asked[m.ID.Key()] = i
-				t.asks = append(t.asks, asked{id: m.ID, method: m.Method, odd: true})
+				l.requests[m.ID.Key()] = i
+				l.asked = append(l.asked, request{id: m.ID, method: m.Method, odd: true})
 			}
 		}
 	}
 	r.count()
-	release := t.c.HoldReplies()
+	release := l.c.HoldReplies()
 	defer release()
 	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
 	defer cancel()
-	if err := t.c.SendBytes(ctx, chunks...); err != nil && t.c.Web() == nil {
-		t.over = true
-		t.torn = t.torn || t.c.Alive()
+	if err := l.c.SendBytes(ctx, chunks...); err != nil && l.c.Web() == nil {
+		l.over = true
+		l.torn = l.torn || l.c.Alive()
 	}
 }
 
 // fence waits until the server has read everything.
-func (r *holder) fence(t *talk) {
+func (r *runner) fence(l *liveConversation) {
 	r.count()
-	if err := t.c.Fence(r.ctx); err != nil {
-		t.over = true
-		t.Deaf = t.Deaf || errors.Is(err, client.ErrUnanswered)
+	if err := l.c.Fence(r.ctx); err != nil {
+		l.over = true
+		l.Deaf = l.Deaf || errors.Is(err, client.ErrUnanswered)
 	}
 }
 
-// walk goes through a list.
-func (r *holder) walk(t *talk, i int, o *generate.Operation) {
-	w := Walked{Operation: i, Method: o.Method, From: t.c.Record.Len()}
+// walk requests the pages of a list to its end.
+func (r *runner) walk(l *liveConversation, o *Operation) {
 	seen := map[string]bool{}
 	var params map[string]any
-	for range mostPages {
+	for range maxPages {
 		r.count()
-		reply := t.c.Ask(r.ctx, o.Method, params)
+		reply := l.c.Ask(r.ctx, o.Method, params)
 		if !reply.Succeeded() {
-			t.missed = t.missed || errors.Is(reply.Err, client.ErrUnanswered)
+			l.missed = l.missed || errors.Is(reply.Err, client.ErrUnanswered)
 			break
 		}
-		result := reply.Message.Result()
-		w.Pages = append(w.Pages, result)
-		cursor, more := wire.Text(wire.At(result, "/nextCursor"))
-		if !more {
-			w.Whole = true
-			break
-		}
+		cursor, _ := wire.Text(wire.At(reply.Message.Result(), "/nextCursor"))
 		if cursor == "" || seen[cursor] {
 			break
 		}
 		seen[cursor] = true
 		params = map[string]any{"cursor": cursor}
 	}
-	w.To = t.c.Record.Len()
-	t.Walks = append(t.Walks, w)
 }
 
 // replying returns how a request of the server is answered; nil leaves that to
 // the client's capabilities.
-func replying(reply *generate.Reply) func(m *wire.Message) []byte {
+func replying(reply *Reply) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
 		case reply == nil:
@@ -197,8 +187,8 @@ func replying(reply *generate.Reply) func(m *wire.Message) []byte {
 }
 
 // exchange holds an exchange of HTTP.
-func (r *holder) exchange(t *talk, o *generate.Operation) {
-	web := t.c.Web()
+func (r *runner) exchange(l *liveConversation, o *Operation) {
+	web := l.c.Web()
 	if web == nil || o.Exchange == nil {
 		return
 	}
@@ -227,7 +217,7 @@ func (r *holder) exchange(t *talk, o *generate.Operation) {
 }
 
 // headers are those of the session, with those of the exchange in their place.
-func headers(web transport.Web, x *generate.Exchange) []transcript.Field {
+func headers(web transport.Web, x *Exchange) []transcript.Field {
 	fields := web.Headers(x.Method)
 	replaced := map[string]bool{}
 	for _, h := range x.Headers {

@@ -1,4 +1,4 @@
-package generate
+package script
 
 import (
 	"bytes"
@@ -9,10 +9,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Script is what clients do, in its order, on one conversation or several.
+// A Script is what clients do, in order, on one conversation or several.
 type Script struct {
 	Revision spec.Revision `json:"revision"`
 	// Tools are those of the server that are called, where that is known.
@@ -49,35 +52,37 @@ func (s Script) Map(change func([]byte) []byte) Script {
 	return s
 }
 
-// Deed says what an operation does.
-type Deed string
+// An Action is what an operation does.
+type Action string
 
-// The deeds.
+// The actions.
 const (
 	// Send sends one message, as it is.
-	Send Deed = "send"
+	Send Action = "send"
 	// Raw sends bytes, framing and all: over HTTP as one body.
-	Raw Deed = "raw"
+	Raw Action = "raw"
 	// Answer says how requests of the server with the method are answered from
 	// now on.
-	Answer Deed = "answer"
+	Answer Action = "answer"
 	// Walk goes through a list from its first page to its last.
-	Walk Deed = "walk"
+	Walk Action = "walk"
 	// Fence waits until the server has read everything before.
-	Fence Deed = "fence"
+	Fence Action = "fence"
 	// Close ends the conversation; what follows on it begins a new one.
-	Close Deed = "close"
+	Close Action = "close"
 	// HTTP holds an exchange of its own beside those that carry messages.
-	HTTP Deed = "http"
+	HTTP Action = "http"
 	// Repeat makes one request again and again, with ids of its own, then cancels
 	// it as often, and weighs the server meanwhile.
-	Repeat Deed = "repeat"
+	Repeat Action = "repeat"
 )
 
-// Operation is one thing that a client does. It is complete in itself, so that
+var actions = []Action{Send, Raw, Answer, Walk, Fence, Close, HTTP, Repeat}
+
+// An Operation is one thing that a client does. It is complete in itself, so that
 // others can be left out.
 type Operation struct {
-	Do Deed `json:"do"`
+	Do Action `json:"do"`
 	// On is the conversation, from 0.
 	On int `json:"on,omitempty"`
 	// Method is that of the message, or of the server's request.
@@ -146,19 +151,10 @@ func (b Bytes) MarshalJSON() ([]byte, error) {
 	case utf8.Valid(b) && json.Compact(&compact, b) == nil && bytes.Equal(compact.Bytes(), b) && b[0] != '"' && !bytes.Equal(b, []byte("null")):
 		return b, nil
 	case utf8.Valid(b):
-		return plain(asText + string(b)), nil
+		return wire.JSON(asText + string(b)), nil
 	default:
-		return plain(asBase64 + base64.StdEncoding.EncodeToString(b)), nil
+		return wire.JSON(asBase64 + base64.StdEncoding.EncodeToString(b)), nil
 	}
-}
-
-// plain writes a text without the escapes that HTML needs.
-func plain(s string) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a text can always be written
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -192,6 +188,27 @@ func (b *Bytes) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// Message is a JSON-RPC message to be written. An empty ID makes a
+// notification; nil Params leave the member out.
+type Message struct {
+	ID     wire.ID
+	Method string
+	Params jsontext.Value
+}
+
+// Bytes writes the message in the usual order, without spaces.
+func (m Message) Bytes() []byte {
+	out := []byte(`{"jsonrpc":"2.0"`)
+	if m.ID.Present() {
+		out = append(append(out, `,"id":`...), m.ID.Raw()...)
+	}
+	out = append(append(out, `,"method":`...), wire.Quote(m.Method)...)
+	if m.Params != nil {
+		out = append(append(out, `,"params":`...), m.Params...)
+	}
+	return append(out, '}')
+}
+
 // Conversations returns how many conversations the script has.
 func (s Script) Conversations() int {
 	n := 1
@@ -222,4 +239,35 @@ func (o *Operation) size() int {
 		}
 	}
 	return n
+}
+
+// ToolCall is a call of a tool by an operation.
+type ToolCall struct {
+	Operation int
+	Tool      string
+}
+
+// ToolCalls returns the calls of tools that the messages of the script make.
+func (s Script) ToolCalls() []ToolCall {
+	var out []ToolCall
+	for i := range s.Operations {
+		for _, m := range wire.Parse(s.Operations[i].Message).Messages {
+			if name, _ := wire.Text(wire.At(m.Params(), "/name")); m.Method == spec.MethodToolsCall && name != "" {
+				out = append(out, ToolCall{i, strings.Clone(name)})
+			}
+		}
+	}
+	return out
+}
+
+// WithTools returns the script with the names of those of the server's tools that
+// it calls, so that a replay can tell when one of them is gone.
+func (s Script) WithTools(offered []string) Script {
+	s.Tools = nil
+	for _, c := range s.ToolCalls() {
+		if slices.Contains(offered, c.Tool) && !slices.Contains(s.Tools, c.Tool) {
+			s.Tools = append(s.Tools, c.Tool)
+		}
+	}
+	return s
 }

@@ -1,11 +1,10 @@
-package fuzz
+package script
 
 import (
 	"bytes"
 	"fmt"
 	"slices"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -23,13 +22,13 @@ type ByItself struct {
 
 // ByItself returns what the client did by itself, in the order of the
 // operations. What is the same several times is told once.
-func (o *Outcome) ByItself() []ByItself {
+func (p *Playback) ByItself() []ByItself {
 	var out []ByItself
-	for _, t := range o.Talks {
+	for _, t := range p.Conversations {
 		var last string
 		times := 0
 		for _, e := range t.Events {
-			if e.Kind != transcript.Sent || o.said(t, e) {
+			if e.Kind != transcript.Sent || p.said(t, e) {
 				continue
 			}
 			for i := range e.Messages() {
@@ -37,7 +36,7 @@ func (o *Outcome) ByItself() []ByItself {
 				if what == "" {
 					continue
 				}
-				behind := o.behind(t, e.Seq)
+				behind := p.behind(t, e.Seq)
 				if n := len(out) - 1; n >= 0 && times > 0 && last == what && out[n].Behind == behind {
 					times++
 					out[n].Text = fmt.Sprintf("%s, %d times", what, times)
@@ -54,7 +53,7 @@ func (o *Outcome) ByItself() []ByItself {
 
 // own says what a message is that the client sends by itself, and which one; ""
 // where it is told elsewhere or of no weight.
-func (t *Talk) own(at int, m *wire.Message) (what, of string) {
+func (t *Conversation) own(at int, m *wire.Message) (what, of string) {
 	switch {
 	case m.Kind == wire.Response:
 		asked := t.request(transcript.Received, at, m.ID)
@@ -77,7 +76,7 @@ func (t *Talk) own(at int, m *wire.Message) (what, of string) {
 
 // request returns the last request with the id that went in that direction
 // before a place in the record, nil for none.
-func (t *Talk) request(direction transcript.Kind, before int, id wire.ID) *wire.Message {
+func (t *Conversation) request(direction transcript.Kind, before int, id wire.ID) *wire.Message {
 	for _, e := range slices.Backward(t.Events[:min(before, len(t.Events))]) {
 		if e.Kind != direction {
 			continue
@@ -91,23 +90,23 @@ func (t *Talk) request(direction transcript.Kind, before int, id wire.ID) *wire.
 	return nil
 }
 
-// said tells whether an operation says what is sent: that it repeats a request
-// and cancels each, too.
-func (o *Outcome) said(t *Talk, e *transcript.Event) bool {
+// said reports whether an operation says what is sent: that it repeats a request
+// and cancels each, top.
+func (p *Playback) said(t *Conversation, e *transcript.Event) bool {
 	for _, s := range t.spans {
-		if e.Seq >= s.from && e.Seq < s.to && o.Script.Operations[s.operation].Do == generate.Repeat {
+		if e.Seq >= s.from && e.Seq < s.to && p.Script.Operations[s.operation].Do == Repeat {
 			return true
 		}
 	}
-	return slices.ContainsFunc(o.Script.Operations, func(p generate.Operation) bool {
-		return p.On == t.On && len(p.Message) > 0 && bytes.Equal(bytes.TrimSpace(p.Message), bytes.TrimSpace(e.Raw))
+	return slices.ContainsFunc(p.Script.Operations, func(o Operation) bool {
+		return o.On == t.On && len(o.Message) > 0 && bytes.Equal(bytes.TrimSpace(o.Message), bytes.TrimSpace(e.Raw))
 	})
 }
 
 // behind returns the operation of the conversation that stands last before a
 // place in the record. Several that were written at once stand in one place.
-func (o *Outcome) behind(t *Talk, at int) int {
-	first, next := -1, len(o.Script.Operations)
+func (p *Playback) behind(t *Conversation, at int) int {
+	first, next := -1, len(p.Script.Operations)
 	for _, s := range t.spans {
 		if s.from > at {
 			next = s.operation
@@ -116,23 +115,14 @@ func (o *Outcome) behind(t *Talk, at int) int {
 		first = s.operation
 	}
 	out := -1
-	for i := range o.Script.Operations[:next] {
-		p := &o.Script.Operations[i]
-		if i < first || p.On != t.On {
+	for i := range p.Script.Operations[:next] {
+		o := &p.Script.Operations[i]
+		if i < first || o.On != t.On {
 			continue
 		}
-		if out = i; p.Do == generate.Close && i > first {
+		if out = i; o.Do == Close && i > first {
 			break
 		}
 	}
 	return out
-}
-
-// ByItself returns what the client did by itself when the script last showed the
-// finding.
-func (f *Finding) ByItself() []ByItself {
-	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
-		return nil
-	}
-	return f.Evidence.ByItself()
 }

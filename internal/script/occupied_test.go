@@ -1,4 +1,4 @@
-package fuzz
+package script
 
 import (
 	"slices"
@@ -44,7 +44,7 @@ func TestExcuse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			talk := &Talk{Events: rec.Events, Deaf: true}
+			talk := &Conversation{Events: rec.Events, Deaf: true}
 			talk.excuse()
 			gaveUp := slices.ContainsFunc(talk.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp })
 			if talk.Deaf != !test.excused || gaveUp == test.excused || (talk.Unanswered != "") != !talk.Deaf {

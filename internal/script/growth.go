@@ -1,11 +1,10 @@
-package fuzz
+package script
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -68,7 +67,7 @@ func adds(all []Window) (total int64, each bool) {
 	return total, each
 }
 
-// steady tells whether the last windows added next to nothing together.
+// steady reports whether the last windows added next to nothing together.
 func steady(all []Window) bool {
 	if len(all) <= steadyWindows {
 		return false
@@ -105,8 +104,8 @@ func (g *Growth) WithCancelled() (bytes int64, grows bool) {
 
 // repeater repeats a request.
 type repeater struct {
-	*holder
-	t       *talk
+	*runner
+	l       *liveConversation
 	i       int
 	message *wire.Message
 	grown   *Growth
@@ -115,16 +114,16 @@ type repeater struct {
 }
 
 // repeat makes a request again and again.
-func (r *holder) repeat(t *talk, i int, o *generate.Operation) {
+func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return
 	}
-	p := &repeater{holder: r, t: t, i: i, message: &read.Messages[0], grown: &Growth{First: t.c.Record.Len()}, left: mostExchanged}
-	t.Growths = append(t.Growths, p.grown)
+	p := &repeater{runner: r, l: l, i: i, message: &read.Messages[0], grown: &Growth{First: l.c.Record.Len()}, left: mostExchanged}
+	l.Growths = append(l.Growths, p.grown)
 	p.all()
-	p.grown.Last = t.c.Record.Len() - 1
-	for _, e := range t.c.Record.From(p.grown.First) { // something of the server's may have come before
+	p.grown.Last = l.c.Record.Len() - 1
+	for _, e := range l.c.Record.From(p.grown.First) { // something of the server's may have come before
 		if e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request }) {
 			p.grown.First = e.Seq
 			return
@@ -134,7 +133,7 @@ func (r *holder) repeat(t *talk, i int, o *generate.Operation) {
 
 func (p *repeater) all() {
 	g := p.grown
-	if _, told := p.t.c.Resident(); !told {
+	if _, told := p.l.c.Resident(); !told {
 		g.Blind, g.Why = true, "it can't be told how much memory the server has"
 		return
 	}
@@ -149,7 +148,7 @@ func (p *repeater) all() {
 	if !steady(g.Plain) {
 		return
 	}
-	g.First = p.t.c.Record.Len()
+	g.First = p.l.c.Record.Len()
 	for len(g.Cancelled) < cancelWindows {
 		last := g.Plain[len(g.Plain)-1]
 		if len(g.Cancelled) > 0 {
@@ -191,13 +190,13 @@ func (p *repeater) sample() {
 // window makes requests, waits until the server is done with them and notes how
 // much memory it has then; it reports false where that can't be gone on with.
 func (p *repeater) window(into *[]Window, cancel bool) bool {
-	from := p.t.c.Record.Len()
+	from := p.l.c.Record.Len()
 	for range windowSize / windowWrite {
-		if p.ctx.Err() != nil || p.enough() || !p.send(windowWrite, cancel) {
+		if p.ctx.Err() != nil || p.stopped() || !p.send(windowWrite, cancel) {
 			p.grown.Why = "it was broken off"
 			return false
 		}
-		p.fence(p.t)
+		p.fence(p.l)
 	}
 	limit := mostWindow
 	if cancel { // it need not be answered
@@ -207,10 +206,10 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 		p.grown.Why = "its answers do not come in time"
 		return false
 	}
-	p.fence(p.t)
-	bytes, told := p.t.c.Resident()
-	exchanged := exchanged(p.t.c.Record.From(from))
-	if p.left -= exchanged; !told || p.t.over || p.left < 0 {
+	p.fence(p.l)
+	bytes, told := p.l.c.Resident()
+	exchanged := exchanged(p.l.c.Record.From(from))
+	if p.left -= exchanged; !told || p.l.over || p.left < 0 {
 		p.grown.Why = "it was broken off"
 		return false
 	}
@@ -222,26 +221,26 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 func (p *repeater) send(n int, cancel bool) bool {
 	var frames [][]byte
 	for range n {
-		id := p.t.c.NewID()
-		frames = append(frames, generate.Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes())
+		id := p.l.c.NewID()
+		frames = append(frames, Message{ID: id, Method: p.message.Method, Params: p.message.Params()}.Bytes())
 		p.count()
-		p.t.asked[id.Key()] = p.i
-		p.t.asks = append(p.t.asks, asked{id: id, method: p.message.Method, cancelled: cancel})
+		p.l.requests[id.Key()] = p.i
+		p.l.asked = append(p.l.asked, request{id: id, method: p.message.Method, cancelled: cancel})
 		if cancel {
-			frames = append(frames, generate.Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + id.Raw() + `}`)}.Bytes())
+			frames = append(frames, Message{Method: spec.MethodCancelled, Params: []byte(`{"requestId":` + id.Raw() + `}`)}.Bytes())
 		}
 	}
-	p.t.held = frames
-	p.t.heldFrom = p.i
-	p.flush(p.t)
-	return !p.t.over
+	p.l.pending = frames
+	p.l.pendingFrom = p.i
+	p.flush(p.l)
+	return !p.l.over
 }
 
 // answered waits until all that was asked has its answer.
 func (p *repeater) answered(limit time.Duration) bool {
-	open := p.t.asks[max(0, len(p.t.asks)-windowSize):]
-	return p.t.until(p.ctx, limit, func() bool {
-		return !slices.ContainsFunc(open, func(a asked) bool { return p.t.answered[a.id.Key()] == nil })
+	open := p.l.asked[max(0, len(p.l.asked)-windowSize):]
+	return p.l.until(p.ctx, limit, func() bool {
+		return !slices.ContainsFunc(open, func(a request) bool { return p.l.answered[a.id.Key()] == nil })
 	})
 }
 

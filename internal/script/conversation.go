@@ -1,0 +1,141 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// liveConversation is a conversation under way.
+type liveConversation struct {
+	*Conversation
+	c           *client.Conversation
+	answers     *client.Answers
+	pending     [][]byte // frames that are written with the next one
+	pendingFrom int      // the first operation among them
+	at          int      // how far the record was read
+	answered    map[string]*wire.Message
+	asked       []request
+	over        bool          // the server ended, or does not listen
+	missed      bool          // an answer did not come in time
+	heard       time.Duration // when the newest answer came
+	torn        bool          // a write was given up, perhaps in the middle of a line
+}
+
+// request is a request that was sent.
+type request struct {
+	id        wire.ID
+	method    string
+	params    bool // it holds what provably is wrong
+	cancelled bool
+	left      bool // it was cancelled at the end, by no operation
+	task      bool
+	odd       bool // nothing is owed to it by itself: it is one of several in a line, or its id is not one
+	at        time.Duration
+}
+
+func (l *liveConversation) cancelled(id wire.ID) {
+	for i := range l.asked {
+		if l.asked[i].id.Same(id) {
+			l.asked[i].cancelled = true
+		}
+	}
+}
+
+// until reads the record until a condition holds, and reports whether it did within the limit.
+func (l *liveConversation) until(ctx context.Context, limit time.Duration, so func() bool) bool {
+	l.read(l.c.Record.From(l.at))
+	if so() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		events, err := l.c.Record.Wait(ctx, l.at)
+		if err != nil {
+			return false
+		}
+		l.read(events)
+		switch {
+		case so():
+			return true
+		case !l.c.Alive():
+			l.read(l.c.Record.From(l.at))
+			return so()
+		}
+	}
+}
+
+// read takes note of the answers among the events.
+func (l *liveConversation) read(events []*transcript.Event) {
+	for _, e := range events {
+		l.at = e.Seq + 1
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			if m.Kind != wire.Response {
+				continue
+			}
+			l.heard = e.At
+			if l.answered[m.ID.Key()] == nil {
+				l.answered[m.ID.Key()] = m
+			}
+		}
+	}
+}
+
+// open returns the requests that are owed an answer and have none.
+func (l *liveConversation) open() []request {
+	var out []request
+	for _, a := range l.asked {
+		if l.answered[a.id.Key()] == nil && owed(a.method) && !a.cancelled && !a.params {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// sent returns where the request with the id stands in the record.
+func (l *liveConversation) sent(id wire.ID) (int, bool) {
+	for _, e := range l.c.Record.From(0) {
+		if e.Kind != transcript.Sent {
+			continue
+		}
+		for i := range e.Messages() {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
+				return e.Seq, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// Frames returns how many frames were sent in both directions.
+func Frames(events []*transcript.Event) int {
+	n := 0
+	for _, e := range events {
+		if e.Kind == transcript.Sent || e.Kind == transcript.Received {
+			n++
+		}
+	}
+	return n
+}
+
+// owed reports whether the answer to a request is made by the protocol alone, and
+// not by code of the server's author, which may take as long as it likes.
+func owed(method string) bool {
+	return !slices.Contains([]string{
+		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,
+	}, method)
+}
+
+// String names the request.
+func (r *request) String() string { return fmt.Sprintf("%s with id %s", r.method, r.id.Raw()) }

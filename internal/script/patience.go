@@ -1,0 +1,95 @@
+package script
+
+import (
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// await waits for one answer.
+func (r *runner) await(l *liveConversation, a request) {
+	limit := r.patienceWith(l, a)
+	if l.until(r.ctx, limit, func() bool { return l.answered[a.id.Key()] != nil || r.Patient && l.settled(a) }) {
+		return
+	}
+	l.hurried = l.hurried || limit < r.Timeout
+	l.missed = l.missed || (r.Patient || owed(a.method) && !a.params) && !a.cancelled
+}
+
+// patienceWith is how long one answer is waited for at its place.
+func (r *runner) patienceWith(l *liveConversation, a request) time.Duration {
+	switch {
+	case l.missed, r.Patient && r.recalled(l, a):
+		return min(r.Timeout, authorTime)
+	case r.Patient:
+		return r.Timeout
+	case !owed(a.method), a.params:
+		return min(r.Timeout, authorTime)
+	default:
+		return r.midScript(l)
+	}
+}
+
+// recalled reports whether the script itself cancels the request.
+func (r *runner) recalled(l *liveConversation, a request) bool {
+	for i := range r.out.Script.Operations {
+		o := &r.out.Script.Operations[i]
+		if o.On != l.On {
+			continue
+		}
+		for _, m := range wire.Parse(o.Message).Messages {
+			if m.Method == spec.MethodCancelled && a.id.Same(wire.IDAt(m.Params(), "/requestId")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wait gives all that was asked its time, where that is wanted.
+func (r *runner) wait(l *liveConversation) {
+	if !r.Patient || r.CancelsOpen {
+		return
+	}
+	limit := r.Timeout
+	if l.missed { // that time is over
+		limit = min(limit, authorTime)
+	}
+	l.until(r.ctx, limit, func() bool { return len(l.unsettled()) == 0 })
+}
+
+// settled reports whether nothing more is to be waited for: the answer is there,
+// was given up by the script, is owed to nobody, or HTTP says in its stead that
+// there is none.
+func (l *liveConversation) settled(a request) bool {
+	if l.answered[a.id.Key()] != nil || a.cancelled || !a.id.IsString() && !a.id.IsInteger() {
+		return true
+	}
+	if l.c.Web() == nil {
+		return false
+	}
+	for _, x := range transcript.ExchangesOf(l.c.Record.From(0)).All() {
+		if x.Sent == nil || x.End == nil || !x.Refused() || x.Intercepted() {
+			continue
+		}
+		for i := range x.Sent.Messages() {
+			if m := &x.Sent.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(a.id) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unsettled returns the requests that are still to be waited for.
+func (l *liveConversation) unsettled() []request {
+	var out []request
+	for _, a := range l.asked {
+		if !l.settled(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}

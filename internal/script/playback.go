@@ -1,0 +1,205 @@
+package script
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A Playback is what came of playing a script.
+type Playback struct {
+	Script    Script
+	Transport spec.Transport
+	// Conversations are in the order in which they ended.
+	Conversations []*Conversation
+	// Requests is how many requests were made, fences included, and Messages how
+	// many frames went in both directions.
+	Requests, Messages int
+	// Refused is why no server could be had, nil otherwise.
+	Refused error
+	// Skipped are the operations that were not carried out.
+	Skipped []int
+}
+
+// A Conversation is one that was held while a script was played, and has ended.
+type Conversation struct {
+	On     int
+	Events []*transcript.Event
+	// Growths are the measurements of repeated requests.
+	Growths []*Growth
+	// Deaf: a fence was not answered in time.
+	Deaf bool
+	// Unanswered is the first request without an answer, "" for none. What the
+	// script cancels itself is none of them.
+	Unanswered string
+	// Hung is the request after which nothing was answered any more, nil for none,
+	// and Before a request before it that is owed no answer and has none either.
+	Hung   *transcript.Event
+	Before *wire.Message
+
+	hurried  bool           // an answer was not awaited for as long as it may take
+	requests map[string]int // by the key of its id, the operation that made a request
+	spans    []span
+}
+
+// span is where in the record an operation was sent.
+type span struct{ operation, from, to int }
+
+// Requested returns the operation that made the request with the id.
+func (c *Conversation) Requested(id wire.ID) (operation int, ok bool) {
+	operation, ok = c.requests[id.Key()]
+	return operation, ok
+}
+
+// Operation returns the operation that made the request with the id, nil where
+// none did.
+func (p *Playback) Operation(c *Conversation, id wire.ID) *Operation {
+	if i, ok := c.Requested(id); ok {
+		return &p.Script.Operations[i]
+	}
+	return nil
+}
+
+// Operations returns the operations that events of the conversation show, in
+// order: those that sent them, or made the requests that they answer. What the
+// server says unasked is put down to the last request that was open.
+func (c *Conversation) Operations(at []int) []int {
+	var out []int
+	for _, at := range at {
+		if at >= len(c.Events) {
+			continue
+		}
+		e := c.Events[at]
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			if n, ok := c.Requested(m.ID); ok && m.Kind != wire.Notification && (m.Kind == wire.Response || e.Kind == transcript.Sent) {
+				out = append(out, n)
+			}
+		}
+		for _, s := range c.spans {
+			if at >= s.from && at < s.to {
+				out = append(out, s.operation)
+			}
+		}
+		if open := c.open(at); notifies(e) && len(open) > 0 {
+			out = append(out, slices.Max(open))
+		}
+	}
+	if len(out) == 0 && len(at) > 0 {
+		out = c.open(at[0])
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// notifies reports whether the server sends a notification.
+func notifies(e *transcript.Event) bool {
+	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Notification })
+}
+
+// open returns the operations whose requests had no answer at a position in the
+// record: what can't be read there may be the answer to any of them.
+func (c *Conversation) open(at int) []int {
+	waiting := map[int]bool{}
+	for _, e := range c.Events[:min(at, len(c.Events))] {
+		for i := range e.Messages() {
+			m := &e.Frame.Messages[i]
+			n, ours := c.Requested(m.ID)
+			switch {
+			case ours && m.Kind == wire.Request && e.Kind == transcript.Sent:
+				waiting[n] = true
+			case ours && m.Kind == wire.Response && e.Kind == transcript.Received:
+				delete(waiting, n)
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(waiting))
+}
+
+// Unanswered returns the first request that has no answer, "" for none.
+func (p *Playback) Unanswered() string {
+	for _, c := range p.Conversations {
+		if c.Unanswered != "" {
+			return c.Unanswered
+		}
+	}
+	return ""
+}
+
+// Hurried reports whether an answer might have come if it had been awaited.
+func (p *Playback) Hurried() bool {
+	return p.Unanswered() != "" || slices.ContainsFunc(p.Conversations, func(c *Conversation) bool { return c.hurried })
+}
+
+// Ended describes what a server was doing when it ended by itself, "" where none
+// did.
+func (p *Playback) Ended() string {
+	for _, c := range p.Conversations {
+		if why := c.ended(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (c *Conversation) ended() string {
+	var open []request
+	last := ""
+	for at, e := range c.Events {
+		switch e.Kind {
+		case transcript.InputClosed, transcript.Signalled:
+			return "" // it was told to
+		case transcript.Sent, transcript.Received:
+			for i := range e.Messages() {
+				m := &e.Frame.Messages[i]
+				switch {
+				case e.Kind == transcript.Sent && m.Kind == wire.Request:
+					open = append(open, request{id: m.ID, method: m.Method})
+					last = m.Method
+				case e.Kind == transcript.Sent && m.Method != "":
+					last = m.Method
+				case e.Kind == transcript.Received && m.Kind == wire.Response:
+					open = slices.DeleteFunc(open, func(r request) bool { return r.id.Same(m.ID) })
+				}
+			}
+		case transcript.OutputClosed, transcript.Exited:
+			if e.Exchange != 0 { // of one exchange of many
+				continue
+			}
+			how := howEnded(c.Events[at:])
+			switch {
+			case len(open) > 0:
+				return how + " before it answered " + open[0].String()
+			case last != "":
+				return how + " behind " + last
+			}
+			return how
+		}
+	}
+	return ""
+}
+
+const closedOutput = "the server closed its output"
+
+// howEnded describes the end of a server whose output ended: whether its process
+// ended, too. One whose input was closed may have ended for that, unless it failed.
+func howEnded(events []*transcript.Event) string {
+	told := false
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.InputClosed:
+			told = true
+		case transcript.Signalled:
+			return closedOutput
+		case transcript.Exited:
+			if told && e.ExitCode == 0 {
+				return closedOutput
+			}
+			return "the server ended by itself (" + e.Detail + ")"
+		}
+	}
+	return closedOutput
+}

@@ -1,0 +1,216 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A Player plays scripts on a server.
+type Player struct {
+	Dialer transport.Dialer
+	// Timeout bounds the wait for an answer that is owed.
+	Timeout time.Duration
+	// Start bounds the wait for the answer to initialize.
+	Start time.Duration
+	// Pace, where it is set, is called before each request; it waits until one
+	// more may be made.
+	Pace func(ctx context.Context)
+	// Stop, where it is set, is closed when no more operations shall begin: what
+	// was begun is brought to its end, so that it can be judged.
+	Stop <-chan struct{}
+	// Patient: what the server's author implements (tool calls and the like) is
+	// awaited as long as all else, in its place and at the end of the script.
+	Patient bool
+	// CancelsOpen: a patient player still cancels what is open at the end.
+	CancelsOpen bool
+	// Linger is how long the server has at the end to send notifications of changes.
+	Linger time.Duration
+	// Hangs, where it is set, reports whether requests of a method are known to
+	// bring the server to a halt; after such a one an answer is awaited no longer
+	// than Brief.
+	Hangs func(method string) bool
+	Brief time.Duration
+	// Forbidden are the tools that the server has and that must not be called:
+	// operations that call one are skipped.
+	Forbidden []string
+}
+
+// MidScript is how long an answer is awaited at most where the script goes on
+// after it: the whole timeout is given once, at the end.
+const MidScript = 3 * time.Second
+
+// The bounds of what may take as long as it likes.
+const (
+	authorTime = 100 * time.Millisecond // for tools and the like
+	webTime    = 2 * time.Second        // for an exchange of its own
+	maxPages   = 100
+)
+
+// Play plays a script, and returns when all of its conversations are over and
+// the servers that were started for them are gone.
+func (p Player) Play(ctx context.Context, s Script) *Playback {
+	r := &runner{Player: p, ctx: ctx, out: &Playback{Script: s, Transport: p.Dialer.Transport()}, live: map[int]*liveConversation{}}
+	for i := range s.Operations {
+		if ctx.Err() != nil || r.out.Refused != nil || r.stopped() {
+			r.out.Skipped = append(r.out.Skipped, i)
+			continue
+		}
+		r.do(i, &s.Operations[i])
+	}
+	for on := range s.Conversations() {
+		r.end(on)
+	}
+	return r.out
+}
+
+// stopped reports whether no more operations shall begin.
+func (p *Player) stopped() bool {
+	select {
+	case <-p.Stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// runner plays one script.
+type runner struct {
+	Player
+	ctx  context.Context
+	out  *Playback
+	live map[int]*liveConversation
+}
+
+func (r *runner) do(i int, o *Operation) {
+	l := r.conversation(o.On)
+	if l == nil || o.Do != Close && (l.over || r.mute(l)) || r.forbids(o) {
+		r.out.Skipped = append(r.out.Skipped, i)
+		return
+	}
+	if o.Do != Send {
+		r.flush(l)
+	}
+	from := l.c.Record.Len()
+	switch o.Do {
+	case Send:
+		r.send(l, i, o)
+		return
+	case Raw:
+		r.raw(l, i, o)
+	case Answer:
+		l.answers.Set(o.Method, replying(o.Reply))
+	case Walk:
+		r.walk(l, o)
+	case Fence:
+		r.fence(l)
+	case Close:
+		r.end(o.On)
+		return
+	case HTTP:
+		r.exchange(l, o)
+	case Repeat:
+		r.repeat(l, i, o)
+	}
+	l.spans = append(l.spans, span{i, from, l.c.Record.Len()})
+}
+
+// conversation returns the conversation, which it opens where there is none; nil
+// where that can't be done.
+func (r *runner) conversation(on int) *liveConversation {
+	if l := r.live[on]; l != nil {
+		return l
+	}
+	o := client.Options{Revision: r.out.Script.Revision, Timeout: r.Timeout, StartTimeout: r.Start}
+	answers := client.NewAnswers(client.AllCapabilities(o.Revision))
+	o.Answer = answers.Answer
+	c, err := client.Open(r.ctx, r.Dialer, o)
+	if err != nil {
+		r.out.Refused = err
+		return nil
+	}
+	l := &liveConversation{
+		Conversation: &Conversation{On: on, requests: map[string]int{}}, c: c, answers: answers, answered: map[string]*wire.Message{}, pendingFrom: -1,
+	}
+	r.live[on] = l
+	r.count()
+	if err := c.Handshake(r.ctx); err != nil {
+		l.over = true
+		if !c.Alive() || errors.Is(err, client.ErrUnanswered) {
+			r.out.Refused = err
+		}
+	}
+	return l
+}
+
+func (r *runner) count() {
+	r.out.Requests++
+	if r.Pace != nil {
+		r.Pace(r.ctx)
+	}
+}
+
+// end ends a conversation: what the server's author implements is cancelled,
+// what is owed is awaited.
+func (r *runner) end(on int) {
+	l := r.live[on]
+	if l == nil {
+		return
+	}
+	delete(r.live, on)
+	r.flush(l)
+	halted := false
+	if (!l.over || l.Deaf) && l.c.Alive() && r.ctx.Err() == nil {
+		halted = r.settle(l)
+	}
+	l.read(l.c.Record.From(l.at))
+	if open := l.unsettled(); len(open) > 0 {
+		l.Unanswered = open[0].String()
+	}
+	l.close(halted)
+	r.out.Messages += Frames(l.c.Record.From(0))
+	if !l.torn { // what follows from half a line is nobody's fault
+		l.Events = l.c.Record.From(0)
+		l.attribute()
+		l.excuse()
+	}
+	r.out.Conversations = append(r.out.Conversations, l.Conversation)
+}
+
+// settle brings to an end what was begun, and reports whether the server has come
+// to a halt.
+func (r *runner) settle(l *liveConversation) (halted bool) {
+	l.read(l.c.Record.From(l.at))
+	if !l.over {
+		r.wait(l)
+	}
+	if stuck := l.stuck(); stuck != nil && !r.CancelsOpen {
+		r.leave(l, stuck)
+		if r.halted(l, stuck) {
+			return true
+		}
+	}
+	if l.over {
+		return false
+	}
+	r.leave(l, nil)
+	if r.Linger > 0 {
+		l.until(r.ctx, r.Linger, func() bool { return false })
+	}
+	r.count()
+	if reply := l.c.Ask(r.ctx, l.c.Harmless(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
+		l.Deaf = true
+	}
+	var open []request
+	if l.until(r.ctx, r.Timeout, func() bool { open = l.open(); return len(open) == 0 }) || !l.c.Alive() || r.ctx.Err() != nil {
+		return false
+	}
+	for _, a := range open {
+		r.giveUp(l, &a)
+	}
+	return false
+}

@@ -1,0 +1,156 @@
+package script
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// FromRecord makes of a recorded conversation the scripts that may show a finding
+// again, the shortest first: what the evidence at those positions shows, what its
+// case sent, all that was sent. Whether they do has to be tried.
+func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Script {
+	last := len(events) - 1
+	if len(at) > 0 {
+		last = min(last, slices.Max(at))
+	}
+	begin := 0
+	for i, e := range events[:last+1] {
+		if e.Kind == transcript.CaseBegan && e.Detail != "" {
+			begin = i
+		}
+	}
+	shown := shownRequests(events, at)
+	all := func(int) bool { return true }
+	var out []Script
+	for _, part := range []struct {
+		from int
+		with func(at int) bool
+	}{{0, func(at int) bool { return shown[at] }}, {begin, all}, {0, all}} {
+		s := Script{Revision: rev, Operations: operations(events, part.from, last, part.with)}
+		same := func(have Script) bool { return reflect.DeepEqual(have, s) }
+		if len(s.Operations) <= maxOperations && !slices.ContainsFunc(out, same) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// maxOperations bounds a replay file.
+const maxOperations = 2000
+
+// shownRequests returns the positions of what was sent that the evidence shows,
+// or that is answered there.
+func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
+	out := map[int]bool{}
+	for _, at := range evidence {
+		if at < 0 || at >= len(events) {
+			continue
+		}
+		e := events[at]
+		switch e.Kind {
+		case transcript.Sent:
+			out[at] = true
+		case transcript.GaveUp:
+			out[e.Of] = true
+		case transcript.Received:
+			for _, m := range e.Messages() {
+				if i := requestAt(events[:at], m.ID); m.Kind == wire.Response && i >= 0 {
+					out[i] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// requestAt returns where the request with the id was sent last, -1 for nowhere.
+func requestAt(events []*transcript.Event, id wire.ID) int {
+	for i, e := range slices.Backward(events) {
+		if e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.ID.Same(id) }) {
+			return i
+		}
+	}
+	return -1
+}
+
+// operations returns what was sent from one position to another. A replay opens
+// its own conversation and answers the server's requests itself.
+func operations(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
+	var out []Operation
+	opened := map[string]bool{}
+	for i, e := range events[:to+1] {
+		if e.Kind != transcript.Sent {
+			continue
+		}
+		messages := e.Messages()
+		if whole := len(messages) == 1 && !e.Frame.Batch && len(e.Frame.Problems) == 0; !whole {
+			if i >= from && with(i) {
+				out = append(out, Operation{Do: Raw, Message: append(slices.Clone(e.Raw), '\n')})
+			}
+			continue
+		}
+		m := &messages[0]
+		greets := (m.Method == spec.MethodInitialize || m.Method == spec.MethodInitialized) && !opened[m.Method]
+		opened[m.Method] = true
+		if i < from || greets || m.Kind == wire.Response || !with(i) {
+			continue
+		}
+		out = append(out, Operation{
+			Do: Send, Method: m.Method, Message: renumbered(m), Await: m.Kind == wire.Request && answeredNext(events, i, m.ID),
+		})
+	}
+	if len(out) == 0 { // the handshake shows it
+		out = append(out, Operation{Do: Fence})
+	}
+	return out
+}
+
+// answeredNext reports whether the answer came before anything else was sent.
+func answeredNext(events []*transcript.Event, at int, id wire.ID) bool {
+	for _, e := range events[at+1:] {
+		switch e.Kind {
+		case transcript.Sent:
+			return false
+		case transcript.Received:
+			if slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// idOffset is added to ids that count up from one, as those do that a replay gives
+// to its own requests.
+const idOffset = 1000
+
+// renumbered returns the message with an id that no request of the replay has.
+func renumbered(m *wire.Message) Bytes {
+	names, members := wire.Members(m.Raw)
+	replaced := false
+	shift := func(of map[string]jsontext.Value, name string) {
+		if n, err := strconv.ParseUint(string(of[name]), 10, 31); err == nil {
+			of[name] = strconv.AppendUint(nil, n+idOffset, 10)
+			replaced = true
+		}
+	}
+	shift(members, "id")
+	if m.Method == spec.MethodCancelled {
+		inner, params := wire.Members(members["params"])
+		if params["requestId"] != nil {
+			shift(params, "requestId")
+			members["params"] = wire.Object(inner, params)
+		}
+	}
+	if !replaced {
+		return Bytes(m.Raw)
+	}
+	return wire.Object(names, members)
+}
