@@ -334,7 +334,7 @@ func level(f *verdict.Finding) string {
 	case warns && f.Basis == spec.Derived:
 		return text + " (derived, which warns at most: no keyword says so)"
 	case warns:
-		return text + " (warns at most: illegal input, or a detail of it)"
+		return text + " (a warning at most: what was seen does not carry more)"
 	case f.Basis == spec.Keyword || f.Basis == "":
 		return text
 	default:

@@ -9,6 +9,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
+// explain shows the page of a revision that a run judges, where there is one.
+func TestExplainShowsThePageOfAJudgedRevision(t *testing.T) {
+	for id, want := range map[string]spec.Revision{
+		"base.jsonrpc-2-0":             spec.V20251125,
+		"base.batch-receive":           spec.V20250326,
+		"base.base-protocol-supported": spec.V20251125,
+		"versioning.per-request":       spec.V20260728,
+	} {
+		q := spec.Requirements().Lookup(id)
+		if q == nil {
+			t.Errorf("there is no requirement %s", id)
+		} else if got := newestJudged(q); got != want {
+			t.Errorf("%s: got the page of %s, want that of %s", id, got, want)
+		}
+	}
+}
+
 // explain names the most severe verdict that a deviation can get, for every
 // requirement in every revision, and says "at most" wherever a deviation of less
 // than full weight gets a milder one.

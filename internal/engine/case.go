@@ -48,8 +48,10 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	case <-r.judging.Done(): // the process ends soon, and the case with it
 		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.time)})
 	}
-	r.wanting(c, env.Revision, t.Wants())
-	if reason := interrupted(ctx); reason != "" && stop.Outcome != verdict.HarnessError {
+	reason := interrupted(ctx)
+	if reason == "" {
+		r.finish(c, env.Revision, t.Wants())
+	} else if stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
 	return complete(c, r.discounted(c, t.Observations()), stop)

@@ -17,6 +17,7 @@ type execution struct {
 	rulePairs, casePairs []pair
 	tally                tally
 	wants                map[instance][]suite.Want // what cases lacked
+	finished             map[instance]bool         // cases that ran to their end
 	leisure              chan struct{}             // see suite.Env; nil where only cases run that wait
 
 	settled chan struct{}                // closed when all verdicts are known
@@ -31,7 +32,7 @@ type instance struct {
 
 // newExecution makes units of the selected cases that apply.
 func newExecution(ctx context.Context, o *offer) *execution {
-	r := &execution{offer: o, wants: map[instance][]suite.Want{}, settled: make(chan struct{})}
+	r := &execution{offer: o, wants: map[instance][]suite.Want{}, finished: map[instance]bool{}, settled: make(chan struct{})}
 	var waiting, own, exclusive []*unit
 	for _, rev := range r.revisions {
 		pairs := r.o.pairs(rev)

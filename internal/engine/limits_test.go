@@ -3,15 +3,52 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
+
+// What a run did not come to is told as that, and no line of mcp-conform.yaml is
+// advised for it.
+func TestNoAdviceForWhatDidNotRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ends          bool
+		reason, lacks string
+	}{
+		"to its end": {false, "no tool that may be called is known to be slow", "fixtures: {slow: "},
+		"cut short":  {true, "the run ended before the case toy.then was done", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := context.WithCancelCause(t.Context())
+			lacking, last := pinging(true), pinging(true)
+			lacking.Run = func(_ context.Context, t *suite.T) { t.Needs(inventory.Slow) }
+			last.ID, last.Requirements, last.Provokes = "toy.then", []string{"base.request-answered"}, lacking.Requirements
+			last.Run = func(context.Context, *suite.T) {
+				if test.ends {
+					end(errors.New("the time is over"))
+				}
+			}
+			p, err := engine.Run(ctx, engine.Options{Dialer: (&toy{}).dialer(), Revisions: []spec.Revision{spec.V20251125}, Cases: []suite.Case{lacking, last}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := p.Verdicts[slices.IndexFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Requirement == lacking.Requirements[0] })]
+			if !strings.HasPrefix(v.Reason, test.reason) || !strings.HasPrefix(v.Lacks, test.lacks) || (v.Lacks == "") != test.ends {
+				t.Errorf("reason %q, lacks %q", v.Reason, v.Lacks)
+			}
+		})
+	}
+}
 
 // A run ends soon after its time, with a report, though a case does not end
 // with its context and a rule takes long over each event.

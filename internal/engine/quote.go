@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -90,6 +91,9 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 			v = quote(joined(clear, said), maxQuoted, 0)
 		default:
 			v = quote(clear[i], maxQuoted, 0)
+		}
+		if events[i].Kind == transcript.Requested && v.Mark == nil {
+			v.Mark = headerIn(v.Text, d.Header)
 		}
 		v.Label = label(events[i])
 		evidence = append(evidence, v)
@@ -308,6 +312,27 @@ func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 		v.Size = int64(len(v.Text))
 	}
 	return v
+}
+
+// headerIn finds the lines of a header in the text of a request: from the first
+// of them to the end of the last.
+func headerIn(head, name string) *verdict.Span {
+	if name == "" {
+		return nil
+	}
+	var out *verdict.Span
+	from := 0
+	for line := range strings.Lines(head) {
+		if got, _, is := strings.Cut(line, ":"); is && strings.EqualFold(got, name) {
+			to := from + len(strings.TrimRight(line, "\r\n"))
+			if out == nil {
+				out = &verdict.Span{From: from}
+			}
+			out.To = to
+		}
+		from += len(line)
+	}
+	return out
 }
 
 // offense finds the bytes of a frame that offend: those that the deviation

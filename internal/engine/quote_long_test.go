@@ -31,3 +31,19 @@ func TestReportReadsOnlySoMuch(t *testing.T) {
 		t.Errorf("%d were quoted and %d named, want 3 of each", quoted, named)
 	}
 }
+
+// The header that a deviation is about is marked in the request.
+func TestMarksTheHeader(t *testing.T) {
+	const head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: a/b\r\naccept: c/d\r\nX: y"
+	for name, want := range map[string]string{"Accept": "Accept: a/b\r\naccept: c/d", "x": "X: y", "Y": "", "": ""} {
+		events := []*transcript.Event{{Kind: transcript.Requested, Raw: []byte(head), Head: transcript.ParseHead([]byte(head))}}
+		evidence, _ := Quote(events, &verdict.Deviation{At: []int{0}, Header: name}, nil)
+		got := ""
+		if m := evidence[0].Mark; m != nil {
+			got = evidence[0].Text[m.From:m.To]
+		}
+		if got != want {
+			t.Errorf("%q: marked is %q, want %q", name, got, want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		r.discounts.Adjust(v)
-		r.lack(v)
+		r.lack(v, reason)
 		r.instead(v)
 	}
 	r.shareSightings(p)

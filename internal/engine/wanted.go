@@ -6,14 +6,29 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// wanting keeps what a case lacked.
-func (r *execution) wanting(c *suite.Case, rev spec.Revision, wants []suite.Want) {
-	if len(wants) == 0 {
-		return
-	}
+// finish records that a case ran to its end, and what it lacked.
+func (r *execution) finish(c *suite.Case, rev spec.Revision, wants []suite.Want) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.wants[instance{c.ID, rev}] = wants
+	r.finished[instance{c.ID, rev}] = true
+	if len(wants) > 0 {
+		r.wants[instance{c.ID, rev}] = wants
+	}
+}
+
+// unfinished returns a planned case that judges the requirement, or is made for
+// it, and did not run to its end; nil where there is none.
+func (r *execution) unfinished(requirement string, rev spec.Revision) *suite.Case {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, u := range r.units {
+		for _, c := range u.cases {
+			if u.revision == rev && !r.finished[instance{c.ID, rev}] && c.Touches(requirement) {
+				return c
+			}
+		}
+	}
+	return nil
 }
 
 // wanted returns what a case lacked that judges the requirement, or is made
@@ -32,10 +47,20 @@ func (r *execution) wanted(requirement string, rev spec.Revision) (suite.Want, b
 }
 
 // lack tells of a verdict that was not observed which line of the
-// configuration file would change that.
-func (r *execution) lack(v *verdict.Verdict) {
+// configuration file would change that. Where the run ended before a case that
+// might have shown it, that is the reason, and no line is known to help.
+func (r *execution) lack(v *verdict.Verdict, ended string) {
 	if v.Outcome != verdict.NotObserved {
 		return
+	}
+	if ended != "" {
+		if c := r.unfinished(v.Requirement, v.Revision); c != nil {
+			w, lacks := r.wanted(v.Requirement, v.Revision)
+			if v.Reason == unseen || v.Reason == unshown || lacks && v.Reason == w.Text() {
+				v.Reason = "the run ended before the case " + c.ID + " was done"
+			}
+			return
+		}
 	}
 	if w, ok := r.wanted(v.Requirement, v.Revision); ok {
 		v.Lacks = w.Under + ": {" + w.Line + "}"

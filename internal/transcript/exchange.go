@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -139,6 +140,23 @@ func (h *Head) Get(name string) string {
 	default:
 		return strings.Join(h.Values(name), ", ")
 	}
+}
+
+// Describe returns the lines of a header as they were sent, and says where there
+// are several: "2 header lines, Accept: text/html and Accept: text/plain". It is
+// "no Accept" where there are none.
+func (h *Head) Describe(name string) string {
+	var lines []string
+	for at := h.index(name, 0); at >= 0; at = h.index(name, at+1) {
+		lines = append(lines, h.Fields[at].Name+": "+h.Fields[at].Value)
+	}
+	switch len(lines) {
+	case 0:
+		return "no " + name
+	case 1:
+		return lines[0]
+	}
+	return fmt.Sprintf("%d header lines, %s", len(lines), strings.Join(lines, " and "))
 }
 
 // index returns the place of the first header with this name from a place on,

@@ -201,3 +201,12 @@ func TestTheLimitBoundsExchanges(t *testing.T) {
 		}
 	}
 }
+
+func TestDescribe(t *testing.T) {
+	h := ParseHead([]byte("POST / HTTP/1.1\nAccept: a/b\naccept: c/d\nX: y"))
+	for name, want := range map[string]string{"Accept": "2 header lines, Accept: a/b and accept: c/d", "x": "X: y", "Host": "no Host"} {
+		if got := h.Describe(name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}

@@ -38,7 +38,10 @@ type Deviation struct {
 	// Pointer is the place (RFC 6901) in the message of the last of At that
 	// shows it, where that is known.
 	Pointer string
-	Weight  Weight
+	// Header is the header of the request that the deviation is about, by which
+	// a report marks it; "" where it is about none.
+	Header string
+	Weight Weight
 }
 
 // Outcome returns what the deviation is called in revision r, once it was

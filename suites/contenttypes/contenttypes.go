@@ -4,7 +4,6 @@ package contenttypes
 
 import (
 	"context"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -151,7 +150,7 @@ func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, sp
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
 			Permitted: "what other requests of this method get: to HTTP both spellings are the same",
-			Seen:      headers(x) + ": " + suite.DescribeExchange(x), At: suite.Shown(x),
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
 		})
 	}
 }
@@ -166,7 +165,7 @@ func record(ctx context.Context, t *suite.T, w *suite.Web, requirement string, s
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
 			Permitted: "to serve it, as HTTP has it, or to refuse it, for a client has to list both types",
-			Seen:      headers(x) + ": " + suite.DescribeExchange(x), At: suite.Shown(x),
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
 		})
 	}
 }
@@ -181,7 +180,7 @@ func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
 			Permitted: "to serve it, or a status that tells the client what is wrong with the request",
-			Seen:      headers(x) + ": " + suite.DescribeExchange(x), At: suite.Shown(x),
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
 		})
 		return
 	}
@@ -212,12 +211,10 @@ func elsewhere(t *suite.T, x *transcript.Exchange) bool {
 	}
 }
 
-func headers(x *transcript.Exchange) string {
-	var out []string
-	for _, f := range x.RequestHead().Fields {
-		if strings.EqualFold(f.Name, "Accept") || strings.EqualFold(f.Name, "Content-Type") {
-			out = append(out, f.Name+": "+f.Value)
-		}
+// header is the name of the header that a requirement is about.
+func header(requirement string) string {
+	if requirement == acceptBoth {
+		return "Accept"
 	}
-	return strings.Join(out, ", ")
+	return "Content-Type"
 }

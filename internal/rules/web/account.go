@@ -91,7 +91,7 @@ func responses(v *view, out *rules.Out) {
 			case transcript.Broken:
 				d.Summary, d.Seen = "The server closes the connection without an HTTP response.", x.Method()+": "+rules.Excerpt(x.End.Detail)
 			default:
-				d.Summary, d.Seen = "An HTTP request gets no response.", x.Method()+" got no response until the timeout"
+				d.Summary, d.Seen = "An HTTP request gets no response.", x.Method()+" got no response until the timeout; then the client closed the connection"
 			}
 			out.Found(d)
 		}

@@ -259,7 +259,7 @@ func acceptable(v *view, out *rules.Out) {
 				Requirement: acceptBoth,
 				Summary:     "A request whose Accept lists both types is refused with 406.",
 				Permitted:   "to serve it with either type",
-				Seen:        "Accept " + rules.Excerpt(x.RequestHead().Get("Accept")) + ": " + x.seen(), At: x.at(),
+				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.seen(), At: x.at(), Header: "Accept",
 			})
 		}
 	}

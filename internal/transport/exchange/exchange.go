@@ -236,6 +236,9 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 // how far it had come, unless there was a response.
 func dropped(cause error, stage string) string {
 	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		if stage == beforeResponse {
+			return "the client closed the connection " + stage
+		}
 		return stage
 	}
 	if stage == "" {

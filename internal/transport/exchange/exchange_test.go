@@ -295,7 +295,7 @@ func TestDrop(t *testing.T) {
 	<-p.Written()
 	p.Drop()
 	<-p.Over()
-	if how, detail := p.Ended(); how != transcript.Dropped || detail != "before a response came" {
+	if how, detail := p.Ended(); how != transcript.Dropped || detail != "the client closed the connection before a response came" {
 		t.Errorf("over %s: %s", how, detail)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, io.ErrNoProgress)
