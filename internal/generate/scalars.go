@@ -43,13 +43,17 @@ func matching(t *rapid.T, pattern string) (v any, ok bool) {
 	return rapid.StringMatching(pattern).Draw(t, "pattern"), true
 }
 
+// formats are texts of the formats that JSON Schema names, the plainest first.
 var formats = map[string][]string{
-	"date": {"2026-01-31", "2024-02-29", "1970-01-01"}, "time": {"12:00:00Z", "23:59:59+01:00"},
-	"date-time": {"2026-01-31T12:00:00Z", "2024-02-29T23:59:59.999999999+14:00"}, "duration": {"P1D", "PT1H30M"},
-	"email": {"a@example.com", "x+y@example.org"}, "hostname": {"example.com", "localhost"},
-	"ipv4": {"127.0.0.1", "255.255.255.255"}, "ipv6": {"::1", "2001:db8::1"},
-	"uri": {"https://example.com/a?b=c#d", "urn:isbn:0451450523", "file:///a%20b"}, "uri-reference": {"../a", "#x", ""},
-	"uuid": {"123e4567-e89b-12d3-a456-426614174000"}, "regex": {"^a+$"}, "json-pointer": {"/a/0", ""},
+	"date": {"2025-01-01", "2026-01-31", "2024-02-29", "1970-01-01"}, "time": {"00:00:00Z", "12:00:00Z", "23:59:59+01:00"},
+	"date-time": {"2025-01-01T00:00:00Z", "2026-01-31T12:00:00Z", "2024-02-29T23:59:59.999999999+14:00"}, "duration": {"PT1S", "P1D", "PT1H30M"},
+	"email": {"user@example.com", "x+y@example.org"}, "idn-email": {"user@example.com"},
+	"hostname": {"example.com", "localhost"}, "idn-hostname": {"example.com"},
+	"ipv4": {"192.0.2.1", "127.0.0.1", "255.255.255.255"}, "ipv6": {"2001:db8::1", "::1"},
+	"uri": {"https://example.com/", "https://example.com/a?b=c#d", "urn:isbn:0451450523", "file:///a%20b"}, "iri": {"https://example.com/"}, "url": {"https://example.com/"},
+	"uri-reference": {"https://example.com/", "../a", "#x", ""}, "iri-reference": {"https://example.com/"},
+	"uuid":  {"00000000-0000-4000-8000-000000000000", "123e4567-e89b-12d3-a456-426614174000"},
+	"regex": {"a", "^a+$"}, "json-pointer": {"", "/a/0"},
 }
 
 func numberBy(t *rapid.T, o map[string]any, whole bool) (any, bool) {

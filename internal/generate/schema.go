@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -107,11 +108,18 @@ func (s *Schema) at(ref string) any {
 	}
 	v := s.root
 	for _, part := range strings.Split(pointer, "/")[1:] {
-		o, ok := v.(map[string]any)
-		if !ok {
+		switch o := v.(type) {
+		case map[string]any:
+			v = o[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(o) {
+				return nil
+			}
+			v = o[i]
+		default:
 			return nil
 		}
-		v = o[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
 	}
 	return v
 }
@@ -284,14 +292,7 @@ func (s *Schema) array(t *rapid.T, o map[string]any, depth int) (any, bool) {
 	if most < least || least > 1000 {
 		return nil, false
 	}
-	prefix, _ := o["prefixItems"].([]any)
-	items, ok := o["items"]
-	if list, older := items.([]any); older { // of draft-07
-		prefix, items, ok = list, o["additionalItems"], o["additionalItems"] != nil
-	}
-	if !ok {
-		items = true
-	}
+	prefix, items := elementSchemas(o)
 	n := rapid.IntRange(least, min(most, least+6)).Draw(t, "elements")
 	out := []any{}
 	for i := range n {
@@ -309,6 +310,21 @@ func (s *Schema) array(t *rapid.T, o map[string]any, depth int) (any, bool) {
 		out = append(out, v)
 	}
 	return out, true
+}
+
+// elementSchemas returns the schemas of the first elements of an array, and that
+// of all others.
+func elementSchemas(o map[string]any) (first []any, rest any) {
+	first, _ = o["prefixItems"].([]any)
+	rest, ok := o["items"]
+	if list, older := rest.([]any); older { // of draft-07
+		first = list
+		rest, ok = o["additionalItems"]
+	}
+	if !ok {
+		rest = true
+	}
+	return first, rest
 }
 
 // copied returns a value that may be altered.

@@ -117,16 +117,8 @@ func typesOf(o map[string]any) []string {
 	switch v := o["type"].(type) {
 	case string:
 		return []string{v}
-	case []any:
-		var out []string
-		for _, one := range v {
-			if name, ok := one.(string); ok {
-				out = append(out, name)
-			}
-		}
-		return out
 	default:
-		return nil
+		return textsIn(v)
 	}
 }
 
@@ -187,12 +179,9 @@ func (b *breaker) array(o map[string]any, v []any, at string, put func(any), dep
 	if o["uniqueItems"] == true && len(v) > 0 {
 		b.add("uniqueItems", at, func() { put(append(slices.Clone(v), v[0])) })
 	}
-	prefix, _ := o["prefixItems"].([]any)
+	prefix, rest := elementSchemas(o)
 	for i, element := range v {
-		sub := o["items"]
-		if list, older := sub.([]any); older {
-			prefix, sub = list, o["additionalItems"]
-		}
+		sub := rest
 		if i < len(prefix) {
 			sub = prefix[i]
 		}

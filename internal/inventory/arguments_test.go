@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -76,7 +77,7 @@ func TestArguments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			input := `{"type":"object","properties":{"p":` + c.property + `,"q":{"type":"string"}},"required":["p"],"$defs":{"name":{"type":"string","default":"Ada"}}}`
-			got, err := inventory.Arguments(jsontext.Value(input))
+			got, err := generate.Arguments(jsontext.Value(input))
 			if c.want == "" {
 				if err == nil {
 					t.Fatalf("made %s", wire.JSON(got))
@@ -106,7 +107,7 @@ func TestArgumentsOfOddSchemas(t *testing.T) {
 		`{"type":"object","required":"a"}`: `{}`,
 		`{"type":"object","required":["a"],"properties":{"a":` + strings.Repeat(`{"type":"object","required":["a"],"properties":{"a":`, 40) + `{}` + strings.Repeat(`}}`, 40) + `}}`: "",
 	} {
-		got, err := inventory.Arguments(jsontext.Value(input))
+		got, err := generate.Arguments(jsontext.Value(input))
 		if (err == nil) != (want != "") || err == nil && string(wire.JSON(got)) != want {
 			t.Errorf("of %.80s: %s, %v; want %s", input, wire.JSON(got), err, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -192,7 +193,7 @@ func counted(t Tool, arguments map[string]any) map[string]any {
 	out := maps.Clone(arguments)
 	for name, v := range arguments {
 		_, words := wire.Members(properties[name])
-		if v == "text" && words["pattern"] == nil && (&maker{}).named(words) == nil && roomFor(words["maxLength"]) {
+		if v == "text" && words["pattern"] == nil && !generate.NamesValue(properties[name]) && roomFor(words["maxLength"]) {
 			out[name] = "text {count}"
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -204,7 +204,7 @@ func (m *model) answer(request *wire.Message) []byte {
 // use calls a tool with the least arguments that it takes.
 func use(request *wire.Message, tool []byte, suffix string) object {
 	name, _ := wire.Text(wire.At(tool, "/name"))
-	input, err := inventory.Arguments(wire.At(tool, "/inputSchema"))
+	input, err := generate.Arguments(wire.At(tool, "/inputSchema"))
 	if err != nil {
 		input = object{}
 	}
