@@ -15,6 +15,7 @@ import (
 // TestMain makes programs of the test binary, for the scripts to run: the
 // tool itself, servers that misbehave, and what watches over a run.
 func TestMain(m *testing.M) {
+	suitetest.WaitInParallel()
 	testscript.Main(m, map[string]func(){
 		"mcp-conform": func() { os.Exit(Main(os.Args[1:], System())) },
 		"odd":         func() { os.Exit(odd(os.Args[1:])) },

@@ -98,6 +98,7 @@ func TestListsWithoutEnd(t *testing.T) {
 // A second copy that ends the first, on whose port it may listen, is not called
 // one that failed to start.
 func TestASecondCopyThatEndsTheFirst(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	ended := make(chan struct{}) // of the latest copy
 	y := &toy{}

@@ -14,6 +14,7 @@ import (
 // A refusal that may come of a want of time has to come back each time, in
 // whatever words it is put.
 func TestRefusalsThatMayComeOfLoad(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		code int64

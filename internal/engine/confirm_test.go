@@ -39,6 +39,7 @@ func always(int, int64) bool { return true }
 // Beside the first server there is one more for all warnings, and one for each
 // case that may be called broken.
 func TestServersThatConfirmationTakes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		weight verdict.Weight

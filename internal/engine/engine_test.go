@@ -139,6 +139,7 @@ func wrongPing(m *wire.Message) []byte {
 }
 
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	four := spec.HandshakeRevisions()
 	for _, c := range []struct {
 		name string
@@ -245,6 +246,7 @@ func TestRuleFindingIsConfirmed(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	ping := []suite.Case{pinging(true)}
 	quick := 300 * time.Millisecond
 	for _, c := range []struct {

@@ -21,6 +21,7 @@ import (
 // What is tried again listens no longer for what may come once all has come back,
 // and as long as ever where a rule tells at the end, or where nothing came back.
 func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
+	t.Parallel()
 	found := verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong"}
 	pongs := func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && strings.Contains(string(e.Raw), "pong")

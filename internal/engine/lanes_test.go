@@ -22,13 +22,13 @@ import (
 // the areas are two, the cases of one wait until those of the other run, and
 // observe nothing where these do not.
 func asking(meet bool) []suite.Case {
-	here := map[string]chan bool{"alpha": make(chan bool, 100), "beta": make(chan bool, 100)}
-	other := map[string]string{"alpha": "beta", "beta": "alpha"}
+	here := map[string]chan bool{"tools": make(chan bool, 100), "prompts": make(chan bool, 100)}
+	other := map[string]string{"tools": "prompts", "prompts": "tools"}
 	var out []suite.Case
 	for i := range 16 {
-		area := "alpha"
+		area := "tools"
 		if i >= 8 {
-			area = "beta"
+			area = "prompts"
 		}
 		c := pinging(true)
 		c.ID = fmt.Sprintf("%s.case-%d", area, i)

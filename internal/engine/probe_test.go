@@ -47,6 +47,7 @@ func TestFirstStart(t *testing.T) {
 // A server that answers initialize with another id can't be dealt with, but it
 // can be judged: that is one mistake.
 func TestAnAnswerToInitializeWithAnotherID(t *testing.T) {
+	t.Parallel()
 	for name, id := range map[string]func(wire.ID) wire.ID{
 		"another":                 func(wire.ID) wire.ID { return wire.IntID(777) },
 		"the same, made a string": func(id wire.ID) wire.ID { return wire.StringID(id.Raw()) },

@@ -102,6 +102,7 @@ func (w *waits) Waiting(text string) {
 
 // A user who waits is told for what.
 func TestWaitsAreTold(t *testing.T) {
+	t.Parallel()
 	w := &waits{}
 	y := &toy{answer: func(start int64, m *wire.Message) []byte {
 		if start == 1 && m.Method == spec.MethodInitialize {

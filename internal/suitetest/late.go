@@ -21,6 +21,7 @@ const lateStart = time.Minute
 func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 	t.Run(id, func(t *testing.T) {
 		t.Parallel()
+		why := map[string]string{}
 		kept := func(late time.Duration) map[string]bool {
 			d := bundled.Dialer(func() refserver.Options {
 				<-time.After(late) // as a slow start takes
@@ -35,13 +36,16 @@ func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 			out := map[string]bool{}
 			for _, v := range report.Verdicts {
 				out[v.Requirement] = v.Outcome == verdict.Kept
+				if late > 0 {
+					why[v.Requirement] = v.Reason
+				}
 			}
 			return out
 		}
 		late := kept(by)
 		for requirement, atOnce := range kept(0) {
 			if atOnce && !late[requirement] {
-				t.Errorf("%s is kept by a server that starts at once, and not by one that starts late", requirement)
+				t.Errorf("%s is kept by a server that starts at once, and not by one that starts late: %s", requirement, why[requirement])
 			}
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(cancellation.Cases())
 	ginkgo.RunSpecs(t, "cancellation")

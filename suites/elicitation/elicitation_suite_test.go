@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/elicitation"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(elicitation.Cases())
 	ginkgo.RunSpecs(t, "elicitation")

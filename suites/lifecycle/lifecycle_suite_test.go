@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(lifecycle.Cases())
 	ginkgo.RunSpecs(t, "lifecycle")

@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/messages"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(messages.Cases())
 	ginkgo.RunSpecs(t, "messages")

@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/ping"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(ping.Cases())
 	ginkgo.RunSpecs(t, "ping")

@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(roots.Cases())
 	ginkgo.RunSpecs(t, "roots")

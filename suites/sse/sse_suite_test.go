@@ -10,6 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/sse"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(sse.Cases(), spec.SSE)
 	ginkgo.RunSpecs(t, "sse")

@@ -9,6 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(stdio.Cases())
 	ginkgo.RunSpecs(t, "stdio")

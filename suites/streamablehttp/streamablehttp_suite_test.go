@@ -10,6 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/streamablehttp"
 )
 
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
 func TestSuite(t *testing.T) {
 	suitetest.Declare(streamablehttp.Cases(), spec.StreamableHTTP)
 	ginkgo.RunSpecs(t, "streamable-http")
