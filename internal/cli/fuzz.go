@@ -224,7 +224,7 @@ func revisionNames(all []spec.Revision) string {
 // fuzzError says by its type what the exit code is, and of a server that spoke no
 // revision why.
 func fuzzError(ctx context.Context, err error, o engine.Options) error {
-	if ctx.Err() == nil && errors.As(err, new(*fuzz.UnreachableError)) {
+	if ctx.Err() == nil && errors.Is(err, fuzz.ErrUnspoken) {
 		if why := engine.Unspoken(ctx, o); why != nil {
 			return why
 		}

@@ -185,13 +185,7 @@ func (c *candidate) conclude() {
 	if c.eachTime {
 		needed = maxTries
 	}
-	switch {
-	case c.again >= needed:
-	case c.again == c.tries && c.tries < needed:
-		c.outcome = verdict.Unconfirmed
-	default:
-		c.outcome = verdict.Flaky
-	}
+	c.outcome = c.outcome.Confirmed(c.tries, c.again, needed)
 }
 
 // look runs the unit, and counts which of the candidates come back.

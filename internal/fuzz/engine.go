@@ -47,10 +47,8 @@ type search struct {
 	blind    atomic.Bool
 
 	mu       sync.Mutex
-	claimed  map[string]bool
-	alike    map[string]int // by mistake
+	known    map[Key]*known
 	findings []*Finding
-	doubtful map[string]*doubtful // by key: what did not come back so far
 	busy     map[string]int
 	halting  map[string]bool // by method
 	linger   time.Duration   // the time at the end of each script to tell of changes
@@ -64,7 +62,7 @@ var errEnough = errors.New("enough was seen")
 // beside a report says that the corpus could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
-	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), claimed: map[string]bool{}, alike: map[string]int{}, doubtful: map[string]*doubtful{}, busy: map[string]int{}, halting: map[string]bool{}}
+	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), known: map[Key]*known{}, busy: map[string]int{}, halting: map[string]bool{}}
 	if o.Corpus != "" {
 		if err := s.novelty.load(o.Corpus); err != nil {
 			return nil, err
@@ -95,8 +93,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	wg.Wait()
 	close(over)
 	<-ticking
-	for _, key := range slices.Sorted(maps.Keys(s.doubtful)) {
-		s.report(s.doubtful[key].finding)
+	for _, key := range slices.SortedFunc(maps.Keys(s.known), Key.compare) {
+		if f := s.known[key].doubtful; f != nil {
+			s.report(f)
+		}
 	}
 	r := &Report{Status: s.status(), Findings: s.findings}
 	for _, p := range s.places {
@@ -147,7 +147,7 @@ func (s *search) probe(ctx context.Context) error {
 		s.places = append(s.places, place)
 	}
 	if len(s.places) == 0 {
-		return &UnreachableError{"the server completed the handshake in none of the revisions"}
+		return ErrUnspoken
 	}
 	return nil
 }

@@ -89,12 +89,8 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	if f.Tries == 0 && errors.Is(context.Cause(ctx), errEnough) {
 		return nil
 	}
-	if f.Flaky() {
-		f.untried = f.Tries == 0 && f.Outcome == verdict.Broken
-		if f.Outcome = verdict.Flaky; f.Tries == 0 {
-			f.Outcome = verdict.Unconfirmed
-		}
-	}
+	f.untried = f.Tries == 0 && f.Outcome == verdict.Broken
+	f.Outcome = f.Outcome.Confirmed(f.Tries, f.Again, 1)
 	f.Script = f.Script.WithTools(c.place.Callable)
 	return f
 }

@@ -6,44 +6,86 @@ const mostFindings = 60
 // mostAlike bounds the methods in which one mistake is reported.
 const mostAlike = 3
 
-// report adds a finding to those that are known.
+// mostDoubts is how often something is looked into that does not come back.
+const mostDoubts = 3
+
+// known is what the search knows of findings with one key.
+type known struct {
+	// claimed: it is looked into, or was to the end.
+	claimed bool
+	// doubtful is the first that did not come back, until one does; doubts counts
+	// them.
+	doubtful *Finding
+	doubts   int
+}
+
+// report adds a finding to the report.
 func (s *search) report(f *Finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.doubtful, f.Key())
+	if k := s.known[f.Key()]; k != nil {
+		k.doubtful = nil
+	}
 	s.findings = append(s.findings, f)
 	if s.Found != nil {
 		s.Found(f)
 	}
 }
 
-// doubtful is what was seen and did not come back.
-type doubtful struct {
-	finding *Finding
-	times   int
-}
-
-// mostDoubts is how often something is looked into that does not come back.
-const mostDoubts = 3
-
-// doubt reports true for a finding that did not come back and may be seen again
-// by another script that shows it better. Until then it is kept.
+// doubt reports whether a finding did not come back. It is kept until another
+// script shows it better, which may be tried until there were too many doubts.
 func (s *search) doubt(f *Finding) bool {
 	if !f.Flaky() {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.doubtful[f.Key()]
-	if d == nil {
-		d = &doubtful{finding: f}
-		s.doubtful[f.Key()] = d
+	k := s.known[f.Key()]
+	if k.doubtful == nil {
+		k.doubtful = f
 	}
-	if d.times++; d.times < mostDoubts {
-		delete(s.claimed, f.Key())
-		s.alike[f.mistake()]--
-	}
+	k.doubts++
+	k.claimed = k.doubts >= mostDoubts
 	return true
+}
+
+// claim reports whether a sighting is to be looked into, by the caller alone.
+func (s *search) claim(sight *Sighting) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.open(sight.Key()) {
+		return false
+	}
+	if s.known[sight.Key()] == nil {
+		s.known[sight.Key()] = &known{}
+	}
+	s.known[sight.Key()].claimed = true
+	return true
+}
+
+// claimable reports what claim would.
+func (s *search) claimable(sight *Sighting) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open(sight.Key())
+}
+
+// open reports whether a sighting may be looked into; the caller holds the lock.
+func (s *search) open(key Key) bool {
+	claimed, alike := 0, 0
+	for other, k := range s.known {
+		switch {
+		case !k.claimed:
+		case other == key:
+			return false
+		default:
+			claimed++
+			if other.Requirement == key.Requirement && other.Summary == key.Summary {
+				alike++
+			}
+		}
+	}
+	return claimed < mostFindings && alike < mostAlike
 }
 
 // opinion reports whether a law was asked for whose breaches are notes.
@@ -54,28 +96,4 @@ func (s *search) opinion(law string) bool {
 		}
 	}
 	return false
-}
-
-// claim reports whether nobody looks into the same finding yet.
-func (s *search) claim(sight *Sighting) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.open(sight) {
-		return false
-	}
-	s.claimed[sight.Key()] = true
-	s.alike[sight.mistake()]++
-	return true
-}
-
-// claimable is what claim would report.
-func (s *search) claimable(sight *Sighting) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open(sight)
-}
-
-// open reports whether a sighting may be looked into; the caller holds the lock.
-func (s *search) open(sight *Sighting) bool {
-	return !s.claimed[sight.Key()] && len(s.claimed) < mostFindings && s.alike[sight.mistake()] < mostAlike
 }

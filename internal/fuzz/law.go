@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -76,16 +77,21 @@ type Sighting struct {
 	Outcome verdict.Outcome
 }
 
-// Key tells findings apart: by requirement, by what went wrong, and by method.
-func (s *Sighting) Key() string { return s.mistake() + "\x00" + s.Method }
+// Key identifies a finding of a search: the mistake, and the method in which it
+// is made.
+type Key struct{ Requirement, Summary, Method string }
 
-// mistake is the same in whichever methods it is made.
-func (s *Sighting) mistake() string { return s.Requirement + "\x00" + s.Summary }
+// Key identifies the finding that the sighting becomes.
+func (s *Sighting) Key() Key { return Key{s.Requirement, s.Summary, s.Method} }
+
+func (k Key) compare(other Key) int {
+	return cmp.Or(strings.Compare(k.Requirement, other.Requirement), strings.Compare(k.Summary, other.Summary), strings.Compare(k.Method, other.Method))
+}
 
 // Judge holds the laws against an outcome; equal sightings are told once.
 func Judge(laws []Law, o *Outcome) []Sighting {
 	var out []Sighting
-	seen := map[string]bool{}
+	seen := map[Key]bool{}
 	for i := range laws {
 		for _, b := range laws[i].Judge(o) {
 			s := Sighting{Law: laws[i].ID, Breach: b, Method: o.method(b)}

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"errors"
 	"runtime"
 	"time"
 
@@ -77,10 +78,8 @@ type Report struct {
 	Incomplete string
 }
 
-// UnreachableError says that no revision could be spoken with the server.
-type UnreachableError struct{ Reason string }
-
-func (e *UnreachableError) Error() string { return e.Reason }
+// ErrUnspoken says that no revision could be spoken with the server.
+var ErrUnspoken = errors.New("the server completed the handshake in none of the revisions")
 
 func (o Options) withDefaults() Options {
 	if o.Jobs <= 0 {
