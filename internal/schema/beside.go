@@ -19,7 +19,6 @@ func written(k Kind, permitted string, fits func(text []byte) bool) extra {
 }
 
 var (
-	base64Data  = written(NotBase64, "base64 of RFC 4648 section 4, without data: before it", isBase64)
 	mediaType   = written(NotMIME, "a MIME type such as text/plain", isMIME)
 	imageType   = written(OtherMIME, "the MIME type of an image", mayBe("image"))
 	audioType   = written(OtherMIME, "the MIME type of audio", mayBe("audio", "video"))
@@ -30,6 +29,17 @@ var (
 	saysMore    = written(Blank, "a text that tells a person something", isNoBlank)
 	iconSize    = written(IconSize, `a size such as "48x48", or "any"`, size.Match)
 )
+
+// base64Data wants base64 that every decoder reads.
+func base64Data(c *checker, v []byte) {
+	const permitted = "base64 of RFC 4648 section 4, without data: before it"
+	switch text := inner(v); {
+	case !isBase64(text):
+		c.found(NotBase64, Beside, permitted, excerpt(v))
+	case len(text)%4 != 0 || bytes.ContainsAny(text, "\r\n"):
+		c.found(LooseBase64, Beside, permitted+", with padding and without line breaks", excerpt(v))
+	}
+}
 
 var size = regexp.MustCompile(`^(any|[0-9]+x[0-9]+)$`)
 

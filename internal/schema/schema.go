@@ -47,6 +47,7 @@ const (
 const (
 	TooMany         Kind = "too-many" // elements of a list
 	NotBase64       Kind = "not-base64"
+	LooseBase64     Kind = "loose-base64" // with line breaks, or without padding
 	NotMIME         Kind = "not-mime"     // no type/subtype
 	OtherMIME       Kind = "other-mime"   // an image that says it is text
 	OtherBytes      Kind = "other-bytes"  // data of another format than its MIME type says

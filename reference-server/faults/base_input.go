@@ -30,6 +30,8 @@ func notificationFaults() []Fault {
 		breaks("base.notification-no-response/null-id-result", "every notification gets a result with id null",
 			answers(func(*refserver.Note) bool { return true }, `{"jsonrpc":"2.0","id":null,"result":{}}`)),
 		breaks("base.notification-no-response/unknown-refused", "unknown notifications get an error with id null", answers(unknown, nullIDError)),
+		breaks("base.notification-no-response/plain-name-refused", "notifications whose method does not begin with notifications/ get an error with id null",
+			answers(func(n *refserver.Note) bool { return !strings.HasPrefix(n.Method, "notifications/") }, nullIDError)),
 		breaks("base.notification-no-response/initialized-refused", "initialized gets an error with id null", answers(method(spec.MethodInitialized), nullIDError)),
 		breaks("base.notification-no-response/no-id-error", "unknown notifications get an error without id",
 			answers(unknown, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`)),
@@ -154,6 +156,9 @@ func batchFaults() []Fault {
 		})),
 		breaks("base.batch-receive/one-missing", "the last answer of a batch is missing", elements(func(e [][]byte) [][]byte {
 			return e[:max(1, len(e)-1)]
+		})),
+		breaks("base.batch-receive/ten-at-most", "of the answers of a long batch those from the eleventh on are missing", elements(func(e [][]byte) [][]byte {
+			return e[:min(len(e), 10)]
 		})),
 		breaks("base.batch-responses-complete/one-twice", "the first answer of a batch is there twice", elements(func(e [][]byte) [][]byte { return append(e, e[0]) })),
 		breaks("base.batch-responses-complete/one-more", "a batch's notification is answered with id null", elements(func(e [][]byte) [][]byte {

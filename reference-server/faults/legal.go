@@ -141,6 +141,19 @@ func legalMessages() []Fault {
 			})
 		}),
 		legal("batch-answers-apart", "the answers to a batch come one by one", Outgoing(batches, func(o *refserver.Out) { o.Frames = split(o.Frames[0]) })).in(spec.V20250326),
+		legal("batch-answers-in-tens", "the answers to a long batch come in arrays of ten", Outgoing(batches, func(o *refserver.Out) {
+			var frames [][]byte
+			for ten := range slices.Chunk(split(o.Frames[0]), 10) {
+				frames = append(frames, array(ten))
+			}
+			o.Frames = frames
+		})).in(spec.V20250326),
+		legal("long-batches-refused", "a batch of more than twenty messages is refused as a whole", incoming(func(_ *refserver.Session, f *wire.Frame) bool {
+			return f.Batch && len(f.Messages) > 20
+		}, func(s *refserver.Session, _ []byte) refserver.Verdict {
+			s.SendRaw([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Too many messages"}}`))
+			return refserver.Swallow()
+		})).in(spec.V20250326),
 		legal("answers-in-arrays", "every answer is an array of one where nothing is said of batches", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })).in(spec.V20241105),
 		legal("batch-ignored", "batches are not answered where there are none", incoming(func(s *refserver.Session, f *wire.Frame) bool {
 			return f.Batch && !s.Revision().Batches()
@@ -172,6 +185,10 @@ func legalOwn() []Fault {
 		legal("logs-at-once", "log messages come right behind the answer to initialize", after(Results(spec.MethodInitialize),
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":null}}`,
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)).over(ordered()...),
+		legal("unknown-notifications-logged", "a notification whose method does not begin with notifications/ gets a log message",
+			notified(func(n *refserver.Note) bool { return !strings.HasPrefix(n.Method, "notifications/") }, func(n *refserver.Note) {
+				n.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":"unknown notification"}}`))
+			})),
 		legal("lists-change-often", "the lists are said to have changed before every answer", before(opened,
 			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed","params":{}}`)),
 	}

@@ -113,7 +113,6 @@ func legalShapes() []Fault {
 			}))),
 		legal("empty-base64", "images and blobs are empty", together(inTools("image", put("data", "")), inPrompts("image", put("data", "")), inPrompts("audio", put("data", "")),
 			inTools("resource", inside("resource", having("blob", put("blob", "")))))),
-		legal("no-padding", "base64 is without padding", together(inTools("image", unpadded("data")), inTools("audio", unpadded("data")), inPrompts("image", unpadded("data")), listed(read, unpadded("blob")))),
 		legal("no-messages", "a prompt has no messages", EditResult(get, put("messages", []any{}))),
 		legal("several-contents", "reading one resource gives several contents", EditResult(read, func(r map[string]any) {
 			r["contents"] = append(r["contents"].([]any), map[string]any{"uri": "demo://other", "text": ""}, map[string]any{"uri": "urn:x:y", "blob": "", "mimeType": "inode/x-empty"})
@@ -184,11 +183,6 @@ func inTurn(e func(value any) edit, values ...any) edit {
 		mu.Unlock()
 		e(values[turn])(m)
 	}
-}
-
-// unpadded cuts the padding off base64.
-func unpadded(name string) edit {
-	return having(name, func(m map[string]any) { m[name] = strings.TrimRight(m[name].(string), "=") })
 }
 
 // addEverywhere adds a member to v and to the objects in it, but for those

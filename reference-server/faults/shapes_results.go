@@ -27,6 +27,8 @@ func readShapeFaults() []Fault {
 		breaks(read+"blob-buffer", "the blob that is read is a buffer of JavaScript", blob(raw(`{"type":"Buffer","data":[137,80,78,71]}`))),
 		breaks("resources.read.text-or-blob/both", "what is read has text and a blob", listed(contents, having("text", put("blob", "SGVsbG8=")))),
 		breaks("resources.read.text-or-blob/null-beside", "what is read has a blob and text that is empty", listed(contents, having("blob", put("text", "")))),
+		breaks("resources.read.blob-base64/line-breaks", "the blob that is read has line breaks", blob("iVBORw0K\nGgo=\n")),
+		breaks("resources.read.blob-base64/no-padding", "the blob that is read lacks its padding", blob("iVBORw0KGgo")),
 		breaks("resources.read.blob-base64/data-uri", "the blob that is read is a data: URI", blob("data:image/png;base64,iVBORw0KGgo=")),
 		breaks("resources.read.blob-base64/url-safe", "the blob that is read is in the base64 of URLs", blob("-_-_")),
 		breaks("resources.read.blob-base64/text", "the blob that is read is plain text", blob("Hello, world.")),

@@ -155,11 +155,21 @@ func questions() []string {
 	return append(lines, request("70", "resources/unsubscribe", `{"uri":"demo://note"}`))
 }
 
+// longBatch is a batch of fifty pings.
+func longBatch() string {
+	var pings []string
+	for i := range 50 {
+		pings = append(pings, request(fmt.Sprint(500+i), "ping", ""))
+	}
+	return "[" + strings.Join(pings, ",") + "]"
+}
+
 // odd are questions that are answered by errors, settings and second thoughts.
 func odd() []string {
 	lines := []string{
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`,
 		`{"jsonrpc":"2.0","method":"notifications/com.example.unknown"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"none","progress":1}}`,
+		`{"jsonrpc":"2.0","method":"com.example/unknown"}`, longBatch(),
 		`{"jsonrpc" : "2.0" , "id" : 88 , "method" : "ping"}`, `{"jsonrpc":"2.0","id":89,"method":"\u0070ing"}`,
 	}
 	for i, q := range [][2]string{
@@ -179,6 +189,8 @@ func odd() []string {
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"greeting"},"argument":{"name":"style","value":""},"context":{"arguments":{"name":"Ada"}}}`},
 		{"logging/setLevel", `{"level":"verbose"}`}, {"logging/setLevel", `{"level":"error"}`}, {"tools/call", `{"name":"log"}`},
 		{"tools/call", `{"name":"fail","_meta":{"progressToken":""}}`}, {"ping", "{}"}, {"ping", `{"_meta":{"x":1}}`}, {"shutdown", ""}, {"exit", ""}, {"initialize", "{}"}, {"ping", ""},
+		{"tools/call", `{"name":"add","arguments":{"a":0,"b":0}}`}, {"tools/call", `{"name":"add","arguments":{"a":-1,"b":-1}}`},
+		{"tools/call", `{"name":"echo","arguments":{"text":"` + strings.Repeat("long ", 4000) + `"}}`},
 	} {
 		lines = append(lines, request(fmt.Sprint(100+i), q[0], q[1]))
 	}

@@ -35,10 +35,12 @@ func batch() suite.Case {
 				return
 			}
 			mixedBatch(ctx, t, c)
-			if !c.Alive() {
-				c = t.Conversation(ctx)
+			for _, next := range []func(context.Context, *suite.T, *client.Conversation){longBatch, notificationsInBatch} {
+				if !c.Alive() {
+					c = t.Conversation(ctx)
+				}
+				next(ctx, t, c)
 			}
-			notificationsInBatch(ctx, t, c)
 		},
 	}
 }
@@ -157,6 +159,29 @@ func mixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Quiet(ctx, c) // what is too much may come last
 	a.gather(c)
 	judgeCompleteness(t, c, &a)
+}
+
+// longOf is how many requests a long batch has.
+const longOf = 50
+
+// longBatch sends more requests in one batch than some servers have workers, or
+// room in a queue, for. One that refuses it as a whole may find it too long.
+func longBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+	var ids []wire.ID
+	var messages [][]byte
+	for range longOf {
+		id := c.NewID()
+		ids, messages = append(ids, id), append(messages, c.Request(id, c.Harmless(), nil))
+	}
+	a, err := sendBatch(ctx, c, ids, messages...)
+	switch {
+	case err != nil:
+		t.GiveUp("the long batch could not be sent and awaited: " + err.Error())
+	case a.missed && (len(a.events) > 0 || a.ended):
+		missedInBatch(t, c, &a, fmt.Sprintf("A batch of %d requests", longOf))
+	case !a.missed:
+		t.Kept(receive)
+	}
 }
 
 func missedInBatch(t *suite.T, c *client.Conversation, a *answersTo, what string) {

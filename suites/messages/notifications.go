@@ -17,6 +17,9 @@ const (
 	harmless   = "base.unknown-notification-harmless"
 )
 
+// unknownName is the method of a notification that no server knows.
+const unknownName = "notifications/com.example.unknown"
+
 func unknownNotifications() suite.Case {
 	return suite.Case{
 		ID:           "messages.unknown-notifications",
@@ -26,12 +29,16 @@ func unknownNotifications() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			from := c.Record.Len()
-			for _, params := range []map[string]any{
-				nil,
-				{"level": 5, "text": "unbekannt: ✓"},
-				{"_meta": map[string]any{"com.example.harness/probe": map[string]any{"a": []int{1}}}},
+			for _, n := range []struct {
+				method string
+				params map[string]any
+			}{
+				{unknownName, nil},
+				{unknownName, map[string]any{"level": 5, "text": "unbekannt: ✓"}},
+				{unknownName, map[string]any{"_meta": map[string]any{"com.example.harness/probe": map[string]any{"a": []int{1}}}}},
+				{"com.example/unknown", nil}, // what makes a notification is that it has no id
 			} {
-				if err := c.Notify(ctx, "notifications/com.example.unknown", params); err != nil {
+				if err := c.Notify(ctx, n.method, n.params); err != nil {
 					break // the fence tells why
 				}
 			}

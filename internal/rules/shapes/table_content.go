@@ -23,6 +23,9 @@ func contentRows() []row {
 		badSound  = "The data of audio is no base64."
 		badImage  = "The MIME type of an image is none."
 		badAudio  = "The MIME type of audio is none."
+
+		// RFC 4648 has decoders refuse both, and many decoders read both.
+		looseBase64 = "Base64 has line breaks, or lacks its padding."
 	)
 	return []row{
 		{
@@ -42,6 +45,12 @@ func contentRows() []row {
 			in: sampling, place: "ImageContent.data AudioContent.data", kinds: kinds(schema.NotBase64), on: "sampling.message.media-base64",
 			summary: "The data of a block in a sampling message is no base64.",
 		},
+		{in: get + " " + call, place: "ImageContent.data", kinds: kinds(schema.LooseBase64), on: "content.image.base64", summary: looseBase64, weight: verdict.AtMostWarning},
+		{in: get + " " + call, place: "AudioContent.data", kinds: kinds(schema.LooseBase64), on: "content.audio.base64", summary: looseBase64, weight: verdict.AtMostWarning},
+		{in: sampling, place: "ImageContent.data AudioContent.data", kinds: kinds(schema.LooseBase64), on: "sampling.message.media-base64", summary: looseBase64, weight: verdict.AtMostWarning},
+		{in: get, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), on: "content.prompt-embedded.text-or-blob", summary: looseBase64, weight: verdict.AtMostWarning},
+		{in: read, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), on: "resources.read.blob-base64", summary: looseBase64, weight: verdict.AtMostWarning},
+		{in: lesser, place: "BlobResourceContents.blob", kinds: kinds(schema.LooseBase64), on: "content.blob.base64", summary: looseBase64, weight: verdict.AtMostWarning},
 		{in: get, place: "ImageContent.mimeType", kinds: kinds(schema.NotMIME), on: "content.image.mime-type-valid", summary: badImage},
 		{in: lesser, place: "ImageContent.mimeType", kinds: kinds(schema.NotMIME), on: "content.image.mime-type-valid", summary: badImage, weight: verdict.AtMostWarning},
 		{
