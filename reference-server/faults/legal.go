@@ -141,13 +141,6 @@ func legalMessages() []Fault {
 			})
 		}),
 		legal("batch-answers-apart", "the answers to a batch come one by one", Outgoing(batches, func(o *refserver.Out) { o.Frames = split(o.Frames[0]) })).in(spec.V20250326),
-		legal("batch-answers-in-tens", "the answers to a long batch come in arrays of ten", Outgoing(batches, func(o *refserver.Out) {
-			var frames [][]byte
-			for ten := range slices.Chunk(split(o.Frames[0]), 10) {
-				frames = append(frames, array(ten))
-			}
-			o.Frames = frames
-		})).in(spec.V20250326),
 		legal("long-batches-refused", "a batch of more than twenty messages is refused as a whole", incoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Batch && len(f.Messages) > 20
 		}, func(s *refserver.Session, _ []byte) refserver.Verdict {
