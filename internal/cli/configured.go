@@ -23,14 +23,14 @@ type configured struct {
 	forced bool // --call-tools, or its variable, was given
 }
 
-func (f *runFlags) registerConfig(fs *pflag.FlagSet) {
+func (f *serverFlags) registerConfig(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.configured.off, "no-config", false, "read no "+config.Name+", though there is one in this folder")
 }
 
 // configure reads the configuration file, if there is one, and gives the flags
 // that nobody gave the values that the environment or the file has for them.
 // The server of the file is taken where the command line names none.
-func (a *app) configure(fs *pflag.FlagSet, f *runFlags) error {
+func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	k := &f.configured
 	if err := k.read(f, fs); err != nil {
 		return err
@@ -49,10 +49,7 @@ func (a *app) configure(fs *pflag.FlagSet, f *runFlags) error {
 			return err
 		}
 	}
-	f.startGiven, f.jobsGiven = fs.Changed("start-timeout"), fs.Changed("jobs")
-	if fs.Changed("property") && len(f.properties) == 0 {
-		return usagef("known are "+strings.Join(lawNames(), ", "), "--property names no property")
-	}
+	f.startGiven = fs.Changed("start-timeout")
 	if fs.Changed("start") {
 		f.target.Start = &f.started
 	}
@@ -63,7 +60,7 @@ func (a *app) configure(fs *pflag.FlagSet, f *runFlags) error {
 }
 
 // read finds the file and reads it.
-func (k *configured) read(f *runFlags, fs *pflag.FlagSet) (err error) {
+func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	path := f.target.ConfigFile
 	switch {
 	case config.Ours(path):
@@ -134,7 +131,7 @@ func variable(environ []string, name string) string {
 }
 
 // fromFile gives flags the values that the file has for them.
-func (k *configured) fromFile(fs *pflag.FlagSet, f *runFlags, named bool) error {
+func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
 	k.server = k.file.Named() && !named
 	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
 	f.target.Env, f.target.Headers = nil, nil

@@ -20,7 +20,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	f := &runFlags{timeout: client.DefaultTimeout, max: time.Minute, callTools: string(inventory.CallNone), failOn: "must"}
+	f := &serverFlags{timeout: client.DefaultTimeout, callTools: string(inventory.CallNone)}
 	c := &cobra.Command{
 		Use:   "doctor [flags] COMMAND | doctor [flags] -- COMMAND ARGUMENT...",
 		Short: "Tell why a server does not start, or is not understood",
@@ -56,13 +56,14 @@ Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
 // servers, and a run has many of them started.
 const slowStart = 3 * time.Second
 
+// doctorTime bounds the visit to the server, without its first start.
+const doctorTime = time.Minute
+
 // doctor looks at the server step by step.
-func (a *app) doctor(f *runFlags) error {
+func (a *app) doctor(f *serverFlags) error {
 	defer a.watch()()
-	o, notices, err := a.options(f)
-	if f.stop != nil {
-		defer f.stop()
-	}
+	o, notices, err := a.reach(f)
+	defer f.end()
 	var unreachable *engine.UnreachableError
 	if errors.As(err, &unreachable) && a.ctx.Err() == nil {
 		a.unreached(o.Target, unreachable)
@@ -71,7 +72,7 @@ func (a *app) doctor(f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	limit := o.FirstStart + f.max
+	limit := o.FirstStart + doctorTime
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("it took longer than %s", short(limit)))
 	defer cancel()
 	d := &diagnosis{app: a}

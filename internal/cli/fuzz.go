@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -27,13 +28,18 @@ import (
 
 // fuzzFlags are the flags of mcp-conform fuzz.
 type fuzzFlags struct {
-	runFlags
-	time   time.Duration
-	cases  int
-	rate   float64
-	corpus string
-	folder string
-	shrink time.Duration
+	serverFlags
+	revisions  []string
+	properties []string
+	jobs       int
+	jobsGiven  bool
+	seed       uint64
+	time       time.Duration
+	cases      int
+	rate       float64
+	corpus     string
+	folder     string
+	shrink     time.Duration
 }
 
 // lawsBy returns the laws of those names; without names all that the
@@ -79,9 +85,13 @@ incomplete.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.command = "fuzz"
 			f.takeTarget(c, args)
-			if err := a.configure(c.Flags(), &f.runFlags); err != nil {
+			if err := a.configure(c.Flags(), &f.serverFlags); err != nil {
 				return err
 			}
+			if err := checkProperties(c.Flags(), f.properties); err != nil {
+				return err
+			}
+			f.jobsGiven = c.Flags().Changed("jobs")
 			if c.Flags().Changed("time") && f.time <= 0 { // zero is no bound to the engine
 				return usagef("give a positive value", "--time is %v", f.time)
 			}
@@ -120,11 +130,22 @@ func lawNames() []string {
 	return names
 }
 
-// complete fills in what the flags of run would say.
-func (f *runFlags) complete() { f.failOn, f.max = "must", time.Hour }
+// checkProperties refuses a --property without a name.
+func checkProperties(fs *pflag.FlagSet, names []string) error {
+	if fs.Changed("property") && len(names) == 0 {
+		return usagef("known are "+strings.Join(lawNames(), ", "), "--property names no property")
+	}
+	return nil
+}
 
 func (a *app) fuzz(f *fuzzFlags) error {
-	f.complete()
+	if err := checkJobs(f.jobs, f.jobsGiven); err != nil {
+		return err
+	}
+	revisions, err := parseRevisions(f.revisions)
+	if err != nil {
+		return err
+	}
 	laws, err := lawsBy(f.properties)
 	if err != nil {
 		return err
@@ -151,13 +172,12 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		}
 	}
 	defer a.watch()()
-	o, notices, err := a.options(&f.runFlags)
-	if f.stop != nil {
-		defer f.stop()
-	}
+	o, notices, err := a.reach(&f.serverFlags)
+	defer f.end()
 	if err != nil {
 		return err
 	}
+	o.Revisions, o.Jobs, o.Seed = revisions, f.jobs, f.seed
 	for _, n := range notices {
 		fmt.Fprintln(a.Out, a.visible(n))
 	}

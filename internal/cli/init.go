@@ -28,12 +28,12 @@ const initTime = time.Minute
 
 // initFlags are the flags of mcp-conform init.
 type initFlags struct {
-	run             runFlags
+	server          serverFlags
 	force, workflow bool
 }
 
 func (a *app) initCommand() *cobra.Command {
-	f := &initFlags{run: runFlags{timeout: client.DefaultTimeout, max: initTime, failOn: "must", callTools: string(inventory.CallSafe)}}
+	f := &initFlags{server: serverFlags{timeout: client.DefaultTimeout, callTools: string(inventory.CallSafe)}}
 	c := &cobra.Command{
 		Use:   "init [flags] COMMAND | init [flags] -- COMMAND ARGUMENT...",
 		Short: "Write an " + config.Name + " from what a server offers",
@@ -46,8 +46,8 @@ tool is called.
   mcp-conform init --workflow -- npx -y some-server
   mcp-conform init --start 'npm start' http://localhost:3000/mcp`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.run.command = "init"
-			f.run.takeTarget(c, args)
+			f.server.command = "init"
+			f.server.takeTarget(c, args)
 			return a.init(c, f)
 		},
 	}
@@ -55,8 +55,8 @@ tool is called.
 	fs.SortFlags = false
 	fs.BoolVar(&f.force, "force", false, "write over files that are there")
 	fs.BoolVar(&f.workflow, "workflow", false, "write "+filepath.ToSlash(workflowFile)+", too")
-	f.run.registerTarget(fs)
-	fs.DurationVar(&f.run.start, "start-timeout", client.DefaultStartTimeout, startUsage)
+	f.server.registerTarget(fs)
+	fs.DurationVar(&f.server.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	return c
 }
 
@@ -66,7 +66,7 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 	files := []string{config.Name}
 	if f.workflow {
 		files = append(files, workflowFile)
-		if there(config.Name) && !f.force && len(f.run.target.Args) == 0 && f.run.target.ConfigFile == "" && f.run.target.ServerName == "" {
+		if there(config.Name) && !f.force && len(f.server.target.Args) == 0 && f.server.target.ConfigFile == "" && f.server.target.ServerName == "" {
 			files = files[1:]
 		}
 	}
@@ -76,11 +76,11 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 		}
 	}
 	if files[0] != config.Name || f.force {
-		if err := a.configure(c.Flags(), &f.run); err != nil && (len(f.run.target.Args) == 0 || files[0] != config.Name) {
+		if err := a.configure(c.Flags(), &f.server); err != nil && (len(f.server.target.Args) == 0 || files[0] != config.Name) {
 			return err
 		}
 	}
-	t, err := a.resolve(&f.run)
+	t, err := a.resolve(&f.server)
 	if err != nil {
 		return err
 	}
@@ -111,10 +111,8 @@ func there(name string) bool {
 // draft visits the server and writes what it offers.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	defer a.watch()()
-	o, _, err := a.options(&f.run)
-	if f.run.stop != nil {
-		defer f.run.stop()
-	}
+	o, _, err := a.reach(&f.server)
+	defer f.server.end()
 	if err != nil {
 		return "", err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) replayCommand() *cobra.Command {
-	f := &runFlags{}
+	f := &serverFlags{}
 	c := &cobra.Command{
 		Use:   "replay [flags] FILE COMMAND | replay [flags] FILE -- COMMAND ARGUMENT...",
 		Short: "Try a finding from a replay file again",
@@ -55,8 +55,7 @@ not be started or reached.`,
 	return c
 }
 
-func (a *app) replay(f *runFlags, file string) error {
-	f.complete()
+func (a *app) replay(f *serverFlags, file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%v", err)
@@ -73,10 +72,8 @@ func (a *app) replay(f *runFlags, file string) error {
 		return err
 	}
 	defer a.watch()()
-	o, notices, err := a.options(f)
-	if f.stop != nil {
-		defer f.stop()
-	}
+	o, notices, err := a.reach(f)
+	defer f.end()
 	if err != nil {
 		return err
 	}

@@ -1,24 +1,20 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -27,37 +23,25 @@ import (
 
 // runFlags are the flags of mcp-conform run.
 type runFlags struct {
-	command             string // what hints name instead of run, "" for run
-	reference           bool
-	target              target.Options
-	remote              remoteFlags
-	started             string
-	ready               time.Duration
-	stop                func()         // ends what was started for the run
-	waiting             func(string)   // shows what is waited for; nil for a line on stderr
-	named               string         // how reports name the server, "" before that is known
-	over                spec.Transport // so too
-	revisions           []string
-	labels              string
-	focus               []string
-	jobs                int
-	timeout, start, max time.Duration
-	seed                uint64
-	failOn              string
-	reports             []string
-	out                 string
-	transcript          string
-	recorder            *recorder // nil without --transcript
-	callTools           string
-	fuzz                string
-	properties          []string // the laws of the search; none for those that the specification states
-	replayFiles         bool
-	watch               watchFlags
-	configured          configured
-	startGiven          bool // --start-timeout, or what stands for it elsewhere
-	jobsGiven           bool // --jobs, so too
-	known               knownFlags
-	verbose, quiet      bool
+	serverFlags
+	revisions      []string
+	labels         string
+	focus          []string
+	jobs           int
+	jobsGiven      bool // --jobs, or what stands for it elsewhere
+	max            time.Duration
+	seed           uint64
+	failOn         string
+	reports        []string
+	out            string
+	transcript     string
+	recorder       *recorder // nil without --transcript
+	fuzz           string
+	properties     []string // the laws of the search; none for those that the specification states
+	replayFiles    bool
+	watch          watchFlags
+	known          knownFlags
+	verbose, quiet bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -74,7 +58,12 @@ be started or reached, 4 nothing could be judged, the run is incomplete, or what
 was found could not be tried again.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
-			if err := a.configure(c.Flags(), f); err != nil {
+			err := a.configure(c.Flags(), &f.serverFlags)
+			f.jobsGiven = c.Flags().Changed("jobs")
+			if err == nil {
+				err = checkProperties(c.Flags(), f.properties)
+			}
+			if err != nil {
 				if files, wrong := a.parseReports(f.reports, f.reportNames(), f.out); wrong == nil {
 					return a.unjudged(files, f.about(), err)
 				}
@@ -197,13 +186,10 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
 	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
-	f.stop = nil
 	console = discreet{console, a}
 	f.waiting = console.Waiting
 	o, notices, err := a.options(f)
-	if f.stop != nil {
-		defer f.stop()
-	}
+	defer f.end()
 	if err != nil {
 		return nil, err
 	}
@@ -253,84 +239,34 @@ func exitCode(p *verdict.Report) int {
 // options turns the flags into what the engine takes, and what the user should
 // know of how the target was understood.
 func (a *app) options(f *runFlags) (o engine.Options, notices []string, err error) {
-	if f.waiting == nil {
-		f.waiting = a.waiting()
-	}
-	o = engine.Options{
-		Cases: suites.Cases(), Rules: judges.All(),
-		Jobs: f.jobs, Timeout: f.timeout, StartTimeout: f.start, Seed: f.seed,
-		Selection: engine.Selection{Labels: f.labels, Focus: f.focus},
-		Policy:    f.configured.calls, Version: version(),
-	}
-	notices = f.configured.notices()
 	if f.quiet && f.verbose {
 		return o, nil, usagef("give one of them", "--quiet and --verbose contradict each other")
 	}
 	if f.failOn != "must" && f.failOn != "should" {
 		return o, nil, usagef("give must or should", "--fail-on is %q", f.failOn)
 	}
-	if f.jobs < 0 || f.jobs == 0 && f.jobsGiven {
-		return o, nil, usagef("give a positive value", "--jobs is %d", f.jobs)
-	}
 	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start, "max-time": f.max}); err != nil {
 		return o, nil, err
 	}
-	for _, text := range f.revisions {
-		rev, err := spec.ParseRevision(text)
-		if err != nil {
-			return o, nil, usagef("", "--revision: %v", err)
-		}
-		o.Revisions = append(o.Revisions, rev)
+	if err := checkJobs(f.jobs, f.jobsGiven); err != nil {
+		return o, nil, err
 	}
-	focus, revisions, err := f.known.narrow(f.out)
+	revisions, err := parseRevisions(f.revisions)
 	if err != nil {
 		return o, nil, err
 	}
-	o.Selection.Focus = append(o.Selection.Focus, focus...)
-	if len(o.Revisions) == 0 {
-		o.Revisions = revisions
-	}
-	t, err := a.resolve(f)
+	focus, known, err := f.known.narrow(f.out)
 	if err != nil {
 		return o, nil, err
 	}
-	if o.FirstStart = f.start; !f.startGiven && t.Fetches() {
-		o.FirstStart = firstStart
+	if len(revisions) == 0 {
+		revisions = known
 	}
-	o.Target = t.Display()
-	if f.reference {
-		o.Target = "the reference server"
+	if o, notices, err = a.reach(&f.serverFlags); err != nil {
+		return o, nil, err
 	}
-	f.named, f.over = o.Target, spec.Stdio
-	if t.URL != "" {
-		f.over = cmp.Or(t.Transport, spec.StreamableHTTP)
-	}
-	switch {
-	case t.Start != nil:
-		var why string
-		stop := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
-		o.Dialer, why, f.stop, err = a.started(t, f.remote, f.start)
-		if stop(); err != nil {
-			return o, nil, err
-		}
-		if o.Answered = why != ""; o.Answered {
-			notices = append(notices, why)
-		}
-	case t.URL == "":
-		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
-	default:
-		var why string
-		stop := engine.SayWaiting("the server's first response", f.start, f.waiting)
-		o.Dialer, why, err = a.remote(t, f.remote, f.start)
-		if stop(); err != nil {
-			return o, nil, err
-		}
-		if o.Answered = why != ""; o.Answered {
-			notices = append(notices, why)
-		}
-	}
-	f.over = o.Dialer.Transport()
-	o.Redactor = transcript.NewRedactor(a.secrets)
+	o.Cases, o.Rules, o.Revisions = suites.Cases(), judges.All(), revisions
+	o.Jobs, o.Seed, o.Selection = f.jobs, f.seed, engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus)}
 	if f.transcript != "" {
 		if f.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
 			return o, nil, err
@@ -338,84 +274,28 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		o.Record = f.recorder.record
 		notices = append(notices, f.recorder.stale()...)
 	}
-	words := t.Args()
-	if f.reference {
-		words = referenceFlags(f.target)
-	}
-	if f.configured.server && f.configured.plain {
-		words = nil // the file names it again
-	}
-	words = slices.Concat(f.configured.again(), f.again(o.Policy.Policy), f.remote.again(), words)
-	o.Replay = func(rev spec.Revision, focus ...string) []string {
-		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
-		for _, id := range focus {
-			argv = append(argv, "--focus", id)
-		}
-		return append(argv, words...)
-	}
-	return o, append(notices, t.Notices...), nil
+	return o, notices, nil
 }
 
-// again returns the flags without which a finding may not come again, as far as
-// they differ from the defaults.
-func (f *runFlags) again(policy inventory.Policy) []string {
-	var words []string
-	for _, flag := range []struct {
-		name            string
-		given, standard time.Duration
-	}{
-		{"--timeout", f.timeout, client.DefaultTimeout},
-		{"--start-timeout", f.start, client.DefaultStartTimeout},
-	} {
-		if flag.given > 0 && flag.given != flag.standard {
-			words = append(words, flag.name, short(flag.given))
+// parseRevisions reads the values of --revision.
+func parseRevisions(texts []string) ([]spec.Revision, error) {
+	var out []spec.Revision
+	for _, text := range texts {
+		rev, err := spec.ParseRevision(text)
+		if err != nil {
+			return nil, usagef("", "--revision: %v", err)
 		}
+		out = append(out, rev)
 	}
-	if f.configured.forced && policy != inventory.CallSafe {
-		words = append(words, "--call-tools", string(policy))
-	}
-	return words
+	return out, nil
 }
 
-// short writes a duration without what is zero in it: 1m, not 1m0s.
-func short(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
+// checkJobs refuses a --jobs below one, where it was given.
+func checkJobs(jobs int, given bool) error {
+	if jobs < 0 || jobs == 0 && given {
+		return usagef("give a positive value", "--jobs is %d", jobs)
 	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
-// waiting returns what shows a wait by a line on stderr, once for each wait.
-func (a *app) waiting() func(text string) {
-	waits := false
-	return func(text string) {
-		if text != "" && !waits {
-			fmt.Fprintln(a.Err, a.visible(text))
-		}
-		waits = text != ""
-	}
-}
-
-// resolve returns the server to judge.
-func (a *app) resolve(f *runFlags) (target.Target, error) {
-	if f.reference {
-		if len(f.target.Args) > 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
-			return target.Target{}, usagef("give one of them", "both --reference and a server of your own are named")
-		}
-		return a.reference(f.target)
-	}
-	f.target.Environ, f.target.Secrets = a.Environ, a.secrets
-	t, err := target.Resolve(f.target)
-	if usage := new(target.UsageError); f.command != "" && errors.As(err, &usage) {
-		own := *usage
-		own.Advice = strings.ReplaceAll(usage.Advice, "mcp-conform run ", "mcp-conform "+f.command+" ")
-		return t, &own
-	}
-	return t, err
+	return nil
 }
 
 // positive refuses flags whose values must be above zero, by their names.

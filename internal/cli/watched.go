@@ -67,7 +67,7 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 			without = append(without, r.path)
 		}
 	}
-	t, err := a.resolve(f)
+	t, err := a.resolve(&f.serverFlags)
 	switch {
 	case err != nil && f.watch.build == "": // the build may be what makes it
 		return err

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+)
+
+// serverFlags say which server it is, how it is reached, how long it is waited for
+// and what it may be asked to do. Every command that talks to a server has them.
+type serverFlags struct {
+	command        string // what hints name instead of run, "" for run
+	reference      bool
+	target         target.Options
+	remote         remoteFlags
+	started        string
+	ready          time.Duration
+	timeout, start time.Duration
+	startGiven     bool // --start-timeout, or what stands for it elsewhere
+	callTools      string
+	configured     configured
+
+	waiting func(string)   // shows what is waited for; nil for a line on stderr
+	stop    func()         // ends what was started
+	named   string         // how reports name the server, "" before that is known
+	over    spec.Transport // so too
+}
+
+// registerTarget adds the flags that say how a server is reached.
+func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.target.Env, "env", nil, "environment of the server: K=V, or K to pass it on (repeatable)")
+	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "pass on nothing of our own environment but the essentials")
+	fs.StringVar(&f.target.Cwd, "cwd", "", "folder in which the server is started")
+	fs.StringVar(&f.target.ConfigFile, "config", "", "a configuration file: a client's (.mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code), or an mcp-conform.yaml")
+	fs.StringVar(&f.target.ServerName, "server", "", "name of the server in the configuration file")
+	fs.StringArrayVar(&f.target.Inputs, "input", nil, "value of an input of the configuration file: ID=VALUE (repeatable)")
+	fs.StringVar(&f.target.Transport, "transport", "", "transport of a URL: auto (default), http or sse")
+	fs.StringArrayVar(&f.target.Headers, "header", nil, "header of every HTTP request: 'Name: value' (repeatable)")
+	fs.StringVar(&f.target.BearerEnv, "bearer-env", "", "variable that holds the token for Authorization: Bearer")
+	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust beside the system's own")
+	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
+	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, as 'npm start'; {port} in it, in --env and in the URL is a free port")
+	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: wait for the server to listen")
+}
+
+// takeTarget takes the server that the arguments of the command name.
+func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
+	f.target.Args, f.target.Dash = args, c.ArgsLenAtDash()
+	if c.Flags().Changed("start") {
+		f.target.Start = &f.started
+	}
+	if c.Flags().Changed("ready") {
+		f.target.Ready = &f.ready
+	}
+}
+
+// reach finds out how the server is reached, starts what has to be started for
+// that, and returns what the engine has to know of the server, with what the user
+// should know. What was started is ended by f.end.
+func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err error) {
+	if f.waiting == nil {
+		f.waiting = a.waiting()
+	}
+	o = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
+	notices = f.configured.notices()
+	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
+		return o, nil, err
+	}
+	t, err := a.resolve(f)
+	if err != nil {
+		return o, nil, err
+	}
+	if o.FirstStart = f.start; !f.startGiven && t.Fetches() {
+		o.FirstStart = firstStart
+	}
+	o.Target = t.Display()
+	if f.reference {
+		o.Target = "the reference server"
+	}
+	f.named, f.over = o.Target, spec.Stdio
+	if t.URL != "" {
+		f.over = cmp.Or(t.Transport, spec.StreamableHTTP)
+	}
+	why := ""
+	switch {
+	case t.Start != nil:
+		stop := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
+		o.Dialer, why, f.stop, err = a.started(t, f.remote, f.start)
+		stop()
+	case t.URL == "":
+		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
+	default:
+		stop := engine.SayWaiting("the server's first response", f.start, f.waiting)
+		o.Dialer, why, err = a.remote(t, f.remote, f.start)
+		stop()
+	}
+	if err != nil {
+		return o, nil, err
+	}
+	if o.Answered = why != ""; o.Answered {
+		notices = append(notices, why)
+	}
+	f.over = o.Dialer.Transport()
+	o.Redactor = transcript.NewRedactor(a.secrets)
+	words := f.words(t, o.Policy.Policy)
+	o.Replay = func(rev spec.Revision, focus ...string) []string {
+		argv := []string{"mcp-conform", "run", "--revision", string(rev)}
+		for _, id := range focus {
+			argv = append(argv, "--focus", id)
+		}
+		return append(argv, words...)
+	}
+	return o, append(notices, t.Notices...), nil
+}
+
+// end ends what reach started.
+func (f *serverFlags) end() {
+	if f.stop != nil {
+		f.stop()
+		f.stop = nil
+	}
+}
+
+// words are the part of a command line that reaches the server again in the same way.
+func (f *serverFlags) words(t target.Target, policy inventory.Policy) []string {
+	words := t.Args()
+	if f.reference {
+		words = referenceFlags(f.target)
+	}
+	if f.configured.server && f.configured.plain {
+		words = nil // the file names it again
+	}
+	return slices.Concat(f.configured.again(), f.again(policy), f.remote.again(), words)
+}
+
+// again returns the flags without which a finding may not come again, as far as
+// they differ from the defaults.
+func (f *serverFlags) again(policy inventory.Policy) []string {
+	var words []string
+	for _, flag := range []struct {
+		name            string
+		given, standard time.Duration
+	}{
+		{"--timeout", f.timeout, client.DefaultTimeout},
+		{"--start-timeout", f.start, client.DefaultStartTimeout},
+	} {
+		if flag.given > 0 && flag.given != flag.standard {
+			words = append(words, flag.name, short(flag.given))
+		}
+	}
+	if f.configured.forced && policy != inventory.CallSafe {
+		words = append(words, "--call-tools", string(policy))
+	}
+	return words
+}
+
+// short writes a duration without what is zero in it: 1m, not 1m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// waiting returns what shows a wait by a line on stderr, once for each wait.
+func (a *app) waiting() func(text string) {
+	waits := false
+	return func(text string) {
+		if text != "" && !waits {
+			fmt.Fprintln(a.Err, a.visible(text))
+		}
+		waits = text != ""
+	}
+}
+
+// resolve returns the server to judge.
+func (a *app) resolve(f *serverFlags) (target.Target, error) {
+	if f.reference {
+		if len(f.target.Args) > 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
+			return target.Target{}, usagef("give one of them", "both --reference and a server of your own are named")
+		}
+		return a.reference(f.target)
+	}
+	f.target.Environ, f.target.Secrets = a.Environ, a.secrets
+	t, err := target.Resolve(f.target)
+	if usage := new(target.UsageError); f.command != "" && errors.As(err, &usage) {
+		own := *usage
+		own.Advice = strings.ReplaceAll(usage.Advice, "mcp-conform run ", "mcp-conform "+f.command+" ")
+		return t, &own
+	}
+	return t, err
+}
