@@ -2,7 +2,6 @@ package suitetest
 
 import (
 	"flag"
-	"os"
 	"testing"
 )
 
@@ -13,7 +12,7 @@ const atOnce = "6"
 // Main is the TestMain of packages whose tests wait for servers.
 func Main(m *testing.M) {
 	WaitInParallel()
-	os.Exit(m.Run())
+	m.Run()
 }
 
 // WaitInParallel has more tests run at once than there are cores, unless the flag
