@@ -31,6 +31,24 @@ func (t Tool) More() []map[string]any {
 	return generate.MoreArguments(wire.At(t.Raw, "/inputSchema"))
 }
 
+// Edges returns the arguments of generate.EdgeArguments; none where arguments are
+// known to be good.
+func (t Tool) Edges() []map[string]any {
+	if len(t.given) > 0 {
+		return nil
+	}
+	return generate.EdgeArguments(wire.At(t.Raw, "/inputSchema"))
+}
+
+// WithText returns arguments that have text in them, where any string may be in
+// one of them and no arguments are known to be good.
+func (t Tool) WithText(text string) (arguments map[string]any, ok bool) {
+	if len(t.given) > 0 {
+		return nil, false
+	}
+	return generate.ArgumentsWithText(wire.At(t.Raw, "/inputSchema"), text)
+}
+
 // WrongArguments returns arguments that break the tool's schema in one place each.
 func (t Tool) WrongArguments() []generate.InvalidArguments {
 	right, err := t.Arguments()

@@ -30,6 +30,18 @@ func legalPractice() []Fault {
 			mute(notifications(spec.MethodResourcesUpdated)),
 			refuse(spec.MethodResourcesSubscribe, session, spec.CodeMethodNotFound, "Method not found"),
 			refuse(spec.MethodResourcesUnsubscribe, session, spec.CodeMethodNotFound, "Method not found"))),
+		legal("sums-below-zero-fail", "a sum below 0 is a failure of the tool, without structured content", summed(func(r map[string]any) {
+			if sumOf(r) < 0 {
+				delete(r, "structuredContent")
+				r["isError"], r["content"] = true, []any{textBlock("The sum is below zero.")}
+			}
+		})).in(from(spec.V20250618)...),
+		legal("long-texts-refused", "texts of more than 10,000 bytes are refused", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if len(c.Params) > 10_000 {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "too long"}
+			}
+			return next(c)
+		})).in(callable()...),
 		legal("failures-as-JSON", "tools that fail tell the error as JSON in a text", EditResult("", func(r map[string]any) {
 			if _, tool := r["content"]; !tool || r["isError"] != true {
 				return

@@ -38,6 +38,12 @@ func stdioFaults() []Fault {
 		})),
 
 		breaks("stdio.no-embedded-newlines/indented", "answers after initialize are spread over several lines", AlterBytes(afterInitialize, indented)),
+		breaks("stdio.no-embedded-newlines/long-indented", "an answer of more than 16,000 bytes is spread over several lines", AlterBytes(Answers(spec.MethodToolsCall), func(b []byte) []byte {
+			if len(b) <= 16_000 {
+				return b
+			}
+			return indented(b)
+		})).in(callable()...),
 		breaks("stdio.no-embedded-newlines/initialize-indented", "the answer to initialize is spread over several lines",
 			AlterBytes(Answers(spec.MethodInitialize), indented)).unreachable(),
 		breaks("stdio.no-embedded-newlines/in-strings", "descriptions in lists hold newlines that are not escaped",

@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -101,12 +103,32 @@ func (s survey) wrong(arguments jsontext.Value) string {
 // rightSurvey is one that does as its schemas say.
 var rightSurvey = survey{structured: `{"value":39.2}`, data: "iVBORw0KGgo=", problem: "limit has to be an integer"}
 
+// sumOf returns the sum in a result of the tool add, 1 where there is none.
+func sumOf(r map[string]any) float64 {
+	content, _ := r["structuredContent"].(map[string]any)
+	sum, err := strconv.ParseFloat(fmt.Sprint(content["sum"]), 64)
+	if err != nil {
+		return 1
+	}
+	return sum
+}
+
 // branchFaults show only with arguments that a tool does not require.
 func branchFaults() []Fault {
 	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
 	since := spec.HandshakeRevisions()[2:]
 	return []Fault{
+		breaks("tools.structured.present/zero", "a sum of 0 comes without structured content", summed(func(r map[string]any) {
+			if sumOf(r) == 0 {
+				delete(r, "structuredContent")
+			}
+		})).in(spec.V20250618, spec.V20251125),
+		breaks("tools.structured.conforms/not-positive", "a sum of 0 or less is a text", summed(func(r map[string]any) {
+			if sum := sumOf(r); sum <= 0 {
+				r["structuredContent"] = map[string]any{"sum": fmt.Sprint(sum)}
+			}
+		})).in(spec.V20250618, spec.V20251125),
 		breaks("tools.structured.conforms/other-unit", "with another value of an enum the structured content breaks the output schema", adds(structured.tool())).in(since...),
 		breaks("content.image.base64/on-demand", "the image that a tool returns on demand is not encoded", adds(data.tool())).in(since...),
 		breaks("tools.call.validates-inputs/nested", "the members of an argument that is an object are not checked", adds(nested.tool())).in(since...),

@@ -74,7 +74,11 @@ func callsAgain(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
 	for _, r := range tools {
-		for _, arguments := range r.More() {
+		more := r.More()
+		if t.Revision.AtLeast(spec.V20250618) && wire.At(r.Raw, "/outputSchema") != nil {
+			more = append(more, r.Edges()...) // results that are empty, or zero, are often taken for none
+		}
+		for _, arguments := range more {
 			reply, more := k.reply(ctx, map[string]any{"name": r.Name, "arguments": arguments})
 			if !more {
 				return
@@ -85,6 +89,34 @@ func callsAgain(ctx context.Context, t *suite.T) {
 		}
 	}
 }
+
+// longText is as long as the text of a page: what a server sends back of it is
+// longer than the line or the buffer that some are made for.
+const longText = 20_000
+
+// longCalls call a tool that does not exist by a long name, and tools that may be
+// called with a long text. Whether that is refused is the server's choice; what
+// comes, the rules judge.
+func longCalls(ctx context.Context, t *suite.T) {
+	k := newCaller(t.Conversation(ctx))
+	long := strings.Repeat("sixteen-letters-", longText/16)
+	if !k.call(ctx, map[string]any{"name": unknownName + "-" + long, "arguments": map[string]any{}}) {
+		return
+	}
+	called := 0
+	for _, r := range readyTools(t) {
+		arguments, ok := r.WithText(strings.ReplaceAll(long, "-", " "))
+		if !ok {
+			continue
+		}
+		if called++; !k.call(ctx, map[string]any{"name": r.Name, "arguments": arguments}) || called == maxLong {
+			return
+		}
+	}
+}
+
+// maxLong bounds the tools that are called with a long text.
+const maxLong = 3
 
 // resourceLinks returns the URIs of the resources that the result of a tool
 // links to, and that a server reads for its clients.

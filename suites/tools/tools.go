@@ -120,6 +120,14 @@ func Cases() []suite.Case {
 			Run:   callsAgain,
 		},
 		{
+			ID:       "tools.long-calls",
+			Title:    "Calls a tool that does not exist by a name of 20 KB, and tools with a text of 20 KB",
+			Provokes: []string{"stdio.no-embedded-newlines", "stdio.newline-delimited", "stdio.stdout-only-messages", "base.response-id-echo"},
+			Needs:    []string{"tools"},
+			Asks:     true,
+			Run:      longCalls,
+		},
+		{
 			ID:       "tools.undeclared",
 			Title:    "Lists and calls tools where none are declared",
 			Provokes: []string{"tools.capability.declared", "tools.call.not-supported-error"},
