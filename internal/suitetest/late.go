@@ -1,6 +1,8 @@
 package suitetest
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,11 +44,15 @@ func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 			}
 			return out
 		}
-		late := kept(by)
-		for requirement, atOnce := range kept(0) {
-			if atOnce && !late[requirement] {
-				t.Errorf("%s is kept by a server that starts at once, and not by one that starts late: %s", requirement, why[requirement])
-			}
+		atOnce, late := kept(0), kept(by)
+		lost := func() []string {
+			return slices.DeleteFunc(slices.Sorted(maps.Keys(atOnce)), func(id string) bool { return !atOnce[id] || late[id] })
+		}
+		if len(lost()) > 0 { // a fence may be late, too, while the machine has much to do
+			late = kept(by)
+		}
+		for _, requirement := range lost() {
+			t.Errorf("%s is kept by a server that starts at once, and not by one that starts late: %s", requirement, why[requirement])
 		}
 	})
 }
