@@ -281,6 +281,9 @@ func (s *fuzzScreen) text(server string) string { return s.a.visible(server) }
 
 func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
 	tools := named(p.Callable)
+	if len(p.Callable) == 0 && len(p.Forbidden) > 0 {
+		tools = "none; --call-tools all calls them"
+	}
 	if len(s.called) > 0 && len(without(s.called, p.Callable)) == 0 {
 		tools = "the same"
 		if more := without(p.Callable, s.called); len(more) > 0 {
@@ -288,7 +291,7 @@ func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
 		}
 	}
 	s.called = p.Callable
-	s.printf("%s: %s; tools that are called: %s\n", rev, p.Offer, s.text(tools))
+	s.printf("%s: %s; tools that are called: %s\n", rev, p.Offered(), s.text(tools))
 }
 
 // without returns the names that are not among the others.

@@ -81,7 +81,7 @@ func (r *execution) tell(u *unit, c *suite.Case) {
 		u.untold = append(u.untold, c)
 		return
 	}
-	r.tally.done(r.o.Progress, c.Area())
+	r.tally.done(r.o.Progress, c.Area(), r.time.Err() != nil)
 }
 
 // restock takes stock again, each time on a process of its own, of the

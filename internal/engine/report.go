@@ -42,7 +42,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		Revisions: r.revisions, NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
-			Servers: int(r.starts.Load()), Cases: r.tally.total(), Messages: int(r.messages.Load()),
+			Servers: int(r.starts.Load()), Cases: r.tally.ran, Messages: int(r.messages.Load()),
 		},
 	}
 	for _, rev := range r.revisions {

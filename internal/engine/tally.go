@@ -6,6 +6,7 @@ import "sync"
 type tally struct {
 	mu    sync.Mutex
 	areas map[string]*areaTally
+	ran   int // before the run's time was over
 }
 
 type areaTally struct{ done, total int }
@@ -28,9 +29,13 @@ func (t *tally) total() int {
 	return n
 }
 
-func (t *tally) done(p Progress, area string) {
+// done counts a case that is over; it was cut short where the run ended before.
+func (t *tally) done(p Progress, area string, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !cut {
+		t.ran++
+	}
 	a := t.areas[area]
 	a.done++
 	p.Area(area, a.done, a.total)

@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
@@ -23,6 +24,19 @@ type Surroundings struct {
 	Name, Version string
 
 	messages int // frames that it took to know
+}
+
+// Offered says in a line what the server offers, tools that may not be called included.
+func (s *Surroundings) Offered() string {
+	return fmt.Sprintf("%s, %s, %s and %s", several(len(s.Callable)+len(s.Forbidden), "tool"),
+		several(len(s.Offer.Resources), "resource"), several(len(s.Offer.Templates), "template"), several(len(s.Offer.Prompts), "prompt"))
+}
+
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // capabilities are those on which it depends what is asked.

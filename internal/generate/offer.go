@@ -1,8 +1,6 @@
 package generate
 
 import (
-	"fmt"
-
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -78,17 +76,4 @@ func (o *Offer) paramsSchema(m Method) jsontext.Value {
 		}
 	}
 	return wire.JSON(map[string]any{"type": "object", "properties": properties, "required": required})
-}
-
-// String says in a line what there is.
-func (o *Offer) String() string {
-	return fmt.Sprintf("%s, %s, %s and %s",
-		several(len(o.Tools), "tool"), several(len(o.Resources), "resource"), several(len(o.Templates), "template"), several(len(o.Prompts), "prompt"))
-}
-
-func several(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -155,7 +155,7 @@ type Stats struct {
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"tookNanoseconds"`
 	Servers  int           `json:"serverStarts"`
-	Cases    int           `json:"casesRun"`
+	Cases    int           `json:"casesRun"` // to their end
 	Messages int           `json:"messages"` // frames in both directions
 }
 

@@ -99,7 +99,7 @@ func unlistedCall(b *book, name string, s *rules.Session, h *rules.Heard, out *r
 		d.Permitted = "an error, usually with code -32602"
 		d.Summary = "A call of a tool that is not listed succeeds."
 		if failed(h.Message) {
-			d.Summary = "That a tool does not exist is said in a result, not in an error."
+			d.Summary = "A call of an unknown tool gets a result instead of an error."
 		}
 		out.Found(d)
 		out.Elsewhere(toolUnknownCode)

@@ -60,13 +60,13 @@ func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
 	case isError && spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(unknownID)
 	case isError:
-		d.Summary = "A task id that names no task is refused with another code than -32602."
+		d.Summary = "An invalid task id is refused with another code than -32602."
 		if !q.named || q.method == spec.MethodTasksResult && !none {
 			d.Weight = verdict.AtMostWarning // the request has no shape, or it may be the error of a task from before
 		}
 		out.Found(d)
 	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):
-		d.Summary = "A task id that names no task is answered with a result, not with an error."
+		d.Summary = "An invalid task id is answered with a result, not with an error."
 		out.Found(d)
 	}
 }
