@@ -5,15 +5,12 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/suites/base"
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 	"github.com/mcp-conform/mcp-conform/suites/completion"
-	"github.com/mcp-conform/mcp-conform/suites/concurrency"
-	"github.com/mcp-conform/mcp-conform/suites/contenttypes"
 	"github.com/mcp-conform/mcp-conform/suites/elicitation"
-	"github.com/mcp-conform/mcp-conform/suites/errors"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
 	"github.com/mcp-conform/mcp-conform/suites/logging"
-	"github.com/mcp-conform/mcp-conform/suites/messages"
 	"github.com/mcp-conform/mcp-conform/suites/pagination"
 	"github.com/mcp-conform/mcp-conform/suites/ping"
 	"github.com/mcp-conform/mcp-conform/suites/progress"
@@ -23,7 +20,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/sampling"
 	"github.com/mcp-conform/mcp-conform/suites/sse"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
-	"github.com/mcp-conform/mcp-conform/suites/streamablehttp"
+	streamablehttp "github.com/mcp-conform/mcp-conform/suites/streamable-http"
 	"github.com/mcp-conform/mcp-conform/suites/tasks"
 	"github.com/mcp-conform/mcp-conform/suites/tools"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
@@ -34,8 +31,7 @@ func Cases() []suite.Case {
 	return slices.Concat(
 		lifecycle.Cases(),
 		versioning.Cases(),
-		messages.Cases(),
-		errors.Cases(),
+		base.Cases(),
 		ping.Cases(),
 		progress.Cases(),
 		logging.Cases(),
@@ -43,7 +39,6 @@ func Cases() []suite.Case {
 		stdio.Cases(),
 		streamablehttp.Cases(),
 		sse.Cases(),
-		contenttypes.Cases(),
 		resources.Cases(),
 		pagination.Cases(),
 		tools.Cases(),
@@ -53,6 +48,5 @@ func Cases() []suite.Case {
 		elicitation.Cases(),
 		roots.Cases(),
 		tasks.Cases(),
-		concurrency.Cases(),
 	)
 }

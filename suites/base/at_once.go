@@ -1,0 +1,150 @@
+package base
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+const (
+	idEcho    = "base.response-id-echo"
+	tokenEcho = "progress.token-echo"
+)
+
+// atOnce are the cases that ask for many things at once, in one conversation:
+// requests of every kind in one write, one request many times over, answers of
+// all sizes, calls that report progress, subscriptions. That each is answeredAlone
+// once, and with its id, is judged by rules; that the answers are those of the
+// requests is judged here.
+func atOnce() []suite.Case {
+	answers := []string{"base.request-answered", "base.response-once", "base.response-unsolicited"}
+	return []suite.Case{
+		{
+			ID:           "base.pipelined",
+			Title:        "asks for lists, resources and prompts one by one, and for all of them in one write, each twice, pings between them",
+			Requirements: []string{idEcho},
+			Provokes:     append([]string{"stdio.interleaving", "pagination.walk.complete", "ping.responds"}, answers...),
+			Asks:         true,
+			Run:          pipelined,
+		},
+		{
+			ID:       "base.same-at-once",
+			Title:    "reads one resource, or asks for one list, a hundred times at once",
+			Provokes: append([]string{"pagination.walk.complete"}, answers...),
+			Asks:     true,
+			Run:      same,
+		},
+		{
+			ID:       "base.big-and-small",
+			Title:    "asks for the longest answer that is known beside the shortest, in turns",
+			Provokes: append([]string{"stdio.stdout-only-messages", "stdio.no-embedded-newlines", "ping.responds"}, answers...),
+			Asks:     true,
+			Run:      bigAndSmall,
+		},
+		{
+			ID:           "base.calls-at-once",
+			Title:        "calls tools at once, each with a progress token of its own",
+			Requirements: []string{idEcho, tokenEcho},
+			Provokes:     append([]string{"progress."}, answers...),
+			Needs:        []string{"tools"},
+			Asks:         true,
+			Run:          calls,
+		},
+		{
+			ID:       "base.subscriptions-at-once",
+			Title:    "subscribes to several resources in one write, and unsubscribes in another",
+			Provokes: append([]string{"resources.subscribe.", "resources.unsubscribe.", "resources.updated."}, answers...),
+			Needs:    []string{"resources.subscribe"},
+			Asks:     true,
+			Run:      subscriptions,
+		},
+	}
+}
+
+// What is asked of a real server has to stay in bounds: all cases together make
+// about 160 requests, most servers get fewer.
+const (
+	maxReads         = 3
+	maxTools         = 3
+	maxSubscriptions = 4
+	crowd            = 98 // the same request at once, after one and before another
+	crowdOverHTTP    = 38 // each is an exchange with a connection of its own
+	maxBytes         = 4 << 20
+	bigOnes          = 4
+)
+
+// aloneTime is how long a request may take that is made by itself, and quick
+// how long one that is then made beside others: of it an answer is expected,
+// so that it must not hang on the author's code.
+const (
+	aloneTime = 2 * time.Second
+	quick     = 500 * time.Millisecond
+)
+
+// timesMore is how often what took long by itself is asked for once more: it is
+// known then whether it always does, or the machine was busy.
+const timesMore = 3
+
+// ask is a request whose answer is known, as it was made by itself before.
+type ask struct {
+	method string
+	params map[string]any
+	alone  *client.Reply
+}
+
+func (a *ask) request(c *client.Conversation) []byte { return c.Request(c.NewID(), a.method, a.params) }
+
+// size is that of the answer.
+func (a *ask) size() int { return len(a.alone.Message.Raw) }
+
+// offers are lists and resources, and a prompt, that the server gave at once
+// when it was asked for them one by one.
+func offers(ctx context.Context, t *suite.T, c *client.Conversation) []ask {
+	var all []ask
+	for _, list := range []struct{ capability, method string }{
+		{"tools", spec.MethodToolsList},
+		{"prompts", spec.MethodPromptsList},
+		{"resources", spec.MethodResourcesList},
+		{"resources", spec.MethodResourcesTemplates},
+	} {
+		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
+			all = append(all, ask{method: list.method})
+		}
+	}
+	all = append(all, readings(t, maxReads)...)
+	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
+		all = append(all, ask{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
+	}
+	return answeredAlone(ctx, c, all)
+}
+
+// readings are reads of the first resources.
+func readings(t *suite.T, most int) []ask {
+	var all []ask
+	for _, uri := range t.Inventory.Resources[:min(most, len(t.Inventory.Resources))] {
+		all = append(all, ask{method: spec.MethodResourcesRead, params: map[string]any{"uri": uri}})
+	}
+	return all
+}
+
+// answeredAlone makes each request by itself, and returns those that got a result
+// in a moment. After one that got no answer no more are made.
+func answeredAlone(ctx context.Context, c *client.Conversation, all []ask) []ask {
+	var good []ask
+	for _, a := range all {
+		a.alone = c.TryFor(ctx, aloneTime, a.method, a.params)
+		if !a.alone.Answered() {
+			break
+		}
+		if a.alone.Succeeded() && a.alone.Event.At-a.alone.Sent.At < quick {
+			good = append(good, a)
+		}
+	}
+	return good
+}
+
+func ping(c *client.Conversation) []byte { return c.Request(c.NewID(), c.Harmless(), nil) }

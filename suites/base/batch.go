@@ -1,0 +1,252 @@
+package base
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	receive       = "base.batch-receive"
+	complete      = "base.batch-responses-complete"
+	together      = "base.batch-response-array"
+	silentBatches = "base.batch-only-notifications-silent"
+)
+
+func batch() suite.Case {
+	return suite.Case{
+		ID:           "base.batch",
+		Title:        "Sends a batch of requests, one of requests and a notification, and one of notifications only",
+		Requirements: []string{receive, complete, together, silentBatches},
+		Revisions:    []spec.Revision{spec.V20250326},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			if !requestsInBatch(ctx, t, c) {
+				t.NotObserved(silentBatches, "batches are not served at all")
+				return
+			}
+			mixedBatch(ctx, t, c)
+			for _, next := range []func(context.Context, *suite.T, *client.Conversation){longBatch, notificationsInBatch} {
+				if !c.Alive() {
+					c = t.Conversation(ctx)
+				}
+				next(ctx, t, c)
+			}
+		},
+	}
+}
+
+// answersTo are the answers to the requests of one batch.
+type answersTo struct {
+	from   int // position in the record before the batch
+	sent   int // position of the batch
+	ids    []wire.ID
+	events map[wire.ID][]*transcript.Event // by id, each answer
+	missed bool
+	ended  bool // the server ended over it
+}
+
+// sendBatch sends the messages as one array and waits for an answer to each
+// of ids.
+func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messages ...[]byte) (answersTo, error) {
+	a := answersTo{from: c.Record.Len(), ids: ids, events: map[wire.ID][]*transcript.Event{}}
+	_ = c.Send(ctx, array(messages...)) // that it can't be sent, the fence shows
+	a.sent = firstSent(c, a.from)
+	for _, id := range ids {
+		r := c.Settle(ctx, a.from, id)
+		if errors.Is(r.Err, client.ErrNoFence) { // deaf, or busy
+			r = c.AwaitReplyFor(ctx, c.Options().Timeout, a.from, id)
+		}
+		if !r.Answered() {
+			a.ended = ended(c, c.Fence(ctx))
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	a.gather(c)
+	a.missed = len(a.events) < len(ids) // the last may have come since
+	return a, nil
+}
+
+// gather sorts what came since by the id that it answers.
+func (a *answersTo) gather(c *client.Conversation) {
+	clear(a.events)
+	for _, e := range c.Record.From(a.from) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for i := range e.Frame.Messages {
+			m := &e.Frame.Messages[i]
+			for _, id := range a.ids {
+				if m.Kind == wire.Response && m.ID.Same(id) {
+					a.events[id] = append(a.events[id], e)
+				}
+			}
+		}
+	}
+}
+
+// firstSent returns the position of the first frame sent since from.
+func firstSent(c *client.Conversation, from int) int {
+	for _, e := range c.Record.From(from) {
+		if e.Kind == transcript.Sent {
+			return e.Seq
+		}
+	}
+	return from
+}
+
+func array(messages ...[]byte) []byte {
+	return append(append([]byte{'['}, bytes.Join(messages, []byte{','})...), ']')
+}
+
+// requestsInBatch tells whether the server serves batches of requests.
+func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+	ids := []wire.ID{c.NewID(), c.NewID()}
+	a, err := sendBatch(ctx, c, ids, c.Request(ids[0], c.Harmless(), nil), c.Request(ids[1], c.Harmless(), nil))
+	if err != nil {
+		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
+	}
+	if a.missed {
+		missedInBatch(t, c, &a, "A batch of requests")
+		return false
+	}
+	t.Kept(receive)
+	one, other := a.events[ids[0]][0], a.events[ids[1]][0]
+	if one.Seq == other.Seq && one.Frame.Batch {
+		t.Kept(together)
+	} else {
+		t.Deviates(c, verdict.Deviation{
+			Requirement: together,
+			Summary:     "The responses to a batch come one by one.",
+			Permitted:   "one JSON array with the responses to all requests of the batch",
+			Seen:        "responses in several messages, or outside an array",
+			At:          []int{a.sent, one.Seq, other.Seq},
+		})
+	}
+	return true
+}
+
+// announcement is a notification that every server has to take: over HTTP it may
+// refuse one that it does not know, and the batch with it.
+func announcement() []byte { return wire.NewNotification(spec.MethodRootsChanged, nil) }
+
+// mixedBatch sends a notification among requests.
+func mixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+	ids := []wire.ID{c.NewID(), c.NewID()}
+	a, err := sendBatch(ctx, c, ids,
+		c.Request(ids[0], c.Harmless(), nil),
+		announcement(),
+		c.Request(ids[1], c.Harmless(), nil))
+	if err != nil {
+		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
+	}
+	if a.missed {
+		missedInBatch(t, c, &a, "A batch of requests and a notification")
+		return
+	}
+	t.Quiet(ctx, c) // what is too much may come last
+	a.gather(c)
+	judgeCompleteness(t, c, &a)
+}
+
+// longOf is how many requests a long batch has.
+const longOf = 50
+
+// longBatch sends more requests in one batch than some servers have workers, or
+// room in a queue, for. One that refuses it as a whole may find it too long.
+func longBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+	var ids []wire.ID
+	var messages [][]byte
+	for range longOf {
+		id := c.NewID()
+		ids, messages = append(ids, id), append(messages, c.Request(id, c.Harmless(), nil))
+	}
+	a, err := sendBatch(ctx, c, ids, messages...)
+	switch {
+	case err != nil:
+		t.GiveUp("the long batch could not be sent and awaited: " + err.Error())
+	case a.missed && (len(a.events) > 0 || a.ended):
+		missedInBatch(t, c, &a, fmt.Sprintf("A batch of %d requests", longOf))
+	case !a.missed:
+		t.Kept(receive)
+	}
+}
+
+func missedInBatch(t *suite.T, c *client.Conversation, a *answersTo, what string) {
+	d := verdict.Deviation{
+		Requirement: receive,
+		Summary:     what + " is not served.",
+		Permitted:   "an answer to each request of the batch",
+		Seen:        "no answer to any request of it",
+		At:          append([]int{a.sent}, strays(c, a.from)...),
+	}
+	switch n := len(a.events); {
+	case n > 0:
+		d.Summary = what + " is not answered in full."
+		d.Seen = fmt.Sprintf("answers to %d of %d requests", n, len(a.ids))
+		t.Deviates(c, d)
+		d.Requirement = complete
+	case a.ended:
+		d.Summary = what + " ends the server."
+		d.Seen = "the server ended the connection"
+	}
+	t.Deviates(c, d)
+}
+
+// judgeCompleteness looks for answers beyond one a request.
+func judgeCompleteness(t *suite.T, c *client.Conversation, a *answersTo) {
+	extra := strays(c, a.from)
+	for _, id := range a.ids {
+		for _, e := range a.events[id][1:] {
+			extra = append(extra, e.Seq)
+		}
+	}
+	if len(extra) == 0 {
+		t.Kept(complete)
+		return
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: complete,
+		Summary:     "A batch gets more responses than it has requests.",
+		Permitted:   "one response to each request, none to a notification",
+		Seen:        fmt.Sprintf("%d responses too many", len(extra)),
+		At:          append([]int{a.sent}, extra...),
+	})
+}
+
+func notificationsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+	from := c.Record.Len()
+	if err := c.Send(ctx, array(announcement(), announcement())); err != nil {
+		t.GiveUp("the batch could not be sent: " + err.Error())
+	}
+	t.Quiet(ctx, c)
+	at := strays(c, from)
+	for _, e := range c.Record.From(from) {
+		if e.Kind == transcript.Received && e.Frame.Batch && len(e.Frame.Messages) == 0 {
+			at = append(at, e.Seq)
+		}
+	}
+	if len(at) == 0 {
+		t.Kept(silentBatches)
+		return
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: silentBatches,
+		Summary:     "A batch of notifications only is answered.",
+		Permitted:   "no answer, not even an empty array",
+		Seen:        "an empty array, or responses without an id",
+		At:          append([]int{firstSent(c, from)}, at...),
+	})
+}

@@ -1,0 +1,152 @@
+package base
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// callTime is what all calls get together, and duration how long a slow tool
+// takes.
+const (
+	callTime = 3 * time.Second
+	duration = 60 * time.Millisecond
+)
+
+// calls calls a tool that gives back what it is told; one that is known to
+// report progress, so that the reports cross; where there is none, tools that
+// need no arguments. What those give may depend on what else runs, so that it
+// is compared with nothing.
+func calls(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	parrot, echoes := echoing(ctx, t, c)
+	if echoes {
+		echoed(ctx, t, c, parrot)
+	}
+	if _, ok := t.Inventory.Slow(duration, 2); ok {
+		progress(ctx, t, c)
+		return
+	}
+	var all []ask
+	for _, tool := range t.Inventory.Bare(maxTools) {
+		all = append(all, ask{method: spec.MethodToolsCall, params: tool.Params()})
+	}
+	if len(all) == 0 && !echoes {
+		t.Skip("no tool may be called that needs no arguments, or gives back what it is told")
+	}
+	good := answeredAlone(ctx, c, all)
+	var requests [][]byte
+	for round := range 2 {
+		for i, a := range good {
+			params := inventory.Known{Tool: a.params["name"].(string), Arguments: map[string]any{}}.WithToken("mcp-conform/beside-" + strconv.Itoa(2*i+round))
+			requests = append(requests, c.Request(c.NewID(), spec.MethodToolsCall, params))
+		}
+	}
+	if len(requests) > 0 {
+		c.TryTogetherFor(ctx, callTime, requests...)
+	}
+}
+
+// stepped is a call that is known to report in how many steps it is made.
+type stepped struct {
+	token string
+	steps int
+}
+
+func (s stepped) request(t *suite.T, c *client.Conversation) []byte {
+	slow, _ := t.Inventory.Slow(duration, s.steps)
+	return c.Request(c.NewID(), spec.MethodToolsCall, slow.WithToken(s.token))
+}
+
+// progress makes calls at once that differ in their number of steps, by which
+// it shows whose progress has which token.
+func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
+	var all []stepped
+	var requests [][]byte
+	for steps := 2; steps < 2+maxTools; steps++ {
+		s := stepped{"mcp-conform/beside-" + strconv.Itoa(steps), steps}
+		all = append(all, s)
+		requests = append(requests, s.request(t, c), ping(c))
+	}
+	from := c.Record.Len()
+	resume := c.Idle()
+	c.TryTogetherFor(ctx, callTime, requests...)
+	resume()
+	for _, s := range all {
+		totals, events := totalsOf(c, from, s.token)
+		i := slices.IndexFunc(totals, func(total string) bool {
+			return total != strconv.Itoa(s.steps) && slices.ContainsFunc(all, func(other stepped) bool { return strconv.Itoa(other.steps) == total })
+		})
+		switch {
+		case len(totals) == 0:
+		case i < 0:
+			t.Kept(tokenEcho)
+		case truthful(ctx, t, c, s.steps):
+			t.Deviates(c, verdict.Deviation{
+				Requirement: tokenEcho,
+				Summary:     "Progress has the token of another call that runs at the same time.",
+				Permitted:   "the token that the call was given: this one is made in " + strconv.Itoa(s.steps) + " steps",
+				Seen:        wire.Excerpt(string(events[i].Raw), 200), At: []int{events[i].Seq},
+			})
+			return
+		}
+	}
+}
+
+// truthful tells whether a call that is made by itself reports its steps.
+func truthful(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
+	s, from := stepped{"mcp-conform/by-itself", steps}, c.Record.Len()
+	c.TryTogetherFor(ctx, callTime, s.request(t, c))
+	totals, _ := totalsOf(c, from, s.token)
+	return len(totals) > 0 && !slices.ContainsFunc(totals, func(total string) bool { return total != strconv.Itoa(steps) })
+}
+
+// totalsOf returns the totals in progress with the token, and where they stand.
+func totalsOf(c *client.Conversation, from int, token string) (totals []string, events []*transcript.Event) {
+	for _, e := range c.Record.From(from) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		for _, m := range e.Messages() {
+			named, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
+			if total := wire.At(m.Params(), "/total"); m.Method == spec.MethodProgress && named == token && total != nil {
+				totals, events = append(totals, string(total)), append(events, e)
+			}
+		}
+	}
+	return totals, events
+}
+
+// subscriptions subscribes to several resources at once. Updates that then come
+// are judged by rules.
+func subscriptions(ctx context.Context, t *suite.T) {
+	uris := t.Inventory.Resources[:min(maxSubscriptions, len(t.Inventory.Resources))]
+	if len(uris) < 2 {
+		t.Skip("the server does not list several resources")
+	}
+	c := t.Conversation(ctx)
+	at := func(method string) bool {
+		var requests [][]byte
+		for _, uri := range uris {
+			requests = append(requests, c.Request(c.NewID(), method, map[string]any{"uri": uri}))
+		}
+		for _, r := range c.TryTogetherFor(ctx, callTime, requests...) {
+			if !r.Answered() {
+				return false
+			}
+		}
+		return true
+	}
+	if at(spec.MethodResourcesSubscribe) {
+		at(spec.MethodResourcesUnsubscribe)
+	}
+}

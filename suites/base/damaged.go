@@ -1,0 +1,152 @@
+package base
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	emptyArray     = "base.batch-empty-array"
+	invalidMembers = "base.batch-invalid-members"
+)
+
+func damagedBatch() suite.Case {
+	return suite.Case{
+		ID:           "base.damaged-batch",
+		Title:        "Sends a batch with an invalid member, and an empty batch",
+		Requirements: []string{emptyArray, invalidMembers},
+		Revisions:    []spec.Revision{spec.V20250326},
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			id := c.NewID()
+			a, err := sendBatch(ctx, c, []wire.ID{id}, c.Request(id, c.Harmless(), nil))
+			if err != nil || a.missed {
+				t.GiveUp("batches are not served at all")
+			}
+			invalidMember(ctx, t, c)
+			if !c.Alive() || c.Fence(ctx) != nil {
+				c = t.Start(ctx, client.Options{})
+			}
+			emptyBatch(ctx, t, c)
+		},
+	}
+}
+
+func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
+	id := c.NewID()
+	a, err := sendBatch(ctx, c, []wire.ID{id}, []byte("1"), c.Request(id, c.Harmless(), nil))
+	if err != nil {
+		t.NotObserved(invalidMembers, err.Error())
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: invalidMembers,
+		Permitted:   "an answer to the valid member, and an error -32600 without an id for the invalid one",
+		At:          []int{a.sent},
+	}
+	if a.missed && !a.ended && suite.Refused(c, a.from) {
+		t.NotObserved(invalidMembers, "the batch was refused as a whole by a status of HTTP")
+		return
+	}
+	if !a.missed {
+		a.ended = ended(c, c.Quiet(ctx)) // the two answers may come apart
+	}
+	stray, message := firstStray(c, a.from)
+	code, _ := codeOf(message)
+	switch {
+	case a.ended:
+		d.Summary, d.Seen = "A batch with an invalid member ends the server.", "the server ended the connection"
+	case a.missed:
+		d.Summary, d.Seen = "A batch with an invalid member is not served.", "no answer to the valid member"
+	case stray == nil:
+		d.Summary, d.Seen = "An invalid member of a batch is passed over in silence.", "an answer to the valid member only"
+	case code != spec.CodeInvalidRequest:
+		d.Summary, d.Seen = "An invalid member of a batch is reported with another error.", string(message.Raw)
+	default:
+		t.Kept(invalidMembers)
+		return
+	}
+	if stray != nil {
+		d.At = append(d.At, stray.Seq)
+	}
+	t.Deviates(c, d)
+}
+
+func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+	from := c.Record.Len()
+	_ = c.Send(ctx, []byte("[]")) // that it can't be sent, the fence shows
+	event, err := c.SettleFor(ctx, from, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Received && (e.Frame.Batch || strayIn(e) != nil)
+	})
+	d := verdict.Deviation{
+		Requirement: emptyArray,
+		Permitted:   "one error -32600 without an id, not in an array",
+		At:          []int{firstSent(c, from)},
+	}
+	if event != nil {
+		d.At = append(d.At, event.Seq)
+		d.Seen = wire.Excerpt(string(event.Raw), 200)
+	}
+	switch {
+	case ctx.Err() != nil:
+		t.NotObserved(emptyArray, "the case ran out of time")
+		return
+	case err != nil && ended(c, c.Fence(ctx)):
+		d.Summary, d.Seen = "An empty batch ends the server.", "the server ended the connection"
+	case errors.Is(err, client.ErrNoFence):
+		t.NotObserved(emptyArray, "the server answers nothing any more")
+		return
+	case err != nil && suite.StatusRefused(c, from):
+		t.NotObserved(emptyArray, "the batch was refused by a status of HTTP alone")
+		return
+	case err != nil:
+		d.Summary, d.Seen = "An empty batch is not answered.", "no answer"
+	case event.Frame.Batch:
+		d.Summary = "An empty batch is answered with an array."
+	default:
+		if code, ok := codeOf(strayIn(event)); ok && code == spec.CodeInvalidRequest {
+			t.Kept(emptyArray)
+			return
+		}
+		d.Summary = "An empty batch is answered with another error."
+	}
+	t.Deviates(c, d)
+}
+
+// strayIn returns the first response of an event that belongs to no request,
+// or nil.
+func strayIn(e *transcript.Event) *wire.Message {
+	for i := range e.Messages() {
+		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
+			return m
+		}
+	}
+	return nil
+}
+
+func firstStray(c *client.Conversation, from int) (*transcript.Event, *wire.Message) {
+	for _, e := range c.Record.From(from) {
+		if e.Kind != transcript.Received {
+			continue
+		}
+		if m := strayIn(e); m != nil {
+			return e, m
+		}
+	}
+	return nil, nil
+}
+
+func codeOf(m *wire.Message) (spec.Code, bool) {
+	if m == nil {
+		return 0, false
+	}
+	code, ok := m.ErrorCode()
+	return spec.Code(code), ok
+}

@@ -1,0 +1,114 @@
+package base
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// words returns what parrots are told, no two of them alike.
+func words() []string {
+	return []string{"mcp-conform-beside-amber", "mcp-conform-beside-birch", "mcp-conform-beside-cedar", "mcp-conform-beside-dune"}
+}
+
+// parrot is a tool that only reads, and whose result holds the text that it is
+// given in an argument.
+type parrot struct {
+	tool      inventory.Tool
+	arguments map[string]any
+	argument  string
+}
+
+func (p parrot) params(word string) map[string]any {
+	arguments := maps.Clone(p.arguments)
+	arguments[p.argument] = word
+	return map[string]any{"name": p.tool.Name, "arguments": arguments}
+}
+
+// gives tells whether a call that is made by itself gives back its own word,
+// and no other.
+func (p parrot) gives(ctx context.Context, c *client.Conversation, word string) bool {
+	r := c.TryFor(ctx, aloneTime, spec.MethodToolsCall, p.params(word))
+	return r.Succeeded() && slices.Equal(found(r), []string{word})
+}
+
+// found returns the words in a result.
+func found(r *client.Reply) []string {
+	return slices.DeleteFunc(words(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
+}
+
+// echoing returns the first tool that gives back what it is told.
+func echoing(ctx context.Context, t *suite.T, c *client.Conversation) (parrot, bool) {
+	tried := 0
+	for _, tool := range t.Inventory.Callable() {
+		arguments, err := tool.Arguments()
+		name, free := freeText(tool)
+		if !tool.ReadOnly || err != nil || !free {
+			continue
+		}
+		if p := (parrot{tool, arguments, name}); p.gives(ctx, c, words()[0]) {
+			return p, true
+		}
+		if tried++; tried == maxTools {
+			break
+		}
+	}
+	return parrot{}, false
+}
+
+// freeText returns the first required argument of the tool that may be any text.
+func freeText(tool inventory.Tool) (string, bool) {
+	_, properties := wire.Members(wire.At(tool.Raw, "/inputSchema/properties"))
+	for _, name := range tool.Required() {
+		_, says := wire.Members(properties[name])
+		kind, _ := wire.Text(says["type"])
+		for _, word := range []string{"type", "title", "description"} {
+			delete(says, word)
+		}
+		if kind == "string" && len(says) == 0 {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// echoed calls the tool several times at once, each time with a word of its
+// own. A result that holds the word of another call, and not the own one, is
+// that of the other; one that is merely like another's may be so by chance.
+func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p parrot) {
+	var requests [][]byte
+	for _, word := range words() {
+		requests = append(requests, c.Request(c.NewID(), spec.MethodToolsCall, p.params(word)))
+	}
+	seen := false
+	for i, r := range c.TryTogetherFor(ctx, callTime, requests...) {
+		if !r.Succeeded() {
+			continue
+		}
+		own := words()[i]
+		switch in := found(r); {
+		case slices.Contains(in, own):
+			seen = true
+		case len(in) == 1 && p.gives(ctx, c, own):
+			t.Deviates(c, verdict.Deviation{
+				Requirement: idEcho,
+				Summary:     "A call that is made beside others gets the answer to one of them.",
+				Permitted:   "a result that holds what the call said, as by itself: " + own,
+				Seen:        wire.Excerpt(string(r.Message.Result()), 200),
+				At:          r.Positions(),
+			})
+			return
+		}
+	}
+	if seen {
+		t.Kept(idEcho)
+	}
+}

@@ -1,0 +1,130 @@
+package base
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// shapes are ids that every server must be able to give back. None of them
+// has a twin of the other type, so that an answer with the type changed can't
+// be taken for the answer to another request. The greatest integer is the last
+// that a double tells from its neighbours.
+func shapes() []wire.ID {
+	return []wire.ID{
+		wire.IntID(0),
+		wire.IntID(-1),
+		wire.IntID(7_000_001),
+		wire.IntID(1<<53 - 1),
+		wire.StringID("MCP-Conform"),
+		wire.StringID(" padded "),
+		wire.StringID("7000002"),
+		wire.StringID(""),
+		wire.StringID("ключ-鍵-🗝"),
+		// An answer that does not escape this one spans lines.
+		wire.StringID("line\nbreak, tab\t, quote\" and backslash\\"),
+		wire.StringID(strings.Repeat("long-", 50)),
+		// JSON permits these line separators raw within a string; readers that
+		// split text at every kind of newline cut the message there.
+		wire.StringID("next\u0085line, line\u2028separator, paragraph\u2029separator"),
+		wire.StringID("before\x00after"), // escaped on the wire; strings of C end there
+	}
+}
+
+func ids() suite.Case {
+	return suite.Case{
+		ID:    "base.ids",
+		Title: "Sends requests with string and integer ids of every legal shape, two with the same digits at once, some beyond 2^53, and some that are written in other ways than usual",
+		Requirements: []string{
+			"base.response-id-echo", "base.request-answered", "base.response-once",
+			"base.response-unsolicited", "base.message-utf8", "stdio.no-embedded-newlines",
+		},
+		Asks: true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			var requests [][]byte
+			for _, id := range shapes() {
+				requests = append(requests, c.Request(id, c.Harmless(), nil))
+			}
+			for _, write := range spellings() {
+				requests = append(requests, write(c.Request(c.NewID(), c.Harmless(), nil)))
+			}
+			for _, r := range c.AskTogether(ctx, requests...) {
+				if !r.Answered() {
+					return // the rules tell what came instead
+				}
+			}
+			t.Kept("base.request-answered")
+			t.Kept("base.response-id-echo")
+			twins(ctx, t, c)
+			huge(ctx, c)
+		},
+	}
+}
+
+// twins sends two requests at once whose ids differ in type alone.
+func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
+	number, text := wire.IntID(7_000_011), wire.StringID("7000011")
+	method, member := c.Harmless(), ""
+	for _, l := range lists {
+		if c.Server().Declares(l.capability) {
+			method, member = l.method, "/"+l.capability
+		}
+	}
+	for _, r := range c.AskTogether(ctx, c.Request(number, c.Harmless(), nil), c.Request(text, method, nil)) {
+		if member == "" || !r.Succeeded() {
+			continue
+		}
+		listed := r.Message.ID.Same(text)
+		t.Expect(c, r).Keeps("base.response-id-echo", "Of two requests whose ids are a number and the same digits as a string, one gets the response to the other.",
+			suite.Satisfy("the result of the method that was requested with this id", func(r *client.Reply) bool {
+				return (wire.At(r.Message.Result(), member) != nil) == listed
+			}))
+	}
+}
+
+// huge sends ids that not every server can hold. None becomes the other when it
+// is rounded. What becomes of them a rule notes.
+func huge(ctx context.Context, c *client.Conversation) {
+	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
+		c.Probe(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.Harmless(), nil))
+	}
+}
+
+// spellings are ways to write a request that are all the same to JSON. Who looks
+// for texts in a line instead of reading it knows one of them alone.
+func spellings() []func(request []byte) []byte {
+	return []func([]byte) []byte{
+		func(request []byte) []byte { // the last member first
+			names, members := wire.Members(request)
+			slices.Reverse(names)
+			return wire.Object(names, members)
+		},
+		func(request []byte) []byte { // blanks between the tokens
+			names, members := wire.Members(request)
+			var written []string
+			for _, name := range names {
+				written = append(written, fmt.Sprintf(" %s : %s", wire.Quote(name), members[name]))
+			}
+			return []byte("{" + strings.Join(written, " ,") + "}")
+		},
+		func(request []byte) []byte { // a method in escapes
+			names, members := wire.Members(request)
+			method, _ := wire.Text(members["method"])
+			var escaped strings.Builder
+			for _, r := range method {
+				fmt.Fprintf(&escaped, `\u%04x`, r)
+			}
+			members["method"] = jsontext.Value(`"` + escaped.String() + `"`)
+			return wire.Object(names, members)
+		},
+		func(request []byte) []byte { return append(request, " \t "...) },
+	}
+}

@@ -1,0 +1,173 @@
+package base
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// kinds are the words in which summaries speak of the lines of a requirement.
+var kinds = map[string]string{
+	parseError:     "A line that is not JSON",
+	invalidRequest: "A message that is no valid request",
+	nullID:         "A request whose id is null",
+	refusedBatch:   "A batch in a revision without batches",
+}
+
+// several are the requirements that several lines are about.
+var several = map[string]bool{parseError: true, invalidRequest: true}
+
+// judge judges the answers to all lines, and what became of the server. What is
+// wrong with the answers is one finding for each requirement: a server that does
+// not look at what it gets answers several of the lines wrongly.
+func (w *walk) judge(t *suite.T) {
+	odd := map[string]*verdict.Deviation{}
+	for _, p := range w.probes {
+		d, ok := w.deviation(t, p)
+		switch have := odd[d.Requirement]; {
+		case !ok:
+		case p.fate != survived || d.Weight != verdict.Full || !several[p.requirement]:
+			t.Deviates(w.c, d)
+		case have == nil:
+			d.Summary = kinds[d.Requirement] + " is not refused as foreseen."
+			odd[d.Requirement] = &d
+		default:
+			have.Seen += "; " + d.Seen
+			have.At = append(have.At, d.At...)
+			if have.Permitted != d.Permitted {
+				have.Permitted = "an error with the code that JSON-RPC 2.0 foresees and the id of the request; then later requests are served"
+			}
+		}
+	}
+	for _, requirement := range slices.Sorted(maps.Keys(odd)) {
+		t.Deviates(w.c, *odd[requirement])
+	}
+}
+
+// deviation returns what is wrong with the answer to one line, or with what
+// became of the server; false for nothing.
+func (w *walk) deviation(t *suite.T, p *probe) (d verdict.Deviation, ok bool) {
+	d = verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{w.at(p)}}
+	if p.event != nil && p.fate == survived { // else it is about what did not come
+		d.At = append(d.At, p.event.Seq)
+	}
+	if p.fate != survived {
+		d.Requirement = p.survival
+		d.Summary, d.Seen = kinds[p.survival]+" ends the server.", "after "+p.what+" the server ended the connection"
+		if p.fate == deafened {
+			d.Summary, d.Seen = kinds[p.survival]+" makes the server answer no more.", "after "+p.what+" the next request was not answered"
+		}
+		return d, true
+	}
+	d.Summary = p.fault()
+	if d.Summary == "" {
+		if p.reply != nil && !p.silence || p.requirement == nullID || p.requirement == refusedBatch {
+			t.Kept(p.requirement)
+		}
+		return d, false
+	}
+	if d.Summary == p.note {
+		d.Weight = verdict.OnlyNote
+	}
+	d.Seen = "to " + p.what + ": " + p.seen()
+	return d, true
+}
+
+// at returns the position of the line itself: over HTTP the head of its request
+// stands before it, and what ends an exchange before that may, too.
+func (w *walk) at(p *probe) int {
+	for _, e := range w.c.Record.From(p.sent) {
+		if e.Kind == transcript.Sent && bytes.Equal(e.Raw, p.frame) {
+			return e.Seq
+		}
+	}
+	return p.sent
+}
+
+// fault returns the summary of what is wrong with the answer, empty if it is
+// as permitted.
+func (p *probe) fault() string {
+	kind := kinds[p.requirement]
+	if p.reply == nil {
+		if p.silence {
+			return ""
+		}
+		return kind + " is not answered."
+	}
+	if p.invented && p.id.Present() {
+		return "" // that the id changed, a rule sees
+	}
+	if p.invented {
+		return kind + " is answered with an id that nobody sent."
+	}
+	if !p.reply.IsError() {
+		switch {
+		case p.serves:
+			return ""
+		case p.note != "":
+			return p.note
+		default:
+			return kind + " is served."
+		}
+	}
+	code, _ := p.reply.ErrorCode()
+	if len(p.codes) > 0 && !slices.Contains(p.codes, spec.Code(code)) {
+		return kind + " is refused with another error than foreseen."
+	}
+	if p.lost() {
+		return kind + " is refused without its id, which could be read."
+	}
+	return ""
+}
+
+// lost tells whether the refusal lacks an id that is in order.
+func (p *probe) lost() bool {
+	sound := p.id.IsString() || p.id.IsInteger()
+	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())
+}
+
+func (p *probe) permitted() string {
+	text := "an error"
+	if len(p.codes) > 0 {
+		text += " with code " + codeWords(p.codes)
+	}
+	if !p.readable {
+		text += " and no id, or id null"
+	} else if p.lost() {
+		text += " and the id of the request"
+	}
+	if p.silence {
+		text += ", or silence"
+	}
+	if p.serves {
+		text += ", or a result"
+	}
+	return text + "; then later requests are served"
+}
+
+func codeWords(codes []spec.Code) string {
+	var words []string
+	for _, c := range codes {
+		words = append(words, strconv.FormatInt(int64(c), 10))
+	}
+	return strings.Join(words, " or ")
+}
+
+func (p *probe) seen() string {
+	if p.reply == nil {
+		return "no answer"
+	}
+	seen := suite.Describe(&client.Reply{Message: p.reply, Event: p.event})
+	if p.lost() {
+		seen += ", without the id of the request"
+	}
+	return seen
+}

@@ -1,0 +1,53 @@
+package base
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const answered = "base.request-answered"
+
+// longText is twice the 64 KiB at which many readers of lines give up by
+// default; files and pictures in the arguments of tools are longer.
+const longText = 128 << 10
+
+// long finds no more than a warning: nothing says how long a request may be.
+// That a server ends over it, the rules see.
+func long() suite.Case {
+	return suite.Case{
+		ID:           "base.long",
+		Title:        fmt.Sprintf("Sends a request of more than %d KiB", longText>>10),
+		Requirements: []string{answered},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			from := c.Record.Len()
+			r := c.Try(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{
+				"com.example.harness/long": strings.Repeat("sixteen letters ", longText/16),
+			}})
+			switch {
+			case r.Answered():
+				t.Kept(answered)
+			case suite.Refused(c, from):
+				t.NotObserved(answered, "the long request was refused by an HTTP status")
+			case errors.Is(r.Err, client.ErrUnanswered):
+				t.Deviates(c, verdict.Deviation{
+					Requirement: answered,
+					Summary:     "A long request is not answered.",
+					Permitted:   "a result, or an error that refuses it for its length",
+					Seen:        fmt.Sprintf("no answer to a request with %d KiB of metadata", longText>>10),
+					At:          []int{firstSent(c, from)},
+					Weight:      verdict.AtMostWarning,
+				})
+			case !errors.Is(r.Err, client.ErrEnded):
+				t.GiveUp("the answer could not be awaited: " + r.Err.Error())
+			}
+		},
+	}
+}

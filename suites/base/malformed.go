@@ -1,0 +1,188 @@
+package base
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// maxDeaf bounds how many servers are lost to a line after which they answer
+// no more, as each takes its time.
+const maxDeaf = 2
+
+func malformed() suite.Case {
+	return suite.Case{
+		ID:           "base.malformed",
+		Title:        "Sends what is no JSON or no message, one after the other, and a request after each",
+		Requirements: []string{parseError, invalidRequest, nullID, refusedBatch},
+		Run: func(ctx context.Context, t *suite.T) {
+			rest, unsure := linesFor(t.Revision, t.Transport), false
+			for deaf := 0; len(rest) > 0 && deaf < maxDeaf; {
+				w := &walk{c: t.Start(ctx, client.Options{})}
+				rest, unsure = w.send(ctx, rest, unsure)
+				w.await(ctx)
+				if ctx.Err() != nil {
+					t.GiveUp("the case ran out of time")
+				}
+				w.judge(t)
+				for _, p := range w.probes {
+					if p.fate == deafened {
+						deaf++
+					}
+				}
+			}
+		},
+	}
+}
+
+// fate is what became of the server after a line.
+type fate int
+
+const (
+	survived fate = iota
+	died
+	deafened // it lives, and answers no more
+)
+
+// probe is one line that was sent.
+type probe struct {
+	line
+	id       wire.ID // that an answer may have; none where it can't be read
+	stem     wire.ID // the number that the id was made of
+	frame    []byte  // as it was sent
+	sent     int     // the position in the record from which it is to be found
+	until    int     // the position after the answer to the fence behind it
+	fate     fate
+	reply    *wire.Message // the first answer, nil if none came
+	event    *transcript.Event
+	invented bool // the reply has an id that nobody sent
+	byStatus bool // it was refused by an HTTP status, where an error needs no id
+}
+
+// walk sends lines in one conversation, as far as the server lives.
+type walk struct {
+	c      *client.Conversation
+	from   int // where the lines begin in the record
+	probes []*probe
+	sent   map[string]bool // keys of all ids sent
+	posts  map[int]*probe  // over HTTP, by the exchanges in which the lines went
+	over   bool            // nothing more can come
+}
+
+// send sends lines, a fence behind each, until one ends the server or makes
+// it deaf, and returns those that are left. A server may answer another
+// request before it ends, so that its end may belong to the line before, too:
+// then both are left, and unsure. The first of two such lines is followed by
+// a longer wait, and so is the last of all.
+func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
+	w.from = w.c.Record.Len()
+	for i, l := range lines {
+		p := &probe{line: l, sent: w.c.Record.Len()}
+		var frame []byte
+		frame, p.id, p.stem = l.fill(w.c)
+		w.probes = append(w.probes, p)
+		p.frame = frame
+		_ = w.c.Send(ctx, frame) // that it can't be sent, the fence shows
+		fence := w.c.Fence
+		if unsure && i == 0 || i == len(lines)-1 {
+			fence = w.c.Quiet
+		}
+		err := fence(ctx)
+		p.until = w.c.Record.Len()
+		if err == nil && w.c.Alive() {
+			continue
+		}
+		w.over = true
+		certain := i == 0 || unsure && i == 1
+		switch {
+		case errors.Is(err, client.ErrUnanswered) && w.c.Alive():
+			p.fate = deafened
+		case certain: // an end shows first in that nothing can be sent
+			p.fate = died
+		default:
+			w.probes = w.probes[:i-1]
+			return lines[i-1:], true
+		}
+		return lines[i+1:], false
+	}
+	return nil, false
+}
+
+// await sorts the answers to the lines, those that came and those that are
+// still to come.
+func (w *walk) await(ctx context.Context) {
+	w.sent, w.posts = map[string]bool{}, map[int]*probe{}
+	for _, p := range w.probes {
+		if x := suite.PostedIn(w.c, p.sent); x != 0 {
+			w.posts[x] = p
+		}
+	}
+	events := w.c.Record.From(0)
+	for _, e := range events {
+		w.take(e)
+	}
+	for _, p := range w.probes {
+		p.silence = p.silence || p.reply == nil && (suite.StatusRefused(w.c, p.sent) || suite.MayGoOn(w.c, p.sent))
+	}
+	if !w.over && w.waiting() {
+		_, _ = w.c.SettleFor(ctx, len(events), func(e *transcript.Event) bool {
+			w.take(e)
+			return !w.waiting()
+		})
+	}
+	for _, p := range w.probes {
+		p.byStatus = suite.Refused(w.c, p.sent)
+	}
+}
+
+// waiting tells whether an answer is still missed.
+func (w *walk) waiting() bool {
+	return slices.ContainsFunc(w.probes, func(p *probe) bool { return p.reply == nil && !p.silence })
+}
+
+func (w *walk) take(e *transcript.Event) {
+	for i := range e.Messages() {
+		m := &e.Frame.Messages[i]
+		switch {
+		case e.Kind == transcript.Sent && m.ID.Present():
+			w.sent[m.ID.Key()] = true
+		case e.Kind == transcript.Received && m.Kind == wire.Response && e.Seq >= w.from:
+			w.assign(e, m)
+		}
+	}
+}
+
+// assign finds the line that a response answers, which is the one of its
+// exchange, or the first of these that has no answer yet: the one with its id; the one whose id it seems to be
+// made of; for a result without an id the one with id null; the one that it
+// followed at once; and any that still misses its answer.
+func (w *walk) assign(e *transcript.Event, m *wire.Message) {
+	usable := m.ID.Present() && !m.ID.IsNull()
+	foreign := usable && !w.sent[m.ID.Key()]
+	if p := w.posts[e.Exchange]; p != nil {
+		if p.reply == nil {
+			p.reply, p.event, p.invented = m, e, foreign
+		}
+		return
+	}
+	ways := []func(*probe) bool{
+		func(p *probe) bool { return usable && p.id.Present() && p.id.Same(m.ID) },
+		func(p *probe) bool { return foreign && p.stem.Same(m.ID) },
+		func(p *probe) bool { return !usable && m.Has("result") && p.requirement == nullID },
+		func(p *probe) bool { return (foreign || !usable) && e.Seq < p.until },
+		func(p *probe) bool { return (foreign || !usable) && !p.silence },
+	}
+	for _, way := range ways {
+		i := slices.IndexFunc(w.probes, func(p *probe) bool { return p.reply == nil && p.sent <= e.Seq && way(p) })
+		if i >= 0 {
+			p := w.probes[i]
+			p.reply, p.event, p.invented = m, e, foreign
+			return
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package base
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// What a server takes for a request and does not give back after an error, such
+// as a slot of a pool, is used up after some errors. Over HTTP each request has
+// a connection of its own.
+const (
+	manyErrors         = 104
+	manyErrorsOverHTTP = 48
+	errorsAtOnce       = 8
+)
+
+func many() suite.Case {
+	return suite.Case{
+		ID:       "base.many-errors",
+		Title:    "Sends many requests that the server refuses, and one that it serves",
+		Provokes: []string{"base.request-answered", "base.response-once"},
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			type request struct {
+				method string
+				params map[string]any
+			}
+			refused := []request{{method: unknown[0].method}}
+			for _, b := range badParams {
+				if c.Server().Declares(b.capability) && b.params == nil {
+					refused = append(refused, request{method: b.method})
+				}
+			}
+			total := manyErrors
+			if t.Transport != spec.Stdio {
+				total = manyErrorsOverHTTP
+			}
+			for sent := 0; sent < total; {
+				var requests [][]byte
+				for range c.Burst(errorsAtOnce, c.Request(c.NewID(), unknown[0].method, nil)) {
+					r := refused[(sent+len(requests))%len(refused)]
+					requests = append(requests, c.Request(c.NewID(), r.method, r.params))
+				}
+				for _, r := range c.AskTogether(ctx, requests...) {
+					if !r.Answered() {
+						return // rules judge it
+					}
+				}
+				sent += len(requests)
+			}
+			c.Ask(ctx, c.Harmless(), nil)
+		},
+	}
+}

@@ -1,0 +1,215 @@
+package base_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites/base"
+)
+
+func TestMessages(t *testing.T) {
+	for _, m := range []suitetest.Misbehaviour{
+		{
+			Name: "ids given back", Case: "base.ids",
+			Kept: []string{"base.response-id-echo", "base.request-answered"},
+		},
+		{Name: "string ids never answered", Case: "base.ids", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+			if c.ID.IsString() {
+				return nil, refserver.Unanswered
+			}
+			return next(c)
+		})}, // a rule's business
+		{Name: "requests in unusual spelling dropped", Case: "base.ids", Seams: incoming(func(raw []byte) refserver.Verdict {
+			if !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) {
+				return refserver.Swallow()
+			}
+			return refserver.Pass(raw)
+		})}, // a rule's business
+		{
+			Name: "silent to notifications", Case: "base.unknown-notifications",
+			Kept: []string{"base.unknown-notification-harmless", "base.notification-no-response"},
+		},
+		{Name: "notifications answered", Case: "base.unknown-notifications", Seams: incoming(func(raw []byte) refserver.Verdict {
+			if bytes.Contains(raw, []byte("com.example.unknown")) {
+				return refserver.Pass([]byte(`5`)) // refused without an id
+			}
+			return refserver.Pass(raw)
+		}), Want: []string{"base.unknown-notification-harmless: An unknown notification is answered. (warning)"}},
+		{
+			Name: "notification deadly", Case: "base.unknown-notifications", Seams: dieOf("com.example.unknown"),
+			Want: []string{"base.unknown-notification-harmless: An unknown notification ends the server. (warning)"},
+		},
+		{
+			Name: "notification deafening", Case: "base.unknown-notifications", Seams: deafAfter("com.example.unknown"),
+			Want: []string{"base.unknown-notification-harmless: After an unknown notification the server answers no more. (warning)"},
+		},
+		{
+			Name: "silent to odd notifications", Case: "base.odd-notifications",
+			Kept: []string{"base.notification-no-response"},
+		},
+		{
+			Name: "foreign metadata taken", Case: "base.foreign-meta",
+			Kept: []string{"base.meta-foreign-keys-accepted"},
+		},
+		{
+			Name: "foreign metadata refused", Case: "base.foreign-meta",
+			Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+				if strings.Contains(string(c.Params), "com.example") {
+					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "unknown member"}
+				}
+				return next(c)
+			}),
+			Want: []string{"base.meta-foreign-keys-accepted: A request is refused for the metadata attached to it. (note)"},
+		},
+		{Name: "long request answered", Case: "base.long", Kept: []string{"base.request-answered"}},
+		{
+			Name: "long request dropped", Case: "base.long", Seams: incoming(onLong(swallow)),
+			Want: []string{"base.request-answered: A long request is not answered. (warning)"},
+		},
+		{Name: "long request deadly", Case: "base.long", Seams: incoming(onLong(die))}, // a rule's business
+		{Name: "long request refused", Case: "base.long", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+			if len(c.Params) > 64<<10 {
+				return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "too long"}
+			}
+			return next(c)
+		}), Kept: []string{"base.request-answered"}},
+	} {
+		m.Try(t, base.Cases())
+	}
+}
+
+func TestBatches(t *testing.T) {
+	for _, m := range []suitetest.Misbehaviour{
+		{
+			Name: "served", Case: "base.batch",
+			Kept: []string{
+				"base.batch-receive", "base.batch-responses-complete", "base.batch-response-array",
+				"base.batch-only-notifications-silent",
+			},
+		},
+		{
+			Name: "swallowed", Case: "base.batch", Seams: incoming(onBatch(swallow)),
+			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
+		},
+		{
+			Name: "deadly", Case: "base.batch", Seams: incoming(onBatch(die)),
+			Want: []string{"base.batch-receive: A batch of requests ends the server. (broken)"},
+		},
+		{
+			Name: "refused", Case: "base.batch", Seams: incoming(onBatch(noRequest)),
+			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
+		},
+		{
+			Name: "only the first served", Case: "base.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+				end := bytes.Index(raw, []byte("},{"))
+				return refserver.Pass(append(raw[:end+1:end+1], ']'))
+			})),
+			Want: []string{
+				"base.batch-receive: A batch of requests is not answered in full. (broken)",
+				"base.batch-responses-complete: A batch of requests is not answered in full. (warning)",
+			},
+		},
+		{
+			Name: "swallowed with notifications", Case: "base.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+				if bytes.Contains(raw, []byte("roots/list_changed")) {
+					return refserver.Swallow()
+				}
+				return refserver.Pass(raw)
+			})),
+			Want: []string{"base.batch-receive: A batch of requests and a notification is not served. (broken)"},
+			Kept: []string{"base.batch-response-array", "base.batch-only-notifications-silent"},
+		},
+		{
+			Name: "notifications answered", Case: "base.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`), []byte(`5`)))
+			})),
+			Want: []string{
+				"base.batch-only-notifications-silent: A batch of notifications only is answered. (broken)",
+				"base.batch-responses-complete: A batch gets more responses than it has requests. (warning)",
+			},
+		},
+		{
+			Name: "answered one by one", Case: "base.batch", Seams: func() refserver.Seams {
+				return refserver.Seams{Outgoing: func(o *refserver.Out) {
+					for i, f := range o.Frames {
+						if bytes.HasPrefix(f, []byte("[")) {
+							lines := bytes.ReplaceAll(f[1:len(f)-1], []byte(`},{"jsonrpc"`), []byte("}\n{\"jsonrpc\""))
+							o.Frames[i] = lines
+						}
+					}
+				}}
+			},
+			Want: []string{"base.batch-response-array: The responses to a batch come one by one. (note)"},
+		},
+		{
+			Name: "damaged, well met", Case: "base.damaged-batch",
+			Kept: []string{"base.batch-empty-array", "base.batch-invalid-members"},
+		},
+		{
+			Name: "damaged, deadly", Case: "base.damaged-batch",
+			Seams: incoming(onDamaged(func([]byte) refserver.Verdict { return refserver.Die(1) })),
+			Want: []string{
+				"base.batch-empty-array: An empty batch ends the server. (warning)",
+				"base.batch-invalid-members: A batch with an invalid member ends the server. (warning)",
+			},
+		},
+		{
+			Name: "damaged, swallowed", Case: "base.damaged-batch", Seams: incoming(onDamaged(swallow)),
+			Want: []string{
+				"base.batch-empty-array: An empty batch is not answered. (warning)",
+				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
+			},
+		},
+		{
+			Name: "damaged, refused as text", Case: "base.damaged-batch", Seams: incoming(onDamaged(unparsable)),
+			Want: []string{
+				"base.batch-empty-array: An empty batch is answered with another error. (warning)",
+				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
+			},
+		},
+		{
+			Name: "invalid member passed over", Case: "base.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.Verdict {
+				return refserver.Pass(bytes.Replace(raw, []byte("[1,"), []byte("["), 1))
+			})),
+			Want: []string{"base.batch-invalid-members: An invalid member of a batch is passed over in silence. (warning)"},
+		},
+	} {
+		m.Revision = spec.V20250326
+		m.Try(t, base.Cases())
+	}
+}
+
+func onBatch(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
+	return func(raw []byte) refserver.Verdict {
+		if bytes.HasPrefix(raw, []byte("[")) {
+			return f(raw)
+		}
+		return refserver.Pass(raw)
+	}
+}
+
+func onDamaged(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
+	return onBatch(func(raw []byte) refserver.Verdict {
+		if bytes.HasPrefix(raw, []byte("[]")) || bytes.HasPrefix(raw, []byte("[1")) {
+			return f(raw)
+		}
+		return refserver.Pass(raw)
+	})
+}
+
+// onLong takes lines of more than 64 KiB.
+func onLong(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
+	return func(raw []byte) refserver.Verdict {
+		if len(raw) > 64<<10 {
+			return f(raw)
+		}
+		return refserver.Pass(raw)
+	}
+}
+
+func noRequest([]byte) refserver.Verdict  { return refserver.Pass([]byte(`5`)) }
+func unparsable([]byte) refserver.Verdict { return refserver.Pass([]byte(`no JSON`)) }

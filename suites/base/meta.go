@@ -1,0 +1,52 @@
+package base
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+const foreignKeys = "base.meta-foreign-keys-accepted"
+
+// lists are the requests that a declared capability obliges to serve.
+var lists = []struct{ capability, method string }{
+	{"tools", spec.MethodToolsList},
+	{"resources", spec.MethodResourcesList},
+	{"prompts", spec.MethodPromptsList},
+}
+
+func foreignMeta() suite.Case {
+	return suite.Case{
+		ID:           "base.foreign-meta",
+		Title:        "Attaches metadata of a foreign vendor to requests, and compares the answers with those to the same requests without it",
+		Requirements: []string{foreignKeys},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			methods := []string{c.Harmless()}
+			for _, l := range lists {
+				if c.Server().Declares(l.capability) {
+					methods = append(methods, l.method)
+				}
+			}
+			for _, method := range methods {
+				askWithMeta(ctx, t, c, method)
+			}
+		},
+	}
+}
+
+func askWithMeta(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
+	if !c.Ask(ctx, method, nil).Succeeded() {
+		t.NotObserved(foreignKeys, "the request is not served without metadata either")
+		return
+	}
+	r := c.Ask(ctx, method, map[string]any{"_meta": map[string]any{
+		"com.example.harness/probe": map[string]any{"nested": []any{1, "two", nil}},
+		"com.example.harness/none":  nil,
+		"unprefixed-key_1.0":        "text",
+	}})
+	t.Expect(c, r).Keeps(foreignKeys, "A request is refused for the metadata attached to it.", suite.BeResult())
+}

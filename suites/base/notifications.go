@@ -1,0 +1,144 @@
+package base
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	noResponse = "base.notification-no-response"
+	harmless   = "base.unknown-notification-harmless"
+)
+
+// unknownName is the method of a notification that no server knows.
+const unknownName = "notifications/com.example.unknown"
+
+func unknownNotifications() suite.Case {
+	return suite.Case{
+		ID:           "base.unknown-notifications",
+		Title:        "Sends notifications that no server knows, and looks for an answer or a disturbance",
+		Requirements: []string{harmless, noResponse},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			from := c.Record.Len()
+			for _, n := range []struct {
+				method string
+				params map[string]any
+			}{
+				{unknownName, nil},
+				{unknownName, map[string]any{"level": 5, "text": "unbekannt: ✓"}},
+				{unknownName, map[string]any{"_meta": map[string]any{"com.example.harness/probe": map[string]any{"a": []int{1}}}}},
+				{"com.example/unknown", nil}, // what makes a notification is that it has no id
+			} {
+				if err := c.Notify(ctx, n.method, n.params); err != nil {
+					break // the fence tells why
+				}
+			}
+			quiet(ctx, t, c, from)
+		},
+	}
+}
+
+// quiet judges what followed the unknown notifications sent since from.
+func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
+	err := c.Quiet(ctx)
+	switch {
+	case ctx.Err() != nil:
+		t.GiveUp("the case ran out of time")
+	case ended(c, err):
+		t.Deviates(c, verdict.Deviation{
+			Requirement: harmless,
+			Summary:     "An unknown notification ends the server.",
+			Permitted:   "no answer, and later requests are served",
+			Seen:        "the server ended the connection",
+			At:          []int{firstSent(c, from)},
+		})
+	case err != nil:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: harmless,
+			Summary:     "After an unknown notification the server answers no more.",
+			Permitted:   "no answer, and later requests are served",
+			Seen:        "a request that followed was not answered",
+			At:          []int{firstSent(c, from)},
+		})
+	case len(strays(c, from)) > 0:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: harmless,
+			Summary:     "An unknown notification is answered.",
+			Permitted:   "no answer, and later requests are served",
+			Seen:        "a response without an id",
+			At:          append([]int{firstSent(c, from)}, strays(c, from)...),
+		})
+	default:
+		t.Kept(harmless)
+		t.Kept(noResponse)
+	}
+}
+
+// ended tells whether the server ended, given what came of a fence. An end
+// may show first in that nothing can be sent.
+func ended(c *client.Conversation, fence error) bool {
+	return !c.Alive() || fence != nil && !errors.Is(fence, client.ErrUnanswered)
+}
+
+// oddNotifications are known ones that have nothing to refer to, then some
+// with wrong params. The last are not for a client to send, so that a server
+// may end, but not answer.
+func oddNotifications() suite.Case {
+	return suite.Case{
+		ID:           "base.odd-notifications",
+		Title:        "Sends notifications without an object and with wrong params, and looks for an answer",
+		Requirements: []string{noResponse},
+		Revisions:    spec.HandshakeRevisions(),
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			from := c.Record.Len()
+			for _, n := range []struct {
+				method string
+				params map[string]any
+			}{
+				{spec.MethodCancelled, map[string]any{"requestId": 7_000_003, "reason": "never sent"}},
+				{spec.MethodProgress, map[string]any{"progressToken": "never given", "progress": 1}},
+				{spec.MethodCancelled, map[string]any{"reason": "names no request"}},
+				{spec.MethodProgress, map[string]any{"progress": "much"}},
+			} {
+				if err := c.Notify(ctx, n.method, n.params); err != nil {
+					break
+				}
+				t.Fence(ctx, c)
+			}
+			t.Quiet(ctx, c)
+			if len(strays(c, from)) == 0 {
+				t.Kept(noResponse)
+			}
+		},
+	}
+}
+
+// strays returns the positions of events since from that hold a response
+// without an id that could belong to a request. The body of a POST that was
+// refused by its status may be one.
+func strays(c *client.Conversation, from int) []int {
+	var at []int
+	exchanges := transcript.ExchangesOf(c.Record.From(0))
+	for _, e := range c.Record.From(from) {
+		if x := exchanges.Of(e); e.Kind != transcript.Received || x != nil && x.Refused() && e.Stream == nil {
+			continue
+		}
+		for i := range e.Frame.Messages {
+			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
+				at = append(at, e.Seq)
+			}
+		}
+	}
+	return at
+}

@@ -1,0 +1,137 @@
+package base
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	paramsHandshake = "base.invalid-params-2024-11-05"
+	paramsStateless = "base.invalid-params-2026-07-28"
+)
+
+// paramsRequirement returns the requirement on bad params in revision r.
+func paramsRequirement(r spec.Revision) string {
+	if r.Era() == spec.Stateless {
+		return paramsStateless
+	}
+	return paramsHandshake
+}
+
+// badParams are requests that lack a required param or have one of the wrong
+// type. No tool can be meant by any of them.
+var badParams = []struct {
+	capability, method string
+	params             map[string]any
+}{
+	{"tools", spec.MethodToolsCall, nil},
+	{"tools", spec.MethodToolsCall, map[string]any{"arguments": map[string]any{}}},
+	{"tools", spec.MethodToolsCall, map[string]any{"name": 5, "arguments": map[string]any{}}},
+	{"prompts", spec.MethodPromptsGet, nil},
+	{"prompts", spec.MethodPromptsGet, map[string]any{"arguments": map[string]any{}}},
+	{"prompts", spec.MethodPromptsGet, map[string]any{"name": 5}},
+	{"resources", spec.MethodResourcesRead, nil},
+	{"resources", spec.MethodResourcesRead, map[string]any{}},
+	{"resources", spec.MethodResourcesRead, map[string]any{"uri": 5}},
+}
+
+func invalidParams() suite.Case {
+	return suite.Case{
+		ID:           "base.invalid-params",
+		Title:        "Sends requests that lack a required param or have one of the wrong type",
+		Requirements: []string{paramsHandshake, paramsStateless},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			declared := c.Server()
+			mute := map[string]bool{} // methods not to be waited for again
+			asked := 0
+			for _, b := range badParams {
+				if !declared.Declares(b.capability) || mute[b.method] {
+					continue
+				}
+				if !c.Alive() {
+					c = t.Conversation(ctx)
+				}
+				asked++
+				for o := range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(b.method), Odd: suite.OddParams(b.method, b.params), ByName: true}) {
+					mute[b.method] = !o.Answered()
+					if t.Telling(o, paramsRequirement(t.Revision)) {
+						judgeParams(t, c, o.Reply)
+					}
+				}
+			}
+			if asked == 0 {
+				t.NotApplicable(paramsRequirement(t.Revision), "the server declares no feature whose requests have required params")
+			}
+		},
+	}
+}
+
+func invalidInitialize() suite.Case {
+	return suite.Case{
+		ID:           "base.invalid-initialize",
+		Title:        "Opens with an initialize request whose params are empty, then with a version that is no string",
+		Requirements: []string{paramsHandshake},
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Open(ctx, client.Options{})
+			mistyped := c.InitializeParams()
+			mistyped["protocolVersion"] = 5
+			r := c.Ask(ctx, spec.MethodInitialize, map[string]any{})
+			judgeParams(t, c, r)
+			if !r.Answered() || r.Succeeded() || !c.Alive() {
+				c = t.Open(ctx, client.Options{}) // the next would not be the first request
+			}
+			judgeParams(t, c, c.Ask(ctx, spec.MethodInitialize, mistyped))
+		},
+	}
+}
+
+// judgeParams judges the reply to a request with bad params: any error will
+// do where no revision says MUST, and an unusual code is worth a note.
+func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
+	requirement := paramsRequirement(t.Revision)
+	d := verdict.Deviation{
+		Requirement: requirement,
+		Permitted:   "an error, usually with code -32602",
+		Seen:        suite.Describe(r),
+		At:          r.Positions(),
+	}
+	code, isError := int64(0), false
+	if r.Answered() && r.Message.IsError() {
+		code, _ = r.Message.ErrorCode()
+		isError = true
+	}
+	switch {
+	case errors.Is(r.Err, client.ErrEnded):
+		d.Summary = "A request with a missing or mistyped param ends the server."
+	case !r.Answered():
+		t.NotObserved(requirement, "the request was not answered")
+		return
+	case isError && spec.Foresees(spec.BadParams, t.Revision, spec.Code(code)):
+		t.Kept(requirement)
+		return
+	case isError:
+		d.Summary = "A missing or mistyped param is refused with another error than -32602."
+		if t.Revision.Era() == spec.Handshake {
+			d.Weight = verdict.OnlyNote
+		}
+	case toolError(r):
+		d.Summary = "A missing or mistyped param is refused in a tool's result."
+		d.Weight = verdict.OnlyNote
+	default:
+		d.Summary = "A request with a missing or mistyped param is served."
+	}
+	t.Deviates(c, d)
+}
+
+// toolError tells whether the result of a tool says that it failed.
+func toolError(r *client.Reply) bool {
+	return string(wire.At(r.Message.Result(), "/isError")) == "true"
+}

@@ -1,0 +1,59 @@
+package base
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// strayResponses sends what no client may: responses to requests that the
+// server never made. So it finds no more than warnings. Clients whose server
+// was restarted, or which answer twice, send them nevertheless.
+func strayResponses() suite.Case {
+	return suite.Case{
+		ID:           "base.stray-responses",
+		Title:        "Sends results and errors for requests that the server never made, and a request after each",
+		Requirements: []string{answered},
+		Provokes:     []string{"base.response-unsolicited", "streamable-http.accepted-202-response"},
+		Revisions:    spec.HandshakeRevisions(),
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Start(ctx, client.Options{})
+			for _, stray := range [][]byte{
+				wire.NewResult(wire.StringID("mcp-conform/never-asked"), map[string]any{}),
+				wire.NewResult(wire.IntID(7_000_021), map[string]any{"roots": []any{}}),
+				wire.NewError(wire.StringID("mcp-conform/never-asked-either"), int64(spec.CodeMethodNotFound), "Method not found", nil),
+				wire.NewError(wire.IntID(7_000_022), int64(spec.CodeInternal), "Internal error", nil),
+			} {
+				from := c.Record.Len()
+				err := c.Send(ctx, stray)
+				if err == nil {
+					err = c.Fence(ctx)
+				}
+				switch {
+				case ctx.Err() != nil:
+					t.GiveUp("the case ran out of time")
+				case err == nil:
+					t.Kept(answered)
+					continue
+				case ended(c, err):
+					deviates(t, c, from, "A response that answers nothing ends the server.", "the server ended the connection")
+				default:
+					deviates(t, c, from, "After a response that answers nothing the server answers no more.", "a request that followed was not answered")
+				}
+				return
+			}
+			_ = c.Quiet(ctx) // rules judge what comes in return
+		},
+	}
+}
+
+func deviates(t *suite.T, c *client.Conversation, from int, summary, seen string) {
+	t.Deviates(c, verdict.Deviation{
+		Requirement: answered, Weight: verdict.AtMostWarning, Summary: summary,
+		Permitted: "no answer, and later requests are served", Seen: seen, At: []int{firstSent(c, from)},
+	})
+}

@@ -1,0 +1,64 @@
+package base_test
+
+import (
+	"bytes"
+
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+type handler = func(*refserver.Call) (any, *refserver.Error)
+
+func handle(f func(*refserver.Call, handler) (any, *refserver.Error)) func() refserver.Seams {
+	return func() refserver.Seams { return refserver.Seams{Handle: f} }
+}
+
+func incoming(f func([]byte) refserver.Verdict) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict { return f(raw) }}
+	}
+}
+
+// rewrite reads one text in place of another.
+func rewrite(from, to string) func() refserver.Seams {
+	return incoming(func(raw []byte) refserver.Verdict {
+		return refserver.Pass(bytes.Replace(raw, []byte(from), []byte(to), 1))
+	})
+}
+
+func swallow([]byte) refserver.Verdict { return refserver.Swallow() }
+func die([]byte) refserver.Verdict     { return refserver.Die(1) }
+
+func dieOf(text string) func() refserver.Seams {
+	return incoming(func(raw []byte) refserver.Verdict {
+		if bytes.Contains(raw, []byte(text)) {
+			return refserver.Die(1)
+		}
+		return refserver.Pass(raw)
+	})
+}
+
+// deafAfter reads on after the text, and heeds nothing.
+func deafAfter(text string) func() refserver.Seams {
+	return func() refserver.Seams {
+		deaf := false // frames come from one goroutine
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			if deaf = deaf || bytes.Contains(raw, []byte(text)); deaf {
+				return refserver.Swallow()
+			}
+			return refserver.Pass(raw)
+		}}
+	}
+}
+
+// deafAfterLine heeds nothing more after the line.
+func deafAfterLine(line string) func() refserver.Seams {
+	return func() refserver.Seams {
+		deaf := false // frames come from one goroutine
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			if deaf = deaf || string(raw) == line; deaf {
+				return refserver.Swallow()
+			}
+			return refserver.Pass(raw)
+		}}
+	}
+}

@@ -1,0 +1,156 @@
+package base
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// pipelined makes in one write what was answered one by one: forth and back,
+// so that the last of the first round is the first of the second.
+func pipelined(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	asks := offers(ctx, t, c)
+	if len(asks) == 0 {
+		t.GiveUp("nothing that the server offers came at once")
+	}
+	var requests [][]byte
+	var of []*ask
+	add := func(a *ask) {
+		requests, of = append(requests, a.request(c)), append(of, a)
+	}
+	for i := range asks {
+		add(&asks[i])
+		if i%3 == 0 {
+			requests, of = append(requests, ping(c)), append(of, nil)
+		}
+	}
+	for i := range asks {
+		add(&asks[len(asks)-1-i])
+	}
+	notCrossed(ctx, t, c, asks, of, c.AskTogether(ctx, requests...))
+}
+
+// notCrossed judges replies to requests that were made at once; of tells what
+// each asked for, nil for what does not matter. What differs from the answer
+// that came by itself may have changed. It is the answer to another request
+// when that one's came, and the own one comes again as soon as it is asked for
+// by itself. Of two reads, what came must bear the URI of the other, for
+// what resources hold may be alike at times.
+func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []ask, of []*ask, replies []*client.Reply) {
+	seen := false
+	for i, r := range replies {
+		if of[i] == nil || !r.Succeeded() {
+			continue
+		}
+		if other := others(asks, of[i], r); other != nil && alike(c.TryFor(ctx, aloneTime, of[i].method, of[i].params), of[i].alone) {
+			t.Deviates(c, verdict.Deviation{
+				Requirement: idEcho,
+				Summary:     "A request that is made beside others gets the answer to one of them.",
+				Permitted:   "as by itself: " + wire.Excerpt(string(of[i].alone.Message.Result()), 120),
+				Seen:        "as for " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
+				At:          r.Positions(),
+			})
+			return
+		}
+		seen = true
+	}
+	if seen {
+		t.Kept(idEcho)
+	}
+}
+
+// others returns the ask whose answer the reply to another one is, nil for none.
+func others(asks []ask, own *ask, r *client.Reply) *ask {
+	if alike(r, own.alone) {
+		return nil
+	}
+	for i := range asks {
+		if alike(r, asks[i].alone) && own.toldFrom(&asks[i]) {
+			return &asks[i]
+		}
+	}
+	return nil
+}
+
+// toldFrom tells whether the answers to two requests can't be the same.
+func (a *ask) toldFrom(other *ask) bool {
+	if a.method != other.method {
+		return true
+	}
+	uri, _ := other.params["uri"].(string)
+	own, _ := a.params["uri"].(string)
+	return a.method == spec.MethodResourcesRead && slices.Equal(other.uris(), []string{uri}) && slices.Equal(a.uris(), []string{own}) && uri != own
+}
+
+// uris are those in the contents that a resource was given by itself.
+func (a *ask) uris() []string {
+	var all []string
+	for _, contents := range wire.Elements(wire.At(a.alone.Message.Result(), "/contents")) {
+		uri, _ := wire.Text(wire.At(contents, "/uri"))
+		if !slices.Contains(all, uri) {
+			all = append(all, uri)
+		}
+	}
+	return all
+}
+
+func alike(a, b *client.Reply) bool {
+	return a.Succeeded() && b.Succeeded() && bytes.Equal(a.Message.Result(), b.Message.Result())
+}
+
+// same makes one request many times over. That all answers are alike nobody
+// promised; that there is one for each, a rule sees.
+func same(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	one := answeredAlone(ctx, c, readings(t, 1))
+	if len(one) == 0 {
+		one = offers(ctx, t, c)
+	}
+	if len(one) == 0 {
+		t.GiveUp("nothing that the server offers came at once")
+	}
+	most := crowd
+	if t.Transport != spec.Stdio {
+		most = crowdOverHTTP
+	}
+	most = min(most, max(bigOnes, maxBytes/one[0].size()))
+	for range timesMore {
+		if c.Burst(most, one[0].request(c)) == most || !c.TryFor(ctx, aloneTime, one[0].method, one[0].params).Answered() {
+			break
+		}
+	}
+	requests := make([][]byte, c.Burst(most, one[0].request(c)))
+	for i := range requests {
+		requests[i] = one[0].request(c)
+	}
+	c.AskTogether(ctx, requests...)
+	c.TryFor(ctx, aloneTime, one[0].method, one[0].params)
+}
+
+// bigAndSmall has the longest answer come beside the shortest: what is written
+// in several pieces must not be torn by what is written meanwhile.
+func bigAndSmall(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	asks := offers(ctx, t, c)
+	if len(asks) == 0 {
+		t.GiveUp("nothing that the server offers came at once")
+	}
+	biggest := &asks[0]
+	for i := range asks {
+		if asks[i].size() > biggest.size() {
+			biggest = &asks[i]
+		}
+	}
+	var requests [][]byte
+	for range min(bigOnes, max(1, maxBytes/biggest.size())) {
+		requests = append(requests, biggest.request(c), ping(c))
+	}
+	c.AskTogether(ctx, requests...)
+}

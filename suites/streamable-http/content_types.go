@@ -1,0 +1,214 @@
+package streamablehttp
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	acceptBoth  = "streamable-http.accept-both"
+	contentType = "streamable-http.request-content-type"
+	acceptsPost = "sse.accepts-post"
+)
+
+// spelling is a way to write the headers Accept and Content-Type, which have
+// many for the same thing.
+type spelling struct {
+	summary string // of the finding where it is not understood
+	headers []suite.Header
+	// kin is what it has in common with others: who does not understand the
+	// one understands none of them.
+	kin string
+}
+
+// accepts say the same: that both types are taken (RFC 9110, 12.5.1). What is a
+// list may have empty elements and blank space (5.6.1), what is in quotes is one
+// text (5.6.4).
+var accepts = []spelling{
+	{"A request whose Accept lists both types in another order is refused.", one("Accept", "text/event-stream, application/json"), ""},
+	{"A request whose Accept lists both types in two header lines is refused.", one("Accept", "application/json", "text/event-stream"), ""},
+	{"A request whose Accept lists both types without a blank is refused.", one("Accept", "application/json,text/event-stream"), ""},
+	{"A request whose Accept lists both types in capitals is refused.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM"), ""},
+	{"A request whose Accept weighs both types is refused.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9"), "weight"},
+	{"A request whose Accept weighs both types with three digits is refused.", one("Accept", "application/json;q=1.000, text/event-stream;q=0.875"), "weight"},
+	{"A request whose Accept lists further types beside both is refused.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1"), ""},
+	{"A request whose Accept lists a further type with a parameter in quotes is refused.", one("Accept", `application/json, text/event-stream, text/html;level="a, b"`), ""},
+	{"A request whose Accept lists both types between blanks and tabs is refused.", one("Accept", "  application/json\t,\ttext/event-stream  "), ""},
+	{"A request whose Accept lists both types with empty elements between is refused.", one("Accept", ", application/json, , text/event-stream,"), ""},
+	{"A request whose Accept is written in small letters is refused.", one("accept", "application/json, text/event-stream"), ""},
+}
+
+// ranges take both types, and list neither: what becomes of them is recorded.
+var ranges = []spelling{
+	{"A request whose Accept takes anything, and lists neither type, is refused.", one("Accept", "*/*"), ""},
+	{"A request whose Accept takes anything, with a weight, is refused.", one("Accept", "*/*;q=0.8"), ""},
+	{"A request whose Accept takes ranges of types, and lists neither type, is refused.", one("Accept", "application/*, text/*"), ""},
+}
+
+// unaccepted do not take both types. Whether they are served is the server's
+// choice; what comes then, rules judge.
+var unaccepted = [][]suite.Header{
+	one("Accept", "application/json"),
+	one("Accept", "text/event-stream"),
+	one("Accept", "application/json;q=0, text/event-stream;q=0"),
+	one("Accept", "text/html"),
+	one("Accept", "this is no list of types"),
+	one("Accept", ""),
+	one("Accept"),
+}
+
+// types say that the body is JSON (RFC 9110, 8.3.1).
+var contentTypes = []spelling{
+	{"A content type with a charset is not understood.", one("Content-Type", "application/json; charset=utf-8"), "parameter"},
+	{"A content type with a charset in quotes, without a blank, is not understood.", one("Content-Type", `application/json;charset="UTF-8"`), "parameter"},
+	{"A content type in capitals is not understood.", one("Content-Type", "Application/JSON"), ""},
+	{"A content type with the name of its parameter in capitals is not understood.", one("Content-Type", "application/json; Charset=UTF-8"), "parameter"},
+	{"A content type with blanks around its semicolon is not understood.", one("Content-Type", "application/json ;  charset=utf-8 "), "parameter"},
+	{"A content type whose header is in small letters is not understood.", one("content-type", "application/json"), ""},
+}
+
+// otherTypes do not say that the body is JSON. Nothing is said of what a server
+// does then.
+var otherTypes = [][]suite.Header{
+	one("Content-Type", "text/plain"),
+	one("Content-Type", "application/x-www-form-urlencoded"),
+	one("Content-Type", "application/jsonx"),
+	one("Content-Type", "json"),
+	one("Content-Type", ""),
+	one("Content-Type"),
+}
+
+func one(name string, values ...string) []suite.Header {
+	return []suite.Header{suite.With(name, values...)}
+}
+
+func accept() suite.Case {
+	return suite.Case{
+		ID:           "streamable-http.accept",
+		Title:        "Lists both types in all the ways in which an Accept header can",
+		Requirements: []string{acceptBoth},
+		Provokes:     []string{acceptBoth, contentType, "streamable-http.json-single-object"},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Conversation(ctx))
+			spell(ctx, t, w, acceptBoth, accepts)
+			record(ctx, t, w, acceptBoth, ranges)
+			failing(ctx, t, w, acceptBoth, "A request whose Accept does not list both types fails in the server.", unaccepted)
+		},
+	}
+}
+
+func types() suite.Case {
+	return suite.Case{
+		ID:           "streamable-http.content-type",
+		Title:        "Says in all the ways of a Content-Type header that a body is JSON",
+		Requirements: []string{contentType, acceptsPost},
+		Provokes:     []string{contentType, acceptsPost},
+		Asks:         true,
+		Run: func(ctx context.Context, t *suite.T) {
+			requirement := contentType
+			if t.Transport == spec.SSE {
+				requirement = acceptsPost
+			}
+			w := t.Web(t.Conversation(ctx))
+			spell(ctx, t, w, requirement, contentTypes)
+			failing(ctx, t, w, requirement, "A request whose content type is not JSON fails in the server.", otherTypes)
+		},
+	}
+}
+
+// spell sends a request in each spelling, and judges those that are refused
+// while the plain one is served.
+func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
+	if !served(w.Harmless(ctx)) {
+		t.GiveUp("the server does not serve the request in its plain form")
+	}
+	told := map[string]bool{}
+	for _, s := range spellings {
+		x := w.Harmless(ctx, s.headers...)
+		if x == nil || x.Response == nil || elsewhere(t, x) {
+			continue
+		}
+		if served(x) {
+			t.Kept(requirement)
+			continue
+		}
+		if told[s.kin] || !served(w.Harmless(ctx)) || served(w.Harmless(ctx, s.headers...)) {
+			continue // told, or refused for what has nothing to do with it
+		}
+		told[s.kin] = s.kin != ""
+		t.Deviates(w.C, verdict.Deviation{
+			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
+			Permitted: "what other requests of this method get: to HTTP both spellings are the same",
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
+		})
+	}
+}
+
+// record notes which spellings are refused that need not be understood.
+func record(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
+	for _, s := range spellings {
+		x := w.Harmless(ctx, s.headers...)
+		if x == nil || x.Response == nil || served(x) {
+			continue
+		}
+		t.Deviates(w.C, verdict.Deviation{
+			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
+			Permitted: "to serve it, as HTTP has it, or to refuse it, for a client has to list both types",
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
+		})
+	}
+}
+
+// failing notes, once, that the server itself fails where it may well refuse.
+func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary string, illegal [][]suite.Header) {
+	for _, change := range illegal {
+		x := w.Harmless(ctx, change...)
+		if x == nil || x.Status() != 500 {
+			continue
+		}
+		t.Deviates(w.C, verdict.Deviation{
+			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
+			Permitted: "to serve it, or a status that tells the client what is wrong with the request",
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
+		})
+		return
+	}
+}
+
+// served tells whether the server took the request; over HTTP+SSE the answer
+// comes elsewhere.
+func served(x *transcript.Exchange) bool {
+	if x == nil || !x.Succeeded() {
+		return false
+	}
+	for _, m := range x.Messages() {
+		if m.IsError() {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere tells whether a rule judges the refusal, or it may have reasons that
+// lie in something between.
+func elsewhere(t *suite.T, x *transcript.Exchange) bool {
+	switch status := x.Status(); {
+	case t.Transport == spec.SSE, status == 406:
+		return x.Refused()
+	default:
+		return status == 401 || status == 403 || status == 407 || status == 429 || status >= 502 && status <= 504 || status/100 == 3
+	}
+}
+
+// header is the name of the header that a requirement is about.
+func header(requirement string) string {
+	if requirement == acceptBoth {
+		return "Accept"
+	}
+	return "Content-Type"
+}

@@ -1,0 +1,110 @@
+package streamablehttp_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	streamablehttp "github.com/mcp-conform/mcp-conform/suites/streamable-http"
+)
+
+func TestContentTypes(t *testing.T) {
+	t.Parallel()
+	for _, m := range []suitetest.Misbehaviour{
+		{Name: "a server that behaves", Case: "streamable-http.accept", Kept: []string{"streamable-http.accept-both"}},
+		{Name: "JSON alone", Case: "streamable-http.accept", JSONOnly: true, Kept: []string{"streamable-http.accept-both"}},
+		{
+			Name: "the first type alone counts", Case: "streamable-http.accept",
+			Seams: refuses(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream,") }),
+			Want:  []string{"streamable-http.accept-both: A request whose Accept lists both types in another order is refused. (warning)"},
+		},
+		{
+			Name: "the first line alone counts", Case: "streamable-http.accept",
+			Seams: refuses(func(r *http.Request) bool { return len(r.Header.Values("Accept")) > 1 }),
+			Want:  []string{"streamable-http.accept-both: A request whose Accept lists both types in two header lines is refused. (warning)"},
+		},
+		{
+			Name: "content types are compared as texts", Case: "streamable-http.content-type",
+			Seams: refuses(func(r *http.Request) bool { return r.Header.Get("Content-Type") != "application/json" }),
+			Want: []string{
+				"streamable-http.request-content-type: A content type in capitals is not understood. (warning)",
+				"streamable-http.request-content-type: A content type with a charset is not understood. (warning)",
+			},
+		},
+		{Name: "the session ends in between", Case: "streamable-http.accept", Seams: expires(3)},
+		{
+			Name: "types must be listed", Case: "streamable-http.accept",
+			Seams: refuses(func(r *http.Request) bool {
+				return !strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/event-stream")
+			}),
+			Want: []string{
+				"streamable-http.accept-both: A request whose Accept takes anything, and lists neither type, is refused. (note)",
+				"streamable-http.accept-both: A request whose Accept takes anything, with a weight, is refused. (note)",
+				"streamable-http.accept-both: A request whose Accept takes ranges of types, and lists neither type, is refused. (note)",
+			},
+		},
+		{
+			Name: "the server fails at what it does not know", Case: "streamable-http.content-type",
+			Seams: fails(func(r *http.Request) bool {
+				return !strings.Contains(strings.ToLower(r.Header.Get("Content-Type")), "json")
+			}),
+			Want: []string{"streamable-http.request-content-type: A request whose content type is not JSON fails in the server. (note)"},
+		},
+		{
+			Name: "the server fails without Accept", Case: "streamable-http.accept",
+			Seams: fails(func(r *http.Request) bool { return r.Header.Get("Accept") == "" }),
+			Want:  []string{"streamable-http.accept-both: A request whose Accept does not list both types fails in the server. (note)"},
+		},
+	} {
+		m.Transport = spec.StreamableHTTP
+		m.Try(t, streamablehttp.Cases())
+	}
+}
+
+// expires ends each session after so many requests with an Accept of their own.
+func expires(after int) func() refserver.Seams {
+	return func() refserver.Seams {
+		var mu sync.Mutex
+		odd := map[string]int{}
+		return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			mu.Lock()
+			session := r.Header.Get("Mcp-Session-Id")
+			if r.Method == http.MethodPost && r.Header.Get("Accept") != "application/json, text/event-stream" {
+				odd[session]++
+			}
+			over := odd[session] > after
+			mu.Unlock()
+			if over {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}}
+	}
+}
+
+// refuses refuses the POSTs for which when is true.
+func refuses(when func(r *http.Request) bool) func() refserver.Seams {
+	return ends(when, http.StatusBadRequest)
+}
+
+// fails has the server fail at them.
+func fails(when func(r *http.Request) bool) func() refserver.Seams {
+	return ends(when, http.StatusInternalServerError)
+}
+
+func ends(when func(r *http.Request) bool, status int) func() refserver.Seams {
+	return func() refserver.Seams {
+		return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if r.Method == http.MethodPost && when(r) {
+				w.WriteHeader(status)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}}
+	}
+}

@@ -1,0 +1,23 @@
+// Package streamablehttp checks what is peculiar to servers that are reached
+// over Streamable HTTP. Most of its cases only provoke: what comes of it, the
+// rules on HTTP judge. They send few requests, and one after the other.
+package streamablehttp
+
+import "github.com/mcp-conform/mcp-conform/internal/suite"
+
+// Cases returns the cases of the area streamable-http.
+func Cases() []suite.Case {
+	return []suite.Case{
+		resumption(),
+		listening(),
+		listChanges(), oneChange(),
+		sideBySide(),
+		sessions(),
+		bodies(),
+		methods(),
+		versionHeader(),
+		origin(),
+		bound(),
+		accept(), types(),
+	}
+}

@@ -1,0 +1,18 @@
+package streamablehttp_test
+
+import (
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	streamablehttp "github.com/mcp-conform/mcp-conform/suites/streamable-http"
+)
+
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
+func TestSuite(t *testing.T) {
+	suitetest.Declare(streamablehttp.Cases(), spec.StreamableHTTP)
+	ginkgo.RunSpecs(t, "streamable-http")
+}
