@@ -17,7 +17,7 @@ func TestServersThatStartLate(t *testing.T) {
 	for id, by := range map[string]time.Duration{
 		"lifecycle.unknown-capabilities": late, "lifecycle.deficient-initialize": late,
 		"lifecycle.unregulated": late, "lifecycle.batched-initialize": late,
-		"versioning.unknown-version": late, "base.invalid-initialize": late,
+		"versioning.unknown-version": late, "errors.invalid-initialize": late,
 		"cancellation.initialize": late, "ping.during-handshake": veryLate,
 	} {
 		suitetest.TryLate(t, suites.Cases(), id, by)

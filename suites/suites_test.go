@@ -97,11 +97,10 @@ func TestEveryJudgeIsProven(t *testing.T) {
 	}
 }
 
-// TestFoldersAreAreas holds the folder of each case against the area that its
-// id names.
+// TestFoldersAreAreas holds the folder of each case against its area.
 func TestFoldersAreAreas(t *testing.T) {
-	id := regexp.MustCompile(`(?m)^\s*ID: +"([a-z-]+)\.[a-z-]+",$`)
-	found := 0
+	id := regexp.MustCompile(`(?m)^\s*ID: +"([a-z.-]+)",$`)
+	folder := map[string]string{}
 	for _, area := range spec.Areas() {
 		files, err := filepath.Glob(filepath.Join(area, "*.go"))
 		if err != nil {
@@ -113,15 +112,14 @@ func TestFoldersAreAreas(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range id.FindAllSubmatch(text, -1) {
-				found++
-				if string(m[1]) != area {
-					t.Errorf("%s declares %s", file, m[0])
-				}
+				folder[string(m[1])] = area
 			}
 		}
 	}
-	if want := len(suites.Cases()); found != want {
-		t.Errorf("%d of %d cases were found in folders that are areas", found, want)
+	for _, c := range suites.Cases() {
+		if folder[c.ID] != c.Area() {
+			t.Errorf("the case %s of the area %s is in suites/%s", c.ID, c.Area(), folder[c.ID])
+		}
 	}
 }
 

@@ -49,9 +49,16 @@ type Case struct {
 	Run func(ctx context.Context, t *T)
 }
 
-// Area returns the area of the specification that the case belongs to, which is
-// the first word of its id.
-func (c *Case) Area() string { return spec.AreaOf(c.ID) }
+// Area returns the area of the specification that the case belongs to: the first
+// word of its id, or that of the first id that it judges or provokes.
+func (c *Case) Area() string {
+	for _, id := range slices.Concat([]string{c.ID}, c.Requirements, c.Provokes) {
+		if area := spec.AreaOf(id); slices.Contains(spec.Areas(), area) {
+			return area
+		}
+	}
+	return spec.AreaOf(c.ID)
+}
 
 // AppliesTo tells whether the case has something to judge, or to provoke, in
 // revision r over transport t.

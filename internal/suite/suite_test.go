@@ -260,6 +260,14 @@ func TestAppliesTo(t *testing.T) {
 	}
 }
 
+func TestArea(t *testing.T) {
+	for id, want := range map[string]string{"a.b.c": "a", "a": "a", "": "", ".b": ""} {
+		if got := (&Case{ID: id}).Area(); got != want {
+			t.Errorf("the area of %q is %q", id, got)
+		}
+	}
+}
+
 func TestMatchers(t *testing.T) {
 	const (
 		result   = `{"id":1,"result":{}}`

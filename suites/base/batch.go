@@ -23,7 +23,7 @@ const (
 
 func batch() suite.Case {
 	return suite.Case{
-		ID:           "base.batch",
+		ID:           "messages.batch",
 		Title:        "Sends a batch of requests, one of requests and a notification, and one of notifications only",
 		Requirements: []string{receive, complete, together, silentBatches},
 		Revisions:    []spec.Revision{spec.V20250326},

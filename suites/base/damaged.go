@@ -19,7 +19,7 @@ const (
 
 func damagedBatch() suite.Case {
 	return suite.Case{
-		ID:           "base.damaged-batch",
+		ID:           "messages.damaged-batch",
 		Title:        "Sends a batch with an invalid member, and an empty batch",
 		Requirements: []string{emptyArray, invalidMembers},
 		Revisions:    []spec.Revision{spec.V20250326},

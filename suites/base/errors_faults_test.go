@@ -23,17 +23,17 @@ func TestRequests(t *testing.T) {
 		ends   = "base.invalid-params-2024-11-05: A request with a missing or mistyped param ends the server. (warning)"
 	)
 	for _, m := range []suitetest.Misbehaviour{
-		{Name: "unknown methods refused", Case: "base.unknown-methods", Kept: []string{"base.method-not-found"}},
-		{Name: "unknown methods with code 0", Case: "base.unknown-methods", Want: []string{found}, Seams: refuse("", 0)},
-		{Name: "unknown methods served", Case: "base.unknown-methods", Want: []string{found}, Seams: serve("com.example")},
-		{Name: "case of methods ignored", Case: "base.unknown-methods", Want: []string{found}, Seams: serve("Ping")},
-		{Name: "bad params refused", Case: "base.invalid-params", Kept: []string{"base.invalid-params-2024-11-05"}},
+		{Name: "unknown methods refused", Case: "errors.unknown-methods", Kept: []string{"base.method-not-found"}},
+		{Name: "unknown methods with code 0", Case: "errors.unknown-methods", Want: []string{found}, Seams: refuse("", 0)},
+		{Name: "unknown methods served", Case: "errors.unknown-methods", Want: []string{found}, Seams: serve("com.example")},
+		{Name: "case of methods ignored", Case: "errors.unknown-methods", Want: []string{found}, Seams: serve("Ping")},
+		{Name: "bad params refused", Case: "errors.invalid-params", Kept: []string{"base.invalid-params-2024-11-05"}},
 		{
-			Name: "bad params with another code", Case: "base.invalid-params", Seams: refuse("tools/call", spec.CodeInternal),
+			Name: "bad params with another code", Case: "errors.invalid-params", Seams: refuse("tools/call", spec.CodeInternal),
 			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused with another error than -32602. (note)"},
 		},
 		{
-			Name: "bad params as a failed tool", Case: "base.invalid-params", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+			Name: "bad params as a failed tool", Case: "errors.invalid-params", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 				if _, named := wire.Text(wire.At(c.Params, "/name")); c.Method == spec.MethodToolsCall && !named {
 					return map[string]any{"content": []any{}, "isError": true}, nil
 				}
@@ -41,25 +41,25 @@ func TestRequests(t *testing.T) {
 			}),
 			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused in a tool's result. (note)"},
 		},
-		{Name: "bad params served by tools", Case: "base.invalid-params", Seams: serve("tools/call"), Want: []string{served}},
-		{Name: "bad params served by prompts", Case: "base.invalid-params", Seams: serve("prompts/get"), Want: []string{served}},
-		{Name: "bad params served by resources", Case: "base.invalid-params", Seams: serve("resources/read"), Want: []string{served}},
-		{Name: "bad params deadly", Case: "base.invalid-params", Seams: dieOf(`"method":"prompts/get"}`), Want: []string{ends}},
-		{Name: "initialize refused", Case: "base.invalid-initialize", Kept: []string{"base.invalid-params-2024-11-05"}},
+		{Name: "bad params served by tools", Case: "errors.invalid-params", Seams: serve("tools/call"), Want: []string{served}},
+		{Name: "bad params served by prompts", Case: "errors.invalid-params", Seams: serve("prompts/get"), Want: []string{served}},
+		{Name: "bad params served by resources", Case: "errors.invalid-params", Seams: serve("resources/read"), Want: []string{served}},
+		{Name: "bad params deadly", Case: "errors.invalid-params", Seams: dieOf(`"method":"prompts/get"}`), Want: []string{ends}},
+		{Name: "initialize refused", Case: "errors.invalid-initialize", Kept: []string{"base.invalid-params-2024-11-05"}},
 		{
-			Name: "initialize without params served", Case: "base.invalid-initialize", Want: []string{served},
+			Name: "initialize without params served", Case: "errors.invalid-initialize", Want: []string{served},
 			Seams: incoming(func(raw []byte) refserver.Verdict {
 				return refserver.Pass(bytes.Replace(raw, []byte(`"params":{}`),
 					[]byte(`"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`), 1))
 			}),
 		},
 		{
-			Name: "mistyped version served", Case: "base.invalid-initialize", Want: []string{served},
+			Name: "mistyped version served", Case: "errors.invalid-initialize", Want: []string{served},
 			Seams: incoming(func(raw []byte) refserver.Verdict {
 				return refserver.Pass(bytes.Replace(raw, []byte(`"protocolVersion":5`), []byte(`"protocolVersion":"2025-11-25"`), 1))
 			}),
 		},
-		{Name: "mistyped version deadly", Case: "base.invalid-initialize", Seams: dieOf(`"protocolVersion":5`), Want: []string{ends}},
+		{Name: "mistyped version deadly", Case: "errors.invalid-initialize", Seams: dieOf(`"protocolVersion":5`), Want: []string{ends}},
 	} {
 		m.Try(t, base.Cases())
 	}
@@ -179,7 +179,7 @@ func TestMalformed(t *testing.T) {
 			}), Want: []string{invalid + "is not refused as foreseen. (warning)"},
 		},
 	} {
-		m.Case = "base.malformed"
+		m.Case = "errors.malformed"
 		m.Try(t, base.Cases())
 	}
 }
@@ -238,7 +238,7 @@ func TestMalformedOverHTTP(t *testing.T) {
 			Want: []string{"base.invalid-request: A message that is no valid request is not refused as foreseen. (warning)"},
 		},
 	} {
-		m.Case, m.Transport = "base.malformed", spec.StreamableHTTP
+		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP
 		m.Try(t, base.Cases())
 	}
 }

@@ -21,7 +21,7 @@ const longText = 128 << 10
 // That a server ends over it, the rules see.
 func long() suite.Case {
 	return suite.Case{
-		ID:           "base.long",
+		ID:           "messages.long",
 		Title:        fmt.Sprintf("Sends a request of more than %d KiB", longText>>10),
 		Requirements: []string{answered},
 		Asks:         true,

@@ -17,7 +17,7 @@ const maxDeaf = 2
 
 func malformed() suite.Case {
 	return suite.Case{
-		ID:           "base.malformed",
+		ID:           "errors.malformed",
 		Title:        "Sends what is no JSON or no message, one after the other, and a request after each",
 		Requirements: []string{parseError, invalidRequest, nullID, refusedBatch},
 		Run: func(ctx context.Context, t *suite.T) {

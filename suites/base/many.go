@@ -18,7 +18,7 @@ const (
 
 func many() suite.Case {
 	return suite.Case{
-		ID:       "base.many-errors",
+		ID:       "errors.many",
 		Title:    "Sends many requests that the server refuses, and one that it serves",
 		Provokes: []string{"base.request-answered", "base.response-once"},
 		Run: func(ctx context.Context, t *suite.T) {

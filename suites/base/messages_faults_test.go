@@ -14,49 +14,49 @@ import (
 func TestMessages(t *testing.T) {
 	for _, m := range []suitetest.Misbehaviour{
 		{
-			Name: "ids given back", Case: "base.ids",
+			Name: "ids given back", Case: "messages.ids",
 			Kept: []string{"base.response-id-echo", "base.request-answered"},
 		},
-		{Name: "string ids never answered", Case: "base.ids", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+		{Name: "string ids never answered", Case: "messages.ids", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 			if c.ID.IsString() {
 				return nil, refserver.Unanswered
 			}
 			return next(c)
 		})}, // a rule's business
-		{Name: "requests in unusual spelling dropped", Case: "base.ids", Seams: incoming(func(raw []byte) refserver.Verdict {
+		{Name: "requests in unusual spelling dropped", Case: "messages.ids", Seams: incoming(func(raw []byte) refserver.Verdict {
 			if !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) {
 				return refserver.Swallow()
 			}
 			return refserver.Pass(raw)
 		})}, // a rule's business
 		{
-			Name: "silent to notifications", Case: "base.unknown-notifications",
+			Name: "silent to notifications", Case: "messages.unknown-notifications",
 			Kept: []string{"base.unknown-notification-harmless", "base.notification-no-response"},
 		},
-		{Name: "notifications answered", Case: "base.unknown-notifications", Seams: incoming(func(raw []byte) refserver.Verdict {
+		{Name: "notifications answered", Case: "messages.unknown-notifications", Seams: incoming(func(raw []byte) refserver.Verdict {
 			if bytes.Contains(raw, []byte("com.example.unknown")) {
 				return refserver.Pass([]byte(`5`)) // refused without an id
 			}
 			return refserver.Pass(raw)
 		}), Want: []string{"base.unknown-notification-harmless: An unknown notification is answered. (warning)"}},
 		{
-			Name: "notification deadly", Case: "base.unknown-notifications", Seams: dieOf("com.example.unknown"),
+			Name: "notification deadly", Case: "messages.unknown-notifications", Seams: dieOf("com.example.unknown"),
 			Want: []string{"base.unknown-notification-harmless: An unknown notification ends the server. (warning)"},
 		},
 		{
-			Name: "notification deafening", Case: "base.unknown-notifications", Seams: deafAfter("com.example.unknown"),
+			Name: "notification deafening", Case: "messages.unknown-notifications", Seams: deafAfter("com.example.unknown"),
 			Want: []string{"base.unknown-notification-harmless: After an unknown notification the server answers no more. (warning)"},
 		},
 		{
-			Name: "silent to odd notifications", Case: "base.odd-notifications",
+			Name: "silent to odd notifications", Case: "messages.odd-notifications",
 			Kept: []string{"base.notification-no-response"},
 		},
 		{
-			Name: "foreign metadata taken", Case: "base.foreign-meta",
+			Name: "foreign metadata taken", Case: "messages.foreign-meta",
 			Kept: []string{"base.meta-foreign-keys-accepted"},
 		},
 		{
-			Name: "foreign metadata refused", Case: "base.foreign-meta",
+			Name: "foreign metadata refused", Case: "messages.foreign-meta",
 			Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 				if strings.Contains(string(c.Params), "com.example") {
 					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "unknown member"}
@@ -65,13 +65,13 @@ func TestMessages(t *testing.T) {
 			}),
 			Want: []string{"base.meta-foreign-keys-accepted: A request is refused for the metadata attached to it. (note)"},
 		},
-		{Name: "long request answered", Case: "base.long", Kept: []string{"base.request-answered"}},
+		{Name: "long request answered", Case: "messages.long", Kept: []string{"base.request-answered"}},
 		{
-			Name: "long request dropped", Case: "base.long", Seams: incoming(onLong(swallow)),
+			Name: "long request dropped", Case: "messages.long", Seams: incoming(onLong(swallow)),
 			Want: []string{"base.request-answered: A long request is not answered. (warning)"},
 		},
-		{Name: "long request deadly", Case: "base.long", Seams: incoming(onLong(die))}, // a rule's business
-		{Name: "long request refused", Case: "base.long", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
+		{Name: "long request deadly", Case: "messages.long", Seams: incoming(onLong(die))}, // a rule's business
+		{Name: "long request refused", Case: "messages.long", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 			if len(c.Params) > 64<<10 {
 				return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "too long"}
 			}
@@ -85,26 +85,26 @@ func TestMessages(t *testing.T) {
 func TestBatches(t *testing.T) {
 	for _, m := range []suitetest.Misbehaviour{
 		{
-			Name: "served", Case: "base.batch",
+			Name: "served", Case: "messages.batch",
 			Kept: []string{
 				"base.batch-receive", "base.batch-responses-complete", "base.batch-response-array",
 				"base.batch-only-notifications-silent",
 			},
 		},
 		{
-			Name: "swallowed", Case: "base.batch", Seams: incoming(onBatch(swallow)),
+			Name: "swallowed", Case: "messages.batch", Seams: incoming(onBatch(swallow)),
 			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
 		},
 		{
-			Name: "deadly", Case: "base.batch", Seams: incoming(onBatch(die)),
+			Name: "deadly", Case: "messages.batch", Seams: incoming(onBatch(die)),
 			Want: []string{"base.batch-receive: A batch of requests ends the server. (broken)"},
 		},
 		{
-			Name: "refused", Case: "base.batch", Seams: incoming(onBatch(noRequest)),
+			Name: "refused", Case: "messages.batch", Seams: incoming(onBatch(noRequest)),
 			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
 		},
 		{
-			Name: "only the first served", Case: "base.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+			Name: "only the first served", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
 				end := bytes.Index(raw, []byte("},{"))
 				return refserver.Pass(append(raw[:end+1:end+1], ']'))
 			})),
@@ -114,7 +114,7 @@ func TestBatches(t *testing.T) {
 			},
 		},
 		{
-			Name: "swallowed with notifications", Case: "base.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+			Name: "swallowed with notifications", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
 				if bytes.Contains(raw, []byte("roots/list_changed")) {
 					return refserver.Swallow()
 				}
@@ -124,7 +124,7 @@ func TestBatches(t *testing.T) {
 			Kept: []string{"base.batch-response-array", "base.batch-only-notifications-silent"},
 		},
 		{
-			Name: "notifications answered", Case: "base.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+			Name: "notifications answered", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
 				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`), []byte(`5`)))
 			})),
 			Want: []string{
@@ -133,7 +133,7 @@ func TestBatches(t *testing.T) {
 			},
 		},
 		{
-			Name: "answered one by one", Case: "base.batch", Seams: func() refserver.Seams {
+			Name: "answered one by one", Case: "messages.batch", Seams: func() refserver.Seams {
 				return refserver.Seams{Outgoing: func(o *refserver.Out) {
 					for i, f := range o.Frames {
 						if bytes.HasPrefix(f, []byte("[")) {
@@ -146,11 +146,11 @@ func TestBatches(t *testing.T) {
 			Want: []string{"base.batch-response-array: The responses to a batch come one by one. (note)"},
 		},
 		{
-			Name: "damaged, well met", Case: "base.damaged-batch",
+			Name: "damaged, well met", Case: "messages.damaged-batch",
 			Kept: []string{"base.batch-empty-array", "base.batch-invalid-members"},
 		},
 		{
-			Name: "damaged, deadly", Case: "base.damaged-batch",
+			Name: "damaged, deadly", Case: "messages.damaged-batch",
 			Seams: incoming(onDamaged(func([]byte) refserver.Verdict { return refserver.Die(1) })),
 			Want: []string{
 				"base.batch-empty-array: An empty batch ends the server. (warning)",
@@ -158,21 +158,21 @@ func TestBatches(t *testing.T) {
 			},
 		},
 		{
-			Name: "damaged, swallowed", Case: "base.damaged-batch", Seams: incoming(onDamaged(swallow)),
+			Name: "damaged, swallowed", Case: "messages.damaged-batch", Seams: incoming(onDamaged(swallow)),
 			Want: []string{
 				"base.batch-empty-array: An empty batch is not answered. (warning)",
 				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
 			},
 		},
 		{
-			Name: "damaged, refused as text", Case: "base.damaged-batch", Seams: incoming(onDamaged(unparsable)),
+			Name: "damaged, refused as text", Case: "messages.damaged-batch", Seams: incoming(onDamaged(unparsable)),
 			Want: []string{
 				"base.batch-empty-array: An empty batch is answered with another error. (warning)",
 				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
 			},
 		},
 		{
-			Name: "invalid member passed over", Case: "base.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.Verdict {
+			Name: "invalid member passed over", Case: "messages.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.Verdict {
 				return refserver.Pass(bytes.Replace(raw, []byte("[1,"), []byte("["), 1))
 			})),
 			Want: []string{"base.batch-invalid-members: An invalid member of a batch is passed over in silence. (warning)"},

@@ -19,7 +19,7 @@ var lists = []struct{ capability, method string }{
 
 func foreignMeta() suite.Case {
 	return suite.Case{
-		ID:           "base.foreign-meta",
+		ID:           "messages.foreign-meta",
 		Title:        "Attaches metadata of a foreign vendor to requests, and compares the answers with those to the same requests without it",
 		Requirements: []string{foreignKeys},
 		Asks:         true,

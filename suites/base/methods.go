@@ -29,7 +29,7 @@ var unknown = []struct {
 
 func unknownMethods() suite.Case {
 	return suite.Case{
-		ID:    "base.unknown-methods",
+		ID:    "errors.unknown-methods",
 		Title: "Sends requests with methods that no server knows",
 		Requirements: []string{
 			methodNotFound, "base.request-answered", "base.error-code-and-message", "base.error-code-integer",

@@ -22,7 +22,7 @@ const unknownName = "notifications/com.example.unknown"
 
 func unknownNotifications() suite.Case {
 	return suite.Case{
-		ID:           "base.unknown-notifications",
+		ID:           "messages.unknown-notifications",
 		Title:        "Sends notifications that no server knows, and looks for an answer or a disturbance",
 		Requirements: []string{harmless, noResponse},
 		Asks:         true,
@@ -94,7 +94,7 @@ func ended(c *client.Conversation, fence error) bool {
 // may end, but not answer.
 func oddNotifications() suite.Case {
 	return suite.Case{
-		ID:           "base.odd-notifications",
+		ID:           "messages.odd-notifications",
 		Title:        "Sends notifications without an object and with wrong params, and looks for an answer",
 		Requirements: []string{noResponse},
 		Revisions:    spec.HandshakeRevisions(),

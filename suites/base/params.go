@@ -43,7 +43,7 @@ var badParams = []struct {
 
 func invalidParams() suite.Case {
 	return suite.Case{
-		ID:           "base.invalid-params",
+		ID:           "errors.invalid-params",
 		Title:        "Sends requests that lack a required param or have one of the wrong type",
 		Requirements: []string{paramsHandshake, paramsStateless},
 		Asks:         true,
@@ -76,7 +76,7 @@ func invalidParams() suite.Case {
 
 func invalidInitialize() suite.Case {
 	return suite.Case{
-		ID:           "base.invalid-initialize",
+		ID:           "errors.invalid-initialize",
 		Title:        "Opens with an initialize request whose params are empty, then with a version that is no string",
 		Requirements: []string{paramsHandshake},
 		Run: func(ctx context.Context, t *suite.T) {

@@ -15,7 +15,7 @@ import (
 // was restarted, or which answer twice, send them nevertheless.
 func strayResponses() suite.Case {
 	return suite.Case{
-		ID:           "base.stray-responses",
+		ID:           "messages.stray-responses",
 		Title:        "Sends results and errors for requests that the server never made, and a request after each",
 		Requirements: []string{answered},
 		Provokes:     []string{"base.response-unsolicited", "streamable-http.accepted-202-response"},

@@ -88,7 +88,7 @@ func one(name string, values ...string) []suite.Header {
 
 func accept() suite.Case {
 	return suite.Case{
-		ID:           "streamable-http.accept",
+		ID:           "content-types.accept",
 		Title:        "Lists both types in all the ways in which an Accept header can",
 		Requirements: []string{acceptBoth},
 		Provokes:     []string{acceptBoth, contentType, "streamable-http.json-single-object"},
@@ -104,7 +104,7 @@ func accept() suite.Case {
 
 func types() suite.Case {
 	return suite.Case{
-		ID:           "streamable-http.content-type",
+		ID:           "content-types.content-type",
 		Title:        "Says in all the ways of a Content-Type header that a body is JSON",
 		Requirements: []string{contentType, acceptsPost},
 		Provokes:     []string{contentType, acceptsPost},

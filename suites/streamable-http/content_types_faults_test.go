@@ -15,29 +15,29 @@ import (
 func TestContentTypes(t *testing.T) {
 	t.Parallel()
 	for _, m := range []suitetest.Misbehaviour{
-		{Name: "a server that behaves", Case: "streamable-http.accept", Kept: []string{"streamable-http.accept-both"}},
-		{Name: "JSON alone", Case: "streamable-http.accept", JSONOnly: true, Kept: []string{"streamable-http.accept-both"}},
+		{Name: "a server that behaves", Case: "content-types.accept", Kept: []string{"streamable-http.accept-both"}},
+		{Name: "JSON alone", Case: "content-types.accept", JSONOnly: true, Kept: []string{"streamable-http.accept-both"}},
 		{
-			Name: "the first type alone counts", Case: "streamable-http.accept",
+			Name: "the first type alone counts", Case: "content-types.accept",
 			Seams: refuses(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream,") }),
 			Want:  []string{"streamable-http.accept-both: A request whose Accept lists both types in another order is refused. (warning)"},
 		},
 		{
-			Name: "the first line alone counts", Case: "streamable-http.accept",
+			Name: "the first line alone counts", Case: "content-types.accept",
 			Seams: refuses(func(r *http.Request) bool { return len(r.Header.Values("Accept")) > 1 }),
 			Want:  []string{"streamable-http.accept-both: A request whose Accept lists both types in two header lines is refused. (warning)"},
 		},
 		{
-			Name: "content types are compared as texts", Case: "streamable-http.content-type",
+			Name: "content types are compared as texts", Case: "content-types.content-type",
 			Seams: refuses(func(r *http.Request) bool { return r.Header.Get("Content-Type") != "application/json" }),
 			Want: []string{
 				"streamable-http.request-content-type: A content type in capitals is not understood. (warning)",
 				"streamable-http.request-content-type: A content type with a charset is not understood. (warning)",
 			},
 		},
-		{Name: "the session ends in between", Case: "streamable-http.accept", Seams: expires(3)},
+		{Name: "the session ends in between", Case: "content-types.accept", Seams: expires(3)},
 		{
-			Name: "types must be listed", Case: "streamable-http.accept",
+			Name: "types must be listed", Case: "content-types.accept",
 			Seams: refuses(func(r *http.Request) bool {
 				return !strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/event-stream")
 			}),
@@ -48,14 +48,14 @@ func TestContentTypes(t *testing.T) {
 			},
 		},
 		{
-			Name: "the server fails at what it does not know", Case: "streamable-http.content-type",
+			Name: "the server fails at what it does not know", Case: "content-types.content-type",
 			Seams: fails(func(r *http.Request) bool {
 				return !strings.Contains(strings.ToLower(r.Header.Get("Content-Type")), "json")
 			}),
 			Want: []string{"streamable-http.request-content-type: A request whose content type is not JSON fails in the server. (note)"},
 		},
 		{
-			Name: "the server fails without Accept", Case: "streamable-http.accept",
+			Name: "the server fails without Accept", Case: "content-types.accept",
 			Seams: fails(func(r *http.Request) bool { return r.Header.Get("Accept") == "" }),
 			Want:  []string{"streamable-http.accept-both: A request whose Accept does not list both types fails in the server. (note)"},
 		},
