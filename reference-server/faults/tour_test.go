@@ -46,9 +46,6 @@ func visitors() []visitor {
 		willing,
 		{capabilities: "{}", pages: 3, reply: refusing, more: append(odd(), pageWalk()...)},
 		{capabilities: all, pages: 2, reply: able(), more: odd()},
-		{capabilities: all, pages: 3, reply: refusing, more: append(pageWalk(), odd()...)},
-		{capabilities: `{"roots":{},"sampling":{},"elicitation":{}}`, pages: 100, reply: able()},
-		{capabilities: `{"elicitation":{"url":{}}}`, pages: 100, reply: able()},
 		patient, dawdling,
 	}
 }
