@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,12 +13,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
-
-// covered reports whether every testable requirement of the handshake revisions in
-// an area is judged, or is listed among those that are not yet, with a reason.
-func covered(q *spec.Requirement) bool {
-	return !slices.Contains([]string{"stateless", "discover", "mrtr", "subscriptions", "caching", "authorization", "security", "deprecated"}, q.Area)
-}
 
 func judged() map[string][]string { return engine.Judges(suites.Cases(), judges.All()) }
 
@@ -50,49 +43,25 @@ func TestEveryIDExists(t *testing.T) {
 			t.Errorf("the fault %s breaks %s, which the catalogue does not have", f.ID, f.Requirement)
 		}
 	}
-	for id := range suites.NotYet() {
-		if spec.Requirements().Lookup(id) == nil {
-			t.Errorf("not yet judged is %s, which the catalogue does not have", id)
-		}
-	}
 }
 
-func TestEveryTestableRequirementIsJudgedOrListed(t *testing.T) {
+// TestEveryRequirementIsJudgedOrSaysWhyNot: what can be judged in a handshake
+// revision is judged, and a fault proves it; or the catalogue has the reason.
+func TestEveryRequirementIsJudgedOrSaysWhyNot(t *testing.T) {
+	proven := map[string]bool{}
+	for _, f := range faults.All() {
+		proven[f.Requirement] = true
+	}
 	judges := judged()
 	for _, q := range spec.Requirements().All() {
-		handshake := slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return slices.Contains(q.Revisions, string(r)) })
-		if !covered(q) || !handshake || q.Testable == spec.No {
-			continue
-		}
-		if q.Level == spec.May && len(judges[q.ID]) == 0 {
-			continue // what is permitted nobody can break
-		}
-		_, later := suites.NotYet()[q.ID]
+		by, needed := judges[q.ID], q.Testable != spec.No && q.Level != spec.May && q.InEra(spec.Handshake) && !spec.Planned(q.Area)
 		switch {
-		case len(judges[q.ID]) == 0 && !later:
-			t.Errorf("%s is judged by nobody and does not stand in NotYet", q.ID)
-		case len(judges[q.ID]) > 0 && later:
-			t.Errorf("%s stands in NotYet and is judged by %v", q.ID, judges[q.ID])
-		}
-	}
-}
-
-// TestEveryJudgeIsProven: whoever can find something has a fault to find.
-func TestEveryJudgeIsProven(t *testing.T) {
-	proofs := map[string]bool{}
-	for _, f := range faults.All() {
-		proofs[f.Requirement] = true
-	}
-	for id, judges := range judged() {
-		q := spec.Requirements().Lookup(id)
-		if q.Level == spec.May || proofs[id] {
-			continue
-		}
-		for _, r := range spec.HandshakeRevisions() {
-			if slices.ContainsFunc(spec.Transports(), func(over spec.Transport) bool { return over.DefinedIn(r) && q.AppliesTo(r, over) }) {
-				t.Errorf("%v judge %s, and no fault proves it", judges, id)
-				break
-			}
+		case len(by) > 0 && q.NotJudged != "":
+			t.Errorf("%s is judged by %v: take its not_judged out of fixtures/requirements/%s.yaml", q.ID, by, q.Area)
+		case len(by) == 0 && needed && q.NotJudged == "":
+			t.Errorf("%s is judged by no case and no rule: write one, or the reason why not as its not_judged in fixtures/requirements/%s.yaml", q.ID, q.Area)
+		case len(by) > 0 && q.Level != spec.May && q.InEra(spec.Handshake) && !proven[q.ID]:
+			t.Errorf("%v judge %s, and no fault proves it: add one to reference-server/faults", by, q.ID)
 		}
 	}
 }

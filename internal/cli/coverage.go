@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
-	"github.com/mcp-conform/mcp-conform/suites"
 )
 
 // state says how far the project has come with a requirement.
@@ -26,54 +24,43 @@ type standing struct {
 	judges     []string
 	faults     []string
 	variations []string // that make use of a permission
-	reason     string   // why nobody judges it, or why no fault proves it
+	reason     string   // why nobody judges it, or why no variation makes use of it
 }
 
 // coverage is what the project does about each requirement.
 type coverage struct {
-	judges, faults, variations map[string][]string
-	notYet                     map[string]string
-	notShown                   map[string]faults.Unshown
-	permitted                  map[string]string // why a permission has no variation
+	judges, faults map[string][]string
 }
 
 func newCoverage() *coverage {
-	c := &coverage{
-		judges: judgedBy(), faults: map[string][]string{}, variations: map[string][]string{}, permitted: map[string]string{},
-		notYet: suites.NotYet(), notShown: faults.NotShown(),
-	}
+	c := &coverage{judges: judgedBy(), faults: map[string][]string{}}
 	for _, f := range faults.All() {
 		if !f.Legal {
 			c.faults[f.Requirement] = append(c.faults[f.Requirement], f.ID)
 		}
 	}
-	for _, p := range faults.Permissions() {
-		for _, name := range p.Variations {
-			c.variations[p.What] = append(c.variations[p.What], "legal/"+name)
-		}
-		c.permitted[p.What] = p.Why
-	}
 	return c
 }
 
 func (c *coverage) of(q *spec.Requirement) *standing {
-	s := &standing{q: q, judges: c.judges[q.ID], faults: c.faults[q.ID], variations: c.variations[q.ID], reason: c.notYet[q.ID]}
+	s := &standing{q: q, judges: c.judges[q.ID], faults: c.faults[q.ID]}
+	for _, name := range q.Variations {
+		s.variations = append(s.variations, "legal/"+name)
+	}
+	handshake := q.InEra(spec.Handshake)
 	switch {
 	case len(s.judges) > 0:
-		s.state, s.reason = judged, ""
-		if len(s.faults) == 0 && q.Level != spec.May {
-			s.reason = c.notShown[q.ID].Reason
-		}
+		s.state = judged
 	case q.Testable == spec.No:
 		s.state = outside
-	case q.Level == spec.May && handshake(q):
-		s.state, s.reason = open, c.permitted[q.ID]
-	case !handshake(q):
+	case q.Level == spec.May && handshake:
+		s.state, s.reason = open, q.NoVariation
+	case !handshake:
 		s.state, s.reason = notYet, "revision 2026-07-28 is not judged so far"
-	case s.reason == "":
+	case spec.Planned(q.Area):
 		s.state, s.reason = notYet, "the checks of "+q.Area+" are not written so far"
 	default:
-		s.state = notYet
+		s.state, s.reason = notYet, q.NotJudged
 	}
 	return s
 }
@@ -84,11 +71,6 @@ func (s *standing) in(r spec.Revision) state {
 		return notYet
 	}
 	return s.state
-}
-
-// handshake tells whether a revision of that era has the requirement.
-func handshake(q *spec.Requirement) bool {
-	return slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return slices.Contains(q.Revisions, string(r)) })
 }
 
 // by says who judges the requirement, or why nobody does.

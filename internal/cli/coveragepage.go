@@ -99,7 +99,7 @@ func (p *coveragePage) notYet() {
 	var reasons []string
 	ids := map[string][]string{}
 	for _, s := range p.all {
-		if s.state != notYet || !handshake(s.q) {
+		if s.state != notYet || !s.q.InEra(spec.Handshake) {
 			continue
 		}
 		if ids[s.reason] == nil {

@@ -39,7 +39,7 @@ const (
 	Survived      Outcome = "survived"       // no finding
 	Silent        Outcome = "silent"         // a right server, and nothing but notes
 	FalseAlarm    Outcome = "false alarm"    // a right server, and a finding
-	NotYet        Outcome = "not yet"        // no judge exists yet, see suites.NotYet
+	NotYet        Outcome = "not yet"        // no judge exists yet, see spec.Requirement.NotJudged
 	Failed        Outcome = "failed"         // the run itself failed
 )
 
@@ -267,7 +267,12 @@ func (j *job) row() Result {
 }
 
 // waits returns why nobody can kill the fault so far, or "".
-func (j *job) waits() string { return suites.NotYet()[j.fault.Requirement] }
+func (j *job) waits() string {
+	if q := spec.Requirements().Lookup(j.fault.Requirement); q != nil {
+		return q.NotJudged
+	}
+	return ""
+}
 
 // try finds out one row.
 func (o *Options) try(ctx context.Context, j job) (res Result) {

@@ -80,6 +80,14 @@ type Requirement struct {
 	Testable   Testable `yaml:"testable"` // by a black-box harness
 	Observe    string   `yaml:"observe"`  // how to see it
 
+	// NotJudged is why no case and no rule judges a requirement that can be
+	// tested in a handshake revision; empty where one does.
+	NotJudged string `yaml:"not_judged"`
+	// Variations are the legal variations of the reference server that make use
+	// of a MAY, without "legal/"; NoVariation is why there are none.
+	Variations  []string `yaml:"variations"`
+	NoVariation string   `yaml:"no_variation"`
+
 	// Area is that of the id, and the name of the entry's file; see Areas.
 	Area string `yaml:"-"`
 }
@@ -123,6 +131,14 @@ func (q *Requirement) Basis(r Revision) Basis {
 // AppliesTo tells whether the requirement exists in revision r over transport t.
 func (q *Requirement) AppliesTo(r Revision, t Transport) bool {
 	return slices.Contains(q.Revisions, string(r)) && (len(q.Transports) == 0 || slices.Contains(q.Transports, t))
+}
+
+// InEra reports whether a revision of the era has the requirement, over a
+// transport of that revision.
+func (q *Requirement) InEra(e Era) bool {
+	return slices.ContainsFunc(Revisions(), func(r Revision) bool {
+		return r.Era() == e && slices.ContainsFunc(Transports(), func(t Transport) bool { return t.DefinedIn(r) && q.AppliesTo(r, t) })
+	})
 }
 
 // Grade returns the worst that a deviation in revision r can be called: a
@@ -252,6 +268,14 @@ func (q *Requirement) check() error {
 		if !slices.Contains(Transports(), t) {
 			bad("transport %q is not known", t)
 		}
+	}
+	switch {
+	case q.NotJudged != "" && (q.Level == May || q.Testable == No):
+		bad("not_judged is given, though nothing could judge it: level %s, testable %s", q.Level, q.Testable)
+	case q.Level != May && (q.Variations != nil || q.NoVariation != ""):
+		bad("variations and no_variation are of a MAY only")
+	case q.Variations != nil && q.NoVariation != "":
+		bad("variations and no_variation exclude each other")
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,46 @@
+package faults
+
+import "github.com/mcp-conform/mcp-conform/internal/spec"
+
+// Contradiction is a place where the handshake revisions contradict themselves,
+// and the legal variations that take one side.
+type Contradiction struct {
+	What       string   // a sentence
+	Variations []string // their names, without "legal/"
+	Why        string   // there are none
+}
+
+// Contradictions returns the places where the handshake revisions contradict
+// themselves: a check may note what a server makes of them, and no more.
+func Contradictions() []Contradiction {
+	is := func(what string, variations ...string) Contradiction {
+		return Contradiction{What: what, Variations: variations}
+	}
+	return []Contradiction{
+		is("An unknown version at initialize gets a counter-offer in the text, and error -32602 in the example.", "counter-offer-as-error"),
+		is("An error to what can't be read has the id null in JSON-RPC, and none in the schema.", "null-error-id"),
+		is("The body of a response is one JSON object, though the answers to a batch are an array.", "http-json-only"),
+		is("A GET has to be supported, and may get 405.", "http-get-405", "http-get-405-streams"),
+		is("A call that should have been a task gets -32601 in one place, and -32600 in another.", "tasks-demanded"),
+		is("One page on resources drops the pages of templates, another keeps them.", "one-page", "uneven-pages"),
+		is("resources/unsubscribe stands in the schemas alone.", "no-unsubscribe"),
+		is("Annotations of embedded resources stand inside the resource in examples, and on the block in the schema.", "annotations-on-the-resource"),
+		{What: "Ids are numbers in TypeScript, and integers in the text and in JSON Schema.", Why: "the text has a keyword for integers, so that a fraction breaks it: base.request-id-type"},
+		is("Error -32042 is a MAY and a MUST for the same case.", "visit-first"),
+	}
+}
+
+// legalPermitted are the variations that no other table has.
+func legalPermitted() []Fault {
+	return []Fault{
+		legal("another-type", "images are said to be of a type that they are not", together(inTools("image", put("mimeType", "image/jpeg")), inPrompts("image", put("mimeType", "image/webp")))),
+		legal("prompt-with-link", "a prompt holds a link to a resource that is listed nowhere", EditResult(spec.MethodPromptsGet, func(r map[string]any) {
+			r["messages"] = append(r["messages"].([]any), map[string]any{
+				"role": "user", "content": map[string]any{"type": "resource_link", "uri": "demo://elsewhere", "name": "elsewhere"},
+			})
+		})).in(from(spec.V20250618)...),
+		legal("embedded-once", "what tools embed can't be read later", inTools("resource", inside("resource", put("uri", "demo://of-the-moment/1")))),
+		legal("no-unsubscribe", "resources/unsubscribe is unknown, and subscriptions last as long as the session",
+			refuse(spec.MethodResourcesUnsubscribe, session, spec.CodeMethodNotFound, "Method not found")),
+	}
+}
