@@ -71,7 +71,7 @@ func (r *recorded) told() spec.Revision {
 // kept: bytes that were not recorded, times that nobody noted.
 func (r *recorded) unseen(requirement string) bool {
 	q := spec.Requirements().Lookup(requirement)
-	return r.Values && (len(q.Transports) > 0 || requirement == "base.message-utf8") || r.Untimed && requirement == "ping.not-excessive"
+	return r.Values && (len(q.Transports) > 0 || slices.Contains(q.Traits, spec.Bytes)) || r.Untimed && slices.Contains(q.Traits, spec.Timing)
 }
 
 // judgement gathers what the rules say of recorded sessions.
@@ -105,9 +105,9 @@ func (j *judgement) take(r *recorded) {
 		}
 		place := verdict.Place{Requirement: result.Requirement, Revision: revision, Transport: r.transport}
 		if result.Subjects > 0 || len(result.Deviations) > 0 {
-			j.opinions.Say(place, result.Rule, verdict.Kept, "")
+			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
 		} else if result.Unclear != "" {
-			j.opinions.Say(place, result.Rule, verdict.NotObserved, result.Unclear)
+			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})
 		}
 		for i := range result.Deviations {
 			d := &result.Deviations[i]
@@ -131,7 +131,7 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 		for _, id := range j.rules[i].Requirements {
 			place := verdict.Place{Requirement: id, Revision: revision, Transport: over}
 			if spec.Requirements().Lookup(id).AppliesTo(revision, over) {
-				j.opinions.Expect(place, j.rules[i].ID, verdict.NotObserved, "it did not come up, or was not recorded")
+				j.opinions.Expect(place, j.rules[i].ID, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "it did not come up, or was not recorded"})
 			}
 		}
 	}

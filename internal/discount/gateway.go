@@ -2,15 +2,11 @@ package discount
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
-
-// severalClients ends the ids of the requirements that a limit of the server may
-// break: that it has no room for another client is what they are about.
-const severalClients = ".multiple-clients"
 
 // gateway discounts what a case saw in a conversation in which something between
 // client and server responded in the server's place.
@@ -31,7 +27,7 @@ func (g *gateway) observe(c Conversation) {
 }
 
 func (g *gateway) discount(c *Claim) (Effect, string) {
-	if !c.ByCase || strings.HasSuffix(c.Requirement, severalClients) {
+	if !c.ByCase || spec.Requirements().Has(c.Requirement, spec.Capacity) {
 		return Counts, ""
 	}
 	for _, x := range transcript.ExchangesOf(c.Events[c.From:]).All() {

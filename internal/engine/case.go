@@ -29,7 +29,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	t := suite.NewT(c, env)
 	done := make(chan suite.Stop, 1)
 	go func() {
-		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: unshown}
+		stop := suite.Stop{Outcome: verdict.NotObserved, Reason: unshown, Gap: verdict.NothingSaid}
 		defer func() {
 			switch p := recover().(type) {
 			case nil:
@@ -93,7 +93,7 @@ func complete(c *suite.Case, said []suite.Observation, stop suite.Stop) []suite.
 			mentioned = mentioned || o.Requirement == id
 		}
 		if !mentioned || stop.Outcome == verdict.HarnessError {
-			said = append(said, suite.Observation{Requirement: id, Outcome: stop.Outcome, Reason: stop.Reason})
+			said = append(said, suite.Observation{Requirement: id, Outcome: stop.Outcome, Reason: stop.Reason, Gap: stop.Gap})
 		}
 	}
 	return said

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -33,7 +32,7 @@ func (r *prober) keepApart(ctx context.Context, results []*probed) {
 // others, it takes them for answers to each.
 func confused(result rules.Result, t spec.Transport) bool {
 	return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
-		return !strings.HasPrefix(d.Requirement, string(t)+".")
+		return spec.AreaOf(d.Requirement) != string(t)
 	})
 }
 

@@ -23,7 +23,7 @@ const unshown = "nothing came up by which to judge it"
 // instead replaces the reason of a verdict that was not observed although a case
 // sent what is made to show it: the reader learns what the server did.
 func (r *execution) instead(v *verdict.Verdict) {
-	if v.Outcome != verdict.NotObserved || v.Reason != unseen && v.Reason != unshown {
+	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return
 	}
 	// A case that names the requirement says more than one that provokes all of

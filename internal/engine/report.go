@@ -141,11 +141,11 @@ func (r *reporting) opinions() *verdict.Opinions {
 	for _, p := range r.casePairs {
 		place := r.place(p.requirement.ID, p.revision)
 		if reason := r.blocked(p.revision); reason != "" {
-			out.Expect(place, p.judge, verdict.Blocked, reason)
+			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
 		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
-			out.Expect(place, p.judge, verdict.NotApplicable, reason)
+			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
-			out.Expect(place, p.judge, verdict.NotObserved, "the run ended before its case was run")
+			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case was run"})
 		}
 	}
 	undeclared := map[opinionOf]bool{}
@@ -153,23 +153,23 @@ func (r *reporting) opinions() *verdict.Opinions {
 		place := r.place(p.requirement.ID, p.revision)
 		if need := r.undeclared(p.requirement, p.revision); need != "" {
 			undeclared[opinionOf{p.judge, place}] = true
-			out.Expect(place, p.judge, verdict.NotApplicable, "the server does not declare "+need)
+			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: "the server does not declare " + need})
 		} else {
-			out.Expect(place, p.judge, verdict.NotObserved, unseen)
+			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
 		}
 	}
 	for _, u := range r.units {
 		for _, s := range u.said {
 			if s.Deviation == nil {
-				out.Say(r.place(s.Requirement, u.revision), s.by.ID, s.Outcome, s.Reason)
+				out.Say(r.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
 		for _, rd := range u.ruled {
 			place := r.place(rd.Requirement, rd.Revision)
 			if rd.Subjects > 0 {
-				out.Say(place, rd.Rule, verdict.Kept, "")
+				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
 			} else if rd.Unclear != "" && !undeclared[opinionOf{rd.Rule, place}] {
-				out.Say(place, rd.Rule, verdict.NotObserved, rd.Unclear)
+				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
 			}
 		}
 	}

@@ -140,10 +140,13 @@ func (o *Options) pairs(r spec.Revision) []pair {
 		}
 	}
 	for i := range o.Rules {
-		add(o.Rules[i].ID, "rules", o.Rules[i].Requirements, -1)
+		add(o.Rules[i].ID, rulesArea, o.Rules[i].Requirements, -1)
 	}
 	return out
 }
+
+// rulesArea stands for an area where what judges is a rule.
+const rulesArea = "rules"
 
 // admits is Selection.Admits; a case that is focused brings what rules judge in
 // the traffic for which it is made, unless requirements are named as well.
@@ -152,7 +155,7 @@ func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revisio
 	if o.Selection.Admits(judge, area, q, r, over) {
 		return true
 	}
-	if area != "rules" || len(o.Selection.exact) > 0 || !o.Selection.labels(Labels(judge, area, q, r, over)) {
+	if area != rulesArea || len(o.Selection.exact) > 0 || !o.Selection.labels(Labels(judge, area, q, r, over)) {
 		return false
 	}
 	return slices.ContainsFunc(o.Cases, func(c suite.Case) bool {

@@ -55,17 +55,16 @@ func (r *execution) lack(v *verdict.Verdict, ended string) {
 	}
 	if ended != "" {
 		if c := r.unfinished(v.Requirement, v.Revision); c != nil {
-			w, lacks := r.wanted(v.Requirement, v.Revision)
-			if v.Reason == unseen || v.Reason == unshown || lacks && v.Reason == w.Text() {
-				v.Reason = "the run ended before the case " + c.ID + " was done"
+			if v.Gap != verdict.Explained {
+				v.Reason, v.Gap = "the run ended before the case "+c.ID+" was done", verdict.Explained
 			}
 			return
 		}
 	}
 	if w, ok := r.wanted(v.Requirement, v.Revision); ok {
 		v.Lacks = w.Under + ": {" + w.Line + "}"
-		if v.Reason == unseen {
-			v.Reason = unseen + ": " + w.Text()
+		if v.Gap == verdict.NeverCameUp {
+			v.Reason, v.Gap = unseen+": "+w.Text(), verdict.Explained
 		}
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -133,7 +133,7 @@ func (s *search) patiently(ctx context.Context, place *Surroundings, r *script.F
 	d, end := fresh(s.Dialer)
 	defer end()
 	p := s.player(d, place, s.Timeout)
-	p.Patient, p.CancelsOpen = true, strings.HasPrefix(r.Expect.Requirement, "cancellation.")
+	p.Patient, p.CancelsOpen = true, spec.AreaOf(r.Expect.Requirement) == spec.AreaCancellation
 	return s.play(ctx, p, place, r.Script)
 }
 
@@ -187,7 +187,7 @@ func (p *Surroundings) lacks(s *script.Script) string {
 // Linger returns how long the server must have at the end of a script before it
 // can be said that it breaks the requirement by not telling of a change.
 func Linger(requirement string) time.Duration {
-	if requirement == "resources.subscribe.update-sent" || strings.Contains(requirement, ".list-changed.sent-on-change-") {
+	if spec.Requirements().Has(requirement, spec.Notice) {
 		return verdict.NoticeTime
 	}
 	return 0

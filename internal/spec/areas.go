@@ -5,11 +5,18 @@ import (
 	"strings"
 )
 
+// The areas that code names.
+const (
+	AreaLifecycle    = "lifecycle"
+	AreaVersioning   = "versioning"
+	AreaCancellation = "cancellation"
+)
+
 // areas are the parts of the specification, in the order in which reports have
 // them.
 var areas = []string{
-	"base", "lifecycle", "versioning", "stateless", "discover",
-	"ping", "progress", "cancellation", "pagination",
+	"base", AreaLifecycle, AreaVersioning, "stateless", "discover",
+	"ping", "progress", AreaCancellation, "pagination",
 	"tools", "resources", "prompts", "completion", "logging", "content",
 	"sampling", "elicitation", "roots", "tasks", "mrtr", "subscriptions", "caching",
 	"stdio", "streamable-http", "sse", "authorization", "security", "deprecated",

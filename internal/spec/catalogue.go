@@ -67,6 +67,23 @@ const (
 	No          Testable = "no"
 )
 
+// Trait says something of a requirement on which it depends how it is judged.
+type Trait string
+
+// The traits.
+const (
+	// Capacity: it is about whether the server has room for several clients, so
+	// that a refusal for want of room counts.
+	Capacity Trait = "capacity"
+	// Notice: a server breaks it by not sending a notification, for which it has
+	// some time.
+	Notice Trait = "notice"
+	// Bytes: only the bytes of a message show it, not the values.
+	Bytes Trait = "bytes"
+	// Timing: only the times of messages show it.
+	Timing Trait = "timing"
+)
+
 // Requirement is one entry of the catalogue.
 type Requirement struct {
 	ID         string   `yaml:"id"`
@@ -80,6 +97,7 @@ type Requirement struct {
 	Testable   Testable `yaml:"testable"` // by a black-box harness
 	Observe    string   `yaml:"observe"`  // how to see it
 
+	Traits []Trait `yaml:"traits"`
 	// NotJudged is why no case and no rule judges a requirement that can be
 	// tested in a handshake revision; empty where one does.
 	NotJudged string `yaml:"not_judged"`
@@ -170,6 +188,12 @@ func (c *Catalogue) All() []*Requirement { return c.list }
 
 // Lookup returns the requirement with the given id, or nil.
 func (c *Catalogue) Lookup(id string) *Requirement { return c.byID[id] }
+
+// Has reports whether the requirement with the given id has the trait.
+func (c *Catalogue) Has(id string, t Trait) bool {
+	q := c.byID[id]
+	return q != nil && slices.Contains(q.Traits, t)
+}
 
 // Requirements returns the catalogue built into the program. It is read on
 // first use, which takes some 25 ms; a catalogue that can't be read is a
@@ -267,6 +291,11 @@ func (q *Requirement) check() error {
 	for _, t := range q.Transports {
 		if !slices.Contains(Transports(), t) {
 			bad("transport %q is not known", t)
+		}
+	}
+	for _, t := range q.Traits {
+		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing}, t) {
+			bad("trait %q is not known", t)
 		}
 	}
 	switch {

@@ -54,6 +54,8 @@ func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
 		{"transport word", edit("any", "all"), "must be any or a list"},
 		{"unknown field", edit("needs", "kneads"), "kneads"},
 		{"testable", edit("'yes'", "'sometimes'"), "sometimes"},
+		{"trait", edit("observe: o", "observe: o, traits: [notice]"), ""},
+		{"unknown trait", edit("observe: o", "observe: o, traits: [notices]"), `trait "notices" is not known`},
 		{"not judged", edit("observe: o", "observe: o, not_judged: r"), ""},
 		{"not judged, and can't be", edit("testable: 'yes'", "testable: 'no', not_judged: r"), "nothing could judge it"},
 		{"a permission not judged", edit("level: MUST", "not_judged: r, level: MAY"), "nothing could judge it"},

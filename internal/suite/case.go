@@ -33,6 +33,9 @@ type Case struct {
 	// Asks: the case only asks, and leaves the conversation as it found it,
 	// so that it may share one with others.
 	Asks bool
+	// Unchecked: the case itself judges whether the server still answers, so that a
+	// shared conversation is not tried before.
+	Unchecked bool
 	// Exclusive: timing matters; nothing else runs meanwhile.
 	Exclusive bool
 	// Apart: the case judges what passes between its own sessions, so that no

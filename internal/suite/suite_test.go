@@ -175,13 +175,13 @@ func TestCasesEndEarly(t *testing.T) {
 	h, _ := handle()
 	o := &opener{err: errors.New("no server")}
 	h.Opener = o
-	blocked := Stop{verdict.Blocked, "no server"}
+	blocked := Stop{Outcome: verdict.Blocked, Reason: "no server"}
 	for name, x := range map[string]struct {
 		do   func()
 		want Stop
 	}{
-		"skip":    {func() { h.Skip("r") }, Stop{verdict.NotApplicable, "r"}},
-		"give up": {func() { h.GiveUp("r") }, Stop{verdict.NotObserved, "r"}},
+		"skip":    {func() { h.Skip("r") }, Stop{Outcome: verdict.NotApplicable, Reason: "r"}},
+		"give up": {func() { h.GiveUp("r") }, Stop{Outcome: verdict.NotObserved, Reason: "r"}},
 		"open":    {func() { h.Open(t.Context(), client.Options{}) }, blocked},
 		"start":   {func() { h.Start(t.Context(), client.Options{Revision: spec.V20241105}) }, blocked},
 		"own":     {func() { h.Conversation(t.Context()) }, blocked},

@@ -39,6 +39,7 @@ type Observation struct {
 	Requirement string
 	Outcome     verdict.Outcome // Kept, NotObserved, NotApplicable or Blocked; Note where Deviation is set
 	Reason      string
+	Gap         verdict.Gap // of the reason
 	Deviation   *verdict.Deviation
 	Record      *transcript.Transcript // that the deviation's positions refer to; nil without one
 }
@@ -61,6 +62,7 @@ func NewT(c *Case, env Env) *T { return &T{Env: env, Case: c} }
 type Stop struct {
 	Outcome verdict.Outcome
 	Reason  string
+	Gap     verdict.Gap // of the reason
 }
 
 // Observations returns what the case said, in order.
@@ -117,10 +119,10 @@ func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
 }
 
 // Skip ends the case: it does not apply to this server.
-func (t *T) Skip(reason string) { panic(Stop{verdict.NotApplicable, reason}) }
+func (t *T) Skip(reason string) { panic(Stop{Outcome: verdict.NotApplicable, Reason: reason}) }
 
 // GiveUp ends the case: nothing can be said of what it did not judge yet.
-func (t *T) GiveUp(reason string) { panic(Stop{verdict.NotObserved, reason}) }
+func (t *T) GiveUp(reason string) { panic(Stop{Outcome: verdict.NotObserved, Reason: reason}) }
 
 // Conversation returns one whose handshake is done: the shared one for a
 // case that only asks, else one with a fresh server. It ends the case as
@@ -131,11 +133,10 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	}
 	c, err := t.Opener.Shared(ctx)
 	if err != nil {
-		panic(Stop{verdict.Blocked, err.Error()})
+		panic(Stop{Outcome: verdict.Blocked, Reason: err.Error()})
 	}
 	// What a case before this one did to the server is not this one's finding.
-	// The cases on ping, and on what follows the handshake, see for themselves.
-	if area := t.Case.Area(); area != "ping" && area != "lifecycle" {
+	if !t.Case.Unchecked {
 		if r := c.Ask(ctx, c.Harmless(), nil); r.Err != nil {
 			t.GiveUp("the server that the case shares with others answers nothing any more: " + r.Err.Error())
 		}
@@ -156,11 +157,11 @@ func (t *T) MakeSure(ctx context.Context, method, member string, pages int) {
 func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	c := t.Open(ctx, o)
 	if err := c.Handshake(ctx); err != nil {
-		panic(Stop{verdict.Blocked, err.Error()})
+		panic(Stop{Outcome: verdict.Blocked, Reason: err.Error()})
 	}
 	if c.Fence(ctx) != nil { // one request may get lost
 		if err := c.Fence(ctx); err != nil {
-			panic(Stop{verdict.Blocked, "after the handshake the server answers nothing: " + err.Error()})
+			panic(Stop{Outcome: verdict.Blocked, Reason: "after the handshake the server answers nothing: " + err.Error()})
 		}
 	}
 	return c
@@ -174,7 +175,7 @@ func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
 	}
 	c, err := t.Opener.Open(ctx, o)
 	if err != nil {
-		panic(Stop{verdict.Blocked, err.Error()})
+		panic(Stop{Outcome: verdict.Blocked, Reason: err.Error()})
 	}
 	return c
 }

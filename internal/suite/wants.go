@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // does says what the tool is known to do that plays a role.
@@ -88,7 +89,7 @@ func (t *T) Needs(roles ...inventory.Role) {
 	for _, role := range roles {
 		t.want(t.wantOf(role))
 	}
-	t.GiveUp(t.wantOf(roles[0]).Text())
+	t.lacks(t.wantOf(roles[0]))
 }
 
 // NeedsCallable ends the case where no tool may be called.
@@ -101,8 +102,13 @@ func (t *T) NeedsCallable() {
 		t.GiveUp("tools.never keeps each of the server's tools from being called")
 	default:
 		t.want(wantCallable)
-		t.GiveUp(wantCallable.Text())
+		t.lacks(wantCallable)
 	}
+}
+
+// lacks ends the case because the configuration does not say what it needs.
+func (t *T) lacks(w Want) {
+	panic(Stop{Outcome: verdict.NotObserved, Reason: w.Text(), Gap: verdict.Unconfigured})
 }
 
 func (t *T) want(w Want) {

@@ -16,8 +16,8 @@ func finding(requirement string, o Outcome, summary string) Finding {
 func TestAddOrdersNumbersAndRaises(t *testing.T) {
 	var o Opinions
 	place := Place{"ping.responds", spec.V20251125, spec.Stdio}
-	o.Expect(place, "judge", NotObserved, "it did not come up")
-	o.Expect(place, "other", Blocked, "no handshake")
+	o.Expect(place, "judge", Opinion{Outcome: NotObserved, Reason: "it did not come up"})
+	o.Expect(place, "other", Opinion{Outcome: Blocked, Reason: "no handshake"})
 	p := &Report{Verdicts: o.Verdicts()}
 	p.Add(finding("tools.list.answered", Warning, "b"), finding("tools.list.answered", Warning, "a"))
 	p.Findings[0].Group, p.Findings[1].Group = "F1", "F1"
@@ -67,10 +67,10 @@ func TestOpinionsMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var o Opinions
 			for _, s := range c.silent {
-				o.Expect(place("ping.responds"), s.judge, s.outcome, s.reason)
+				o.Expect(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
 			}
 			for _, s := range c.said {
-				o.Say(place("ping.responds"), s.judge, s.outcome, s.reason)
+				o.Say(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
 			}
 			v := o.Verdicts()
 			if len(v) != 1 || v[0].Outcome != c.want.outcome || v[0].Reason != c.want.reason {

@@ -19,31 +19,53 @@ type opinionKey struct {
 	judge string
 }
 
-// opinion is what one judge says about a requirement.
-type opinion struct {
-	outcome Outcome
-	reason  string
-	given   bool // by the judge; before, it is what holds while the judge is silent
+// Gap is why a requirement was not observed, where the run may know more of it
+// than the judge.
+type Gap int
+
+// The gaps.
+const (
+	// Explained: the judge's reason is all there is to say.
+	Explained Gap = iota
+	// NeverCameUp: a rule heard nothing that could have shown it.
+	NeverCameUp
+	// NothingSaid: a case came to its end without a word on it.
+	NothingSaid
+	// Unconfigured: a case needs something that the configuration could name.
+	Unconfigured
+)
+
+// Opinion is what one judge says about a requirement.
+type Opinion struct {
+	Outcome Outcome
+	Reason  string
+	Gap     Gap
 }
 
-// Expect enters a judge of a requirement, once. The outcome holds while the
-// judge says nothing.
-func (o *Opinions) Expect(place Place, judge string, silent Outcome, reason string) {
+// opinion is one that a judge gave, or what holds while the judge is silent.
+type opinion struct {
+	Opinion
+	given bool
+}
+
+// Expect enters a judge of a requirement, once, with the opinion that holds while
+// the judge says nothing.
+func (o *Opinions) Expect(place Place, judge string, silent Opinion) {
 	if o.all == nil {
 		o.all = map[opinionKey]*opinion{}
 	}
 	if key := (opinionKey{place, judge}); o.all[key] == nil {
 		o.order = append(o.order, key)
-		o.all[key] = &opinion{outcome: silent, reason: reason}
+		o.all[key] = &opinion{Opinion: silent}
 	}
 }
 
 // Say enters what a judge says. Of several sayings of one judge the most severe
 // counts; a judge that was not expected has no say.
-func (o *Opinions) Say(place Place, judge string, outcome Outcome, reason string) {
+func (o *Opinions) Say(place Place, judge string, said Opinion) {
 	have := o.all[opinionKey{place, judge}]
-	if have != nil && (!have.given || outcome > have.outcome) {
-		*have = opinion{outcome, reason, true}
+	if have != nil && (!have.given || said.Outcome > have.Outcome) {
+		*have = opinion{said, true}
 	}
 }
 
@@ -68,8 +90,8 @@ func (o *Opinions) Verdicts() []Verdict {
 			})
 		}
 		v, said := &out[i], o.all[key]
-		if len(v.Judges) == 0 || said.outcome > v.Outcome {
-			v.Outcome, v.Reason = said.outcome, said.reason
+		if len(v.Judges) == 0 || said.Outcome > v.Outcome {
+			v.Outcome, v.Reason, v.Gap = said.Outcome, said.Reason, said.Gap
 		}
 		v.Judges = append(v.Judges, key.judge)
 	}
@@ -102,7 +124,7 @@ func (p *Report) blocker(r spec.Revision) string {
 		if f.Revision != r {
 			continue
 		}
-		if area := spec.Requirements().Lookup(f.Requirement).Area; area == "lifecycle" || area == "versioning" {
+		if area := spec.Requirements().Lookup(f.Requirement).Area; area == spec.AreaLifecycle || area == spec.AreaVersioning {
 			return f.ID
 		}
 		if f.Outcome == Broken {

@@ -102,6 +102,7 @@ type Verdict struct {
 	Transport   spec.Transport `json:"transport"`
 	Outcome     Outcome        `json:"verdict"`
 	Reason      string         `json:"reason,omitempty"`    // for not applicable, not observed, blocked, harness error
+	Gap         Gap            `json:"-"`                   // of the reason
 	BlockedBy   string         `json:"blockedBy,omitempty"` // id of the finding that kept it from being judged, where that is known
 	Findings    []string       `json:"findings,omitempty"`  // ids
 	Judges      []string       `json:"judges"`              // cases and rules that had a say

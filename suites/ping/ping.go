@@ -28,6 +28,7 @@ func Cases() []suite.Case {
 			Title:        "ping without params, with empty params and with metadata, by integer and by string id",
 			Requirements: []string{responds, emptyResult},
 			Asks:         true,
+			Unchecked:    true,
 			Run:          shapes,
 		},
 		{
@@ -35,6 +36,7 @@ func Cases() []suite.Case {
 			Title:        "twenty pings in one write are each answered by their id",
 			Requirements: []string{responds, emptyResult},
 			Asks:         true,
+			Unchecked:    true,
 			Run:          burst,
 		},
 		{
@@ -43,6 +45,7 @@ func Cases() []suite.Case {
 			Requirements: []string{responds, emptyResult},
 			Needs:        []string{"tools"},
 			Asks:         true,
+			Unchecked:    true,
 			Run:          whileBusy,
 		},
 		{
