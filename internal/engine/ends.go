@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -17,7 +18,40 @@ import (
 // ends counts what is known of the ends of the process that conversations share.
 type ends struct {
 	explained atomic.Int64 // those that units brought about on a process of their own, too
-	repeating atomic.Int64 // units of which that is not known yet
+
+	mu      sync.Mutex
+	pending map[*unit]*opener // units that may have brought about an end: running, or to be run again
+}
+
+// begin makes the unit one that may bring about an end.
+func (e *ends) begin(u *unit, o *opener) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.pending == nil {
+		e.pending = map[*unit]*opener{}
+	}
+	e.pending[u] = o
+}
+
+// settle says that it is known which ends the unit brought about.
+func (e *ends) settle(u *unit) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.pending, u)
+}
+
+// undecided returns how many units had a conversation ended and have not been
+// run again: each may explain one end.
+func (e *ends) undecided() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := 0
+	for _, o := range e.pending {
+		if o.disturbed() {
+			n++
+		}
+	}
+	return n
 }
 
 // mostEnds is how many ends that nobody explains a run takes.
@@ -43,7 +77,7 @@ func (r *session) endEarly() {
 			cut++
 		}
 	}
-	if unexplained := cut - int(r.ends.explained.Load()+r.ends.repeating.Load()); unexplained >= mostEnds {
+	if unexplained := cut - int(r.ends.explained.Load()) - r.ends.undecided(); unexplained >= mostEnds {
 		r.stop(&endingError{unexplained})
 	}
 }

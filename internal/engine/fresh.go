@@ -48,10 +48,12 @@ func exited(record *transcript.Transcript) bool {
 // own cases. It calls done in any case, when the unit can be judged by.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	if !u.disturbed {
+		r.ends.settle(u)
 		done()
 		return
 	}
 	if ctx.Err() != nil {
+		r.ends.settle(u)
 		u.said, u.ruled = nil, nil
 		done()
 		return
@@ -60,7 +62,6 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 		revision: u.revision, cases: u.cases, shares: u.shares, stocks: u.shares, own: true,
 		alone: u.alone || r.single(),
 	}
-	r.ends.repeating.Add(1)
 	go again.run(ctx, r, nil, func(c *suite.Case) {
 		if slices.Contains(u.untold, c) {
 			r.tell(again, c)
@@ -69,7 +70,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 		u.forget()
 		u.said, u.ruled, u.convs, u.sent = again.said, again.ruled, again.convs, again.sent
 		r.ends.explained.Add(int64(again.ends))
-		r.ends.repeating.Add(-1)
+		r.ends.settle(u)
 		r.endEarly()
 		done()
 	})

@@ -68,6 +68,9 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	dialer, stop := u.dialer(r)
 	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, again: u.repeats, sought: u.sought}
+	if u.repeats == 0 && !u.own {
+		r.ends.begin(u, o)
+	}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
 		shared.conv.SetIdle(pass.idle)
