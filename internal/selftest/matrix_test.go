@@ -118,6 +118,7 @@ func TestPage(t *testing.T) {
 // TestExpectedIsWhatComesOut: the matrix that nobody had to run agrees with
 // the one that was.
 func TestExpectedIsWhatComesOut(t *testing.T) {
+	t.Parallel()
 	o := selftest.Options{Workers: 4, Faults: []faults.Fault{
 		fault(t, "base.response-once/twice", func(f *faults.Fault) {}),
 		fault(t, "legal/one-page", func(f *faults.Fault) { f.Revisions = nil }),
@@ -136,6 +137,7 @@ func TestExpectedIsWhatComesOut(t *testing.T) {
 // TestTriedAgain: what goes wrong once is tried again when all else has ended,
 // and what the first try came to is kept.
 func TestTriedAgain(t *testing.T) {
+	t.Parallel()
 	var wrong atomic.Bool
 	f := fault(t, "base.response-once/twice", func(f *faults.Fault) {
 		seams := f.Seams

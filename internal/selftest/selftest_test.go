@@ -26,6 +26,7 @@ func fault(t *testing.T, id string, alter func(*faults.Fault)) faults.Fault {
 // TestOutcomes: the self-test has to notice a check that fails to find, one
 // that finds elsewhere, and one that cries wolf.
 func TestOutcomes(t *testing.T) {
+	t.Parallel()
 	const id = "base.response-id-echo/integer-as-string"
 	for _, c := range []struct {
 		want  selftest.Outcome
@@ -58,6 +59,7 @@ func TestOutcomes(t *testing.T) {
 // TestOverEveryTransport: the right server is silent wherever it can be
 // reached, and a fault is found over the transport that it names.
 func TestOverEveryTransport(t *testing.T) {
+	t.Parallel()
 	rows := selftest.Run(t.Context(), selftest.Options{Faultless: true, Workers: 2, Faults: []faults.Fault{
 		fault(t, "streamable-http.accepted-202/200", func(*faults.Fault) {}),
 		fault(t, "sse.endpoint-event-first/late", func(f *faults.Fault) { f.Revisions = nil }),
@@ -77,6 +79,7 @@ func TestOverEveryTransport(t *testing.T) {
 // TestDeafOverSSE: where clients are kept apart before anything is judged, a
 // server that answers no ping is found out all the same.
 func TestDeafOverSSE(t *testing.T) {
+	t.Parallel()
 	rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{
 		fault(t, "ping.responds/silent", func(f *faults.Fault) {
 			f.Transports, f.Revisions = []spec.Transport{spec.SSE}, nil

@@ -156,6 +156,7 @@ func TestArguments(t *testing.T) {
 // TestArgumentsFaultless: a search finds nothing of the kind on the right server,
 // though every tool is called, and finds what is there on a wrong one.
 func TestArgumentsFaultless(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		over  spec.Transport

@@ -34,6 +34,7 @@ func laws() []fuzz.Law {
 // TestFaultless: nothing that is sent makes the right server break a law. How
 // long that is tried is said by MCP_CONFORM_FUZZ_TIME.
 func TestFaultless(t *testing.T) {
+	t.Parallel()
 	length := 4 * time.Second
 	if text := os.Getenv("MCP_CONFORM_FUZZ_TIME"); text != "" {
 		var err error
@@ -44,6 +45,7 @@ func TestFaultless(t *testing.T) {
 	seed, _ := strconv.ParseUint(os.Getenv("MCP_CONFORM_FUZZ_SEED"), 10, 64)
 	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP, spec.SSE} {
 		t.Run(string(over), func(t *testing.T) {
+			t.Parallel()
 			d, stop := suitetest.ReferenceOver(over, refserver.Options{})
 			defer stop()
 			report, err := fuzz.Run(t.Context(), fuzz.Options{
