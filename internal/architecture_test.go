@@ -34,7 +34,7 @@ var layers = []struct {
 	{"internal/uri", nil},
 	{"internal/redact", nil},
 	{"internal/spec", []string{"fixtures"}},
-	{"internal/schema", []string{"fixtures", "internal/spec", "internal/wire"}},
+	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
 	{"internal/baseline", []string{"internal/spec", "internal/verdict"}},
 	{"internal/target", []string{"internal/redact", "internal/spec"}},

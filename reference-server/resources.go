@@ -141,6 +141,7 @@ func (c *Call) target() (*resource, *Error) {
 	return r, nil
 }
 
+// isURI asks net/url: the server must not share the opinions of what judges it.
 func isURI(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme != ""

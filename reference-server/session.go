@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"golang.org/x/time/rate"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -49,8 +51,8 @@ type Session struct {
 	asked    map[string]chan *wire.Message
 	asks     int64
 	subs     map[string]bool
-	numbered []*resource // what makes the list of resources long
-	rate     rate
+	numbered []*resource     // what makes the list of resources long
+	rate     *rate.Limiter   // of what costs something; nil without a limit
 	extra    map[string]bool // lists that show their optional item
 	note     string          // text of the resource that can be updated
 	roots    rootsState
@@ -75,7 +77,7 @@ func NewSession(ctx context.Context, o Options, emit func(*Out)) *Session {
 		extra:   map[string]bool{},
 		note:    "This text can be changed by the update-resource tool.",
 	}
-	s.numbered = numberedResources(s.o.LongList)
+	s.numbered, s.rate = numberedResources(s.o.LongList), newRate(s.o.RateLimit)
 	s.ctx, s.stop = context.WithCancel(ctx)
 	s.leave = sync.OnceFunc(func() { close(s.left) })
 	return s

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	eastasian "golang.org/x/text/width"
 )
 
 // Visible returns s on one line with everything that a reader would not see,
@@ -108,10 +110,11 @@ func width(s string) int {
 }
 
 // runeWidth is 2 for what terminals draw wide and 1 for the rest, which
-// overrates combining marks: a line comes out short rather than long.
+// overrates combining marks: a line comes out short rather than long, however
+// many of them a server puts on a letter.
 func runeWidth(r rune) int {
-	if r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) ||
-		r >= 0xff01 && r <= 0xff60 || r >= 0x1f300 && r <= 0x1faff {
+	switch eastasian.LookupRune(r).Kind() {
+	case eastasian.EastAsianWide, eastasian.EastAsianFullwidth:
 		return 2
 	}
 	return 1

@@ -2,8 +2,9 @@ package fuzz
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -97,30 +98,14 @@ func (s *search) conversations(at uint64) int {
 
 // limiter returns what waits until one more request may be made; nil where
 // nothing is bounded.
-func limiter(rate float64) func(context.Context) {
-	if rate <= 0 {
+func limiter(perSecond float64) func(context.Context) {
+	if perSecond <= 0 {
 		return nil
 	}
-	every := time.Duration(float64(time.Second) / rate)
-	var mu sync.Mutex
-	next := time.Now()
+	one := rate.NewLimiter(rate.Limit(perSecond), 1)
 	return func(ctx context.Context) {
-		mu.Lock()
-		now := time.Now()
-		if next.Before(now) {
-			next = now
-		}
-		wait := next.Sub(now)
-		next = next.Add(every)
-		mu.Unlock()
-		if wait <= 0 {
-			return
-		}
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+		if one.Wait(ctx) != nil { // its turn comes after the end of the context
+			<-ctx.Done()
 		}
 	}
 }

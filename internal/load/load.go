@@ -175,7 +175,10 @@ func (r *Report) Complaints() []string {
 	return out
 }
 
-// pace spreads the requests of one session over time.
+// pace spreads the requests of one session over time. It is no token bucket, as
+// that of x/time/rate is: the sessions begin one after the other, and what is late
+// is made up for, of which a bucket that is large enough would allow a burst at
+// the start.
 type pace struct {
 	next  time.Time
 	every time.Duration

@@ -83,10 +83,9 @@ type lineReader struct {
 
 	afterHeader bool // a blank line here belongs to the header before it
 	// A value that is not complete yet.
-	open     []*transcript.Event
-	text     []byte
-	depth    int
-	inString bool
+	open    []*transcript.Event
+	text    []byte
+	nesting nesting
 }
 
 func (r *lineReader) keep(got *reading) { r.readings[got.last()] = got }
@@ -121,37 +120,58 @@ func opens(line []byte) bool {
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
 		return false
 	}
-	depth, inString := scan(line, 0, false)
-	if depth <= 0 && !inString {
+	var n nesting
+	if n.read(line); !n.open() {
 		return false
 	}
 	rest := bytes.TrimLeft(line[1:], " \t{[")
 	return len(rest) == 0 || rest[0] == '"'
 }
 
-// scan follows the nesting and the strings of JSON text from a state.
-func scan(text []byte, depth int, inString bool) (int, bool) {
+// nesting follows the brackets and the strings of JSON text, which may come in
+// chunks, may not be well-formed, and may have newlines in its strings: nothing that
+// a JSON reader goes on with.
+type nesting struct {
+	depth      int    // of brackets of any kind; below zero where more were closed than opened
+	closers    []byte // what closes the brackets that are open
+	inString   bool
+	mismatched bool // a bracket was closed by another kind, or was not open
+}
+
+func (n *nesting) read(text []byte) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
-		case inString && c == '\\':
+		case n.inString && c == '\\':
 			i++
 		case c == '"':
-			inString = !inString
-		case inString:
+			n.inString = !n.inString
+		case n.inString:
 		case c == '{' || c == '[':
-			depth++
+			n.depth++
+			n.closers = append(n.closers, c+2) // what closes it
 		case c == '}' || c == ']':
-			depth--
+			n.depth--
+			last := len(n.closers) - 1
+			if last < 0 || n.closers[last] != c {
+				n.mismatched = true
+			}
+			n.closers = n.closers[:max(last, 0)]
 		}
 	}
-	return depth, inString
 }
+
+// open reports whether the text goes on.
+func (n *nesting) open() bool { return n.depth > 0 || n.inString }
+
+// balanced reports whether each bracket outside of strings was closed by its own
+// kind, and no string is left open.
+func (n *nesting) balanced() bool { return len(n.closers) == 0 && !n.inString && !n.mismatched }
 
 // add adds a line to the open value. A newline within a string is put as the
 // escape that it should have been.
 func (r *lineReader) add(e *transcript.Event) {
 	if len(r.open) > 0 {
-		if r.inString {
+		if r.nesting.inString {
 			r.text = append(r.text, `\n`...)
 		} else {
 			r.text = append(r.text, '\n')
@@ -159,11 +179,11 @@ func (r *lineReader) add(e *transcript.Event) {
 	}
 	r.open = append(r.open, e)
 	r.text = append(r.text, e.Raw...)
-	r.depth, r.inString = scan(e.Raw, r.depth, r.inString)
+	r.nesting.read(e.Raw)
 	switch {
 	case len(r.text) > maxSpread:
 		r.giveUp()
-	case r.depth <= 0 && !r.inString:
+	case !r.nesting.open():
 		r.complete()
 	}
 }
@@ -196,7 +216,7 @@ func (r *lineReader) giveUp() {
 }
 
 func (r *lineReader) reset() {
-	r.open, r.text, r.depth, r.inString = nil, nil, 0, false
+	r.open, r.text, r.nesting = nil, nil, nesting{}
 }
 
 // readLine reads one line by itself.
@@ -235,31 +255,12 @@ func readLine(e *transcript.Event) *reading {
 func mayBeMessage(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	first := bytes.TrimLeft(bytes.TrimPrefix(line, []byte("[")), " \t\r")
-	return bytes.HasPrefix(first, []byte("{")) && bytes.Contains(line, []byte(`"jsonrpc"`)) && balanced(line)
-}
-
-// balanced tells whether each bracket outside of strings is closed by its own
-// kind, and no string is left open.
-func balanced(text []byte) bool {
-	var open []byte
-	inString := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			open = append(open, c+2) // what closes it
-		case c == '}' || c == ']':
-			if len(open) == 0 || open[len(open)-1] != c {
-				return false
-			}
-			open = open[:len(open)-1]
-		}
+	if !bytes.HasPrefix(first, []byte("{")) || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return false
 	}
-	return len(open) == 0 && !inString
+	var n nesting
+	n.read(line)
+	return n.balanced()
 }
 
 // trailing says what to make of a line that goes on behind its message.

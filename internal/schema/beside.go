@@ -3,6 +3,8 @@ package schema
 import (
 	"bytes"
 	"regexp"
+
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
 // extra is a check that stands beside the schema, of a value that has the
@@ -22,8 +24,8 @@ var (
 	mediaType   = written(NotMIME, "a MIME type such as text/plain", isMIME)
 	imageType   = written(OtherMIME, "the MIME type of an image", mayBe("image"))
 	audioType   = written(OtherMIME, "the MIME type of audio", mayBe("audio", "video"))
-	absoluteURI = written(NotURI, "an absolute URI of RFC 3986", isURI)
-	uriTemplate = written(NotTemplate, "a URI template of RFC 6570", isTemplate)
+	absoluteURI = written(NotURI, "an absolute URI of RFC 3986", uri.IsURI)
+	uriTemplate = written(NotTemplate, "a URI template of RFC 6570", uri.IsTemplate)
 	isoDate     = written(NotDate, "a date or time of ISO 8601, such as 2025-01-12T15:00:58Z", isDate)
 	iconType    = written(IconType, "image/png, image/jpeg, image/svg+xml or image/webp", shownInIcons)
 	saysMore    = written(Blank, "a text that tells a person something", isNoBlank)
@@ -89,7 +91,7 @@ func isImageData(rest []byte) bool {
 		return false
 	}
 	if bytes.IndexByte(data, '%') >= 0 {
-		data = unescaped(data)
+		data = uri.Unescape(data)
 	}
 	return isBase64(data)
 }

@@ -3,6 +3,8 @@ package schema
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
 func TestTexts(t *testing.T) {
@@ -27,12 +29,12 @@ func TestTexts(t *testing.T) {
 			[]string{"", "text", "text/", "/plain", "text/plain/x", "te xt/plain", "text, html/plain", ".png"},
 		},
 		{
-			"a URI", isURI,
+			"a URI", uri.IsURI,
 			[]string{"a:", "file:///a", "urn:x:y", "https://[::1]:80/a?b=c#d", "test://static/resource/%20", "note://größe", "a+b-c.d:e", "C:/x"},
 			[]string{"", "a", "/a", "//a", ":a", "1a:b", "a b:c", "a:b c", "a:%", "a:%4", "a:%zz", "a:<b>", "a:\n", "a:{b}", `a:b\c`},
 		},
 		{
-			"a URI template", isTemplate,
+			"a URI template", uri.IsTemplate,
 			[]string{"", "a", "file:///{path}", "{+path}", "{#x,y}", "{/a*}", "{?a,b}{&c}", "{.x}", "{;x:3}", "{a.b}", "{a_1}", "{%20}", "it's", "a%20b", "ü{x}"},
 			[]string{"{", "}", "{}", "{a", "a}", "{{a}}", "{a b}", "{a-b}", "{a:}", "{a:0}", "{a:10000}", "{a,}", "{=a}", "{!a}", "a b", "a%b", "{.}", "{a..b}", "<a>"},
 		},

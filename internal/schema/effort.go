@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
 // maxNesting is how deep schemas and values may nest that are handed to the
@@ -129,7 +131,7 @@ func (e *effort) resolve(ref any) (any, bool) {
 	}
 	at := e.root
 	for _, part := range strings.Split(path, "/")[1:] {
-		part = strings.ReplaceAll(strings.ReplaceAll(string(unescaped([]byte(part))), "~1", "/"), "~0", "~")
+		part = strings.ReplaceAll(strings.ReplaceAll(string(uri.Unescape([]byte(part))), "~1", "/"), "~0", "~")
 		switch v := at.(type) {
 		case map[string]any:
 			at, ok = v[part]

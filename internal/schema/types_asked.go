@@ -54,7 +54,7 @@ var elicitParams = tagged("mode",
 var urlMembers = with(
 	requestMeta, taskMember,
 	req("message", text.also(saysMore)),
-	req("url", uri),
+	req("url", uriText),
 	req("elicitationId", text).until(spec.V20251125),
 )
 

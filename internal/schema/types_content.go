@@ -9,7 +9,7 @@ var (
 	id       = either(text, integer)
 	role     = words("user", "assistant")
 	level    = words("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-	uri      = text.also(absoluteURI)
+	uriText  = text.also(absoluteURI)
 	mimeType = text.also(mediaType)
 	isoTime  = text.also(isoDate)
 	encoded  = text.also(base64Data)
@@ -38,7 +38,7 @@ var implementation = object("Implementation",
 	named, icons,
 	req("version", text),
 	opt("description", text).since(spec.V20251125),
-	opt("websiteUrl", uri).since(spec.V20251125),
+	opt("websiteUrl", uriText).since(spec.V20251125),
 )
 
 var annotations = opt("annotations", object("Annotations",
@@ -49,7 +49,7 @@ var annotations = opt("annotations", object("Annotations",
 
 // resourceContents is what is read of a resource: text or a blob.
 var resourceContents = object("ResourceContents",
-	req("uri", uri),
+	req("uri", uriText),
 	opt("mimeType", mimeType),
 	meta,
 ).shaped(
@@ -59,7 +59,7 @@ var resourceContents = object("ResourceContents",
 
 var resourceMembers = with(
 	named, icons,
-	req("uri", uri),
+	req("uri", uriText),
 	opt("description", text),
 	opt("mimeType", mimeType),
 	opt("size", integer),

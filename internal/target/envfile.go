@@ -26,6 +26,10 @@ func (x *expander) envFile(path string) ([]setting, error) {
 // parseEnvFile reads lines of NAME=value (or NAME: value), with `export`
 // before, quotes around and comments behind; what is none is passed over, as
 // by the clients.
+//
+// joho/godotenv reads other values than they do: it expands variables, so that
+// PASSWORD=p$5word is "pword", leaves backticks in values, and refuses the whole
+// file for one line that sets nothing, or a name such as A-B.
 func parseEnvFile(text string) []setting {
 	var settings []setting
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\uFEFF"))

@@ -1,6 +1,6 @@
-// Package uri has what cases and rules share of URIs and of URI templates
-// (RFC 6570): what may match a template, what it expands to, and a name that
-// no server has.
+// Package uri has what is known of URIs and of URI templates (RFC 6570): what is
+// one, what may match a template, what it expands to, and a name that no server
+// has.
 package uri
 
 import (
@@ -12,7 +12,10 @@ import (
 // Nowhere is part of every URI that cases make up to name no resource.
 const Nowhere = "mcp-conform-no-such-resource"
 
-// Template is a URI template, taken apart.
+// Template is a URI template, taken apart. A library of RFC 6570 does not do: it
+// refuses what servers write that is not quite a template, and takes a URI for one
+// that a template makes where each value has a strict form, so that "x://a/1/2" is
+// none of "x://a/{n}", though a server may well read it as one.
 type Template struct {
 	Text      string
 	Variables []string // in the order in which they first stand there

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/yosida95/uritemplate/v3"
 	"pgregory.net/rapid"
 
 	"github.com/mcp-conform/mcp-conform/internal/uri"
@@ -97,6 +98,22 @@ func TestAnyTemplate(t *testing.T) {
 		template := uri.Parse(text)
 		if _, ok := template.Match(other); ok && !template.MayMatch(other) {
 			t.Fatalf("%q matches %q for certain, and may not", text, other)
+		}
+	})
+}
+
+// TestTemplatesAsTheLibrary compares which templates are taken for ones with what
+// an implementation of RFC 6570 makes of them.
+func TestTemplatesAsTheLibrary(t *testing.T) {
+	piece := rapid.SampledFrom([]string{
+		"{", "}", "{a}", "{+a,b}", "{a:3}", "{a*}", ":", ",", "*", "a", "b.c", ".", "%", "%20", "%2", "'", `"`, "<", " ", "\x01", "\x7f", "/", "?", "#", "&",
+		";", "=", "!", "@", "|", "0", "10000", "9999", "_", "-", `\`, "^", "`", "é", "漢", "\u00a0", ":0", ":09", "x://", "[", "(", "$", "~",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(piece, 0, 7).Draw(t, "template"), "")
+		_, err := uritemplate.New(text)
+		if got := uri.IsTemplate([]byte(text)); got != (err == nil) {
+			t.Fatalf("%q is a template: %v; the library: %v", text, got, err)
 		}
 	})
 }

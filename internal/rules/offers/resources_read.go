@@ -107,7 +107,7 @@ func (l *ledger) readable(s *rules.Session, h *rules.Heard, out *rules.Out) {
 // nowhere, or what the server itself says it does not find.
 func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	asked, ok := uriOf(h.Asked)
-	if !ok || !isURI(asked) || !firstAnswer(s, h) || !s.ServerDeclared("resources") {
+	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !firstAnswer(s, h) || !s.ServerDeclared("resources") {
 		return
 	}
 	if _, listed := l.resource(asked); listed {
@@ -166,23 +166,6 @@ func (l *ledger) nowhere(asked string) bool {
 	return (known || l.refused[spec.MethodResourcesTemplates]) && !uri.MatchesAny(templates, asked)
 }
 
-// isURI tells whether text is a URI as far as its scheme and its characters
-// go. What stands beyond ASCII is let pass, as in IRIs.
-func isURI(text string) bool {
-	scheme, rest, ok := strings.Cut(text, ":")
-	if !ok || scheme == "" || !utf8.ValidString(text) || !isLetter(scheme[0]) {
-		return false
-	}
-	for i := range len(scheme) {
-		if c := scheme[i]; !isLetter(c) && !('0' <= c && c <= '9') && c != '+' && c != '-' && c != '.' {
-			return false
-		}
-	}
-	return !strings.ContainsFunc(rest, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\"<>\\^`{|}", r) })
-}
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-
 // garbage judges the reading of what is no URI at all. What the server lists
 // by such a name itself, or has a template for, it may well have.
 func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
@@ -199,7 +182,7 @@ func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		return
 	}
 	_, listed := l.listed[asked]
-	if plainlyNoURI(asked) && !listed && !l.templated(asked) && out.Telling(h, l.anyRead(), uriValidated) {
+	if uri.CannotBeURI(asked) && !listed && !l.templated(asked) && out.Telling(h, l.anyRead(), uriValidated) {
 		if h.Message.IsError() {
 			out.Subject(uriValidated)
 		} else if len(contents(h)) > 0 && l.templatesKnown() {
@@ -207,13 +190,6 @@ func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			out.Found(d)
 		}
 	}
-}
-
-// plainlyNoURI tells whether text lacks a scheme, or holds spaces or controls:
-// what is wrong with a URI in smaller ways may be repaired by a server.
-func plainlyNoURI(text string) bool {
-	scheme, _, ok := strings.Cut(text, ":")
-	return !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
 // templatesKnown tells whether the list of templates was gone through, or

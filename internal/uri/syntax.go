@@ -1,14 +1,16 @@
-package schema
+package uri
 
 import (
 	"bytes"
 	"encoding/hex"
+	"strings"
 	"unicode/utf8"
 )
 
-// isURI wants a scheme and no character that URIs must not have. Characters
-// beyond ASCII are let pass, as they are in IRIs.
-func isURI(s []byte) bool {
+// IsURI reports whether s has a scheme and no character that URIs must not have.
+// Characters beyond ASCII are let pass, as they are in IRIs. net/url lets more
+// pass: "a:/b c" and "a:/<b>".
+func IsURI(s []byte) bool {
 	colon := bytes.IndexByte(s, ':')
 	if colon < 1 || !isLetter(s[0]) {
 		return false
@@ -21,7 +23,14 @@ func isURI(s []byte) bool {
 	return isLiteral(s[colon+1:], `"<>\^`+"`{|}")
 }
 
-// isLiteral tells whether s has no control, no space, none of the other
+// CannotBeURI reports whether text lacks a scheme, or holds spaces or controls:
+// what is wrong with a URI in smaller ways may be repaired by a server.
+func CannotBeURI(text string) bool {
+	scheme, _, ok := strings.Cut(text, ":")
+	return !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// isLiteral reports whether s has no control, no space, none of the other
 // characters, and a percent sign before two hex digits only.
 func isLiteral(s []byte, without string) bool {
 	for i, b := range s {
@@ -41,8 +50,8 @@ func isHex(b byte) bool    { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
 
 func isPercent(s []byte) bool { return len(s) >= 3 && isHex(s[1]) && isHex(s[2]) }
 
-// unescaped resolves percent escapes; wrong ones stay.
-func unescaped(s []byte) []byte {
+// Unescape returns s with its percent escapes resolved; wrong ones stay.
+func Unescape(s []byte) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && isPercent(s[i:]) {
@@ -55,9 +64,11 @@ func unescaped(s []byte) []byte {
 	return out
 }
 
-// isTemplate wants literals and expressions of RFC 6570, of all levels. The
-// apostrophe is let pass, as an erratum has it.
-func isTemplate(s []byte) bool {
+// IsTemplate reports whether s consists of literals and expressions of RFC 6570, of
+// all levels. The apostrophe is let pass, as an erratum has it, and so is everything
+// beyond ASCII: yosida95/uritemplate, against which a test compares this, refuses
+// U+FFFD and what is not UTF-8, which is no fault of the template.
+func IsTemplate(s []byte) bool {
 	for len(s) > 0 {
 		open := bytes.IndexByte(s, '{')
 		if open < 0 {
