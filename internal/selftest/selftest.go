@@ -284,22 +284,24 @@ func (o *Options) try(ctx context.Context, j job) (res Result) {
 		return res
 	}
 	if !j.whole {
-		p, err := o.judge(ctx, j, engine.Selection{Focus: []string{j.fault.Requirement}})
-		if res.read(p, err, j.fault); res.Outcome == Killed {
+		p, late, err := o.judge(ctx, j, engine.Selection{Focus: []string{j.fault.Requirement}})
+		if res.read(p, late, err, j.fault); res.Outcome == Killed {
 			return res
 		}
 	}
-	p, err := o.judge(ctx, j, engine.Selection{})
-	res.read(p, err, j.fault)
+	p, late, err := o.judge(ctx, j, engine.Selection{})
+	res.read(p, late, err, j.fault)
 	return res
 }
 
-func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (*verdict.Report, error) {
+// judge runs a row's server; late reports that the run was ended by rowTime.
+func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verdict.Report, late bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, rowTime, errRowTime)
 	defer cancel()
 	d, end := o.dialer(ctx, j)
 	defer end()
-	return engine.Run(ctx, o.options(j, d, s))
+	p, err = engine.Run(ctx, o.options(j, d, s))
+	return p, err == nil && p.Incomplete != "" && errors.Is(context.Cause(ctx), errRowTime), err
 }
 
 func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.Options {
@@ -362,7 +364,7 @@ func serverOptions(f faults.Fault) refserver.Options {
 
 // read turns a report into the row's outcome. A server that can't be judged
 // at all was not caught on the requirement either.
-func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
+func (r *Result) read(p *verdict.Report, late bool, err error, f faults.Fault) {
 	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError
 	if err != nil {
@@ -397,7 +399,7 @@ func (r *Result) read(p *verdict.Report, err error, f faults.Fault) {
 		}
 	}
 	switch {
-	case p.Incomplete == errRowTime.Error() && len(on) == 0:
+	case late && len(on) == 0:
 		r.Outcome, r.By = Failed, []string{p.Incomplete}
 	case f.Legal && len(elsewhere) == 0:
 		r.Outcome = Silent
