@@ -80,7 +80,7 @@ func legalOpening() []Fault {
 
 // legalMessages is how answers may look.
 func legalMessages() []Fault {
-	older := spec.HandshakeRevisions()[:3]
+	older := beforeNewest()
 	return []Fault{
 		legalAfresh("rate-limited", "every third request gets an error of the server's own once a few were served", limited),
 		legal("more-members", "results have members that no revision knows", EditResult("", func(r map[string]any) {

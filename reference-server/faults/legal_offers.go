@@ -41,7 +41,7 @@ func legalOffers() []Fault {
 			}))),
 		legal("tools-of-the-official-suite", "the server offers tools of the official suite, too, which do what they are known for, and such a prompt",
 			together(offersTools(official(nil)), offersPrompt("test_simple_prompt", aPrompt))),
-		legal("optional-arguments", "a tool returns more with arguments that it does not require, and checks those inside an object", adds(rightSurvey.tool())).in(spec.HandshakeRevisions()[2:]...),
+		legal("optional-arguments", "a tool returns more with arguments that it does not require, and checks those inside an object", adds(rightSurvey.tool())).in(from(spec.V20250618)...),
 		legal("tools-by-number", "the names of tools say nothing of what they do", together(
 			named("slow", "t1"), named("log", "t2"), named("ask-roots", "t3"), named("ask-sampling", "t4"), named("ask-elicitation", "t5"),
 			named("trigger-list-changed", "t6"), named("update-resource", "t7"))),

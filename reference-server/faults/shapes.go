@@ -181,9 +181,9 @@ func summed(e edit) refserver.Seams {
 	})
 }
 
-// callable are the revisions in which a tool can be known to be harmless, so
-// that it gets called.
-func callable() []spec.Revision { return spec.HandshakeRevisions()[1:] }
+// callable returns the revisions in which a tool can say that it only reads, so
+// that it gets called: in others none is, unless the user allows it.
+func callable() []spec.Revision { return from(spec.V20250326) }
 
 // from is all handshake revisions from r on.
 func from(r spec.Revision) []spec.Revision {

@@ -15,7 +15,7 @@ import (
 
 // toolFaults are those in what is offered as tools.
 func toolFaults() []Fault {
-	older, newer := spec.HandshakeRevisions()[:3], spec.V20251125
+	older, newer := beforeNewest(), spec.V20251125
 	return slices.Concat([]Fault{
 		breaks("tools.capability.declared/missing", "tools are listed and called, and not declared", undeclared("tools")),
 		breaks("tools.capability.declared/unlisted", "tools are not declared, their list is refused, and any call succeeds", together(
@@ -53,33 +53,29 @@ func toolFaults() []Fault {
 	}, callFaults(), failureFaults(), knownFaults())
 }
 
-// sinceReadOnly are the revisions in which a tool can say that it only reads: in
-// others no tool is called, unless the user allows it.
-func sinceReadOnly() []spec.Revision { return spec.HandshakeRevisions()[1:] }
-
 // callFaults are those in how calls are taken.
 func callFaults() []Fault {
 	return []Fault{
-		breaks("tools.call.arguments-optional/refused", "a call without arguments is refused", refuse(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).in(sinceReadOnly()...),
+		breaks("tools.call.arguments-optional/refused", "a call without arguments is refused", refuse(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).in(callable()...),
 		breaks("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", Handle(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if noArguments(c) {
 					return toolFails("expected object, received undefined"), nil
 				}
 				return next(c)
-			})).in(sinceReadOnly()...),
+			})).in(callable()...),
 		breaks("tools.call.listed-tool-is-found/renamed", "tools are listed by other names than they are called by", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range items(r, "tools") {
 				t["name"] = t["name"].(string) + "_v2"
 			}
-		})).in(sinceReadOnly()...),
+		})).in(callable()...),
 		breaks("tools.call.listed-tool-is-found/is-error", "every call gets a result that says that the tool was not found", Handle(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name, ok := wire.Text(wire.At(c.Params, "/name")); ok {
 					return toolFails("Tool " + name + " not found"), nil
 				}
 				return next(c)
-			})).in(sinceReadOnly()...),
+			})).in(callable()...),
 		breaks("tools.call.unknown-tool-error/served", "a call of an unknown tool succeeds", onUnknownTool(func(*refserver.Error) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}}, nil
 		})),
@@ -97,7 +93,7 @@ func callFaults() []Fault {
 				c.Params = wire.JSON(map[string]any{"name": wire.At(c.Params, "/name")})
 			}
 			return next(c)
-		})).in(sinceReadOnly()...),
+		})).in(callable()...),
 		breaks("tools.call.malformed-request-error/no-name", "a call without a name succeeds", acceptsWithout(spec.MethodToolsCall, "name", `{"content":[]}`)),
 		breaks("tools.call.not-supported-error/is-error", "tools are not declared, and calls get an isError result", together(
 			undeclared("tools"), refuse(spec.MethodToolsList, session, spec.CodeMethodNotFound, "Method not found"),
@@ -110,7 +106,7 @@ func failureFaults() []Fault {
 	return []Fault{
 		breaks("tools.call.validates-inputs/taken", "wrong arguments are taken", onWrongArguments(func(string) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}, "structuredContent": map[string]any{"sum": 0, "distance": 0}}, nil
-		})).in(sinceReadOnly()...),
+		})).in(callable()...),
 		breaks("tools.call.validates-inputs/fraction-cut", "the fraction of an argument that is to be an integer is cut off", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "slow" {
 				c.Params = bytes.Replace(c.Params, []byte("1.5"), []byte("1"), 1)
@@ -124,10 +120,10 @@ func failureFaults() []Fault {
 		})),
 		breaks("tools.call.execution-error-is-result/own-code", "a tool that fails gets an error of its own code", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: 1001, Message: "The tool failed"}
-		})).in(sinceReadOnly()...),
+		})).in(callable()...),
 		breaks("tools.call.execution-error-is-result/internal-error", "a tool that fails gets an internal error", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "The tool failed"}
-		})).in(sinceReadOnly()...),
+		})).in(callable()...),
 		breaks("tools.call.execution-error-explains/empty", "a tool that fails returns no content", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return with(r, "content", []any{}), nil
 		})),

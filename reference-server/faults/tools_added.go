@@ -117,7 +117,7 @@ func sumOf(r map[string]any) float64 {
 func branchFaults() []Fault {
 	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
-	since := spec.HandshakeRevisions()[2:]
+	since := from(spec.V20250618)
 	return []Fault{
 		breaks("tools.structured.present/zero", "a sum of 0 comes without structured content", summed(func(r map[string]any) {
 			if sumOf(r) == 0 {

@@ -55,7 +55,7 @@ func versioningFaults() []Fault {
 		breaks(other+"silent", "an unknown version is not answered", fails(refserver.Unanswered)),
 
 		breaks(latest+"oldest", "an unknown version is answered with the oldest that is supported",
-			offering(unspoken, func(string) string { return string(spec.V20241105) })).in(sinceReadOnly()...), // a run in that alone knows of no later one
+			offering(unspoken, func(string) string { return string(spec.V20241105) })).in(callable()...), // a run in that alone knows of no later one
 		breaks(latest+"last-but-one", "an unknown version is answered with the last but one that is supported",
 			offering(unspoken, func(string) string { return string(spec.V20250618) })).in(spec.V20251125),
 		breaks(latest+"without-handshake", "an unknown version is answered with a revision that has no handshake",
