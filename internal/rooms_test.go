@@ -1,10 +1,12 @@
 package internal_test
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +36,56 @@ func TestRoomsAreTold(t *testing.T) {
 		if !standsIn(told, pkg) {
 			t.Errorf("docs/architecture.md does not tell of %s, nor of a folder above it", pkg)
 		}
+	}
+}
+
+// TestFunctionsOfTheWalks keeps the two walks of docs/architecture.md true: each
+// function that they name is in a package of its name, or of the folder named.
+func TestFunctionsOfTheWalks(t *testing.T) {
+	page, err := os.ReadFile("../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, err := packagesBelow("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]string{} // the functions of a package, by its folder
+	for _, pkg := range packages {
+		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(pkg), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			declared[pkg] += string(text)
+		}
+	}
+	named := 0
+	for _, row := range regexp.MustCompile("(?m)^\\| \\d+ \\| (.*?) \\|").FindAllStringSubmatch(string(page), -1) {
+		folder := ""
+		if _, rest, ok := strings.Cut(row[1], " in `"); ok {
+			folder = strings.TrimSuffix(rest, "`")
+		}
+		for _, f := range regexp.MustCompile("`(?:\\((\\*?)(\\w+)\\)|(\\w+))\\.(\\w+)`").FindAllStringSubmatch(row[1], -1) {
+			named++
+			want := regexp.MustCompile(`(?m)^func ` + f[4] + `\(`)
+			if f[2] != "" {
+				want = regexp.MustCompile(`(?m)^func \(\w+ ` + regexp.QuoteMeta(f[1]+f[2]) + `\) ` + f[4] + `\(`)
+			}
+			found := slices.ContainsFunc(packages, func(pkg string) bool {
+				return (pkg == folder || folder == "" && path.Base(pkg) == f[3] || f[3] != "" && path.Base(pkg) == f[3]) && want.MatchString(declared[pkg])
+			})
+			if !found {
+				t.Errorf("docs/architecture.md names %s, which %s does not have", f[0], cmp.Or(folder, f[3]))
+			}
+		}
+	}
+	if named < 15 {
+		t.Errorf("only %d functions were read from docs/architecture.md", named)
 	}
 }
 
