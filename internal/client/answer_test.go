@@ -86,7 +86,7 @@ func TestAServerThatAsksBack(t *testing.T) {
 		}
 		return nil, true
 	})
-	r := c.Ask(t.Context(), "x", nil)
+	r := c.Do(t.Context(), "x", nil)
 	if !r.Succeeded() || r.Sent.Messages()[0].Method != "x" {
 		t.Errorf("the reply is %+v", r)
 	}
@@ -106,7 +106,7 @@ func TestHeldReplies(t *testing.T) {
 	})
 	release := c.HoldReplies()
 	for range 5 { // the server asks, too, and gets time to be answered
-		if r := c.Ask(t.Context(), "x", nil); !r.Succeeded() {
+		if r := c.Do(t.Context(), "x", nil); !r.Succeeded() {
 			t.Errorf("the reply is %+v", r)
 		}
 	}

@@ -51,7 +51,7 @@ func TestAnswersApart(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer c.Close()
-				if r := c.Ask(t.Context(), spec.MethodPing, nil); !errors.Is(r.Err, want) {
+				if r := c.Do(t.Context(), spec.MethodPing, nil); !errors.Is(r.Err, want) {
 					t.Errorf("the request ended with %v", r.Err)
 				}
 			})

@@ -22,7 +22,7 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
 		_ = c.Notify(t.Context(), "notifications/x", nil)
 		began := time.Now()
-		r := c.Ask(t.Context(), "ping", nil)
+		r := c.Do(t.Context(), "ping", nil)
 		if r.Answered() || r.Succeeded() || !errors.Is(r.Err, ErrUnanswered) || r.Err.Error() != ErrUnanswered.Error() || r.Event != nil {
 			t.Errorf("the reply is %+v", r)
 		}
@@ -33,7 +33,7 @@ func TestAskWithoutAnAnswer(t *testing.T) {
 			t.Errorf("given up (-want +got):\n%s", diff)
 		}
 		s.say(wire.NewResult(r.Sent.Messages()[0].ID, nil)) // too late
-		if again := c.AwaitReply(t.Context(), 0, r.Sent.Messages()[0].ID); !again.Succeeded() {
+		if again := c.AwaitResponse(t.Context(), 0, r.Sent.Messages()[0].ID); !again.Succeeded() {
 			t.Errorf("the late answer is not found: %+v", again)
 		}
 	})
@@ -44,11 +44,11 @@ func TestAskThatTheCallerCutsOff(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
 		defer cancel()
-		r := c.Ask(ctx, "ping", nil)
+		r := c.Do(ctx, "ping", nil)
 		if !errors.Is(r.Err, enough) || errors.Is(r.Err, ErrUnanswered) || r.Sent == nil || len(gaveUpOn(c)) > 0 {
 			t.Errorf("the reply is %+v, given up on %v", r, gaveUpOn(c))
 		}
-		if r = c.Ask(ctx, "ping", nil); !errors.Is(r.Err, enough) || r.Sent != nil {
+		if r = c.Do(ctx, "ping", nil); !errors.Is(r.Err, enough) || r.Sent != nil {
 			t.Errorf("with an ended context the reply is %+v", r)
 		}
 	})
@@ -59,11 +59,11 @@ func TestAskWhoseServerEnds(t *testing.T) {
 		if !c.Alive() {
 			t.Error("the server is dead from the beginning")
 		}
-		r := c.Ask(t.Context(), "ping", nil)
+		r := c.Do(t.Context(), "ping", nil)
 		if !errors.Is(r.Err, ErrEnded) || r.Sent == nil || len(gaveUpOn(c)) > 0 || c.Alive() {
 			t.Errorf("the reply is %+v, given up on %v", r, gaveUpOn(c))
 		}
-		if r = c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrEnded) || r.Sent != nil {
+		if r = c.Do(t.Context(), "ping", nil); !errors.Is(r.Err, ErrEnded) || r.Sent != nil {
 			t.Errorf("after the end the reply is %+v", r)
 		}
 	})
@@ -91,7 +91,7 @@ func TestKindsOfReply(t *testing.T) {
 				s.say([]byte(c.answer))
 			}
 		}, func(t *testing.T, conv *Conversation, _ *scripted) {
-			r := conv.AskID(t.Context(), wire.IntID(1), "x", nil)
+			r := conv.Do(t.Context(), "x", nil, WithID(wire.IntID(1)))
 			if r.Answered() != c.answered || r.Succeeded() != c.succeeded || (r.Err == nil) != c.answered {
 				t.Errorf("%s: answered %v, succeeded %v, error %v", c.answer, r.Answered(), r.Succeeded(), r.Err)
 			}
@@ -105,7 +105,7 @@ func TestAnAnswerThatWasCut(t *testing.T) {
 		raw := wire.NewResult(m.ID, "x")
 		s.rec.Add(transcript.Event{Kind: transcript.Received, Raw: raw, Size: int64(len(raw)) + 1})
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
-		r := c.Ask(t.Context(), "ping", nil)
+		r := c.Do(t.Context(), "ping", nil)
 		if r.Answered() || r.Event == nil || !errors.Is(r.Err, ErrCut) || len(gaveUpOn(c)) > 0 {
 			t.Errorf("the reply is %+v", r)
 		}
@@ -130,7 +130,7 @@ func TestAnswersOutOfOrder(t *testing.T) {
 	for i := range requests {
 		go func() {
 			method := fmt.Sprint("m", i)
-			r := c.Ask(t.Context(), method, nil)
+			r := c.Do(t.Context(), method, nil)
 			if !r.Succeeded() || r.Sent == nil {
 				replies <- fmt.Sprintf("%s: %+v", method, r)
 				return
@@ -158,7 +158,7 @@ func TestTheRightRequestIsGivenUp(t *testing.T) {
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		done := make(chan *Reply)
 		for _, method := range []string{"a", "mute", "b"} {
-			go func() { done <- c.Ask(t.Context(), method, nil) }()
+			go func() { done <- c.Do(t.Context(), method, nil) }()
 		}
 		for range 3 {
 			if r := <-done; (r.Sent.Messages()[0].Method == "mute") != errors.Is(r.Err, ErrUnanswered) {
@@ -177,9 +177,9 @@ func TestTheRightRequestIsNamed(t *testing.T) {
 		s.before = func() { s.rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte("of another goroutine")}) }
 		id := c.NewID()
 		for what, r := range map[string]*Reply{
-			"ask":        c.Ask(t.Context(), "ping", nil),
-			"probe":      c.Probe(t.Context(), id, c.Request(id, "ping", nil)),
-			"together":   c.AskTogether(t.Context(), c.Request(c.NewID(), "ping", nil))[0],
+			"ask":        c.Do(t.Context(), "ping", nil),
+			"probe":      c.DoRaw(t.Context(), id, c.Request(id, "ping", nil), MayIgnore),
+			"together":   c.DoAll(t.Context(), [][]byte{c.Request(c.NewID(), "ping", nil)})[0],
 			"initialize": c.Initialize(t.Context()),
 		} {
 			if !r.Answered() || r.Sent == nil || len(r.Sent.Messages()) != 1 || r.Sent.Messages()[0].ID != r.Message.ID {
@@ -199,7 +199,7 @@ func TestAskTogether(t *testing.T) {
 		}
 	}, func(t *testing.T, c *Conversation, s *scripted) {
 		began := time.Now()
-		replies := c.AskTogether(t.Context(), c.Request(c.NewID(), "a", nil), c.Request(c.NewID(), "mute", nil), c.Request(c.NewID(), "b", nil))
+		replies := c.DoAll(t.Context(), [][]byte{c.Request(c.NewID(), "a", nil), c.Request(c.NewID(), "mute", nil), c.Request(c.NewID(), "b", nil)})
 		if took := time.Since(began); took != 3*time.Second+DefaultTimeout { // a's time, then the time that the mute one is owed
 			t.Errorf("it took %v", took)
 		}
@@ -215,7 +215,7 @@ func TestAskTogether(t *testing.T) {
 			t.Errorf("given up (-want +got):\n%s", diff)
 		}
 		s.end()
-		for _, r := range c.AskTogether(t.Context(), c.Request(c.NewID(), "a", nil)) {
+		for _, r := range c.DoAll(t.Context(), [][]byte{c.Request(c.NewID(), "a", nil)}) {
 			if !errors.Is(r.Err, ErrEnded) || r.Sent != nil {
 				t.Errorf("after the end the reply is %+v", r)
 			}
@@ -252,9 +252,9 @@ func TestEnough(t *testing.T) {
 			took   time.Duration
 		}{{false, nil, 100 * time.Millisecond}, {true, ErrEnough, 0}} {
 			enough = x.enough
-			c.Ask(t.Context(), "ping", nil)
+			c.Do(t.Context(), "ping", nil)
 			began := time.Now()
-			if err := c.Rest(t.Context()); !errors.Is(err, x.err) || time.Since(began) != x.took {
+			if err := c.Quiet(t.Context()); !errors.Is(err, x.err) || time.Since(began) != x.took {
 				t.Errorf("enough %v: after %v the error is %v", x.enough, time.Since(began), err)
 			}
 		}
@@ -276,7 +276,7 @@ func TestShutdown(t *testing.T) {
 		default:
 			t.Error("the pump still runs")
 		}
-		if r := c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrEnded) {
+		if r := c.Do(t.Context(), "ping", nil); !errors.Is(r.Err, ErrEnded) {
 			t.Errorf("after it the reply is %+v", r)
 		}
 	})
@@ -286,7 +286,7 @@ func TestEndOverPipes(t *testing.T) {
 	c := overPipes(t, Options{}, func(m *wire.Message) ([][]byte, bool) {
 		return nil, m.Method != "die"
 	})
-	if r := c.Ask(t.Context(), "die", nil); !errors.Is(r.Err, ErrEnded) || r.Sent == nil {
+	if r := c.Do(t.Context(), "die", nil); !errors.Is(r.Err, ErrEnded) || r.Sent == nil {
 		t.Errorf("the reply is %+v", r)
 	}
 	if c.Alive() {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,8 +210,25 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 
 // Await returns the first event at position from or later for which match
 // is true. It ends with ErrEnded when the server's output ended before that,
-// and with the context's cause.
-func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+// and with the context's cause, which is ErrUnanswered where an option's limit
+// is over.
+func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool, options ...Option) (*transcript.Event, error) {
+	w := waitOf(options)
+	cancel := func() {}
+	switch {
+	case w.mayIgnore:
+		return c.settle(ctx, from, match)
+	case w.opening:
+		ctx, cancel = c.within(ctx, min(c.opts.Timeout, c.opts.StartTimeout), true)
+	case w.limited:
+		ctx, cancel = c.within(ctx, cmp.Or(w.limit, c.opts.Timeout), false)
+		defer c.Idle()()
+	}
+	defer cancel()
+	return c.await(ctx, from, match)
+}
+
+func (c *Conversation) await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	defer c.Waits()()
 	// The end may lie before from, for a server that hung up can still read.
 	ctx, cancel := context.WithCancelCause(ctx)

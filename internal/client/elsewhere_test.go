@@ -100,7 +100,7 @@ func TestRefusedRequests(t *testing.T) {
 					conv.server.Result = []byte("{}")
 				}
 				began := time.Now()
-				r := conv.Ask(t.Context(), spec.MethodToolsList, nil)
+				r := conv.Do(t.Context(), spec.MethodToolsList, nil)
 				if took := time.Since(began); took != c.took || !errors.Is(r.Err, c.err) || r.Answered() != (c.err == nil) {
 					t.Errorf("it took %v, and ended with %v", took, r.Err)
 				}

@@ -21,7 +21,7 @@ func TestAServerThatHungUpIsNotWaitedFor(t *testing.T) {
 	inBubble(t, Options{Timeout: time.Hour}, hangsUp, func(t *testing.T, c *Conversation, _ *scripted) {
 		started := time.Now()
 		for range 3 {
-			if r := c.Ask(t.Context(), spec.MethodPing, nil); !errors.Is(r.Err, ErrEnded) {
+			if r := c.Do(t.Context(), spec.MethodPing, nil); !errors.Is(r.Err, ErrEnded) {
 				t.Errorf("a request ended with %v", r.Err)
 			}
 		}

@@ -15,7 +15,7 @@ func TestPace(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
 		for i, want := range []time.Duration{DefaultTimeout, leastWait, leastWait} {
 			began := time.Now()
-			if r := c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) {
+			if r := c.Do(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) {
 				t.Errorf("the reply is %+v", r)
 			}
 			if took := time.Since(began); took != want {
@@ -57,7 +57,7 @@ func TestPaceOfFences(t *testing.T) {
 		}
 	}
 	inBubble(t, Options{}, slow, func(t *testing.T, c *Conversation, _ *scripted) {
-		c.Ask(t.Context(), "tools/list", nil)
+		c.Do(t.Context(), "tools/list", nil)
 		_ = c.Fence(t.Context())
 		began := time.Now()
 		_ = c.Fence(t.Context())
@@ -76,7 +76,7 @@ func TestStrayEndsTheWait(t *testing.T) {
 	}
 	inBubble(t, Options{}, stray, func(t *testing.T, c *Conversation, _ *scripted) {
 		began := time.Now()
-		if r := c.Ask(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) || time.Since(began) != c.Grace() {
+		if r := c.Do(t.Context(), "ping", nil); !errors.Is(r.Err, ErrUnanswered) || time.Since(began) != c.Grace() {
 			t.Errorf("after %v the reply is %+v", time.Since(began), r)
 		}
 	})
@@ -88,7 +88,7 @@ func TestStrayEndsTheWait(t *testing.T) {
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		both := make(chan *Reply, 2)
 		for range 2 {
-			go func() { both <- c.Ask(t.Context(), "ping", nil) }()
+			go func() { both <- c.Do(t.Context(), "ping", nil) }()
 			synctest.Wait() // it is waited for
 		}
 		for range 2 {
@@ -125,8 +125,8 @@ func TestBurst(t *testing.T) {
 			t.Errorf("of a server that was asked for nothing: %d requests at once, not 64", got)
 		}
 		for range 3 {
-			c.Ask(t.Context(), "prompts/list", nil)
-			c.Ask(t.Context(), "tools/list", nil)
+			c.Do(t.Context(), "prompts/list", nil)
+			c.Do(t.Context(), "tools/list", nil)
 		}
 		for _, b := range []struct {
 			name    string

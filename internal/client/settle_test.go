@@ -103,7 +103,7 @@ func TestProbe(t *testing.T) {
 			inBubble(t, Options{Idle: waits.wait}, c.on, func(t *testing.T, conv *Conversation, _ *scripted) {
 				began := time.Now()
 				id := conv.NewID()
-				r := conv.Probe(t.Context(), id, wire.NewRequest(id, "x", nil))
+				r := conv.DoRaw(t.Context(), id, wire.NewRequest(id, "x", nil), MayIgnore)
 				if took := time.Since(began); took != c.took {
 					t.Errorf("it took %v, not %v", took, c.took)
 				}
@@ -130,7 +130,7 @@ func TestProbeThatTheCallerCutsOff(t *testing.T) {
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, enough)
 		defer cancel()
-		r := c.Probe(ctx, wire.IntID(99), wire.NewRequest(wire.IntID(99), "x", nil))
+		r := c.DoRaw(ctx, wire.IntID(99), wire.NewRequest(wire.IntID(99), "x", nil), MayIgnore)
 		if !errors.Is(r.Err, enough) || errors.Is(r.Err, ErrUnanswered) || len(gaveUpOn(c)) > 0 || waits.begun != waits.resumed {
 			t.Errorf("the reply is %+v, given up on %v", r, gaveUpOn(c))
 		}
@@ -149,10 +149,10 @@ func TestSettleForLooksAtEachEventOnce(t *testing.T) {
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		from := c.Record.Len()
 		seen := map[int]int{}
-		e, err := c.SettleFor(t.Context(), from, func(e *transcript.Event) bool {
+		e, err := c.Await(t.Context(), from, func(e *transcript.Event) bool {
 			seen[e.Seq]++
 			return false
-		})
+		}, MayIgnore)
 		if e != nil || !errors.Is(err, ErrUnanswered) {
 			t.Errorf("got %v, %v", e, err)
 		}
@@ -161,9 +161,9 @@ func TestSettleForLooksAtEachEventOnce(t *testing.T) {
 				t.Errorf("event %d was looked at %d times", seq, seen[seq])
 			}
 		}
-		e, err = c.SettleFor(t.Context(), from, func(e *transcript.Event) bool {
+		e, err = c.Await(t.Context(), from, func(e *transcript.Event) bool {
 			return len(e.Messages()) > 0 && e.Messages()[0].Method == "behind"
-		})
+		}, MayIgnore)
 		if err != nil || e.Messages()[0].Method != "behind" {
 			t.Errorf("got %v, %v", e, err)
 		}
@@ -254,7 +254,7 @@ func TestSetIdle(t *testing.T) {
 func TestAFenceIsNotAnsweredInAdvance(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
 		s.say(wire.NewResult(wire.IntID(1), nil))
-		_, err := c.SettleFor(t.Context(), 0, func(*transcript.Event) bool { return false })
+		_, err := c.Await(t.Context(), 0, func(*transcript.Event) bool { return false }, MayIgnore)
 		if !errors.Is(err, ErrNoFence) {
 			t.Errorf("the error is %v", err)
 		}

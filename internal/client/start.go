@@ -80,15 +80,6 @@ func opens(frames ...[]byte) bool {
 	return false
 }
 
-// AwaitOpening is Await for what follows a request to open the session, as long
-// as a start may take. The error is ErrUnanswered or ErrStarting where nothing
-// came.
-func (c *Conversation) AwaitOpening(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
-	ctx, cancel := c.within(ctx, min(c.opts.Timeout, c.opts.StartTimeout), true)
-	defer cancel()
-	return c.Await(ctx, from, match)
-}
-
 // within bounds a wait by limit, and by the time of a start where the server may
 // still be starting, or where what was sent opens the session. The caller calls
 // the function that it returns when the wait is over.

@@ -47,10 +47,10 @@ func TestFirstMessages(t *testing.T) {
 	odd := func(ctx context.Context, c *Conversation) *Reply {
 		params := c.InitializeParams()
 		delete(params, "clientInfo")
-		return c.Ask(ctx, spec.MethodInitialize, params)
+		return c.Do(ctx, spec.MethodInitialize, params)
 	}
 	ordinary := func(ctx context.Context, c *Conversation) *Reply { return c.Initialize(ctx) }
-	early := func(ctx context.Context, c *Conversation) *Reply { return c.Ask(ctx, spec.MethodToolsList, nil) }
+	early := func(ctx context.Context, c *Conversation) *Reply { return c.Do(ctx, spec.MethodToolsList, nil) }
 	for _, test := range []struct {
 		name    string
 		ask     func(context.Context, *Conversation) *Reply
@@ -132,7 +132,7 @@ func TestFirstResponseEndsTheStart(t *testing.T) {
 			t.Error("a banner is taken for a response")
 		}
 		began := time.Now()
-		r := c.Ask(t.Context(), spec.MethodToolsList, nil)
+		r := c.Do(t.Context(), spec.MethodToolsList, nil)
 		if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || took != 30*time.Second {
 			t.Errorf("after %v the error is %v", took, r.Err)
 		}

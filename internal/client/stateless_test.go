@@ -38,19 +38,19 @@ func TestStatelessServer(t *testing.T) {
 	if s := c.Server(); !s.Declares("tools") || len(wire.Elements(wire.At(s.Result, "/supportedVersions"))) != 1 {
 		t.Errorf("server/discover says %s", s.Result)
 	}
-	r := c.Ask(t.Context(), spec.MethodToolsList, nil)
+	r := c.Do(t.Context(), spec.MethodToolsList, nil)
 	if !r.Succeeded() {
 		t.Fatalf("tools/list: %+v", r)
 	}
 	if name, _ := wire.Text(wire.At(r.Message.Result(), "/tools/0/name")); name != "greet" {
 		t.Errorf("tools/list says %s", r.Message.Result())
 	}
-	call := c.Ask(t.Context(), spec.MethodToolsCall, map[string]any{"name": "greet", "_meta": map[string]any{"progressToken": "p"}})
+	call := c.Do(t.Context(), spec.MethodToolsCall, map[string]any{"name": "greet", "_meta": map[string]any{"progressToken": "p"}})
 	if text, _ := wire.Text(wire.At(call.Message.Result(), "/content/0/text")); text != "hello" {
 		t.Errorf("tools/call says %s", call.Message.Raw)
 	}
 	id := c.NewID()
-	if bare := c.AskRaw(t.Context(), id, wire.NewRequest(id, spec.MethodToolsList, nil)); bare.Succeeded() {
+	if bare := c.DoRaw(t.Context(), id, wire.NewRequest(id, spec.MethodToolsList, nil)); bare.Succeeded() {
 		t.Errorf("without the metadata tools/list says %s, so this test proves nothing", bare.Message.Raw)
 	}
 	if err := c.Quiet(t.Context()); err != nil {

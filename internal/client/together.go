@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -23,13 +25,16 @@ func (c *Conversation) Request(id wire.ID, method string, params map[string]any)
 	return wire.NewRequest(id, method, anyOrNil(c.params(params)))
 }
 
-// AskTogether sends requests in one write where the transport has such a
-// thing, and waits for all answers. Each has the conversation's timeout from
-// the moment on that those before it were answered, as a server may serve one
-// after the other; when one was waited for in vain, those behind it have only
-// the grace left, from the last answer on. The replies are in the order of the
+// DoAll sends requests in one write where the transport has such a thing, and
+// waits for all responses. Each has the conversation's timeout from the moment
+// on that those before it were answered, as a server may serve one after the
+// other; after one without a response, those behind it have only the grace left.
+// Within is one limit for all of them. The replies are in the order of the
 // requests. A frame that is no request is a defect of the caller, so it panics.
-func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*Reply {
+func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
+	if w := waitOf(options); w.limited {
+		return c.doAllWithin(ctx, &w, requests)
+	}
 	owed := c.opts.Pace.limit(c.opts.Timeout)
 	limit := owed
 	from := c.Record.Len()
@@ -64,6 +69,31 @@ func (c *Conversation) AskTogether(ctx context.Context, requests ...[]byte) []*R
 	return replies
 }
 
+func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]byte) []*Reply {
+	from := c.Record.Len()
+	bounded, cancel := c.within(ctx, w.within(c), opens(requests...))
+	defer cancel()
+	sendErr := c.send(bounded, requests...)
+	if sendErr != nil {
+		sendErr = c.sendError(ctx, sendErr)
+	}
+	replies := make([]*Reply, 0, len(requests))
+	for _, frame := range requests {
+		if sendErr != nil {
+			replies = append(replies, &Reply{Err: sendErr})
+			continue
+		}
+		id := wire.Parse(frame).Messages[0].ID
+		r := c.awaitAnswer(bounded, from, id, frame)
+		r.Sent = c.sentWith(from, id)
+		if errors.Is(r.Err, ErrUnanswered) {
+			_ = c.Cancel(ctx, id, transcript.OverdueReason)
+		}
+		replies = append(replies, r)
+	}
+	return replies
+}
+
 func (c *Conversation) sentWith(from int, id wire.ID) *transcript.Event {
 	for _, e := range c.Record.From(from) {
 		if e.Kind != transcript.Sent {
@@ -76,4 +106,10 @@ func (c *Conversation) sentWith(from int, id wire.ID) *transcript.Event {
 		}
 	}
 	return nil
+}
+
+// Cancel sends a notification that the request with this id, be there one or
+// not, is cancelled.
+func (c *Conversation) Cancel(ctx context.Context, id wire.ID, reason string) error {
+	return c.Notify(ctx, spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": reason})
 }

@@ -24,7 +24,7 @@ func TestTryTogether(t *testing.T) {
 			frames = append(frames, c.Request(wire.IntID(id+100), spec.MethodToolsCall, nil))
 		}
 		began := time.Now()
-		replies := c.TryTogetherFor(t.Context(), time.Second, frames...)
+		replies := c.DoAll(t.Context(), frames, Within(time.Second))
 		if took := time.Since(began); took != time.Second {
 			t.Errorf("it took %v: all share one timeout", took)
 		}
@@ -42,7 +42,7 @@ func TestTryTogether(t *testing.T) {
 func TestTryTogetherWithoutAServer(t *testing.T) {
 	inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, s *scripted) {
 		s.end()
-		replies := c.TryTogether(t.Context(), c.Request(wire.IntID(1), "x", nil), c.Request(wire.IntID(2), "x", nil))
+		replies := c.DoAll(t.Context(), [][]byte{c.Request(wire.IntID(1), "x", nil), c.Request(wire.IntID(2), "x", nil)}, Within(0))
 		for _, r := range replies {
 			if !errors.Is(r.Err, ErrEnded) || r.Sent != nil {
 				t.Errorf("the reply is %+v", r)

@@ -24,7 +24,7 @@ func deviating(n int, weight verdict.Weight, seen func(i int, run int64) bool) [
 			ID: fmt.Sprintf("toy.deviates-%d", i), Title: "ping", Requirements: []string{pinged}, Asks: true,
 			Run: func(ctx context.Context, t *suite.T) {
 				c := t.Conversation(ctx)
-				c.Ask(ctx, "ping", nil)
+				c.Do(ctx, "ping", nil)
 				if seen(i, runs[i].Add(1)) {
 					t.Deviates(c, verdict.Deviation{Requirement: pinged, Summary: "A pong is wrong.", Weight: weight})
 				}

@@ -95,7 +95,7 @@ const pinged = "ping.empty-result" // a MUST on a keyword, in all handshake revi
 func pinging(asks bool) suite.Case {
 	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, Asks: asks, Run: func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
-		r := c.Ask(ctx, "ping", nil)
+		r := c.Do(ctx, "ping", nil)
 		t.Expect(c, r).Keeps(pinged, "a ping was not answered with an empty result", suite.Satisfy("{}", func(r *client.Reply) bool {
 			return string(r.Message.Result()) == "{}"
 		}))
@@ -348,7 +348,7 @@ func TestWaitingForAnAnswerIsNoWork(t *testing.T) {
 		cases = append(cases, suite.Case{
 			ID: fmt.Sprintf("toy.slow-%d", i), Title: "slow", Requirements: []string{pinged},
 			Run: func(ctx context.Context, t *suite.T) {
-				if t.Conversation(ctx).Ask(ctx, slow, nil).Answered() {
+				if t.Conversation(ctx).Do(ctx, slow, nil).Answered() {
 					answered.Add(1)
 				}
 			},

@@ -65,7 +65,7 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 					} else {
 						conv = t.Start(ctx, client.Options{})
 					}
-					conv.Ask(ctx, "tools/list", nil)
+					conv.Do(ctx, "tools/list", nil)
 					enough = append(enough, errors.Is(conv.Quiet(ctx), client.ErrEnough))
 				},
 			}

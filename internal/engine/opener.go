@@ -135,7 +135,7 @@ func (o *opener) renew(ctx context.Context) {
 func deaf(ctx context.Context, conv *client.Conversation) string {
 	var r *client.Reply
 	for range 2 {
-		if r = conv.Ask(ctx, conv.Harmless(), nil); r.Err == nil || errors.Is(r.Err, client.ErrCut) {
+		if r = conv.Do(ctx, conv.Harmless(), nil); r.Err == nil || errors.Is(r.Err, client.ErrCut) {
 			return ""
 		}
 	}

@@ -88,7 +88,7 @@ func TestWhatComesFromOtherSessions(t *testing.T) {
 		return suite.Case{ID: id, Title: "ask for a while", Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			for end := time.Now().Add(long); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(talking / 10) {
-				c.Ask(ctx, method, nil)
+				c.Do(ctx, method, nil)
 			}
 		}}
 	}

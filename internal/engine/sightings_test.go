@@ -36,7 +36,7 @@ func TestSightingsInOtherCases(t *testing.T) {
 			if n := runs.Add(1); n == 1 || always {
 				ask = "com.example/pong"
 			}
-			t.Conversation(ctx).Ask(ctx, ask, nil)
+			t.Conversation(ctx).Do(ctx, ask, nil)
 		}}
 		if made {
 			c.Requirements, c.Provokes = nil, []string{pinged}

@@ -28,7 +28,7 @@ func oddly() suite.Case {
 		c := t.Open(ctx, client.Options{})
 		params := c.InitializeParams()
 		delete(params, "clientInfo")
-		if r := c.Ask(ctx, spec.MethodInitialize, params); r.Answered() {
+		if r := c.Do(ctx, spec.MethodInitialize, params); r.Answered() {
 			t.Kept(prepared)
 		} else {
 			t.Deviates(c, verdict.Deviation{Requirement: prepared, Summary: "no answer", Permitted: "any", Seen: suite.Describe(r), At: r.Positions()})

@@ -103,7 +103,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	if u.shares && o.shared != nil && o.shared.conv != nil {
 		o.shared.conv.Record.BeginCase("")
-		_ = o.shared.conv.Rest(ctx) // for rules on what must not come; silence can't be proved where it fails
+		_ = o.shared.conv.Quiet(ctx) // for rules on what must not come; silence can't be proved where it fails
 	}
 	pass.rest()
 	r.reap(func() {

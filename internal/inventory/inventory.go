@@ -129,7 +129,7 @@ func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, me
 	var params map[string]any
 	seen := map[string]bool{}
 	for items, page := 0, 1; ; page++ {
-		r := c.Ask(ctx, method, params)
+		r := c.Do(ctx, method, params)
 		if !r.Succeeded() {
 			v.silent = v.silent || errors.Is(r.Err, client.ErrUnanswered)
 			v.Incomplete[method] = NoResult

@@ -119,11 +119,11 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	ctx, cancel := context.WithTimeout(ctx, learnTime)
 	defer cancel()
 	if v.Declares("logging") {
-		c.TryFor(ctx, learnCall, spec.MethodSetLevel, map[string]any{"level": "debug"})
+		c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": "debug"}, client.Within(learnCall))
 	}
 	if v.Declares("resources.subscribe") {
 		for _, uri := range v.Resources[:min(learnResources, len(v.Resources))] {
-			c.TryFor(ctx, learnCall, spec.MethodResourcesSubscribe, map[string]any{"uri": uri})
+			c.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(learnCall))
 		}
 	}
 	l := &learner{c: c, updates: map[string][]string{}}
@@ -218,7 +218,7 @@ type sight struct {
 func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) sight {
 	from := l.c.Record.Len()
 	token := "mcp-conform-learn-" + wire.StringID(t.Name).Raw()
-	r := l.c.TryFor(ctx, learnCall, spec.MethodToolsCall, Known{Tool: t.Name, Arguments: arguments}.WithToken(token))
+	r := l.c.Do(ctx, spec.MethodToolsCall, Known{Tool: t.Name, Arguments: arguments}.WithToken(token), client.Within(learnCall))
 	s := sight{alive: l.c.Alive() && l.c.Fence(ctx) == nil}
 	if r.Succeeded() && !Fails.ShownBy(r.Message) {
 		s.took = r.Event.At - r.Sent.At

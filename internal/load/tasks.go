@@ -31,10 +31,10 @@ var tasks = []task{
 	calls("add", func(string) map[string]any { return map[string]any{"a": 1, "b": 2} }, false),
 	{"a subscription", 2, func(ctx context.Context, c *client.Conversation, sign string) string {
 		note := map[string]any{"uri": "demo://note"}
-		if text := complain(c.Ask(ctx, spec.MethodResourcesSubscribe, note)); text != "" {
+		if text := complain(c.Do(ctx, spec.MethodResourcesSubscribe, note)); text != "" {
 			return text
 		}
-		return complain(c.Ask(ctx, spec.MethodToolsCall, map[string]any{"name": "update-resource", "arguments": map[string]any{"text": sign}}))
+		return complain(c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": "update-resource", "arguments": map[string]any{"text": sign}}))
 	}},
 	calls("ask-sampling", func(string) map[string]any { return map[string]any{"prompt": "Say a word."} }, true),
 	asks(spec.MethodResourcesList, nil),
@@ -46,21 +46,21 @@ var tasks = []task{
 		if err := c.Cancel(ctx, id, "no more"); err != nil {
 			return err.Error()
 		}
-		return complain(c.Ask(ctx, spec.MethodPing, nil))
+		return complain(c.Do(ctx, spec.MethodPing, nil))
 	}},
 	calls("log", func(sign string) map[string]any { return map[string]any{"level": "error", "text": sign} }, false),
 }
 
 func asks(method string, params map[string]any) task {
 	return task{method, 1, func(ctx context.Context, c *client.Conversation, _ string) string {
-		return complain(c.Ask(ctx, method, params))
+		return complain(c.Do(ctx, method, params))
 	}}
 }
 
 // calls makes a call of a tool, whose result bears the sign where it returns.
 func calls(tool string, arguments func(sign string) map[string]any, returns bool) task {
 	return task{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
-		r := c.Ask(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))
+		r := c.Do(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))
 		if text := complain(r); text != "" {
 			return text
 		}

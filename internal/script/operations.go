@@ -155,7 +155,7 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 	var params map[string]any
 	for range maxPages {
 		r.count()
-		reply := l.c.Ask(r.ctx, o.Method, params)
+		reply := l.c.Do(r.ctx, o.Method, params)
 		if !reply.Succeeded() {
 			l.missed = l.missed || errors.Is(reply.Err, client.ErrUnanswered)
 			break

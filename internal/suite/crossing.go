@@ -41,7 +41,7 @@ func (c *Crowd) crossing(ctx context.Context) {
 		if conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.stepped(i)), conv.Request(own, spec.MethodToolsCall, c.stepped(i))) != nil {
 			return
 		}
-		pairs[i] = pair{own: conv.AwaitReply(ctx, from, own), same: conv.AwaitReply(ctx, from, same)}
+		pairs[i] = pair{own: conv.AwaitResponse(ctx, from, own), same: conv.AwaitResponse(ctx, from, same)}
 	})
 	if c.crossed(pairs) {
 		return
@@ -154,11 +154,11 @@ func (c *Crowd) subscriptions(ctx context.Context) {
 		return
 	}
 	for _, subscriber := range []*client.Conversation{c.convs[len(c.convs)-1], c.First()} {
-		subscriber.Try(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri})
+		subscriber.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(0))
 		c.each(func(_ int, conv *client.Conversation) {
-			conv.TryFor(ctx, crowdTime, spec.MethodToolsCall, change.Params())
+			conv.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(crowdTime))
 			_ = conv.Quiet(ctx) // an update may come a little later
 		})
-		subscriber.Try(ctx, spec.MethodResourcesUnsubscribe, map[string]any{"uri": uri})
+		subscriber.Do(ctx, spec.MethodResourcesUnsubscribe, map[string]any{"uri": uri}, client.Within(0))
 	}
 }

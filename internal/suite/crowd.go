@@ -141,9 +141,9 @@ func (c *Crowd) equalIDs(ctx context.Context) {
 		if i == 1 && lists {
 			method = spec.MethodToolsList
 		}
-		replies[i] = conv.AskRaw(ctx, same, conv.Request(same, method, nil))
+		replies[i] = conv.DoRaw(ctx, same, conv.Request(same, method, nil))
 		own := wire.StringID(sign(i) + "own")
-		others[i] = conv.AskRaw(ctx, own, conv.Request(own, conv.Harmless(), nil))
+		others[i] = conv.DoRaw(ctx, own, conv.Request(own, conv.Harmless(), nil))
 	})
 	for i, r := range replies {
 		if !r.Succeeded() {
@@ -165,7 +165,7 @@ func (c *Crowd) questions(ctx context.Context) {
 	}
 	replies := make([]*client.Reply, len(c.convs))
 	c.each(func(i int, conv *client.Conversation) {
-		replies[i] = conv.TryFor(ctx, crowdTime, spec.MethodToolsCall, tool.Params())
+		replies[i] = conv.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(crowdTime))
 	})
 	for i, r := range replies {
 		for j := range c.convs {
@@ -206,7 +206,7 @@ func (c *Crowd) cancellation(ctx context.Context) {
 			_ = conv.Cancel(ctx, id, "this client wants it no more")
 			return
 		}
-		replies[i] = conv.AwaitReply(ctx, from, id)
+		replies[i] = conv.AwaitResponse(ctx, from, id)
 	})
 	for i, r := range replies {
 		if r == nil {
@@ -221,13 +221,13 @@ func (c *Crowd) cancellation(ctx context.Context) {
 
 // works tells whether the call is answered when no one cancels anything.
 func (c *Crowd) works(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
-	return conv.TryFor(ctx, crowdSlow+crowdTime, spec.MethodToolsCall, params).Answered()
+	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
 // comes tells whether the answer comes when it has as long again as any request:
 // a machine that is busy may have kept it.
 func (c *Crowd) comes(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
-	return conv.ListenFor(ctx, conv.Options().Timeout, 0, id).Answered()
+	return conv.AwaitResponse(ctx, 0, id, client.Within(conv.Options().Timeout)).Answered()
 }
 
 // foreign looks for messages that are another client's.

@@ -88,7 +88,7 @@ func (c *Crowd) heardOf(ctx context.Context, acts bool, all ...provocation) (hea
 	}
 	for _, p := range all {
 		if acts {
-			c.First().TryFor(ctx, crowdTime, spec.MethodToolsCall, p.call.Params())
+			c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
 		}
 	}
 	silent := make([]bool, len(c.convs))
@@ -138,7 +138,7 @@ func (c *Crowd) levels(ctx context.Context) {
 				return
 			}
 			from := first.Record.Len()
-			if !first.TryFor(ctx, crowdTime, spec.MethodToolsCall, tool.Params()).Succeeded() || first.Fence(ctx) != nil {
+			if !first.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(crowdTime)).Succeeded() || first.Fence(ctx) != nil {
 				return
 			}
 			levels, e := loggedIn(first.Record.From(from))
@@ -171,7 +171,7 @@ func (c *Crowd) logging(ctx context.Context) (inventory.Known, bool) {
 	}
 	for _, k := range c.t.Inventory.Bare(loggers) {
 		from := c.First().Record.Len()
-		if !c.First().TryFor(ctx, tryLogger, spec.MethodToolsCall, k.Params()).Succeeded() || c.First().Fence(ctx) != nil {
+		if !c.First().Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(tryLogger)).Succeeded() || c.First().Fence(ctx) != nil {
 			continue
 		}
 		if firstOf(c.First().Record.From(from), spec.MethodMessage) != nil {
@@ -182,7 +182,7 @@ func (c *Crowd) logging(ctx context.Context) (inventory.Known, bool) {
 }
 
 func setsLevel(ctx context.Context, conv *client.Conversation, level string) bool {
-	return conv.Try(ctx, spec.MethodSetLevel, map[string]any{"level": level}).Succeeded()
+	return conv.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level}, client.Within(0)).Succeeded()
 }
 
 // loggedIn returns the levels of the log messages among the events, sorted, and
@@ -208,14 +208,14 @@ func loggedIn(events []*transcript.Event) (levels string, last *transcript.Event
 func (c *Crowd) leaving(ctx context.Context) {
 	served := make([]bool, len(c.convs))
 	c.each(func(i int, conv *client.Conversation) {
-		served[i] = i > 0 && conv.Try(ctx, conv.Harmless(), nil).Succeeded()
+		served[i] = i > 0 && conv.Do(ctx, conv.Harmless(), nil, client.Within(0)).Succeeded()
 	})
 	c.First().Close()
 	c.each(func(i int, conv *client.Conversation) {
 		if !served[i] {
 			return
 		}
-		r := conv.Ask(ctx, conv.Harmless(), nil)
+		r := conv.Do(ctx, conv.Harmless(), nil)
 		if r.Succeeded() || ctx.Err() != nil || intercepted(conv) {
 			return
 		}

@@ -82,7 +82,7 @@ func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limi
 		return nil
 	}
 	from := c.Record.Len()
-	n := &Nested{Reply: c.TryFor(ctx, limit, spec.MethodToolsCall, map[string]any{"name": tool.Name, "arguments": arguments})}
+	n := &Nested{Reply: c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": tool.Name, "arguments": arguments}, client.Within(limit))}
 	if n.Event != nil && n.Sent != nil {
 		n.Took = n.Event.At - n.Sent.At
 	}

@@ -35,7 +35,7 @@ type Probe struct {
 	// ByName: what is odd is a name, so that a control that gets another
 	// response than the odd request is as good as one that is served.
 	ByName bool
-	// Limit bounds the wait for each response, as Conversation.TryFor does; by
+	// Limit bounds the wait for each response, as client.Within does; by
 	// default requests are sent by Conversation.Ask.
 	Limit time.Duration
 }
@@ -70,15 +70,15 @@ func OddParams(method string, params ...map[string]any) []Request {
 func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq[Odd] {
 	send := func(r Request) *client.Reply {
 		if p.Limit > 0 {
-			return c.TryFor(ctx, p.Limit, r.Method, r.Params)
+			return c.Do(ctx, r.Method, r.Params, client.Within(p.Limit))
 		}
-		return c.Ask(ctx, r.Method, r.Params)
+		return c.Do(ctx, r.Method, r.Params)
 	}
 	what := cmp.Or(p.What, "an ordinary request")
 	return func(yield func(Odd) bool) {
 		ordinary := responseTo(c.Record.From(0), p.Control)
 		if ordinary == nil {
-			ordinary = c.TryFor(ctx, cmp.Or(p.Limit, controlTime), p.Control.Method, p.Control.Params).Message
+			ordinary = c.Do(ctx, p.Control.Method, p.Control.Params, client.Within(cmp.Or(p.Limit, controlTime))).Message
 		}
 		ordinarily := control.Of(what, wire.JSON(p.Control.Params), ordinary)
 		for _, r := range p.Odd {

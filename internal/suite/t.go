@@ -137,7 +137,7 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	}
 	// What a case before this one did to the server is not this one's finding.
 	if !t.Case.Unchecked {
-		if r := c.Ask(ctx, c.Harmless(), nil); r.Err != nil {
+		if r := c.Do(ctx, c.Harmless(), nil); r.Err != nil {
 			t.GiveUp("the server that the case shares with others answers nothing any more: " + r.Err.Error())
 		}
 	}

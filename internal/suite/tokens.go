@@ -85,7 +85,7 @@ func (c *Crowd) told(ctx context.Context, i int, id wire.ID, token string) progr
 	params := c.stepped(i)
 	params["_meta"] = map[string]any{"progressToken": token}
 	if conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, params)) == nil {
-		conv.AwaitReply(ctx, from, id)
+		conv.AwaitResponse(ctx, from, id)
 	}
 	var p progress
 	for _, e := range conv.Record.From(from) {

@@ -136,7 +136,7 @@ func readings(t *suite.T, most int) []ask {
 func answeredAlone(ctx context.Context, c *client.Conversation, all []ask) []ask {
 	var good []ask
 	for _, a := range all {
-		a.alone = c.TryFor(ctx, aloneTime, a.method, a.params)
+		a.alone = c.Do(ctx, a.method, a.params, client.Within(aloneTime))
 		if !a.alone.Answered() {
 			break
 		}

@@ -62,9 +62,9 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 	_ = c.Send(ctx, array(messages...)) // that it can't be sent, the fence shows
 	a.sent = firstSent(c, a.from)
 	for _, id := range ids {
-		r := c.Settle(ctx, a.from, id)
+		r := c.AwaitResponse(ctx, a.from, id, client.MayIgnore)
 		if errors.Is(r.Err, client.ErrNoFence) { // deaf, or busy
-			r = c.AwaitReplyFor(ctx, c.Options().Timeout, a.from, id)
+			r = c.AwaitResponse(ctx, a.from, id, client.Within(c.Options().Timeout))
 		}
 		if !r.Answered() {
 			a.ended = ended(c, c.Fence(ctx))

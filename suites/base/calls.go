@@ -52,7 +52,7 @@ func calls(ctx context.Context, t *suite.T) {
 		}
 	}
 	if len(requests) > 0 {
-		c.TryTogetherFor(ctx, callTime, requests...)
+		c.DoAll(ctx, requests, client.Within(callTime))
 	}
 }
 
@@ -79,7 +79,7 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	from := c.Record.Len()
 	resume := c.Idle()
-	c.TryTogetherFor(ctx, callTime, requests...)
+	c.DoAll(ctx, requests, client.Within(callTime))
 	resume()
 	for _, s := range all {
 		totals, events := totalsOf(c, from, s.token)
@@ -105,7 +105,7 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 // truthful tells whether a call that is made by itself reports its steps.
 func truthful(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
 	s, from := stepped{"mcp-conform/by-itself", steps}, c.Record.Len()
-	c.TryTogetherFor(ctx, callTime, s.request(t, c))
+	c.DoAll(ctx, [][]byte{s.request(t, c)}, client.Within(callTime))
 	totals, _ := totalsOf(c, from, s.token)
 	return len(totals) > 0 && !slices.ContainsFunc(totals, func(total string) bool { return total != strconv.Itoa(steps) })
 }
@@ -139,7 +139,7 @@ func subscriptions(ctx context.Context, t *suite.T) {
 		for _, uri := range uris {
 			requests = append(requests, c.Request(c.NewID(), method, map[string]any{"uri": uri}))
 		}
-		for _, r := range c.TryTogetherFor(ctx, callTime, requests...) {
+		for _, r := range c.DoAll(ctx, requests, client.Within(callTime)) {
 			if !r.Answered() {
 				return false
 			}

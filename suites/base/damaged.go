@@ -82,9 +82,9 @@ func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	from := c.Record.Len()
 	_ = c.Send(ctx, []byte("[]")) // that it can't be sent, the fence shows
-	event, err := c.SettleFor(ctx, from, func(e *transcript.Event) bool {
+	event, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Frame.Batch || strayIn(e) != nil)
-	})
+	}, client.MayIgnore)
 	d := verdict.Deviation{
 		Requirement: emptyArray,
 		Permitted:   "one error -32600 without an id, not in an array",

@@ -36,7 +36,7 @@ func (p parrot) params(word string) map[string]any {
 // gives tells whether a call that is made by itself gives back its own word,
 // and no other.
 func (p parrot) gives(ctx context.Context, c *client.Conversation, word string) bool {
-	r := c.TryFor(ctx, aloneTime, spec.MethodToolsCall, p.params(word))
+	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))
 	return r.Succeeded() && slices.Equal(found(r), []string{word})
 }
 
@@ -89,7 +89,7 @@ func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p parrot) {
 		requests = append(requests, c.Request(c.NewID(), spec.MethodToolsCall, p.params(word)))
 	}
 	seen := false
-	for i, r := range c.TryTogetherFor(ctx, callTime, requests...) {
+	for i, r := range c.DoAll(ctx, requests, client.Within(callTime)) {
 		if !r.Succeeded() {
 			continue
 		}

@@ -56,7 +56,7 @@ func ids() suite.Case {
 			for _, write := range spellings() {
 				requests = append(requests, write(c.Request(c.NewID(), c.Harmless(), nil)))
 			}
-			for _, r := range c.AskTogether(ctx, requests...) {
+			for _, r := range c.DoAll(ctx, requests) {
 				if !r.Answered() {
 					return // the rules tell what came instead
 				}
@@ -78,7 +78,7 @@ func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
 			method, member = l.method, "/"+l.capability
 		}
 	}
-	for _, r := range c.AskTogether(ctx, c.Request(number, c.Harmless(), nil), c.Request(text, method, nil)) {
+	for _, r := range c.DoAll(ctx, [][]byte{c.Request(number, c.Harmless(), nil), c.Request(text, method, nil)}) {
 		if member == "" || !r.Succeeded() {
 			continue
 		}
@@ -94,7 +94,7 @@ func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
 // is rounded. What becomes of them a rule notes.
 func huge(ctx context.Context, c *client.Conversation) {
 	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
-		c.Probe(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.Harmless(), nil))
+		c.DoRaw(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.Harmless(), nil), client.MayIgnore)
 	}
 }
 

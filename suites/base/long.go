@@ -28,9 +28,9 @@ func long() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			from := c.Record.Len()
-			r := c.Try(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{
+			r := c.Do(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{
 				"com.example.harness/long": strings.Repeat("sixteen letters ", longText/16),
-			}})
+			}}, client.Within(0))
 			switch {
 			case r.Answered():
 				t.Kept(answered)

@@ -130,10 +130,10 @@ func (w *walk) await(ctx context.Context) {
 		p.silence = p.silence || p.reply == nil && (suite.StatusRefused(w.c, p.sent) || suite.MayGoOn(w.c, p.sent))
 	}
 	if !w.over && w.waiting() {
-		_, _ = w.c.SettleFor(ctx, len(events), func(e *transcript.Event) bool {
+		_, _ = w.c.Await(ctx, len(events), func(e *transcript.Event) bool {
 			w.take(e)
 			return !w.waiting()
-		})
+		}, client.MayIgnore)
 	}
 	for _, p := range w.probes {
 		p.byStatus = suite.Refused(w.c, p.sent)

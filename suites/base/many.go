@@ -43,14 +43,14 @@ func many() suite.Case {
 					r := refused[(sent+len(requests))%len(refused)]
 					requests = append(requests, c.Request(c.NewID(), r.method, r.params))
 				}
-				for _, r := range c.AskTogether(ctx, requests...) {
+				for _, r := range c.DoAll(ctx, requests) {
 					if !r.Answered() {
 						return // rules judge it
 					}
 				}
 				sent += len(requests)
 			}
-			c.Ask(ctx, c.Harmless(), nil)
+			c.Do(ctx, c.Harmless(), nil)
 		},
 	}
 }

@@ -39,11 +39,11 @@ func foreignMeta() suite.Case {
 }
 
 func askWithMeta(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
-	if !c.Ask(ctx, method, nil).Succeeded() {
+	if !c.Do(ctx, method, nil).Succeeded() {
 		t.NotObserved(foreignKeys, "the request is not served without metadata either")
 		return
 	}
-	r := c.Ask(ctx, method, map[string]any{"_meta": map[string]any{
+	r := c.Do(ctx, method, map[string]any{"_meta": map[string]any{
 		"com.example.harness/probe": map[string]any{"nested": []any{1, "two", nil}},
 		"com.example.harness/none":  nil,
 		"unprefixed-key_1.0":        "text",

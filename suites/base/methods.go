@@ -42,8 +42,8 @@ func unknownMethods() suite.Case {
 			for _, u := range unknown {
 				requests = append(requests, c.Request(c.NewID(), u.method, u.params))
 			}
-			control := c.Ask(ctx, c.Harmless(), nil)
-			for _, r := range c.AskTogether(ctx, requests...) {
+			control := c.Do(ctx, c.Harmless(), nil)
+			for _, r := range c.DoAll(ctx, requests) {
 				if !t.Telling(suite.Against(r, control), methodNotFound) {
 					continue
 				}

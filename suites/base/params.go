@@ -83,12 +83,12 @@ func invalidInitialize() suite.Case {
 			c := t.Open(ctx, client.Options{})
 			mistyped := c.InitializeParams()
 			mistyped["protocolVersion"] = 5
-			r := c.Ask(ctx, spec.MethodInitialize, map[string]any{})
+			r := c.Do(ctx, spec.MethodInitialize, map[string]any{})
 			judgeParams(t, c, r)
 			if !r.Answered() || r.Succeeded() || !c.Alive() {
 				c = t.Open(ctx, client.Options{}) // the next would not be the first request
 			}
-			judgeParams(t, c, c.Ask(ctx, spec.MethodInitialize, mistyped))
+			judgeParams(t, c, c.Do(ctx, spec.MethodInitialize, mistyped))
 		},
 	}
 }

@@ -34,7 +34,7 @@ func pipelined(ctx context.Context, t *suite.T) {
 	for i := range asks {
 		add(&asks[len(asks)-1-i])
 	}
-	notCrossed(ctx, t, c, asks, of, c.AskTogether(ctx, requests...))
+	notCrossed(ctx, t, c, asks, of, c.DoAll(ctx, requests))
 }
 
 // notCrossed judges replies to requests that were made at once; of tells what
@@ -49,7 +49,7 @@ func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []
 		if of[i] == nil || !r.Succeeded() {
 			continue
 		}
-		if other := others(asks, of[i], r); other != nil && alike(c.TryFor(ctx, aloneTime, of[i].method, of[i].params), of[i].alone) {
+		if other := others(asks, of[i], r); other != nil && alike(c.Do(ctx, of[i].method, of[i].params, client.Within(aloneTime)), of[i].alone) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "A request that is made beside others gets the answer to one of them.",
@@ -122,7 +122,7 @@ func same(ctx context.Context, t *suite.T) {
 	}
 	most = min(most, max(bigOnes, maxBytes/one[0].size()))
 	for range timesMore {
-		if c.Burst(most, one[0].request(c)) == most || !c.TryFor(ctx, aloneTime, one[0].method, one[0].params).Answered() {
+		if c.Burst(most, one[0].request(c)) == most || !c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime)).Answered() {
 			break
 		}
 	}
@@ -130,8 +130,8 @@ func same(ctx context.Context, t *suite.T) {
 	for i := range requests {
 		requests[i] = one[0].request(c)
 	}
-	c.AskTogether(ctx, requests...)
-	c.TryFor(ctx, aloneTime, one[0].method, one[0].params)
+	c.DoAll(ctx, requests)
+	c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime))
 }
 
 // bigAndSmall has the longest answer come beside the shortest: what is written
@@ -152,5 +152,5 @@ func bigAndSmall(ctx context.Context, t *suite.T) {
 	for range min(bigOnes, max(1, maxBytes/biggest.size())) {
 		requests = append(requests, biggest.request(c), ping(c))
 	}
-	c.AskTogether(ctx, requests...)
+	c.DoAll(ctx, requests)
 }

@@ -38,12 +38,12 @@ func before(ctx context.Context, t *suite.T, c *client.Conversation) *afterwards
 	brief, _ := t.Inventory.Slow(briefly, 2)
 	a := &afterwards{c: c, from: c.Record.Len(), brief: brief}
 	defer c.Idle()()
-	for _, r := range c.TryTogether(ctx, a.request(), a.request()) {
+	for _, r := range c.DoAll(ctx, [][]byte{a.request(), a.request()}, client.Within(0)) {
 		if !r.Succeeded() {
 			return a
 		}
 	}
-	if r := c.Try(ctx, spec.MethodToolsCall, brief.Params()); r.Succeeded() {
+	if r := c.Do(ctx, spec.MethodToolsCall, brief.Params(), client.Within(0)); r.Succeeded() {
 		a.works, a.takes = true, r.Event.At-r.Sent.At
 	}
 	return a
@@ -79,7 +79,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 		return
 	}
 	id, from := start(ctx, t, c, a.brief)
-	r := c.ListenFor(ctx, limit, from, id)
+	r := c.AwaitResponse(ctx, from, id, client.Within(limit))
 	switch {
 	case r.Answered():
 		t.Kept(raceHandled)

@@ -55,7 +55,7 @@ func opening(ctx context.Context, t *suite.T) {
 	}
 	_ = c.Initialized(ctx)
 	_ = c.Cancel(ctx, id, "too late")
-	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
+	if r := c.Do(ctx, c.Harmless(), nil); !r.Answered() {
 		silenced(ctx, t, c, r, "The cancellation of initialize, which was answered, ends the server, or makes it answer no more.")
 		return
 	}
@@ -64,19 +64,19 @@ func opening(ctx context.Context, t *suite.T) {
 
 // within waits for an answer that is owed.
 func within(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	return c.AwaitReplyFor(ctx, c.Options().Timeout, from, id)
+	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 
 // first waits for the answer to initialize, the server's start included, and no
 // longer than the grace when the ping behind it is answered.
 func first(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
-	_, err := c.AwaitOpening(ctx, from, func(e *transcript.Event) bool {
+	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (suite.Carries(e, suite.Answers(id)) || suite.Carries(e, suite.Answers(ping)))
-	})
+	}, client.Opening)
 	if err != nil {
 		return &client.Reply{Err: err}
 	}
-	return c.ListenFor(ctx, c.Grace(), from, id)
+	return c.AwaitResponse(ctx, from, id, client.Within(c.Grace()))
 }
 
 // silenced only notes what becomes of a server whose client does what no client

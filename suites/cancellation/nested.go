@@ -41,7 +41,7 @@ func nested(ctx context.Context, t *suite.T) {
 	}
 	t.Quiet(ctx, c)
 	_ = c.Send(ctx, suite.Refuse(asked[0]))
-	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
+	if r := c.Do(ctx, c.Harmless(), nil); !r.Answered() {
 		gone(ctx, c, r.Err)
 		return
 	}
@@ -73,7 +73,7 @@ func others(ctx context.Context, t *suite.T, c *client.Conversation, but string)
 	for _, m := range asked {
 		_ = c.Send(ctx, suite.Refuse(m))
 	}
-	if r := c.Ask(ctx, c.Harmless(), nil); !r.Answered() {
+	if r := c.Do(ctx, c.Harmless(), nil); !r.Answered() {
 		gone(ctx, c, r.Err)
 		t.GiveUp("the server answers no more")
 	}
@@ -92,7 +92,7 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {
 		t.GiveUp("the tool could not be called once more")
 	}
-	if c.ListenFor(ctx, againTime, from, id).Answered() {
+	if c.AwaitResponse(ctx, from, id, client.Within(againTime)).Answered() {
 		t.Kept(raceHandled)
 		return
 	}
@@ -100,10 +100,10 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 		t.GiveUp("the call could not be waited for")
 	}
 	fresh := t.Start(ctx, client.Options{Answer: suite.Refuse})
-	if !fresh.TryFor(ctx, againTime, spec.MethodToolsCall, tool.Params()).Answered() {
+	if !fresh.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(againTime)).Answered() {
 		t.GiveUp("the call comes to no end where nothing was cancelled either")
 	}
-	if c.ListenFor(ctx, c.Options().Timeout, from, id).Answered() {
+	if c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout)).Answered() {
 		t.Kept(raceHandled)
 		return
 	}
@@ -144,7 +144,7 @@ func questions(ctx context.Context, t *suite.T, c *client.Conversation, calls []
 	}
 	var asked []*wire.Message
 	ended := 0
-	_, _ = c.SettleFor(ctx, from, func(e *transcript.Event) bool {
+	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		if e.Kind != transcript.Received {
 			return false
 		}
@@ -157,7 +157,7 @@ func questions(ctx context.Context, t *suite.T, c *client.Conversation, calls []
 			}
 		}
 		return len(asked)+ended >= len(calls)
-	})
+	}, client.MayIgnore)
 	return asked
 }
 

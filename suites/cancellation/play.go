@@ -131,7 +131,7 @@ func (p *play) settle() {
 
 // awaits waits for the answer to a request no longer than said.
 func (p *play) awaits(id wire.ID, limit time.Duration) bool {
-	return p.c.ListenFor(p.ctx, limit, p.from, id).Answered()
+	return p.c.AwaitResponse(p.ctx, p.from, id, client.Within(limit)).Answered()
 }
 
 // fate is what an event tells of what became of the request with the id.

@@ -65,7 +65,7 @@ func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inv
 	fence(ctx, t, c)
 	until := time.Now().Add(duration)
 	for _, id := range []wire.ID{id, early} {
-		c.ListenFor(ctx, time.Until(until), from, id)
+		c.AwaitResponse(ctx, from, id, client.Within(time.Until(until)))
 	}
 	if runs {
 		t.Quiet(ctx, c)

@@ -84,7 +84,7 @@ func newAsker(c *client.Conversation) asker { return asker{c, time.Now()} }
 
 // ask asks for values and tells whether more may be asked after it.
 func (a asker) ask(ctx context.Context, params map[string]any) bool {
-	a.c.TryFor(ctx, askTime, spec.MethodComplete, params)
+	a.c.Do(ctx, spec.MethodComplete, params, client.Within(askTime))
 	return a.more(ctx)
 }
 

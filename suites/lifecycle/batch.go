@@ -35,7 +35,7 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 		t.GiveUp("no initialize was answered after the batch")
 	}
 	answers, refusals := map[string]*client.Reply{}, 0
-	_, err := c.SettleFor(ctx, from, func(e *transcript.Event) bool {
+	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		if e.Kind != transcript.Received {
 			return false
 		}
@@ -50,7 +50,7 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 			}
 		}
 		return len(answers)+refusals == 2
-	})
+	}, client.MayIgnore)
 	if err != nil && gone(ctx, c, err) {
 		deviates(t, c, sound, batchInitialize, "A batch with initialize ends the server.", "an error, or silence")
 		return

@@ -55,7 +55,7 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.NotObserved(errorsPrepared, "the server sent no request that could be left unanswered")
 		return
 	}
-	r := c.Ask(ctx, spec.MethodPing, nil)
+	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {
 	case r.Answered():
 		t.Kept(errorsPrepared)
@@ -100,7 +100,7 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 		params := c.InitializeParams()
 		delete(params, missing)
 		from := c.Record.Len()
-		r := c.Ask(ctx, spec.MethodInitialize, params)
+		r := c.Do(ctx, spec.MethodInitialize, params)
 		if !r.Answered() && suite.Refused(c, from) {
 			t.Kept(errorsPrepared)
 			continue

@@ -30,7 +30,7 @@ func servesDeclared(ctx context.Context, t *suite.T) {
 		}
 	}
 	for _, method := range methods {
-		r := c.Ask(ctx, method, nil)
+		r := c.Do(ctx, method, nil)
 		switch {
 		case ended(ctx, c, r):
 			deviates(t, c, r, serves, "The server ends after initialized.", "normal operation")
@@ -58,8 +58,8 @@ func refusesUndeclared(ctx context.Context, t *suite.T) {
 			continue
 		}
 		asked = true
-		r := c.Ask(ctx, list.method, nil)
-		if !t.Telling(suite.Against(r, c.Ask(ctx, c.Harmless(), nil)), undeclared) || !t.Expect(c, r).Keeps(undeclared, "A method of a capability that was not declared is served.", suite.BeAnyError()) {
+		r := c.Do(ctx, list.method, nil)
+		if !t.Telling(suite.Against(r, c.Do(ctx, c.Harmless(), nil)), undeclared) || !t.Expect(c, r).Keeps(undeclared, "A method of a capability that was not declared is served.", suite.BeAnyError()) {
 			continue
 		}
 		if code, ok := r.Message.ErrorCode(); !ok || !spec.Foresees(spec.UnknownMethod, t.Revision, spec.Code(code)) {

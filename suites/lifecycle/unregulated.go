@@ -82,7 +82,7 @@ func requestSecond(ctx context.Context, t *suite.T, c *client.Conversation) (met
 	for _, list := range listMethods {
 		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
 			id := c.NewID()
-			r := c.Probe(ctx, id, wire.NewRequest(id, list.method, nil))
+			r := c.DoRaw(ctx, id, wire.NewRequest(id, list.method, nil), client.MayIgnore)
 			if ended(ctx, c, r) {
 				deviates(t, c, r, beforeInitialize, "A request before initialized ends the server.", "an error, a result or silence")
 				return "", false
@@ -96,13 +96,13 @@ func requestSecond(ctx context.Context, t *suite.T, c *client.Conversation) (met
 // servesAfterAll judges whether the server serves a method that was requested
 // before initialized, too.
 func servesAfterAll(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
-	t.Expect(c, c.Ask(ctx, method, nil)).Keeps(serves, "A list that was requested before initialized is refused after it.", suite.BeResult(), verdict.AtMostWarning)
+	t.Expect(c, c.Do(ctx, method, nil)).Keeps(serves, "A list that was requested before initialized is refused after it.", suite.BeResult(), verdict.AtMostWarning)
 }
 
 // asksToEnd sends a request that other protocols end with.
 func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	from := c.Record.Len()
-	r := c.Ask(ctx, method, nil)
+	r := c.Do(ctx, method, nil)
 	if ended(ctx, c, r) {
 		deviates(t, c, r, noShutdown, "A request named shutdown or exit ends the server.", "an error: there is no such method")
 		return
@@ -111,7 +111,7 @@ func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method s
 		t.Kept(noShutdown)
 		return
 	}
-	if !t.Telling(suite.Against(r, c.Ask(ctx, c.Harmless(), nil)), noShutdown) {
+	if !t.Telling(suite.Against(r, c.Do(ctx, c.Harmless(), nil)), noShutdown) {
 		return
 	}
 	t.Expect(c, r).Keeps(noShutdown, "A request named shutdown or exit is served.", suite.BeAnyError())
@@ -127,7 +127,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 		}
 	}
 	id := c.NewID()
-	r := c.Probe(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params))
+	r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params), client.MayIgnore)
 	if gone(ctx, c, r.Err) {
 		deviates(t, c, r, reinitialize, "A second initialize ends the server.", "an error, a result or silence")
 		return

@@ -106,7 +106,7 @@ func others(ctx context.Context, t *suite.T) {
 }
 
 func set(ctx context.Context, c *client.Conversation, level any) *client.Reply {
-	return c.Ask(ctx, spec.MethodSetLevel, map[string]any{"level": level})
+	return c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
 // logs has the server log, if a tool is known that does. Of the levels that it
@@ -119,7 +119,7 @@ func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string)
 		return
 	}
 	tool, _ := t.Inventory.Logging()
-	r := c.Try(ctx, spec.MethodToolsCall, tool.Params())
+	r := c.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(0))
 	if level == "" || !r.Succeeded() || string(wire.At(r.Message.Result(), "/isError")) == "true" {
 		return
 	}

@@ -99,7 +99,7 @@ func (l *list) page(ctx context.Context, cursor any) (next string, more bool) {
 	if l.unanswered {
 		return "", false
 	}
-	r := l.c.Ask(ctx, l.method, params(cursor))
+	r := l.c.Do(ctx, l.method, params(cursor))
 	l.unanswered = !r.Answered()
 	return cursorOf(r)
 }

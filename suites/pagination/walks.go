@@ -42,7 +42,7 @@ func beside(ctx context.Context, l *list) {
 			requests[i] = l.c.Request(l.c.NewID(), l.method, params(cursor))
 		}
 		cursors = nil
-		for _, r := range l.c.AskTogether(ctx, requests...) {
+		for _, r := range l.c.DoAll(ctx, requests) {
 			if l.unanswered = l.unanswered || !r.Answered(); l.unanswered {
 				return
 			}
@@ -73,7 +73,7 @@ func stale(ctx context.Context, t *suite.T) {
 		}
 		tried = true
 		for range 2 { // the second change may undo the first
-			if !c.Try(ctx, spec.MethodToolsCall, change.Params()).Answered() {
+			if !c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0)).Answered() {
 				return
 			}
 			l.page(ctx, cursor)

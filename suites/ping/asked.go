@@ -82,7 +82,7 @@ func (a *asking) pings(ctx context.Context, tool inventory.Known) bool {
 		return ended
 	}
 	a.tried = true
-	c.ListenFor(ctx, c.Grace(), from, call) // what else the tool asks at once has come
+	c.AwaitResponse(ctx, from, call, client.Within(c.Grace())) // what else the tool asks at once has come
 	at, pings := c.Record.Len(), []wire.ID{c.NewID()}
 	if sent(c, 0, question.ID) == nil {
 		pings = append(pings, question.ID)
@@ -92,14 +92,14 @@ func (a *asking) pings(ctx context.Context, tool inventory.Known) bool {
 		if err := c.Send(ctx, c.Request(id, spec.MethodPing, nil)); err != nil {
 			a.t.GiveUp("the ping could not be sent: " + err.Error())
 		}
-		if prompt[i] = c.ListenFor(ctx, a.patience(), at, id).Answered(); !prompt[i] {
+		if prompt[i] = c.AwaitResponse(ctx, at, id, client.Within(a.patience())).Answered(); !prompt[i] {
 			pings = pings[:i+1]
 			break
 		}
 	}
 	a.refuse(ctx)
 	for i, id := range pings {
-		r := c.ListenFor(ctx, c.Options().Timeout, at, id)
+		r := c.AwaitResponse(ctx, at, id, client.Within(c.Options().Timeout))
 		r.Sent = sent(c, at, id)
 		if !prompt[i] && r.Succeeded() {
 			a.behind(question, r)
@@ -107,7 +107,7 @@ func (a *asking) pings(ctx context.Context, tool inventory.Known) bool {
 			return false
 		}
 	}
-	return c.ListenFor(ctx, c.Options().Timeout, from, call).Answered()
+	return c.AwaitResponse(ctx, from, call, client.Within(c.Options().Timeout)).Answered()
 }
 
 // patience is how long a ping is waited for while a question is open. Where it is

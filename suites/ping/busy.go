@@ -22,7 +22,7 @@ func burst(ctx context.Context, t *suite.T) {
 	for i := range pings {
 		pings[i] = c.Request(c.NewID(), spec.MethodPing, nil)
 	}
-	for _, r := range c.AskTogether(ctx, pings...) {
+	for _, r := range c.DoAll(ctx, pings) {
 		if !asked(ctx, t, c, r) {
 			return
 		}
@@ -49,10 +49,10 @@ func whileBusy(ctx context.Context, t *suite.T) {
 	if !suite.Running(ctx, c, from, id) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")
 	}
-	asked(ctx, t, c, c.Ask(ctx, spec.MethodPing, nil))
+	asked(ctx, t, c, c.Do(ctx, spec.MethodPing, nil))
 	// The conversation is shared: it is left with nothing in flight.
 	defer c.Idle()()
-	c.AwaitReply(wait, from, id)
+	c.AwaitResponse(wait, from, id)
 }
 
 const (
@@ -72,11 +72,11 @@ func behindCalls(ctx context.Context, t *suite.T) {
 	}
 	slow, _ := t.Inventory.Slow(busyTime, busySteps)
 	c := t.Start(ctx, client.Options{})
-	alone := c.Ask(ctx, spec.MethodPing, nil)
+	alone := c.Do(ctx, spec.MethodPing, nil)
 	if !asked(ctx, t, c, alone) {
 		return
 	}
-	replies := c.AskTogether(ctx, c.Request(c.NewID(), spec.MethodToolsCall, slow.Params()), c.Request(c.NewID(), spec.MethodPing, nil))
+	replies := c.DoAll(ctx, [][]byte{c.Request(c.NewID(), spec.MethodToolsCall, slow.Params()), c.Request(c.NewID(), spec.MethodPing, nil)})
 	call, ping := replies[0], replies[1]
 	if !asked(ctx, t, c, ping) || !call.Succeeded() || took(ping) < took(alone)+lateTime {
 		return
@@ -96,16 +96,16 @@ func behindCalls(ctx context.Context, t *suite.T) {
 	if err := c.Send(ctx, c.Request(id, spec.MethodPing, nil)); err != nil {
 		t.GiveUp("the ping could not be sent: " + err.Error())
 	}
-	ping = c.ListenFor(ctx, thinkingTime+c.Options().Timeout, from, id)
+	ping = c.AwaitResponse(ctx, from, id, client.Within(thinkingTime+c.Options().Timeout))
 	for _, id := range calls {
-		if !c.ListenFor(ctx, c.Options().Timeout, from, id).Answered() {
+		if !c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout)).Answered() {
 			return // nobody knows how long the calls would have taken
 		}
 	}
 	if ping.Sent = sent(c, from, id); !asked(ctx, t, c, ping) {
 		return
 	}
-	alone = c.Ask(ctx, spec.MethodPing, nil)
+	alone = c.Do(ctx, spec.MethodPing, nil)
 	if !alone.Answered() || took(ping) < thinkingTime || took(ping) < idleFactor*took(alone) {
 		return
 	}

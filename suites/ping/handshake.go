@@ -52,7 +52,7 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	if err := c.Send(ctx, wire.NewRequest(id, spec.MethodPing, nil)); err != nil {
 		return &client.Reply{Err: err}
 	}
-	early := c.AwaitReplyFor(ctx, earlyWait, from, id)
+	early := c.AwaitResponse(ctx, from, id, client.Within(earlyWait))
 	if early.Answered() {
 		// The server runs and reads: what it says in this silence, it says
 		// before initialize.
@@ -60,7 +60,7 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 	init := c.Initialize(ctx)
 	if !early.Answered() && init.Answered() {
-		early = c.Settle(ctx, from, id)
+		early = c.AwaitResponse(ctx, from, id, client.MayIgnore)
 	}
 	early.Sent = sent(c, from, id)
 	judgeEarly(ctx, t, c, early)
@@ -84,7 +84,7 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 // expressly exempt. A rule judges the answer, and a server that has answered
 // no ping yet.
 func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) {
-	r := c.Ask(ctx, spec.MethodPing, nil)
+	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {
 	case r.Succeeded():
 		t.Kept(beforeInitialized)

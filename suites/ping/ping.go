@@ -144,7 +144,7 @@ func shapes(ctx context.Context, t *suite.T) {
 		{c.NewID(), map[string]any{"_meta": map[string]any{"com.example/ping": true}}},
 		{wire.StringID("mcp-conform-ping"), nil},
 	} {
-		if !asked(ctx, t, c, c.AskID(ctx, ping.id, spec.MethodPing, ping.params)) {
+		if !asked(ctx, t, c, c.Do(ctx, spec.MethodPing, ping.params, client.WithID(ping.id))) {
 			return
 		}
 	}

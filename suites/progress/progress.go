@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -42,9 +43,9 @@ const (
 
 func tokens(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	c.Ask(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
+	c.Do(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
 	if c.Server().Declares("tools") {
-		c.TryFor(ctx, callTime, spec.MethodToolsCall, inventory.Known{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"))
+		c.Do(ctx, spec.MethodToolsCall, inventory.Known{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"), client.Within(callTime))
 	}
 	var calls [][]byte
 	call := func(params map[string]any) {
@@ -63,7 +64,7 @@ func tokens(ctx context.Context, t *suite.T) {
 	}
 	if len(calls) > 0 {
 		resume := c.Idle()
-		c.TryTogetherFor(ctx, callTime, calls...)
+		c.DoAll(ctx, calls, client.Within(callTime))
 		resume()
 	}
 	t.Quiet(ctx, c) // what comes too late comes now

@@ -45,7 +45,7 @@ func (g getter) twice(ctx context.Context, t *suite.T, p inventory.Prompt, argum
 	get := func(value string) *client.Reply {
 		values := maps.Clone(p.Values(false))
 		values[argument] = value
-		return g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, map[string]any{"name": p.Name, "arguments": values})
+		return g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": p.Name, "arguments": values}, client.Within(getTime))
 	}
 	before := get(firstValue)
 	if !before.Succeeded() || !strings.Contains(string(before.Message.Result()), firstValue) {

@@ -85,6 +85,6 @@ func every(p inventory.Prompt, value string) map[string]any {
 
 // reply gets a prompt, and tells whether others may be gotten after it.
 func (g getter) reply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
-	r = g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments})
+	r = g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments}, client.Within(getTime))
 	return r, g.more(ctx)
 }

@@ -116,8 +116,8 @@ func Cases() []suite.Case {
 
 func lists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	c.Ask(ctx, spec.MethodPromptsList, map[string]any{})
-	c.Ask(ctx, spec.MethodPromptsList, nil)
+	c.Do(ctx, spec.MethodPromptsList, map[string]any{})
+	c.Do(ctx, spec.MethodPromptsList, nil)
 }
 
 // getter gets prompts one after the other, and no longer than is good.
@@ -135,7 +135,7 @@ func (g getter) get(ctx context.Context, name string, arguments map[string]any) 
 	if arguments != nil {
 		params["arguments"] = arguments
 	}
-	g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, params)
+	g.c.Do(ctx, spec.MethodPromptsGet, params, client.Within(getTime))
 	return g.more(ctx)
 }
 
@@ -194,7 +194,7 @@ func promised(ctx context.Context, t *suite.T) {
 	}
 	g := newGetter(t.Conversation(ctx))
 	for _, p := range prompts[:min(len(prompts), maxPrompts)] {
-		r := g.c.TryFor(ctx, getTime, spec.MethodPromptsGet, map[string]any{"name": p.Name, "arguments": p.Values(true)})
+		r := g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": p.Name, "arguments": p.Values(true)}, client.Within(getTime))
 		switch {
 		case r.Succeeded():
 			t.Kept(gettable)
@@ -260,7 +260,7 @@ func changed(ctx context.Context, t *suite.T) {
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 	for range 2 { // what a call adds the next one may remove
 		from := c.Record.Len()
-		c.TryFor(ctx, getTime, spec.MethodToolsCall, change.Params())
+		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(getTime))
 		_ = c.Quiet(ctx) // the notification may come a little later
 		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 		if !t.Inventory.Declares("prompts.listChanged") || !t.Notice(ctx, c, from, spec.MethodPromptsChanged) {

@@ -172,7 +172,7 @@ func lists(ctx context.Context, t *suite.T) {
 	defer func() { templatesStay(t, c) }()
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
 		for _, params := range []map[string]any{nil, {}, {"_meta": map[string]any{"com.example/list": true}}} {
-			if !c.Ask(ctx, method, params).Answered() {
+			if !c.Do(ctx, method, params).Answered() {
 				break
 			}
 		}
@@ -279,7 +279,7 @@ func promised(ctx context.Context, t *suite.T) {
 
 // read asks for a resource; what comes of it is the business of rules.
 func read(ctx context.Context, c *client.Conversation, uri string) *client.Reply {
-	return c.Try(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri})
+	return c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))
 }
 
 func first[E any](n int, list []E) []E { return list[:min(n, len(list))] }

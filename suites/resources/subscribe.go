@@ -43,7 +43,7 @@ func subscribeUndeclared(ctx context.Context, t *suite.T) {
 }
 
 func subscription(ctx context.Context, c *client.Conversation, method, uri string) *client.Reply {
-	return c.Try(ctx, method, map[string]any{"uri": uri})
+	return c.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
 }
 
 // updates changes a resource while it is subscribed to, once more when other
@@ -56,7 +56,7 @@ func updates(ctx context.Context, t *suite.T) {
 	call := func() {
 		changes++
 		change, _, _ := t.Inventory.ChangingTo(changes)
-		c.Try(ctx, spec.MethodToolsCall, change.Params())
+		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.Quiet(ctx) // the update may come a little later
 	}
 	// Told says whether the server tells of a change. Where it does not there is
@@ -77,7 +77,7 @@ func updates(ctx context.Context, t *suite.T) {
 	if len(others) > 0 {
 		subscription(ctx, c, spec.MethodResourcesUnsubscribe, others[0])
 	}
-	c.Ask(ctx, "com.example.mcp-conform/none", nil)
+	c.Do(ctx, "com.example.mcp-conform/none", nil)
 	_ = c.Cancel(ctx, c.NewID(), "nothing has this id")
 	if !told() {
 		return
@@ -104,7 +104,7 @@ func subscribeBeside(ctx context.Context, c *client.Conversation, uri string, li
 			others = append(others, other)
 		}
 	}
-	c.TryTogether(ctx, requests...)
+	c.DoAll(ctx, requests, client.Within(0))
 	return others
 }
 
@@ -116,7 +116,7 @@ func changes(ctx context.Context, t *suite.T) {
 	walk(ctx, c, spec.MethodResourcesList)
 	for range 2 { // what a call adds the next one may remove
 		from := c.Record.Len()
-		c.Try(ctx, spec.MethodToolsCall, change.Params())
+		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.Quiet(ctx) // the notification may come a little later
 		walk(ctx, c, spec.MethodResourcesList)
 		if !t.Inventory.Declares("resources.listChanged") || !t.Notice(ctx, c, from, spec.MethodResourcesChanged) {
@@ -132,7 +132,7 @@ const maxPages = 50
 func walk(ctx context.Context, c *client.Conversation, method string) {
 	var params map[string]any
 	for range maxPages {
-		r := c.Ask(ctx, method, params)
+		r := c.Do(ctx, method, params)
 		if !r.Succeeded() {
 			return
 		}

@@ -86,10 +86,10 @@ var beginnings = []string{"", "1"}
 // complete asks for the values of the template's one variable.
 func complete(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
 	for _, beginning := range beginnings {
-		r := c.Try(ctx, spec.MethodComplete, map[string]any{
+		r := c.Do(ctx, spec.MethodComplete, map[string]any{
 			"ref":      map[string]any{"type": "ref/resource", "uri": template.Text},
 			"argument": map[string]any{"name": template.Variables[0], "value": beginning},
-		})
+		}, client.Within(0))
 		if !r.Succeeded() {
 			return nil, false
 		}

@@ -115,7 +115,7 @@ func notApplicable(t *suite.T, reason string) {
 // refusal of the others says nothing.
 func (g *ground) judge(ctx context.Context, t *suite.T, c *client.Conversation, way reader) {
 	shows := func(path, held string) (*client.Reply, bool) {
-		r := c.TryFor(ctx, callTime, way.method, way.params(path))
+		r := c.Do(ctx, way.method, way.params(path), client.Within(callTime))
 		return r, r.Answered() && strings.Contains(string(r.Message.Raw), held)
 	}
 	_, reads := shows(g.inside, g.within)

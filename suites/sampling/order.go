@@ -110,7 +110,7 @@ func askTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 			return nil
 		}
 	}
-	return &twoCalls{c: c, first: c.AwaitReplyFor(ctx, callTime, from, calls[0]), second: c.AwaitReplyFor(ctx, callTime, from, calls[1])}
+	return &twoCalls{c: c, first: c.AwaitResponse(ctx, from, calls[0], client.Within(callTime)), second: c.AwaitResponse(ctx, from, calls[1], client.Within(callTime))}
 }
 
 // questionsIn returns the ids of the requests for the model among the events.

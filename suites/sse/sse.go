@@ -52,7 +52,7 @@ func streams() suite.Case {
 			id := w.C.NewID()
 			to(w.C.Request(id, spec.MethodInitialize, w.C.InitializeParams()))
 			waiting, cancel := context.WithTimeout(ctx, answerTime)
-			w.C.AwaitReply(waiting, from, id)
+			w.C.AwaitResponse(waiting, from, id)
 			cancel()
 			_ = w.C.Fence(ctx) // on whichever stream the answer comes, it has to come before one is closed
 			other.Drop()

@@ -63,7 +63,7 @@ const (
 // subscription has started must not outlive the input. It reports whether
 // everything was answered, so that nothing is at work any more.
 func work(ctx context.Context, t *suite.T, c *client.Conversation) bool {
-	if t.Inventory.Declares("tools") && !c.Try(ctx, spec.MethodToolsList, nil).Answered() {
+	if t.Inventory.Declares("tools") && !c.Do(ctx, spec.MethodToolsList, nil, client.Within(0)).Answered() {
 		return false
 	}
 	calls := 0
@@ -74,14 +74,14 @@ func work(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 		}
 		calls++
 		call := suite.ValidCall(tool.Name, arguments)
-		if !c.TryFor(ctx, workTime, call.Method, call.Params).Answered() {
+		if !c.Do(ctx, call.Method, call.Params, client.Within(workTime)).Answered() {
 			return false
 		}
 	}
 	for _, uri := range t.Inventory.Resources[:min(1, len(t.Inventory.Resources))] {
 		params := map[string]any{"uri": uri}
-		if !c.TryFor(ctx, workTime, spec.MethodResourcesRead, params).Answered() ||
-			t.Inventory.Declares("resources.subscribe") && !c.TryFor(ctx, workTime, spec.MethodResourcesSubscribe, params).Answered() {
+		if !c.Do(ctx, spec.MethodResourcesRead, params, client.Within(workTime)).Answered() ||
+			t.Inventory.Declares("resources.subscribe") && !c.Do(ctx, spec.MethodResourcesSubscribe, params, client.Within(workTime)).Answered() {
 			return false
 		}
 	}

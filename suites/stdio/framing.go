@@ -61,7 +61,7 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	}
 	var missed *client.Reply
 	from := c.Record.Len()
-	for i, r := range c.AskTogether(ctx, requests...) {
+	for i, r := range c.DoAll(ctx, requests) {
 		if !r.Answered() && missed == nil && !owed(ctx, c, from, wire.Parse(requests[i]).Messages[0].ID).Answered() {
 			missed = r
 		}
@@ -99,7 +99,7 @@ func pieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 // at each place where they can be cut. They stand in the id, since an answer
 // has to bring it back, which shows what the server read.
 func multiByte(ctx context.Context, t *suite.T, c *client.Conversation) {
-	if !c.AskID(ctx, wire.StringID("é鍵🗝"), c.Harmless(), nil).Answered() {
+	if !c.Do(ctx, c.Harmless(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
 		t.NotObserved(partialUTF8, "a request whose id is not ASCII is not answered in one piece either")
 		return
 	}
@@ -137,7 +137,7 @@ func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if err := c.Send(ctx, append(c.Request(id, c.Harmless(), nil), '\r')); err != nil {
 		return
 	}
-	r := c.Settle(ctx, from, id)
+	r := c.AwaitResponse(ctx, from, id, client.MayIgnore)
 	if r.Answered() || ctx.Err() != nil {
 		return
 	}
@@ -187,7 +187,7 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 // owed waits for the answer to a request that any server owes, as long as it may
 // take: what is behind it tells nothing, for answers come in any order.
 func owed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
-	return c.AwaitReplyFor(ctx, c.Options().Timeout, from, id)
+	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 
 // sentSince returns the position of the first frame sent since from.

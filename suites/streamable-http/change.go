@@ -33,7 +33,7 @@ func oneChange() suite.Case {
 			}
 			c := t.Start(ctx, client.Options{})
 			w := t.Web(c)
-			if uri != "" && !c.Try(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}).Succeeded() {
+			if uri != "" && !c.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(0)).Succeeded() {
 				t.GiveUp("the resource that changes can't be subscribed to")
 			}
 			streams := [2]*suite.Stream{}
@@ -55,7 +55,7 @@ func oneChange() suite.Case {
 func changed(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.Known) int {
 	t.Quiet(ctx, c)
 	from := c.Record.Len()
-	if !c.TryFor(ctx, callTime, spec.MethodToolsCall, call.Params()).Succeeded() {
+	if !c.Do(ctx, spec.MethodToolsCall, call.Params(), client.Within(callTime)).Succeeded() {
 		t.GiveUp("the call that changes something does not succeed")
 	}
 	t.Quiet(ctx, c) // what tells of it may come a little later
@@ -97,7 +97,7 @@ func listChanges() suite.Case {
 				from, told := c.Record.Len(), true
 				for _, l := range changeable {
 					if change, ok := t.Inventory.ChangingList(l.method); ok {
-						c.TryFor(ctx, callTime, spec.MethodToolsCall, change.Params())
+						c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(callTime))
 					}
 				}
 				t.Quiet(ctx, c) // what tells of it may come a little later

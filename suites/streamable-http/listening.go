@@ -82,14 +82,14 @@ func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 func busy(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.Knows(inventory.Logging) {
 		k, _ := t.Inventory.Logging()
-		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.Params())
+		c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime))
 	}
 	if k, ok := t.Inventory.Asking(); ok {
-		c.TryFor(ctx, callTime, spec.MethodToolsCall, k.Params())
+		c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime))
 	}
 	if k, ok := t.Inventory.Slow(60*time.Millisecond, 2); ok {
 		for _, token := range []string{"mcp-conform/listening-1", "mcp-conform/listening-2"} {
-			c.TryFor(ctx, callTime, spec.MethodToolsCall, k.WithToken(token))
+			c.Do(ctx, spec.MethodToolsCall, k.WithToken(token), client.Within(callTime))
 		}
 	}
 }

@@ -168,7 +168,7 @@ func judge(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, 
 		case !m.IsError():
 			t.Kept(notCancel)
 			k.lost(t, w, x)
-		case w.C.TryFor(ctx, slowFor+callTime, spec.MethodToolsCall, tool.Params()).Succeeded():
+		case w.C.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(slowFor+callTime)).Succeeded():
 			t.Deviates(w.C, verdict.Deviation{
 				Requirement: notCancel,
 				Summary:     "A request whose connection was cut ends with an error.",

@@ -136,7 +136,7 @@ func listed(ctx context.Context, t *suite.T, w *suite.Web) (*listing, bool) {
 		if !t.Inventory.Declares(each.member) {
 			continue
 		}
-		r := w.C.Ask(ctx, each.method, nil)
+		r := w.C.Do(ctx, each.method, nil)
 		if !r.Succeeded() {
 			return nil, false
 		}

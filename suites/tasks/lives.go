@@ -28,7 +28,7 @@ func lives(ctx context.Context, t *suite.T) {
 		}
 	}
 	for _, call := range require {
-		r.c.TryFor(ctx, callTime, spec.MethodToolsCall, call.Params())
+		r.c.Do(ctx, spec.MethodToolsCall, call.Params(), client.Within(callTime))
 	}
 	if len(run) == 0 {
 		return
@@ -74,7 +74,7 @@ func (r *runner) plainly(ctx context.Context, calls []inventory.Known) {
 		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, call.Params()))
 	}
 	if len(frames) > 0 {
-		r.c.TryTogetherFor(ctx, callTime, frames...)
+		r.c.DoAll(ctx, frames, client.Within(callTime))
 	}
 }
 
@@ -178,7 +178,7 @@ func (r *runner) odd(ctx context.Context, t *suite.T, ids []string) {
 func (r *runner) mixed(ctx context.Context, t *suite.T, id, other string) {
 	related := object{"io.modelcontextprotocol/related-task": object{"taskId": other}}
 	for _, method := range []string{spec.MethodTasksGet, spec.MethodTasksResult} {
-		reply := r.c.TryFor(ctx, callTime, method, object{"taskId": id, "_meta": related})
+		reply := r.c.Do(ctx, method, object{"taskId": id, "_meta": related}, client.Within(callTime))
 		switch {
 		case reply.Answered():
 			t.Kept(relatedIgnored)

@@ -167,5 +167,5 @@ func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 
 // listen waits for the answer to a request that was sent at from or later.
 func (r *runner) listen(ctx context.Context, from int, id wire.ID) {
-	r.c.ListenFor(ctx, callTime, from, id)
+	r.c.AwaitResponse(ctx, from, id, client.Within(callTime))
 }

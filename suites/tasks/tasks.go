@@ -141,7 +141,7 @@ func (r *runner) wait() {
 
 // about asks something about the task.
 func (r *runner) about(ctx context.Context, method, id string) *client.Reply {
-	return r.c.TryFor(ctx, callTime, method, object{"taskId": id})
+	return r.c.Do(ctx, method, object{"taskId": id}, client.Within(callTime))
 }
 
 // get asks for the task's status; "" where there is none. It notes how long
@@ -168,7 +168,7 @@ func (r *runner) create(ctx context.Context, calls ...object) []string {
 	}
 	frames = append(frames, r.c.Request(r.c.NewID(), r.c.Harmless(), nil))
 	var ids []string
-	for _, reply := range r.c.TryTogetherFor(ctx, callTime, frames...) {
+	for _, reply := range r.c.DoAll(ctx, frames, client.Within(callTime)) {
 		if reply.Answered() {
 			if id, ok := wire.Text(wire.At(reply.Message.Result(), "/task/taskId")); ok {
 				ids = append(ids, id)

@@ -21,7 +21,7 @@ func unknown(ctx context.Context, t *suite.T) {
 	if c.Server().Declares("tasks.cancel") {
 		methods = append(methods, spec.MethodTasksCancel)
 	} else {
-		c.Ask(ctx, spec.MethodTasksCancel, object{"taskId": madeUp})
+		c.Do(ctx, spec.MethodTasksCancel, object{"taskId": madeUp})
 	}
 	control := t.Ordinary("")
 	if c.Server().Declares("tasks.list") {
@@ -37,12 +37,12 @@ func unknown(ctx context.Context, t *suite.T) {
 			}
 		}
 	}
-	c.Ask(ctx, spec.MethodTasksList, nil)
+	c.Do(ctx, spec.MethodTasksList, nil)
 	if c.Server().Declares("tasks.list") {
-		c.Ask(ctx, spec.MethodTasksList, object{"cursor": madeUp})
+		c.Do(ctx, spec.MethodTasksList, object{"cursor": madeUp})
 	}
 	for _, method := range []string{c.Harmless(), spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList} {
-		c.Ask(ctx, method, object{"task": object{"ttl": ttl}})
+		c.Do(ctx, method, object{"task": object{"ttl": ttl}})
 	}
 }
 
@@ -87,7 +87,7 @@ func undeclared(ctx context.Context, t *suite.T) {
 	}
 	for _, call := range calls {
 		for _, params := range []object{call.Params(), with(call.Params(), "task", object{"ttl": ttl}), call.Params()} {
-			if !c.TryFor(ctx, callTime, spec.MethodToolsCall, params).Answered() {
+			if !c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime)).Answered() {
 				return
 			}
 		}

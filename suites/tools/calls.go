@@ -63,7 +63,7 @@ func calls(ctx context.Context, t *suite.T) {
 		return
 	}
 	for _, uri := range links[:min(len(links), maxLinks)] {
-		k.c.TryFor(ctx, callTime, spec.MethodResourcesRead, map[string]any{"uri": uri})
+		k.c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(callTime))
 	}
 }
 

@@ -109,7 +109,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 // read returns what the call changes, all pages of a list together.
 func (p promisedChange) read(ctx context.Context, k caller) (jsontext.Value, bool) {
 	if p.role == inventory.ChangesResource {
-		r := k.c.TryFor(ctx, callTime, p.method, p.params)
+		r := k.c.Do(ctx, p.method, p.params, client.Within(callTime))
 		if !r.Succeeded() {
 			return nil, false
 		}

@@ -73,7 +73,7 @@ func knownCalls(ctx context.Context, t *suite.T) {
 	}
 	c := t.Start(ctx, client.Options{})
 	if c.Server().Declares("logging") {
-		c.Ask(ctx, spec.MethodSetLevel, map[string]any{"level": "debug"})
+		c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": "debug"})
 		t.Fence(ctx, c)
 	}
 	k := newCaller(c)

@@ -139,8 +139,8 @@ func Cases() []suite.Case {
 
 func lists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	c.Ask(ctx, spec.MethodToolsList, map[string]any{})
-	described(t, c, c.Ask(ctx, spec.MethodToolsList, nil))
+	c.Do(ctx, spec.MethodToolsList, map[string]any{})
+	described(t, c, c.Do(ctx, spec.MethodToolsList, nil))
 }
 
 // undeclared calls a tool that can't exist: what an undeclared tool does
@@ -173,7 +173,7 @@ func (k caller) call(ctx context.Context, params map[string]any) bool {
 // later calls.
 func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
 	from := k.c.Record.Len()
-	r = k.c.TryFor(ctx, callTime, spec.MethodToolsCall, params)
+	r = k.c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime))
 	if slices.ContainsFunc(receivedIn(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {
 		inventory.Walk(ctx, k.c, spec.MethodToolsList, "tools", maxPages)
 	}

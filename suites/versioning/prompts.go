@@ -3,6 +3,7 @@ package versioning
 import (
 	"context"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
@@ -25,7 +26,7 @@ func prompts() suite.Case {
 					break
 				}
 				c := t.Conversation(ctx)
-				c.Try(ctx, spec.MethodPromptsGet, map[string]any{"name": name})
+				c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": name}, client.Within(0))
 			}
 		},
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -41,43 +40,91 @@ func (r *Reply) Succeeded() bool {
 	return r.Answered() && r.Message.Has("result") && !r.Message.IsError()
 }
 
-// Ask sends a request and waits for its answer, as long as the conversation's
-// timeout allows. Params may be nil.
-func (c *Conversation) Ask(ctx context.Context, method string, params map[string]any) *Reply {
-	return c.AskID(ctx, c.NewID(), method, params)
+// An Option says how the response to a request, or another event, is awaited.
+type Option func(*wait)
+
+type wait struct {
+	id        wire.ID
+	limit     time.Duration
+	limited   bool
+	mayIgnore bool
+	opening   bool
 }
 
-// AskID is Ask with an id of the caller's choice.
-func (c *Conversation) AskID(ctx context.Context, id wire.ID, method string, params map[string]any) *Reply {
-	return c.AskRaw(ctx, id, c.Request(id, method, params))
+// WithID gives the request an id of the caller's choice.
+func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
+
+// Within waits no longer than limit, 0 for the conversation's timeout, as for
+// what runs code of the server's author, which may take as long as it likes: a
+// request without a response is cancelled then, as a client should, and not
+// counted as a failure. Where no request is sent, the caller's slot is free for
+// others from the first moment on.
+func Within(limit time.Duration) Option {
+	return func(w *wait) { w.limit, w.limited = limit, true }
 }
 
-// AskRaw sends a frame as it is and waits for the answer with the given id.
-func (c *Conversation) AskRaw(ctx context.Context, id wire.ID, frame []byte) *Reply {
+// MayIgnore is for what a server may well ignore: it waits for a fence, a request
+// of its own, and a grace after the response to it.
+func MayIgnore(w *wait) { w.mayIgnore = true }
+
+// Opening is for what follows a request that opens the session: it waits as long
+// as a start may take. The error is ErrUnanswered or ErrStarting where nothing came.
+func Opening(w *wait) { w.opening = true }
+
+func waitOf(options []Option) wait {
+	var w wait
+	for _, set := range options {
+		set(&w)
+	}
+	return w
+}
+
+// within returns how long a request is waited for that is limited.
+func (w *wait) within(c *Conversation) time.Duration {
+	limit := c.opts.Pace.limit(c.opts.Timeout)
+	if w.limit > 0 {
+		limit = min(limit, w.limit)
+	}
+	return limit
+}
+
+// Do sends a request and waits for its response, which the server has to send
+// within the conversation's timeout: where it does not, rules count that as a
+// failure. Params may be nil. Options say otherwise.
+func (c *Conversation) Do(ctx context.Context, method string, params map[string]any, options ...Option) *Reply {
+	w := waitOf(options)
+	if !w.id.Present() {
+		w.id = c.NewID()
+	}
+	return c.do(ctx, &w, c.Request(w.id, method, params))
+}
+
+// DoRaw is like Do for a frame that is sent as it is, and the response with the
+// given id.
+func (c *Conversation) DoRaw(ctx context.Context, id wire.ID, frame []byte, options ...Option) *Reply {
+	w := waitOf(options)
+	w.id = id
+	return c.do(ctx, &w, frame)
+}
+
+func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
+	switch {
+	case w.mayIgnore:
+		return c.probe(ctx, w.id, frame)
+	case w.limited:
+		r := c.exchange(ctx, w.within(c), w.id, frame)
+		if errors.Is(r.Err, ErrUnanswered) {
+			_ = c.Cancel(ctx, w.id, transcript.OverdueReason)
+		}
+		return r
+	}
 	limit, started := c.opts.Pace.limit(c.opts.Timeout), c.Started()
-	r := c.exchange(ctx, limit, id, frame)
-	if limit == c.opts.Timeout { // else it got less than it is owed
+	r := c.exchange(ctx, limit, w.id, frame)
+	if limit == c.opts.Timeout { // else it got less than the timeout
 		c.gaveUp(r)
 	}
 	if started { // else the time includes that of the start
 		c.measure(r)
-	}
-	return r
-}
-
-// Try asks for something that runs code of the server's author, which may take
-// as long as it likes: a request without an answer within the timeout is
-// cancelled, as a client should, and held against nobody.
-func (c *Conversation) Try(ctx context.Context, method string, params map[string]any) *Reply {
-	return c.TryFor(ctx, c.opts.Timeout, method, params)
-}
-
-// TryFor is Try with a shorter timeout, for who asks for much.
-func (c *Conversation) TryFor(ctx context.Context, limit time.Duration, method string, params map[string]any) *Reply {
-	id := c.NewID()
-	r := c.exchange(ctx, min(limit, c.opts.Pace.limit(c.opts.Timeout)), id, c.Request(id, method, params))
-	if errors.Is(r.Err, ErrUnanswered) {
-		_ = c.Cancel(ctx, id, transcript.OverdueReason)
 	}
 	return r
 }
@@ -97,7 +144,7 @@ func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wir
 	return r
 }
 
-// awaitAnswer is AwaitReply for the answer that is owed to the frame.
+// awaitAnswer waits for the response that the frame expects.
 func (c *Conversation) awaitAnswer(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
 		return c.awaitOwed(ctx, from, frame, c.elsewhere, match)
@@ -130,7 +177,7 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, el
 		})
 	}
 	short := false
-	return c.Await(ctx, from, func(e *transcript.Event) bool {
+	return c.await(ctx, from, func(e *transcript.Event) bool {
 		if match(e) {
 			c.barren.Store(0)
 			return true
@@ -205,41 +252,24 @@ func (c *Conversation) knows(id wire.ID) bool {
 	return c.sentIDs[id.Key()]
 }
 
-// Probe sends a frame to which a server may well stay silent, and settles for
-// the answer with the given id, as Settle does.
-func (c *Conversation) Probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
+// probe sends a frame to which a server may well stay silent.
+func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
 	from := c.Record.Len()
 	if err := c.send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(ctx, err)}
 	}
-	r := c.Settle(ctx, from, id)
+	r := c.AwaitResponse(ctx, from, id, MayIgnore)
 	r.Sent = c.sent(from, frame)
 	c.gaveUp(r)
 	return r
 }
 
-// AwaitReply waits for the response with the given id among the events from
-// position from on, as long as ctx allows: the reply's error is ErrUnanswered
-// where that is the context's cause. Sent is not filled in.
-func (c *Conversation) AwaitReply(ctx context.Context, from int, id wire.ID) *Reply {
+// AwaitResponse waits for the response with the given id among the events from
+// position from on, as Await does. Sent is not filled in.
+func (c *Conversation) AwaitResponse(ctx context.Context, from int, id wire.ID, options ...Option) *Reply {
 	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.Await(ctx, from, match)
+		return c.Await(ctx, from, match, options...)
 	})
-}
-
-// AwaitReplyFor is AwaitReply for limit at most, and for the time of a start
-// where the server may still be starting.
-func (c *Conversation) AwaitReplyFor(ctx context.Context, limit time.Duration, from int, id wire.ID) *Reply {
-	ctx, cancel := c.within(ctx, limit, false)
-	defer cancel()
-	return c.AwaitReply(ctx, from, id)
-}
-
-// ListenFor is AwaitReplyFor where the answer may take its time, or should not
-// come: others may work from the first moment on.
-func (c *Conversation) ListenFor(ctx context.Context, limit time.Duration, from int, id wire.ID) *Reply {
-	defer c.Idle()()
-	return c.AwaitReplyFor(ctx, limit, from, id)
 }
 
 // replyTo makes a reply of the response with the given id that await finds.
@@ -274,71 +304,6 @@ func response(e *transcript.Event, id wire.ID) *wire.Message {
 		}
 	}
 	return nil
-}
-
-// Fence proves that the server has read everything sent so far: it sends a
-// request and waits for any answer to it. An error means that nothing can be
-// said of what did not come.
-func (c *Conversation) Fence(ctx context.Context) error {
-	return c.fenceUnless(ctx, c.Record.Len(), func(*transcript.Event) bool { return false })
-}
-
-// fenceTime bounds the wait for a fence: twenty times the slowest answer of
-// this server so far, at least 3 s, and no more than the timeout; less once one
-// was waited for in vain. It is less than a request is owed, so that a deaf
-// server does not cost the whole timeout each time; who wants to be sure is
-// thorough.
-func (c *Conversation) fenceTime() time.Duration {
-	if c.opts.Thorough {
-		return c.opts.Pace.limit(c.opts.Timeout)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.opts.Pace.fence(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)
-}
-
-// fenceError takes any answer for good, be it an error or too long to be kept.
-func fenceError(r *Reply) error {
-	if errors.Is(r.Err, ErrCut) {
-		return nil
-	}
-	return r.Err
-}
-
-// Quiet is the proof of absence: a fence, then nothing for the grace. What
-// came up to its end stands in the record. An error means that nothing can
-// be said of what did not come.
-func (c *Conversation) Quiet(ctx context.Context) error {
-	if err := c.Fence(ctx); err != nil {
-		return err
-	}
-	if c.opts.Enough != nil && c.opts.Enough() {
-		return ErrEnough
-	}
-	resume := c.Idle()
-	defer resume()
-	select {
-	case <-time.After(c.Grace()):
-		c.silent.Store(int64(c.Record.Len()))
-		return nil
-	case <-c.link.Ended():
-		return nil // more silence than this can't be had
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// Rest is Quiet for who is at the end of all that was asked in the
-// conversation: it waits for nothing where neither side has said anything
-// since the last proof of absence.
-func (c *Conversation) Rest(ctx context.Context) error {
-	if from := c.silent.Load(); from > 0 {
-		since := c.Record.From(int(from))
-		if !slices.ContainsFunc(since, func(e *transcript.Event) bool { return e.Kind != transcript.Remark }) {
-			return nil
-		}
-	}
-	return c.Quiet(ctx)
 }
 
 // sendError prefers to say that the server is gone over saying that the

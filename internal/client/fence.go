@@ -1,0 +1,146 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// settle waits for an event at position from or later for which match is
+// true, which is called once an event. It sends a fence, and waits no longer
+// than for that and the grace after it; the response to the fence is not waited
+// for when the event comes first. Where it did not come, the error is
+// ErrUnanswered, which is ErrNoFence, too, when the fence had no response either.
+func (c *Conversation) settle(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+	next := from // the first event that match has not seen
+	var found *transcript.Event
+	fence := c.fenceUnless(ctx, from, func(e *transcript.Event) bool {
+		next = e.Seq + 1
+		if match(e) {
+			found = e
+		}
+		return found != nil
+	})
+	switch {
+	case found != nil:
+		return found, nil
+	case errors.Is(fence, ErrEnded) && next > from:
+		return nil, ErrEnded
+	}
+	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
+	defer cancel()
+	defer c.Idle()()
+	e, err := c.await(grace, next, match)
+	if fence != nil && errors.Is(err, ErrUnanswered) {
+		err = fmt.Errorf("%w, and %w", ErrUnanswered, ErrNoFence)
+	}
+	return e, err
+}
+
+// fenceUnless is Fence that ends as soon as stop is true for an event at
+// position from or later.
+func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
+	started := c.Started()
+	ctx, cancel := c.within(ctx, c.fenceTime(), false)
+	defer cancel()
+	defer c.owe()()
+	id := c.NewID()
+	frame := c.Request(id, c.Harmless(), nil)
+	behind := c.Record.Len()
+	if err := c.send(ctx, frame); err != nil {
+		return c.sendError(ctx, err)
+	}
+	stopped := false
+	r := replyTo(id, func(answers func(*transcript.Event) bool) (*transcript.Event, error) {
+		return c.awaitOwed(ctx, from, frame, silence, func(e *transcript.Event) bool {
+			stopped = stop(e)
+			return stopped || e.Seq >= behind && answers(e)
+		})
+	})
+	if stopped {
+		return nil
+	}
+	r.Sent = c.sent(behind, frame)
+	if started {
+		c.measure(r)
+	}
+	switch {
+	case !errors.Is(r.Err, ErrUnanswered):
+	case c.opts.Thorough:
+		c.opts.Pace.miss()
+	case ctx.Err() != nil: // the whole wait, and nothing that made it shorter
+		c.opts.Pace.missFence()
+	}
+	return fenceError(r)
+}
+
+// patienceFor is longer than Grace: an answer that is owed may take its time.
+func (c *Conversation) patienceFor(fence error) time.Duration {
+	if fence != nil {
+		return c.Grace()
+	}
+	return max(500*time.Millisecond, 2*c.Grace())
+}
+
+// Fence proves that the server has read everything sent so far: it sends a
+// request and waits for any answer to it. An error means that nothing can be
+// said of what did not come.
+func (c *Conversation) Fence(ctx context.Context) error {
+	return c.fenceUnless(ctx, c.Record.Len(), func(*transcript.Event) bool { return false })
+}
+
+// fenceTime bounds the wait for a fence: twenty times the slowest answer of
+// this server so far, at least 3 s, and no more than the timeout; less once one
+// was waited for in vain. It is less than a request is owed, so that a deaf
+// server does not cost the whole timeout each time; who wants to be sure is
+// thorough.
+func (c *Conversation) fenceTime() time.Duration {
+	if c.opts.Thorough {
+		return c.opts.Pace.limit(c.opts.Timeout)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.opts.Pace.fence(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)
+}
+
+// fenceError takes any answer for good, be it an error or too long to be kept.
+func fenceError(r *Reply) error {
+	if errors.Is(r.Err, ErrCut) {
+		return nil
+	}
+	return r.Err
+}
+
+// Quiet is the proof of absence: a fence, then nothing for the grace. What
+// came up to its end is in the record. It waits for nothing where neither side
+// has sent anything since the last proof. An error means that nothing can be
+// said of what did not come.
+func (c *Conversation) Quiet(ctx context.Context) error {
+	if from := c.silent.Load(); from > 0 {
+		since := c.Record.From(int(from))
+		if !slices.ContainsFunc(since, func(e *transcript.Event) bool { return e.Kind != transcript.Remark && e.Kind != transcript.CaseBegan }) {
+			return nil
+		}
+	}
+	if err := c.Fence(ctx); err != nil {
+		return err
+	}
+	if c.opts.Enough != nil && c.opts.Enough() {
+		return ErrEnough
+	}
+	resume := c.Idle()
+	defer resume()
+	select {
+	case <-time.After(c.Grace()):
+		c.silent.Store(int64(c.Record.Len()))
+		return nil
+	case <-c.link.Ended():
+		return nil // more silence than this can't be had
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
