@@ -76,7 +76,7 @@ func columns(f *os.File) int {
 
 // memoryLimit makes the garbage collector work harder well before a hostile
 // server can fill the memory.
-const memoryLimit = 192 << 20
+const memoryLimit = 160 << 20
 
 // Main runs the command line and returns the exit code.
 func Main(args []string, w World) int {

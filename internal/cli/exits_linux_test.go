@@ -22,10 +22,10 @@ func adopt() {
 // await waits for the end of cmd, reaps what it leaves behind in the meantime
 // as process 1 would, and then looks who is still alive.
 func await(cmd *exec.Cmd) (e ending) {
+	memory := peak(cmd.Process.Pid)
 	for {
 		var status unix.WaitStatus
-		var usage unix.Rusage
-		pid, err := unix.Wait4(-1, &status, 0, &usage)
+		pid, err := unix.Wait4(-1, &status, 0, nil)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -33,7 +33,7 @@ func await(cmd *exec.Cmd) (e ending) {
 			return ending{survived: err}
 		}
 		if pid == cmd.Process.Pid {
-			e = ending{code: status.ExitStatus(), memory: usage.Maxrss >> 10}
+			e = ending{code: status.ExitStatus(), memory: memory()}
 			break
 		}
 	}
@@ -54,6 +54,36 @@ func await(cmd *exec.Cmd) (e ending) {
 		}
 	}
 	return e
+}
+
+// peak watches how much memory the process takes, without the servers that it
+// starts, and returns what stops that and returns the most, in MiB. What the
+// kernel says when it is reaped would include them.
+func peak(pid int) func() int64 {
+	var most int64
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+				var kib int64
+				if _, err := fmt.Sscan(rest, &kib); err == nil {
+					most = max(most, kib>>10)
+				}
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() int64 {
+		close(stop)
+		<-done
+		return most
+	}
 }
 
 // children returns the processes whose parent is this one.

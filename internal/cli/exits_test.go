@@ -96,7 +96,7 @@ func exits(args []string) int {
 // ending is how a command ended, as far as the system tells.
 type ending struct {
 	code     int
-	memory   int64    // most that it, or a process for which it waited, took at once, in MiB; 0 if unknown
+	memory   int64    // most that it took at once, without its servers where that is known, in MiB; 0 if unknown
 	orphans  []string // descendants that outlived it
 	survived error    // why that can't be told
 }

@@ -107,15 +107,11 @@ func flooding() []hostileServer {
 func misshaping() []hostileServer {
 	var out []hostileServer
 	for name, shape := range misshapen {
-		code := brokenOrCut
-		if name == "huge handshakes" {
-			code = startsOrNot
-		}
 		says := []string{`BROKEN|WARNING|FLAKY|--max-time|no requirement broken|did not answer|ended early`}
 		out = append(out,
-			hostileServer{name, process(name), code, says, hostileWithin},
-			hostileServer{name + ", http", seamed(shape, false), code, says, hostileWithin},
-			hostileServer{name + ", sse", seamed(shape, true), code, says, hostileWithin})
+			hostileServer{name, process(name), brokenOrCut, says, hostileWithin},
+			hostileServer{name + ", http", seamed(shape, false), brokenOrCut, says, hostileWithin},
+			hostileServer{name + ", sse", seamed(shape, true), brokenOrCut, says, hostileWithin})
 	}
 	slices.SortFunc(out, func(a, b hostileServer) int { return strings.Compare(a.name, b.name) })
 	return out

@@ -115,6 +115,10 @@ func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
 			return
 		}
 	}
+	if tooLong(c, d.At) {
+		t.NotObserved(d.Requirement, client.ErrCut.Error())
+		return
+	}
 	t.add(Observation{Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record})
 }
 

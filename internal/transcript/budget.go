@@ -62,7 +62,7 @@ const (
 	fewestMessages = 200
 	// mostHeld bounds what the records of a run hold. Past it frames lose their
 	// payload, see DefaultLimit.
-	mostHeld = 80 << 20
+	mostHeld = 64 << 20
 	// eventCost is what it takes to hold an event, besides its frame.
 	eventCost = 400
 )
@@ -159,7 +159,7 @@ type taken struct {
 
 // heavy is the number of bytes past which it takes much memory to judge a
 // conversation: what is read from a message may take ten times its size.
-const heavy = 8 << 20
+const heavy = 2 << 20
 
 // Heavy reports whether it takes much memory to judge the conversation.
 func (t *Transcript) Heavy() bool {

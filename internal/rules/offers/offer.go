@@ -52,6 +52,7 @@ type offer struct {
 	settled bool             // the last two that came to the end had the same
 	changes int              // the position of the last word of a change, -1 before one
 	seen    map[string]jsontext.Value
+	shares  bool            // seen is that of the whole walk, and is copied before it changes
 	ever    map[string]bool // all that ever stood in it: it may be hidden, and not gone
 	// onPiece is called before the piece is remembered, onWhole after the end
 	// of a walk; both may be nil.
@@ -69,7 +70,7 @@ func (o *offer) hears() rules.Hears {
 		rules.ResultOf(o.method): o.heard,
 		rules.Notification(o.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 			o.forget(h.Event)
-			clear(o.seen)
+			o.seen, o.shares = map[string]jsontext.Value{}, false
 		},
 	}
 }
@@ -129,21 +130,27 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if o.onPiece != nil {
 		o.onPiece(s, p, out)
 	}
-	o.remember(o.seen, p)
 	for _, i := range p.items {
 		o.ever[i.key] = true
+	}
+	next := cursorOf(s, h.Message)
+	if p.walk == nil || next.raw != nil { // else it is seen with the whole walk
+		if o.shares {
+			o.seen, o.shares = maps.Clone(o.seen), false
+		}
+		o.remember(o.seen, p)
 	}
 	if p.walk == nil {
 		return
 	}
 	p.walk.pages = append(p.walk.pages, h.Event)
 	o.remember(p.walk.items, p)
-	if next := cursorOf(s, h.Message); next.raw != nil {
+	if next.raw != nil {
 		o.lead(p.walk, next)
 		return
 	}
 	o.settled = o.whole != nil && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
-	o.whole, o.seen = p.walk, maps.Clone(p.walk.items)
+	o.whole, o.seen, o.shares = p.walk, p.walk.items, true
 	if o.onWhole != nil {
 		o.onWhole(s, p.walk, out)
 	}

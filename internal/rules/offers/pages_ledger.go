@@ -181,8 +181,9 @@ type itemsKey struct {
 // names one. They are shared, and must not be altered.
 func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 	return rules.Memo(s, itemsKey{m, member, key}, func() []item {
-		var items []item
-		for _, raw := range wire.Elements(wire.At(m.Result(), "/"+member)) {
+		elements := wire.Elements(wire.At(m.Result(), "/"+member))
+		items := make([]item, 0, len(elements)) // a list may be long, and room that grows takes twice as much
+		for _, raw := range elements {
 			name := wire.At(raw, key)
 			text, isText := wire.Text(name)
 			items = append(items, item{text, raw, name != nil, isText})
