@@ -65,7 +65,7 @@ func TestFunctionsOfTheWalks(t *testing.T) {
 		}
 	}
 	named := 0
-	for _, row := range regexp.MustCompile("(?m)^\\| \\d+ \\| (.*?) \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| \d+ \| (.*?) \|`).FindAllStringSubmatch(string(page), -1) {
 		folder := ""
 		if _, rest, ok := strings.Cut(row[1], " in `"); ok {
 			folder = strings.TrimSuffix(rest, "`")
