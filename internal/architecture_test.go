@@ -227,7 +227,7 @@ func importsBelow(root string) (map[string][]string, error) {
 	return found, err
 }
 
-// leftOut tells whether a folder holds no packages of this module: it is
+// leftOut reports whether a folder holds no packages of this module: it is
 // another module, data, or what a package manager installed.
 func leftOut(folder, name string) bool {
 	_, err := os.Stat(filepath.Join(folder, "go.mod"))

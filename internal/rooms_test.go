@@ -114,7 +114,7 @@ func roomsIn(page string) []string {
 	return out
 }
 
-// standsIn tells whether a package, or a folder above it, is one of the rooms.
+// standsIn reports whether a package, or a folder above it, is one of the rooms.
 // The tests that hold all of them together are no room.
 func standsIn(told []string, pkg string) bool {
 	if pkg == "internal" {

@@ -112,7 +112,7 @@ func reply(result jsontext.Value) string {
 
 var colours = []string{"red", "green", "blue"}
 
-// takesForms tells whether the client can be asked by form. Naming no mode
+// takesForms reports whether the client can be asked by form. Naming no mode
 // means forms, the only kind there was at first.
 func (c *Call) takesForms() bool {
 	return c.Session.Declared("elicitation") && (!c.Session.Declared("elicitation", "url") || c.Session.Declared("elicitation", "form"))

@@ -61,7 +61,7 @@ var handlers = map[string]func(*Call) (any, *Error){
 	spec.MethodTasksCancel:          (*Call).tasksCancel,
 }
 
-// known tells whether the method exists in the call's revision, and here.
+// known reports whether the method exists in the call's revision, and here.
 func (c *Call) known() bool {
 	o := &c.Session.o
 	switch {
@@ -146,7 +146,7 @@ func (s *Session) begin(c *Call) bool {
 	return true
 }
 
-// finish removes c from the running requests and tells whether an answer is
+// finish removes c from the running requests and reports whether an answer is
 // still wanted.
 func (s *Session) finish(c *Call) bool {
 	s.mu.Lock()

@@ -71,7 +71,7 @@ func fixtureTools() []*tool {
 	}, inSessions(fixtureAskingTools())...)
 }
 
-// pause waits, and tells whether the call is still wanted.
+// pause waits, and reports whether the call is still wanted.
 func (c *Call) pause(d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -149,7 +149,7 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isJSON tells whether the body is said to be JSON.
+// isJSON reports whether the body is said to be JSON.
 func isJSON(r *http.Request) bool {
 	given := r.Header.Get("Content-Type")
 	if given == jsonType {
@@ -173,14 +173,14 @@ func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) 
 	return io.ReadAll(in)
 }
 
-// readable tells whether the body is JSON.
+// readable reports whether the body is JSON.
 func readable(f *wire.Frame) bool {
 	return !slices.ContainsFunc(f.Problems, func(p wire.Problem) bool {
 		return p.Fault != wire.DuplicateKey && p.Fault != wire.ByteOrderMark
 	})
 }
 
-// accepted tells whether the Accept header lets a media type pass.
+// accepted reports whether the Accept header lets a media type pass.
 func accepted(r *http.Request, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for _, value := range r.Header.Values("Accept") {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// admits tells whether a request comes from no web page, or from one that may
+// admits reports whether a request comes from no web page, or from one that may
 // use the server, and calls the server by a name of its own. Against DNS
 // rebinding: a page must not reach a local server by making its name point there.
 func (o *Options) admits(r *http.Request) bool { return o.knowsHost(r) && o.knowsOrigin(r) }

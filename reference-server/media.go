@@ -32,7 +32,7 @@ func askSamplingMedia(c *Call, _ values) object {
 	return asked(c, spec.MethodSampling, params, reply)
 }
 
-// usesTools tells whether the client's model may use tools.
+// usesTools reports whether the client's model may use tools.
 func (c *Call) usesTools() bool {
 	return c.Revision.AtLeast(spec.V20251125) && c.Session.Declared("sampling", "tools")
 }

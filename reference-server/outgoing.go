@@ -75,7 +75,7 @@ func (s *Session) send(o *Out) {
 	}
 }
 
-// alter shows o to the seam and tells whether anything of it is left.
+// alter shows o to the seam and reports whether anything of it is left.
 func (s *Session) alter(o *Out) bool {
 	if seam := s.o.Seams.Outgoing; seam != nil {
 		seam(o)

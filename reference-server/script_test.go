@@ -153,7 +153,7 @@ func (n names) fill(line string) string {
 	return line
 }
 
-// fits tells whether got is what a script wants, and only then keeps the
+// fits reports whether got is what a script wants, and only then keeps the
 // names that it gave.
 func (n names) fits(want, got any) bool {
 	trial := maps.Clone(n)

@@ -93,7 +93,7 @@ func (s *Session) Revision() spec.Revision {
 // Context ends with the session.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Declared tells whether the client has declared the capability; a path
+// Declared reports whether the client has declared the capability; a path
 // such as "elicitation", "url" reaches into it.
 func (s *Session) Declared(path ...string) bool {
 	s.mu.Lock()

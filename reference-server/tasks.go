@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// hasTasks tells whether there are tasks. They are an experiment of one
+// hasTasks reports whether there are tasks. They are an experiment of one
 // revision: elsewhere nothing shows of them.
 func (o *Options) hasTasks(r spec.Revision) bool { return r == spec.V20251125 && !o.NoSessions }
 

@@ -18,7 +18,7 @@ func taskCapability() object {
 	return object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}}
 }
 
-// asTask tells whether a call of the tool is to become a task, or why it is
+// asTask reports whether a call of the tool is to become a task, or why it is
 // refused. Revisions without tasks know no such member and ignore it.
 func (c *Call) asTask(t *tool, f fields) (bool, *Error) {
 	if !c.Session.o.hasTasks(c.Revision) {

@@ -48,7 +48,7 @@ var templates = []*template{
 	},
 }
 
-// nameSuits tells whether a name is common where the language that is filled
+// nameSuits reports whether a name is common where the language that is filled
 // in is spoken; without a language every name is.
 func nameSuits(variable, name string, filled map[string]string) bool {
 	language, known := filled["language"]

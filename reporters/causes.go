@@ -29,7 +29,7 @@ func families(es []entry) []family {
 	return out
 }
 
-// sharesAllWith tells whether each cause of e is one of the root's. What was
+// sharesAllWith reports whether each cause of e is one of the root's. What was
 // seen by itself in a revision has one of its own there.
 func (e *entry) sharesAllWith(root *entry) bool {
 	foreign := func(cause string) bool { return cause == "" || !slices.Contains(root.causes, cause) }

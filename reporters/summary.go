@@ -70,7 +70,7 @@ func judged(r *verdict.Report) string {
 	return clip(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
 }
 
-// ofRecording tells whether the report is on a recording: there was a
+// ofRecording reports whether the report is on a recording: there was a
 // transport, and neither a server nor a case.
 func ofRecording(r *verdict.Report) bool {
 	return r.Transport != "" && r.Stats.Servers == 0 && r.Stats.Cases == 0 && r.Incomplete == ""

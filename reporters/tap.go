@@ -91,7 +91,7 @@ func (t *tap) revision(r *verdict.Report, rev spec.Revision, findings map[string
 	t.point(ok, number, title, "", nil)
 }
 
-// verdict writes a test point, and tells whether it passes.
+// verdict writes a test point, and reports whether it passes.
 func (t *tap) verdict(r *verdict.Report, v *verdict.Verdict, findings map[string]*verdict.Finding, number int) bool {
 	var fs []*verdict.Finding
 	for _, id := range v.Findings {

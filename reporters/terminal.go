@@ -7,10 +7,10 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal tells whether f is a terminal.
+// IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// ColorWanted tells whether what goes to f may carry colours: f is a
+// ColorWanted reports whether what goes to f may carry colours: f is a
 // terminal that understands them, and env (os.Getenv) has no NO_COLOR.
 func ColorWanted(f *os.File, env func(string) string) bool {
 	return colorAllowed(runtime.GOOS, env) && IsTerminal(f)

@@ -1,4 +1,4 @@
-// Command mcp-conform tells whether an MCP server keeps the protocol.
+// Command mcp-conform reports whether an MCP server keeps the protocol.
 package main
 
 import (

@@ -87,7 +87,7 @@ func unknown(r *verdict.Report) []Entry {
 	return out
 }
 
-// deviates tells whether the verdict is one that a baseline is about.
+// deviates reports whether the verdict is one that a baseline is about.
 func deviates(v *verdict.Verdict) bool {
 	return v.Outcome >= verdict.Warning && v.Outcome <= verdict.Broken
 }

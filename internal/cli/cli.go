@@ -152,7 +152,7 @@ func (a *app) watch() func() {
 	return func() { stop(); close(done); <-ended }
 }
 
-const longHelp = `mcp-conform tells whether an MCP (Model Context Protocol) server keeps the
+const longHelp = `mcp-conform reports whether an MCP (Model Context Protocol) server keeps the
 protocol, and what exactly it breaks.
 
 Judge a server:

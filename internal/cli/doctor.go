@@ -329,7 +329,7 @@ func (d *diagnosis) conclude() {
 		fmt.Fprintf(d.app.Out, "it can be judged in %s: mcp-conform run, with the same arguments\n", strings.Join(d.spoken, ", "))
 		return
 	case len(d.other) > 0:
-		fmt.Fprintln(d.app.Out, "it answers, and speaks none of the revisions that it was asked for; mcp-conform run tells whether it may answer as it does")
+		fmt.Fprintln(d.app.Out, "it answers, and speaks none of the revisions that it was asked for; mcp-conform run reports whether it may answer so")
 	default:
 		fmt.Fprintln(d.app.Out, "it can't be judged as it is")
 	}

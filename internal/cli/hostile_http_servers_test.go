@@ -40,7 +40,7 @@ func (p *peer) ask() *http.Request {
 	return r
 }
 
-// say writes, and tells whether that could be done.
+// say writes, and reports whether that could be done.
 func (p *peer) say(text string) bool {
 	_, err := io.WriteString(p, text)
 	return err == nil
@@ -172,7 +172,7 @@ func asked(body []byte) string {
 	return strings.Join(methods, " ")
 }
 
-// opening tells whether a request belongs to the handshake.
+// opening reports whether a request belongs to the handshake.
 func opening(r *http.Request, body []byte) bool {
 	method := asked(body)
 	return r.Method == http.MethodPost && (method == spec.MethodInitialize || method == spec.MethodInitialized)

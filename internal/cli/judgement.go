@@ -67,7 +67,7 @@ func (r *recorded) told() spec.Revision {
 	return ""
 }
 
-// unseen tells whether the recording can't show whether the requirement was
+// unseen reports whether the recording can't show whether the requirement was
 // kept: bytes that were not recorded, times that nobody noted.
 func (r *recorded) unseen(requirement string) bool {
 	q := spec.Requirements().Lookup(requirement)

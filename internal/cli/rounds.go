@@ -25,7 +25,7 @@ type rounds struct {
 	wait func()
 	// forsake is told of a file that changes in each round, and is watched no more.
 	forsake func(path string)
-	// gone tells whether nothing is at the path; nil for never.
+	// gone reports whether nothing is at the path; nil for never.
 	gone func(path string) bool
 
 	during map[string]int // in how many rounds on end a path has changed
@@ -78,7 +78,7 @@ func (r *rounds) meanwhile(do func()) []string {
 	}
 }
 
-// counts tells whether what came of the changes is one, and not the doing of
+// counts reports whether what came of the changes is one, and not the doing of
 // the rounds. Where nobody watches any more, none is waited for again.
 func (r *rounds) counts(path string, open bool) bool {
 	if !open {
@@ -121,7 +121,7 @@ func (r *rounds) next(ctx context.Context) string {
 	}
 }
 
-// rather tells whether a change is better named by another path, since nothing
+// rather reports whether a change is better named by another path, since nothing
 // is at the one any more: what an editor makes to put it in a file's place is
 // named by the file.
 func (r *rounds) rather(path, other string) bool {

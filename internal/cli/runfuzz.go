@@ -103,7 +103,7 @@ func searching(s fuzz.Status) string {
 	return line
 }
 
-// reported tells whether a case or a rule of the run says the same.
+// reported reports whether a case or a rule of the run says the same.
 func reported(p *verdict.Report, f *fuzz.Finding) bool {
 	return slices.ContainsFunc(p.Findings, func(have verdict.Finding) bool {
 		return have.Requirement == f.Requirement && have.Revision == f.Revision

@@ -98,7 +98,7 @@ func (f *files) add(root string) error {
 	})
 }
 
-// wants tells whether a path below a root is looked at: hidden ones are not,
+// wants reports whether a path below a root is looked at: hidden ones are not,
 // nor what editors put beside a file.
 func (f *files) wants(path string) bool {
 	if slices.ContainsFunc(f.without, func(other string) bool {

@@ -81,7 +81,7 @@ type Server struct {
 	Result          jsontext.Value // the whole result
 }
 
-// Declares tells whether the server declared the capability: that it is there,
+// Declares reports whether the server declared the capability: that it is there,
 // and neither false nor null. A dot leads to a member, as in
 // resources.subscribe.
 func (s Server) Declares(capability string) bool {
@@ -254,13 +254,13 @@ func (c *Conversation) await(ctx context.Context, from int, match func(*transcri
 	}
 }
 
-// endsOutput tells whether nothing of the server is heard behind the event. An
+// endsOutput reports whether nothing of the server is heard behind the event. An
 // exchange over HTTP that floods ends by itself, and others go on.
 func endsOutput(e *transcript.Event) bool {
 	return e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded && e.Exchange == 0
 }
 
-// Alive tells whether the server can still be heard.
+// Alive reports whether the server can still be heard.
 func (c *Conversation) Alive() bool {
 	select {
 	case <-c.link.Ended():

@@ -23,10 +23,10 @@ type Reply struct {
 	Err error
 }
 
-// Answered tells whether an answer came, be it a result or an error.
+// Answered reports whether an answer came, be it a result or an error.
 func (r *Reply) Answered() bool { return r.Message != nil }
 
-// Busy tells whether the answer is an error by which the server says that it has
+// Busy reports whether the answer is an error by which the server says that it has
 // no time now, as where a limit of rate is reached: it would say so of any
 // request, and it says nothing on the matter of this one.
 func (r *Reply) Busy() bool { return r.Answered() && r.Message.IsError() && r.Message.Busy() }
@@ -35,7 +35,7 @@ func (r *Reply) Busy() bool { return r.Answered() && r.Message.IsError() && r.Me
 // far as there are any.
 func (r *Reply) Positions() []int { return transcript.Positions(r.Sent, r.Event) }
 
-// Succeeded tells whether the answer is a result.
+// Succeeded reports whether the answer is a result.
 func (r *Reply) Succeeded() bool {
 	return r.Answered() && r.Message.Has("result") && !r.Message.IsError()
 }
@@ -211,7 +211,7 @@ func echoes(e *transcript.Event, frame []byte) bool {
 // silence waits for the end of the grace.
 func silence(ctx context.Context) { <-ctx.Done() }
 
-// stray tells whether the event holds a response with an id that nobody sent,
+// stray reports whether the event holds a response with an id that nobody sent,
 // or a result without one.
 func (c *Conversation) stray(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
@@ -233,7 +233,7 @@ func (c *Conversation) stray(e *transcript.Event) bool {
 	return false
 }
 
-// knows tells whether anything with the id was sent.
+// knows reports whether anything with the id was sent.
 func (c *Conversation) knows(id wire.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -348,7 +348,7 @@ func (c *Conversation) gaveUp(r *Reply) {
 	}
 }
 
-// intercepted tells whether somebody else than the server answered for it.
+// intercepted reports whether somebody else than the server answered for it.
 func (c *Conversation) intercepted(sent *transcript.Event) bool {
 	x := transcript.ExchangesOf(c.Record.From(0)).Of(sent)
 	return x != nil && x.Intercepted()

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// fruitless tells whether e is the end of the HTTP exchange that carried the
+// fruitless reports whether e is the end of the HTTP exchange that carried the
 // frame, sent at position from or later, and that can bring no answer any more:
 // it was refused, or its body is over. A stream with event ids may be taken up
 // again, unless that was refused, or brought no event at all; a redirection
@@ -54,14 +54,14 @@ func (c *Conversation) elsewhere(ctx context.Context) {
 	}
 }
 
-// hears tells whether an event stream of the server is open.
+// hears reports whether an event stream of the server is open.
 func (c *Conversation) hears() bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), func(x *transcript.Exchange) bool {
 		return x.End == nil && (x.Response == nil || x.Succeeded() && x.Streams())
 	})
 }
 
-// carries tells whether the frame was posted in the exchange.
+// carries reports whether the frame was posted in the exchange.
 func carries(x *transcript.Exchange, frame []byte) bool {
 	return x.Sent != nil && bytes.Equal(x.Sent.Raw, frame)
 }
@@ -77,7 +77,7 @@ func eventIDs(x *transcript.Exchange) []string {
 	return ids
 }
 
-// sentOn tells whether the response sends the request elsewhere on its host.
+// sentOn reports whether the response sends the request elsewhere on its host.
 func sentOn(x *transcript.Exchange) bool {
 	if x.Status() != 307 && x.Status() != 308 {
 		return false
@@ -90,7 +90,7 @@ func sentOn(x *transcript.Exchange) bool {
 	return err == nil && to.Host == here.Host && to.RequestURI() != here.RequestURI()
 }
 
-// Deserted tells whether this session over HTTP is served no more, though the
+// Deserted reports whether this session over HTTP is served no more, though the
 // server may serve others: the last exchange was over without an answer, and
 // so is that of one more request.
 func (c *Conversation) Deserted(ctx context.Context) bool {

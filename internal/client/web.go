@@ -26,7 +26,7 @@ func (c *Conversation) Resident() (bytes int64, ok bool) {
 	return weighed.Resident()
 }
 
-// Expired tells whether the server has ended the session, which it may do at any
+// Expired reports whether the server has ended the session, which it may do at any
 // time: the last POST of the session that has a response got 404.
 func (c *Conversation) Expired() bool {
 	if c.Web() == nil {

@@ -70,7 +70,7 @@ func wordList(all []string) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// short tells whether a name is fit to be listed.
+// short reports whether a name is fit to be listed.
 func short(s string) bool { return s != "" && len(s) <= maxText }
 
 // Target reads the flags and words that name a server.

@@ -35,7 +35,7 @@ type Setting struct {
 	Where    string   // file:line:column
 }
 
-// Named tells whether the file names a server.
+// Named reports whether the file names a server.
 func (f *File) Named() bool { return len(f.Command) > 0 || f.URL != "" }
 
 // Absolute returns a path of the file seen from where we are.

@@ -49,7 +49,7 @@ func Find(folder string) (string, error) {
 	}
 }
 
-// Ours tells whether a file is one of ours and not a client's, by its name.
+// Ours reports whether a file is one of ours and not a client's, by its name.
 func Ours(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":

@@ -128,7 +128,7 @@ func (r *confirmation) confirm(ctx context.Context) {
 	r.confirmAmongPeers(ctx)
 }
 
-// needsSolitude tells whether the attempt is about something that may be
+// needsSolitude reports whether the attempt is about something that may be
 // called broken, or that depends on timing.
 func (a *attempt) needsSolitude() bool {
 	return a.heaviest() == verdict.Broken || a.during != nil && a.during.Exclusive

@@ -15,7 +15,7 @@ const (
 	EchoAdvice = "is this an MCP server? check the command, and that nothing between here and the server echoes (a terminal, cat, tee)"
 )
 
-// Echoes tells whether the initialize request that was sent came back as it is.
+// Echoes reports whether the initialize request that was sent came back as it is.
 // Our own answer to it comes back then, too, and is none of the server's.
 func Echoes(events []*transcript.Event) bool {
 	var sent []byte
@@ -34,7 +34,7 @@ func initializes(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.Method == spec.MethodInitialize })
 }
 
-// echoed tells whether nothing but its own words came back to the client.
+// echoed reports whether nothing but its own words came back to the client.
 func (p *probed) echoed() bool {
 	return p.conv != nil && !p.reply.Succeeded() && Echoes(p.conv.Record.From(0))
 }

@@ -28,7 +28,7 @@ func (o *opener) enough() func() bool {
 	return func() bool { return o.back(judges) }
 }
 
-// back tells whether all has come back that is sought.
+// back reports whether all has come back that is sought.
 func (o *opener) back(judges []rules.Rule) bool {
 	seen := map[verdict.Key]bool{}
 	for _, conv := range o.all() {

@@ -159,7 +159,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	all.Wait()
 }
 
-// busy tells whether the unit belongs to those after which there is leisure:
+// busy reports whether the unit belongs to those after which there is leisure:
 // what waits does not, nor does what wants to be alone, for it begins when
 // that is over.
 func (u *unit) busy() bool {

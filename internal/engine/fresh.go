@@ -30,7 +30,7 @@ func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 	return r.o.Dialer, func() {}
 }
 
-// disturbed tells whether a process ended by itself that the conversations had
+// disturbed reports whether a process ended by itself that the conversations had
 // in common with others: it may have been the doing of another unit.
 func (o *opener) disturbed() bool {
 	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.r.o.Dialer {
@@ -109,7 +109,7 @@ func (r *prober) restock(ctx context.Context) {
 	}
 }
 
-// allEnded tells whether there are shared conversations, and all have ended.
+// allEnded reports whether there are shared conversations, and all have ended.
 func (r *prober) allEnded() bool {
 	for _, s := range r.shared {
 		if s.conv == nil || s.conv.Alive() {

@@ -104,7 +104,7 @@ func (w *watch) look(c *client.Conversation) {
 	w.stop(&goneError{why})
 }
 
-// doubts tells whether what was seen says nothing, because the server was gone
+// doubts reports whether what was seen says nothing, because the server was gone
 // by then.
 func (w *watch) doubts(c *candidate) bool {
 	if w == nil {
@@ -138,7 +138,7 @@ func (u *unit) records() []*transcript.Transcript {
 	return out
 }
 
-// settled tells whether it need not be tried any more.
+// settled reports whether it need not be tried any more.
 func (c *candidate) settled() bool {
 	tries := c.tries - c.before
 	switch {
@@ -155,7 +155,7 @@ func (c *candidate) settled() bool {
 	}
 }
 
-// over tells whether the server is gone; while that is in doubt it waits.
+// over reports whether the server is gone; while that is in doubt it waits.
 func (w *watch) over() bool {
 	if w == nil {
 		return false
@@ -165,7 +165,7 @@ func (w *watch) over() bool {
 	return w.gone
 }
 
-// trouble tells whether the conversation ended without an answer to the last
+// trouble reports whether the conversation ended without an answer to the last
 // request, in a way that may be no matter of the session, and from where on
 // nothing was answered.
 func trouble(events []*transcript.Event) (from int, troubled bool) {
@@ -266,7 +266,7 @@ func (w *watch) doubted(record *transcript.Transcript) bool {
 	return doubtful
 }
 
-// outOfOrder tells whether a status may come from a server that is gone, for
+// outOfOrder reports whether a status may come from a server that is gone, for
 // whatever reason, rather than from one that does not like the request.
 func outOfOrder(status int) bool {
 	switch status {

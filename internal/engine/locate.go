@@ -60,7 +60,7 @@ func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 	}
 }
 
-// isName tells whether the token that was just read is the name of a member:
+// isName reports whether the token that was just read is the name of a member:
 // read is how many there were of its object so far.
 func isName(dec *jsontext.Decoder, read int64) bool {
 	in, _ := dec.StackIndex(dec.StackDepth())

@@ -27,7 +27,7 @@ func (r *prober) keepApart(ctx context.Context, results []*probed) {
 	}
 }
 
-// confused tells whether a rule that is not about the transport found something
+// confused reports whether a rule that is not about the transport found something
 // where conversations were side by side: where answers reach the clients of
 // others, it takes them for answers to each.
 func confused(result rules.Result, t spec.Transport) bool {
@@ -36,7 +36,7 @@ func confused(result rules.Result, t spec.Transport) bool {
 	})
 }
 
-// overhears tells whether the conversation of p hears the answer to a request
+// overhears reports whether the conversation of p hears the answer to a request
 // of another, which takes its place: the other way about, a server that sends
 // all answers to the client that came last would never answer it again.
 func (r *prober) overhears(ctx context.Context, p *probed) bool {
@@ -58,7 +58,7 @@ func (r *prober) overhears(ctx context.Context, p *probed) bool {
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
 }
 
-// answered tells whether a request with this id is answered. One that is not is
+// answered reports whether a request with this id is answered. One that is not is
 // held against nobody here, for no rule judges this conversation then: it would
 // be the one for which the whole time is waited.
 func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {

@@ -43,7 +43,7 @@ type probed struct {
 
 func (p *probed) spoken() bool { return p.chose == string(p.revision) }
 
-// dead tells whether no answer came at all.
+// dead reports whether no answer came at all.
 func (p *probed) dead() bool { return p.conv == nil || !p.reply.Answered() }
 
 // crowdedOut reports whether no response came, and that may be because of the
@@ -52,7 +52,7 @@ func (p *probed) crowdedOut() bool {
 	return p.dead() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }
 
-// amiss tells whether what was to be the answer came with another id.
+// amiss reports whether what was to be the answer came with another id.
 func (p *probed) amiss() bool {
 	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Exchange == 0 || !e.Unterminated) && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
@@ -359,7 +359,7 @@ func (p *probed) why() string {
 // that is mute, so that it does not cost the time of its start twice.
 const discoverTime = time.Second
 
-// stateless tells whether the server answers server/discover, which is asked
+// stateless reports whether the server answers server/discover, which is asked
 // only where initialize came to nothing.
 func (r *prober) stateless(ctx context.Context) bool {
 	o := r.o.clientOptions(spec.V20260728)

@@ -361,7 +361,7 @@ func offense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	return nil
 }
 
-// quotesBeginning tells whether what was seen quotes the frame from its
+// quotesBeginning reports whether what was seen quotes the frame from its
 // beginning: all of it, or as much as there is room for.
 func quotesBeginning(seen string, raw []byte) bool {
 	const enough = 24 // bytes by which one frame is told from a part of another

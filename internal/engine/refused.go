@@ -207,7 +207,7 @@ func (r *refusal) barren() string {
 	}
 }
 
-// proxied tells whether the request went to a proxy as it is.
+// proxied reports whether the request went to a proxy as it is.
 func (r *refusal) proxied() bool {
 	return strings.HasPrefix(r.target(), "http://")
 }
@@ -256,7 +256,7 @@ func (r *refusal) start() string {
 	return fmt.Sprintf("%q", text[:min(len(text), most)])
 }
 
-// isPage tells whether the body is for people.
+// isPage reports whether the body is for people.
 func (r *refusal) isPage() bool {
 	text := strings.ToLower(strings.TrimSpace(r.text()))
 	return r.ResponseHead().MediaType() == "text/html" || strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")

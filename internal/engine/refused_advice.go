@@ -85,13 +85,13 @@ func namesVersion(body string) bool {
 	return strings.Contains(body, "protocol-version") || strings.Contains(body, "version header")
 }
 
-// looksStreamable tells whether a GET that was to open the stream of HTTP+SSE is
+// looksStreamable reports whether a GET that was to open the stream of HTTP+SSE is
 // refused as servers of Streamable HTTP do.
 func (r *refusal) looksStreamable(status int) bool {
 	return r.Exchange == r.stream && (status == 400 || status == 405 || status == 406)
 }
 
-// looksLegacy tells whether a POST is refused where HTTP+SSE often has its
+// looksLegacy reports whether a POST is refused where HTTP+SSE often has its
 // stream.
 func (r *refusal) looksLegacy(status int) bool {
 	if r.stream != nil || status != 400 && status != 404 && status != 405 {

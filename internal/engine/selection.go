@@ -53,7 +53,7 @@ func (s *Selection) Compile() error {
 	return nil
 }
 
-// Admits tells whether the judge's statement on the requirement is wanted.
+// Admits reports whether the judge's statement on the requirement is wanted.
 func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
 	if !s.labels(Labels(judge, area, q, r, t)) {
 		return false
@@ -163,7 +163,7 @@ func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revisio
 	})
 }
 
-// provokes tells whether the traffic of the case is wanted for a rule.
+// provokes reports whether the traffic of the case is wanted for a rule.
 func (o *Options) provokes(c *suite.Case, rev spec.Revision) bool {
 	over := o.Dialer.Transport()
 	return c.Provoked(rev, over, func(q *spec.Requirement) bool {

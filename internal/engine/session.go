@@ -117,13 +117,13 @@ func (r *session) count(c *client.Conversation) bool {
 	return true
 }
 
-// shares tells whether the conversations of the run share a process.
+// shares reports whether the conversations of the run share a process.
 func (r *session) shares() bool {
 	_, shares := r.o.Dialer.(transport.Sharer)
 	return shares
 }
 
-// single tells whether a fresh process can't be had while the conversations of
+// single reports whether a fresh process can't be had while the conversations of
 // the run go on.
 func (r *session) single() bool {
 	sharer, ok := r.o.Dialer.(transport.Sharer)

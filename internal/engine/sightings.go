@@ -76,7 +76,7 @@ func merged(candidates []*candidate) []*candidate {
 	return out
 }
 
-// madeFor tells whether the case in which the deviation was seen judges the
+// madeFor reports whether the case in which the deviation was seen judges the
 // requirement, or is made to provoke what is judged of it.
 func (c *candidate) madeFor() bool {
 	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))

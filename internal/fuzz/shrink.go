@@ -54,7 +54,7 @@ func (k *shrinker) round() {
 	k.values()
 }
 
-// more tells whether there is something that may be smaller than the best script
+// more reports whether there is something that may be smaller than the best script
 // and was not tried. It tries nothing: a script of one operation, of which all
 // was tried when the time ended, is as small as it can be.
 func (k *shrinker) more() bool {
@@ -182,7 +182,7 @@ func walksBefore(operations []script.Operation) []script.Operation {
 	return out
 }
 
-// lasts tells whether an operation changes the state of a conversation, or what
+// lasts reports whether an operation changes the state of a conversation, or what
 // is known in it.
 func lasts(o *script.Operation) bool {
 	return o.Do == script.Walk || o.Do == script.Answer || generate.ListMember(o.Method) != "" || slices.Contains([]string{

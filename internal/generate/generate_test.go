@@ -71,7 +71,7 @@ func TestEnvelopes(t *testing.T) {
 	})
 }
 
-// lawful tells whether the bytes are a request as JSON-RPC has it.
+// lawful reports whether the bytes are a request as JSON-RPC has it.
 func lawful(b []byte) bool {
 	f := wire.Parse(b)
 	if len(f.Messages) != 1 || f.Batch {
@@ -204,7 +204,7 @@ func decoded(t *rapid.T, v jsontext.Value) any {
 	return out
 }
 
-// names tells whether the keyword is among those that a value does not keep.
+// names reports whether the keyword is among those that a value does not keep.
 func names(e *jsonschema.ValidationError, keyword string) bool {
 	if path := e.ErrorKind.KeywordPath(); len(path) > 0 && path[len(path)-1] == keyword {
 		return true

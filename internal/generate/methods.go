@@ -66,7 +66,7 @@ var methods = []Method{
 	{name: spec.MethodInitialized, notification: true},
 }
 
-// exists tells whether the method is one of revision r.
+// exists reports whether the method is one of revision r.
 func (m *Method) exists(r spec.Revision) bool {
 	return r.AtLeast(m.since) && (m.until == "" || !r.AtLeast(m.until))
 }
@@ -82,7 +82,7 @@ func (o *Offer) Requests() []string {
 	return out
 }
 
-// supports tells whether the server declared what the method needs. Before
+// supports reports whether the server declared what the method needs. Before
 // 2025-03-26 completion had no capability, so it takes one of what can be
 // completed.
 func (o *Offer) supports(m *Method) bool {

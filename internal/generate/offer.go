@@ -43,7 +43,7 @@ type Prompt struct {
 	Arguments, Required []string
 }
 
-// Has tells whether the server declared the capability; none is needed for "".
+// Has reports whether the server declared the capability; none is needed for "".
 func (o *Offer) Has(capability string) bool { return capability == "" || o.Declared[capability] }
 
 // Prepare reads all schemas, which must be done once before anything is drawn.

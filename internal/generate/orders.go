@@ -44,7 +44,7 @@ func (o *Offer) fates(wrong bool) []step {
 	return out
 }
 
-// takes tells whether the schema is one of params that name something.
+// takes reports whether the schema is one of params that name something.
 func (s *Schema) takes() bool {
 	o, _ := s.root.(map[string]any)
 	required, _ := o["required"].([]any)

@@ -64,7 +64,7 @@ func (o *Offer) Prove(tool string, arguments jsontext.Value) Proof {
 	}
 }
 
-// modest tells whether a value holds nothing that some programs can't keep.
+// modest reports whether a value holds nothing that some programs can't keep.
 func modest(v any, depth int) bool {
 	switch v := v.(type) {
 	case string:
@@ -84,7 +84,7 @@ func modest(v any, depth int) bool {
 	return true
 }
 
-// formatted tells whether a schema speaks of formats, which servers assert and
+// formatted reports whether a schema speaks of formats, which servers assert and
 // validators do not.
 func formatted(sub any) bool {
 	switch sub := sub.(type) {
@@ -100,7 +100,7 @@ func formatted(sub any) bool {
 	return false
 }
 
-// named tells whether the schema has a word of each argument.
+// named reports whether the schema has a word of each argument.
 func named(root, v map[string]any) bool {
 	properties, _ := root["properties"].(map[string]any)
 	for name := range v {

@@ -31,7 +31,7 @@ var (
 	percent     = rapid.IntRange(0, 99)
 )
 
-// chance tells whether something with a likelihood of n in a hundred happens.
+// chance reports whether something with a likelihood of n in a hundred happens.
 func chance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n }
 
 // always draws something that decides nothing: rapid does not permit a

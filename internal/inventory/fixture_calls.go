@@ -19,7 +19,7 @@ type fixtureCall struct {
 	token   string
 	sent    time.Duration
 	open    bool
-	tells   bool // what comes of it tells whether the fixture does what its role says
+	tells   bool // its effects show whether the fixture does what its role says
 	// before is what that held which the call is to change, where that is known.
 	before string
 	known  bool
@@ -191,7 +191,7 @@ func (s *callHistory) holds(what string, m *wire.Message) {
 	s.held[what] = now
 }
 
-// counts tells whether the arguments differ from call to call.
+// counts reports whether the arguments differ from call to call.
 func (o *fixtureOutcome) counts() bool {
 	text, err := json.Marshal(o.Arguments)
 	return err == nil && strings.Contains(string(text), "{count}")

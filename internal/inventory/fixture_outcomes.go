@@ -58,7 +58,7 @@ func failure(m *wire.Message) string {
 	return fmt.Sprintf("isError, and %q", wire.Excerpt(text, 80))
 }
 
-// fits tells whether the arguments of a call are those of a fixture, whatever
+// fits reports whether the arguments of a call are those of a fixture, whatever
 // stands in the places that are filled in.
 func fits(want any, got jsontext.Value) bool {
 	text, err := json.Marshal(want)

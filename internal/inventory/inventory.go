@@ -55,7 +55,7 @@ type Inventory struct {
 	learned    func() []Learned // see LearnBy; nil where nothing is learned
 }
 
-// Declares tells whether the server declared the capability, as
+// Declares reports whether the server declared the capability, as
 // client.Server.Declares does.
 func (v *Inventory) Declares(capability string) bool { return v.Server.Declares(capability) }
 

@@ -50,7 +50,7 @@ func (v *Inventory) Known(role Role) []Known {
 // shortly is what a slow tool takes where nobody says more.
 const shortly = 100 * time.Millisecond
 
-// Has tells whether such a call is known.
+// Has reports whether such a call is known.
 func (v *Inventory) Has(role Role) bool { return len(v.Known(role)) > 0 }
 
 // Slow returns a call that reports progress while it runs, if the server has a
@@ -165,7 +165,7 @@ func (v *Inventory) Barred(role Role) []string {
 	return out
 }
 
-// meant tells whether a tool is the one that is known by its name, and not
+// meant reports whether a tool is the one that is known by its name, and not
 // another that is called so: it takes the arguments, and where the name is an
 // ordinary word the server has others of the reference server's tools.
 func (v *Inventory) meant(f Fixture, t Tool) bool {
@@ -247,7 +247,7 @@ func (v *Inventory) Bare(n int) []Known {
 	return out
 }
 
-// bare tells whether a call without arguments fits the tool's input schema, as
+// bare reports whether a call without arguments fits the tool's input schema, as
 // far as its outermost members tell.
 func (t Tool) bare() bool {
 	schema := wire.At(t.Raw, "/inputSchema")

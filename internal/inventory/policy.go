@@ -88,7 +88,7 @@ func (v *Inventory) may(t Tool, official bool) bool {
 	}
 }
 
-// official tells whether the server is made for the official suite: it offers
+// official reports whether the server is made for the official suite: it offers
 // several tools by the names that this calls.
 func (v *Inventory) official() bool { return v.offers(officialTools) >= officialEnough }
 

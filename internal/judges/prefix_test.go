@@ -46,7 +46,7 @@ func cuts(n, salt int) []int {
 	return out
 }
 
-// impatient tells whether the client had given up, n events into the
+// impatient reports whether the client had given up, n events into the
 // conversation, on what was answered later: then it had a finding.
 func impatient(events []*transcript.Event, n int) bool {
 	for _, e := range events[:n] {

@@ -102,7 +102,7 @@ func scenarioOf(file string) string {
 	return name[:max(0, len(name)-len(stamp))]
 }
 
-// Judged tells whether the check says something of the server.
+// Judged reports whether the check says something of the server.
 func (c Check) Judged() bool {
 	return slices.Contains([]string{"SUCCESS", "FAILURE", "WARNING"}, c.Status)
 }

@@ -82,18 +82,18 @@ func (s server) judge(t *testing.T, d transport.Dialer, c *cost) (*verdict.Repor
 	})
 }
 
-// raced tells whether a requirement is judged by what a server does in a race,
+// raced reports whether a requirement is judged by what a server does in a race,
 // with itself or with a cancellation, which differs from run to run.
 func raced(requirement string) bool {
 	return slices.Contains([]string{"stdio.responses-before-exit", "stdio.exit-on-sigterm", "progress.stops-after-cancel", "cancellation.stop-processing"}, requirement)
 }
 
-// ending tells whether a note on a requirement may come of the end of a stream,
+// ending reports whether a note on a requirement may come of the end of a stream,
 // which is seen in time or not: supergateway closes the stream of a client that
 // sends a batch.
 func ending(requirement string) bool { return requirement == "base.batch-refused-when-undefined" }
 
-// timed tells whether it depends on how busy the machine is what comes to be
+// timed reports whether it depends on how busy the machine is what comes to be
 // seen at all: over HTTP bursts are smaller, and streams are resumed less often,
 // where the server is slow; and what was seen once and not again is flaky.
 func timed(p *verdict.Report) bool { return p.Transport != spec.Stdio }

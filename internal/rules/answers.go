@@ -82,7 +82,7 @@ func unanswered(s *Session, out *Out) {
 	}
 }
 
-// silent tells whether an answer to a was owed and did not come, in no form.
+// silent reports whether an answer to a was owed and did not come, in no form.
 func silent(s *Session, a *Asked) bool {
 	return a.overdue != nil && !a.Cancelled && a.mistaken == nil && !s.buried(a)
 }
@@ -166,7 +166,7 @@ func responseIDs(s *Session, out *Out) {
 	s.notified(out)
 }
 
-// spelled tells whether an id that was sent as plain digits came back so.
+// spelled reports whether an id that was sent as plain digits came back so.
 func spelled(sent, got wire.ID) bool {
 	return sent == got || !sent.IsInteger() || sent.Raw() != sent.Key()
 }

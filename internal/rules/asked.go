@@ -36,29 +36,29 @@ type Asked struct {
 	mistaken *stray
 }
 
-// Succeeded tells whether its first answer is a result.
+// Succeeded reports whether its first answer is a result.
 func (a *Asked) Succeeded() bool {
 	return len(a.Replies) > 0 && a.Replies[0].Has("result") && !a.Replies[0].IsError()
 }
 
-// PutOff tells whether the answer to it is an error by which the server says
+// PutOff reports whether the answer to it is an error by which the server says
 // that it has no time now, which says nothing on the matter.
 func (a *Asked) PutOff() bool {
 	return len(a.Replies) > 0 && a.Replies[0].IsError() && a.Replies[0].Busy()
 }
 
-// Withdrawn tells whether the client cancelled it and the answer is an error,
+// Withdrawn reports whether the client cancelled it and the answer is an error,
 // of which that may be the reason.
 func (a *Asked) Withdrawn() bool {
 	return a.Cancelled && len(a.Replies) > 0 && a.Replies[0].IsError()
 }
 
-// Regular tells whether the request is well formed, has an id of its own, and
+// Regular reports whether the request is well formed, has an id of its own, and
 // was sent when the handshake was done: so that what is answered tells of
 // nothing but the method. It may be part of a batch.
 func (a *Asked) Regular() bool { return a.WellFormed && !a.reused && a.opened }
 
-// LegalID tells whether the id is of a type that a request may have.
+// LegalID reports whether the id is of a type that a request may have.
 func (a *Asked) LegalID() bool { return legalID(a.Message.ID) }
 
 func legalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
@@ -81,7 +81,7 @@ func hasOthers(m *wire.Message) bool {
 	return false
 }
 
-// inRange tells whether m holds no number that a reader of JSON may refuse for
+// inRange reports whether m holds no number that a reader of JSON may refuse for
 // its size. Ids have a rule of their own.
 func inRange(m *wire.Message) bool {
 	for name, value := range m.Members {
@@ -92,7 +92,7 @@ func inRange(m *wire.Message) bool {
 	return true
 }
 
-// legalMeta tells whether the params have no _meta that a receiver may refuse.
+// legalMeta reports whether the params have no _meta that a receiver may refuse.
 func legalMeta(m *wire.Message) bool {
 	meta := wire.At(m.Params(), "/_meta")
 	if meta == nil {

@@ -171,7 +171,7 @@ func arrays(s *Session, e *transcript.Event, out *Out) {
 	out.Found(d)
 }
 
-// Judges tells whether the requirement exists in the revision and transport
+// Judges reports whether the requirement exists in the revision and transport
 // of the conversation.
 func (o *Out) Judges(requirement string) bool {
 	return slices.Contains(o.rule.Requirements, requirement) && o.result(requirement) != nil

@@ -67,7 +67,7 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 	out.Subject(resultIsObject)
 }
 
-// hasError tells whether m has an error, be it well formed or not; null is none.
+// hasError reports whether m has an error, be it well formed or not; null is none.
 func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Kind() != 'n' }
 
 // shownBy returns the positions of a response and of its request, if any.

@@ -206,7 +206,7 @@ func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
 	return true
 }
 
-// ServerDeclared tells whether the server declared the capability: that it is
+// ServerDeclared reports whether the server declared the capability: that it is
 // there, and neither false nor null. A dot leads to a member, as in
 // resources.subscribe. Before the answer to initialize nothing is declared.
 func (s *Session) ServerDeclared(capability string) bool {
@@ -218,7 +218,7 @@ func (s *Session) ClientDeclared(capability string) bool {
 	return declared(s.ClientCapabilities, capability)
 }
 
-// Began tells whether the handshake was seen: only then it is known what was
+// Began reports whether the handshake was seen: only then it is known what was
 // declared.
 func (s *Session) Began() bool { return s.Initialize != nil && s.ServerCapabilities != nil }
 

@@ -27,7 +27,7 @@ func (s *Session) Once(key any, make func() any) any {
 	return v
 }
 
-// sessionless tells whether the server assigned no session to the exchange of
+// sessionless reports whether the server assigned no session to the exchange of
 // the event, so that nobody can say which messages belong together.
 func (s *Session) sessionless(e *transcript.Event) bool {
 	x := s.exchanges.Of(e)
@@ -52,7 +52,7 @@ func (s *Session) noteExchange(e *transcript.Event) {
 	}
 }
 
-// over tells whether nothing more can come of the exchange in which a was
+// over reports whether nothing more can come of the exchange in which a was
 // posted, so that what is missing is a matter of that exchange. Where answers
 // come on another stream, or we gave up on this one, it is not; but a POST that
 // broke before its response may never have come to the server.
@@ -64,7 +64,7 @@ func (s *Session) over(a *Asked) bool {
 	return s.Transport == spec.StreamableHTTP || x.Status() == 0
 }
 
-// refusal tells whether m is the body of a response that refuses by its status
+// refusal reports whether m is the body of a response that refuses by its status
 // what was posted over HTTP, and so says nothing of the request itself: the
 // session may be over, the page on another host. In the handshake era no error
 // of a request has such a status by order. Or the body that was posted has no
@@ -107,7 +107,7 @@ type copyFinder struct {
 	out       map[*transcript.Event]bool
 }
 
-// words tells whether e is the body of a refusal that is no JSON.
+// words reports whether e is the body of a refusal that is no JSON.
 func (c *copyFinder) words(e *transcript.Event) bool {
 	x := c.exchanges.Of(e)
 	return x != nil && x.Refused() && e.Stream == nil && x.ResponseHead().MediaType() != "application/json"
@@ -148,7 +148,7 @@ func (c *copyFinder) broadcast(e *transcript.Event) bool {
 	return there && first.Exchange != e.Exchange && !c.answersItsOwn(e, m)
 }
 
-// answersItsOwn tells whether the message is the answer to a request in the
+// answersItsOwn reports whether the message is the answer to a request in the
 // exchange in which it came, where it belongs.
 func (c *copyFinder) answersItsOwn(e *transcript.Event, m *wire.Message) bool {
 	x := c.exchanges.Of(e)

@@ -36,7 +36,7 @@ func idRules() []Rule {
 	}
 }
 
-// asksClient tells whether m is a request of the server, whatever its id.
+// asksClient reports whether m is a request of the server, whatever its id.
 func asksClient(m *wire.Message) bool {
 	if isAnswer(m) || spec.IsNotification(m.Method) {
 		return false

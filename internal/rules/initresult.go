@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// refusedOutright tells whether an initialize without anything odd was refused
+// refusedOutright reports whether an initialize without anything odd was refused
 // for another reason than its version, or that there is no initialize here.
 func refusedOutright(a *Asked) bool {
 	m := a.Replies[0]

@@ -71,7 +71,7 @@ func beforeInitialize(s *Session, e *transcript.Event, out *Out) {
 	}
 }
 
-// onlyPingsBefore tells whether a and all requests before it are pings.
+// onlyPingsBefore reports whether a and all requests before it are pings.
 func onlyPingsBefore(s *Session, a *Asked) bool {
 	for _, b := range s.All() {
 		if !isPing(b) {

@@ -113,7 +113,7 @@ func (r *lineReader) line(e *transcript.Event) {
 	}
 }
 
-// opens tells whether the line looks like the beginning of a JSON text that
+// opens reports whether the line looks like the beginning of a JSON text that
 // goes on in the next.
 func opens(line []byte) bool {
 	line = bytes.TrimSpace(line)
@@ -250,7 +250,7 @@ func readLine(e *transcript.Event) *reading {
 	return got
 }
 
-// mayBeMessage tells whether a line that nests too deep to be read may hold a
+// mayBeMessage reports whether a line that nests too deep to be read may hold a
 // message: it begins and names itself as one, and all its brackets match.
 func mayBeMessage(line []byte) bool {
 	line = bytes.TrimSpace(line)
@@ -325,7 +325,7 @@ func messagesIn(f *wire.Frame) []*wire.Message {
 	return out
 }
 
-// isMessage tells whether a value means to be a JSON-RPC message, well done or
+// isMessage reports whether a value means to be a JSON-RPC message, well done or
 // not: a log record may well have a member named error or method.
 func isMessage(m *wire.Message) bool {
 	if m.Members == nil { // no object, or one of which only the head was kept
@@ -345,12 +345,12 @@ func isMessage(m *wire.Message) bool {
 	return false
 }
 
-// onlyMembers tells whether m has no member but those named.
+// onlyMembers reports whether m has no member but those named.
 func onlyMembers(m *wire.Message, names ...string) bool {
 	return !slices.ContainsFunc(m.Names, func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// isServerRequest tells whether method is one that a server may ask of its
+// isServerRequest reports whether method is one that a server may ask of its
 // client in a handshake revision.
 func isServerRequest(method string) bool {
 	switch method {

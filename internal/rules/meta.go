@@ -127,7 +127,7 @@ func origin(s *Session, d verdict.Deviation, labels []string, key string, out *O
 	out.Subject(metaReverseDNS)
 }
 
-// reserved tells whether the prefix is kept for MCP: by the older wording
+// reserved reports whether the prefix is kept for MCP: by the older wording
 // where one of its names is followed by a further label, by the newer where it
 // is the second label.
 func reserved(labels []string, r spec.Revision) bool {
@@ -139,7 +139,7 @@ func reserved(labels []string, r spec.Revision) bool {
 
 func isMCP(label string) bool { return label == "modelcontextprotocol" || label == "mcp" }
 
-// definedKey tells whether a revision or an official extension defines the
+// definedKey reports whether a revision or an official extension defines the
 // key. One of another revision is no key of the server's own.
 func definedKey(key string) bool {
 	name, ok := strings.CutPrefix(key, "io.modelcontextprotocol/")
@@ -149,7 +149,7 @@ func definedKey(key string) bool {
 	}, name)
 }
 
-// topLevel tells whether a label is a common top-level domain.
+// topLevel reports whether a label is a common top-level domain.
 func topLevel(label string) bool {
 	return slices.Contains([]string{
 		"com", "org", "net", "io", "dev", "ai", "app", "co", "edu", "gov", "info", "me", "xyz", "cloud", "tech",

@@ -56,7 +56,7 @@ func (s *Session) overdue(a *Asked, e *transcript.Event) {
 // by what it was sent before them.
 const enough = 3
 
-// outgrown tells whether what was sent that is illegal has nothing to do with
+// outgrown reports whether what was sent that is illegal has nothing to do with
 // the fate of a: all of it was sent before a, what is a request was answered
 // if it could be, and so were several legal requests behind the last of it.
 func (s *Session) outgrown(a *Asked) bool {
@@ -76,7 +76,7 @@ func (s *Session) outgrown(a *Asked) bool {
 	return answered >= enough
 }
 
-// outlived tells whether a later request was answered: the server had not
+// outlived reports whether a later request was answered: the server had not
 // fallen silent when it passed over this one.
 func (s *Session) outlived(a *Asked) bool {
 	return slices.ContainsFunc(s.order, func(b *Asked) bool {
@@ -84,7 +84,7 @@ func (s *Session) outlived(a *Asked) bool {
 	})
 }
 
-// buried tells whether the answer to a may stand in a line that can't be read.
+// buried reports whether the answer to a may stand in a line that can't be read.
 func (s *Session) buried(a *Asked) bool {
 	for _, r := range s.lost {
 		for _, e := range r.events {
@@ -96,7 +96,7 @@ func (s *Session) buried(a *Asked) bool {
 	return false
 }
 
-// mentions tells whether text has an id member with this value.
+// mentions reports whether text has an id member with this value.
 func mentions(text []byte, id wire.ID) bool {
 	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
 }

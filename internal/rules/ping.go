@@ -37,7 +37,7 @@ func pingRules() []Rule {
 	}
 }
 
-// lacksPing tells whether the server does not know ping at all, rather than
+// lacksPing reports whether the server does not know ping at all, rather than
 // that it failed to answer this or that request: it answers others.
 func lacksPing(s *Session) bool {
 	for _, a := range s.All() {
@@ -111,14 +111,14 @@ func pingAnswer(s *Session, a *Asked, out *Out) {
 	out.Subject(pingEmpty)
 }
 
-// speaksOfRequest tells whether the code of an error says that the request is at
+// speaksOfRequest reports whether the code of an error says that the request is at
 // fault, and not what befell the server.
 func speaksOfRequest(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	return ok && code <= int64(spec.CodeInvalidRequest) && code >= int64(spec.CodeInvalidParams)
 }
 
-// anotherServed tells whether a ping of the same kind was answered with a result
+// anotherServed reports whether a ping of the same kind was answered with a result
 // at another time.
 func anotherServed(s *Session, a *Asked) bool {
 	for _, o := range s.All() {
@@ -171,7 +171,7 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Out) {
 	}
 }
 
-// busy tells whether a request of the client is pending, which may be the
+// busy reports whether a request of the client is pending, which may be the
 // reason for a ping.
 func busy(s *Session) bool {
 	for _, a := range s.All() {

@@ -127,7 +127,7 @@ func (s *Session) All() []*Asked { return s.order }
 // id, or nil.
 func (s *Session) Answered(m *wire.Message) *Asked { return s.answered[m] }
 
-// Unreadable tells whether the client sent anything whose id could not be read.
+// Unreadable reports whether the client sent anything whose id could not be read.
 func (s *Session) Unreadable() bool { return len(s.illegal) > 0 }
 
 // MayBeRefused reports whether a receiver may refuse what was sent: a client must
@@ -202,7 +202,7 @@ func (s *Session) noteSent(e *transcript.Event) {
 	}
 }
 
-// noteMessage takes note of one message of the client and tells whether a
+// noteMessage takes note of one message of the client and reports whether a
 // receiver has to take it as it is.
 func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed, batched bool) bool {
 	switch m.Kind {
@@ -317,7 +317,7 @@ func (s *Session) learn(m *wire.Message) {
 	}
 }
 
-// isAnswer tells whether m means to answer a request, well done or not.
+// isAnswer reports whether m means to answer a request, well done or not.
 func isAnswer(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Response:

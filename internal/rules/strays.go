@@ -121,7 +121,7 @@ func (s *Session) attributeIDless(r *stray) {
 	}
 }
 
-// tooEarly tells whether a request to which no answer is owed, as initialize
+// tooEarly reports whether a request to which no answer is owed, as initialize
 // has not succeeded, was sent before e and has none: e may be that.
 func (s *Session) tooEarly(e *transcript.Event) bool {
 	if s.Initialize == nil || s.Initialize.Succeeded() {
@@ -151,7 +151,7 @@ func (s *Session) attributeExtras() {
 	}
 }
 
-// misread tells whether the client sent a request whose bytes nobody can read
+// misread reports whether the client sent a request whose bytes nobody can read
 // for certain, and whose id may have been taken for that of the response.
 func (s *Session) misread(r *stray) bool {
 	return slices.ContainsFunc(s.order, func(a *Asked) bool {
@@ -159,7 +159,7 @@ func (s *Session) misread(r *stray) bool {
 	})
 }
 
-// answersPointless tells whether an error has the id of a response that the
+// answersPointless reports whether an error has the id of a response that the
 // client sent before, and that answered nothing.
 func (s *Session) answersPointless(e *transcript.Event, m *wire.Message) bool {
 	sent := s.pointless[m.ID.Key()]
@@ -185,13 +185,13 @@ func (s *Session) meant(e *transcript.Event, m *wire.Message) *Asked {
 	return nil
 }
 
-// refusable tells whether the client sent, before e, what a server may refuse
+// refusable reports whether the client sent, before e, what a server may refuse
 // without knowing whose id to give back.
 func (s *Session) refusable(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
 }
 
-// missesBatch tells whether a batch that the client sent before e was never
+// missesBatch reports whether a batch that the client sent before e was never
 // answered in full. One that is legal may be refused as a whole: that it should
 // have been served is said by the cases that send it.
 func (s *Session) missesBatch(e *transcript.Event) bool {
@@ -224,7 +224,7 @@ func (s *Session) lastTold(e *transcript.Event) *told {
 	return last
 }
 
-// isZero tells whether the id is what a program puts where it has none.
+// isZero reports whether the id is what a program puts where it has none.
 func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.Raw() == `""` }
 
 // alike returns the unanswered request whose id the response's id was made
@@ -309,7 +309,7 @@ func bare(id wire.ID) string {
 	return id.Raw()
 }
 
-// sameJSON tells whether both ids, of whatever type, are the same JSON value.
+// sameJSON reports whether both ids, of whatever type, are the same JSON value.
 func sameJSON(a, b wire.ID) bool {
 	x, y := jsontext.Value(a.Raw()).Clone(), jsontext.Value(b.Raw()).Clone()
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y) && !a.IsInteger()

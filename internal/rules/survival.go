@@ -69,7 +69,7 @@ func (s *Session) borne(a *Asked) {
 	}
 }
 
-// tried tells whether an ordeal may be the reason for which a was not answered
+// tried reports whether an ordeal may be the reason for which a was not answered
 // up to e: it is, where the server ended, and where a was sent behind it.
 func (s *Session) tried(a *Asked, e *transcript.Event) bool {
 	return s.ordeal != nil && (e.Kind != transcript.GaveUp || a.Event.Seq > s.ordeal.Event.Seq)
@@ -90,7 +90,7 @@ func namedBy(m *wire.Message) wire.ID {
 	return wire.IDAt(m.Params(), "/requestId")
 }
 
-// Garbled tells whether text stands in a frame of the client that nobody can
+// Garbled reports whether text stands in a frame of the client that nobody can
 // read for certain, or may stand in one that was not kept to its end.
 func (s *Session) Garbled(text string) bool {
 	if s.shortened {

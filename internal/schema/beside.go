@@ -79,7 +79,7 @@ func iconSource(c *checker, v []byte) {
 	}
 }
 
-// isImageData tells whether what follows data: is base64 data that does not
+// isImageData reports whether what follows data: is base64 data that does not
 // say to be something else than an image.
 func isImageData(rest []byte) bool {
 	head, data, ok := bytes.Cut(rest, []byte(","))
@@ -142,7 +142,7 @@ func isToken(s []byte) bool {
 	return len(s) > 0
 }
 
-// mayBe tells whether a MIME type can be of one of the top-level types: it
+// mayBe reports whether a MIME type can be of one of the top-level types: it
 // says so, is of a general one, or is none at all, which is told apart.
 func mayBe(tops ...string) func(s []byte) bool {
 	return func(s []byte) bool {

@@ -32,7 +32,7 @@ type step struct {
 	index int
 }
 
-// full tells whether nothing more is to be gathered.
+// full reports whether nothing more is to be gathered.
 func (c *checker) full() bool { return len(c.out) >= MaxViolations }
 
 // pointer returns where the walk is.
@@ -224,7 +224,7 @@ func (c *checker) checkShapes(v []byte, shapes []member) {
 	c.asserted(Missing, "an object with "+strings.Join(all, " or "), excerpt(v))
 }
 
-// hasRequired tells whether the required members of t are there, right or wrong.
+// hasRequired reports whether the required members of t are there, right or wrong.
 func (t *typ) hasRequired(v []byte) bool {
 	for _, m := range t.members {
 		if m.required && valueOf(v, m.name) == nil {
@@ -298,7 +298,7 @@ func (c *checker) checkNumber(v []byte, t *typ) {
 	}
 }
 
-// isWhole tells whether a number has an integer value, however it is spelled.
+// isWhole reports whether a number has an integer value, however it is spelled.
 func isWhole(v []byte) bool {
 	for _, b := range v {
 		if b == '.' || b == 'e' || b == 'E' {

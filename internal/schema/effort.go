@@ -15,7 +15,7 @@ const maxNesting = 200
 // maxEffort is how many times a schema may be applied to a value in all.
 const maxEffort = 100_000
 
-// isTame tells whether a value is flat, and its numbers are short.
+// isTame reports whether a value is flat, and its numbers are short.
 func isTame(v any, depth int) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -37,7 +37,7 @@ func isTame(v any, depth int) bool {
 	return depth <= maxNesting
 }
 
-// affordable tells whether judging a value by a schema ends soon: schemas that
+// affordable reports whether judging a value by a schema ends soon: schemas that
 // refer to each other can ask for exponential work. It walks as a judge
 // would, without judging, and overrates the work.
 func affordable(schema, value any) bool {

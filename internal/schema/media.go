@@ -56,7 +56,7 @@ func essence(s []byte) []byte {
 	return bytes.TrimSpace(e)
 }
 
-// shownInIcons tells whether clients have to show such an image, or should.
+// shownInIcons reports whether clients have to show such an image, or should.
 func shownInIcons(s []byte) bool {
 	for _, t := range []string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"} {
 		if bytes.EqualFold(essence(s), []byte(t)) {

@@ -21,7 +21,7 @@ func (m *Met) join(other *Met) {
 	}
 }
 
-// Has tells whether a message has the place.
+// Has reports whether a message has the place.
 func (m *Met) Has(p Place) bool { return p != 0 && m[p/64]&(1<<(p%64)) != 0 }
 
 // Place returns the number of a type, such as ImageContent, or of a member of

@@ -24,7 +24,7 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 	return v.Structured(append(older, rest...), value), true
 }
 
-// BreaksModern tells whether a value does not fit a schema of 2020-12 that
+// BreaksModern reports whether a value does not fit a schema of 2020-12 that
 // names no dialect, for nothing but keywords that older dialects do not have.
 // What is merely too much of an object is left out: it does no harm.
 func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
@@ -43,7 +43,7 @@ func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 // depends on prefixItems, so that both go.
 var modern = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
 
-// strip takes the modern keywords out of a schema and tells whether there were
+// strip takes the modern keywords out of a schema and reports whether there were
 // any.
 func strip(schema any) bool {
 	s := membersOf(schema)

@@ -222,7 +222,7 @@ func compileMembers(members []member, r spec.Revision, done map[*typ]*typ) ([]me
 	return out, index
 }
 
-// takes tells whether a value of the JSON type that begins with kind can be
+// takes reports whether a value of the JSON type that begins with kind can be
 // of type t.
 func (t *typ) takes(kind byte) bool {
 	switch t.form {

@@ -32,7 +32,7 @@ func (e *Exception) String() string {
 	return fmt.Sprintf("%s: %s: %s", text, e.Outcome, e.Reason)
 }
 
-// at tells whether the exception is about a row of this fault at this place.
+// at reports whether the exception is about a row of this fault at this place.
 func (e *Exception) at(r *Result, full bool) bool {
 	return e.Fault == r.Fault && (e.Transport == "" || e.Transport == r.Transport) && (e.Revision == "" || e.Revision == r.Revision) && (full || !e.FullOnly)
 }

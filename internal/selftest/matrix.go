@@ -16,7 +16,7 @@ type Matrix struct {
 	Servers int `json:"servers"`
 }
 
-// Good tells whether everything is as it should be.
+// Good reports whether everything is as it should be.
 func (m *Matrix) Good() bool { return len(m.Bad())+len(m.Stale) == 0 }
 
 // Bad returns the rows that are not as they should be.

@@ -57,7 +57,7 @@ func transports(f faults.Fault, everywhere bool) []spec.Transport {
 	}
 }
 
-// ofProcesses tells whether the fault lies in what only a server on stdio has.
+// ofProcesses reports whether the fault lies in what only a server on stdio has.
 func ofProcesses(f faults.Fault) bool {
 	if f.NeedsProcess || f.Unreachable || f.Seams == nil {
 		return f.NeedsProcess || f.Unreachable

@@ -43,7 +43,7 @@ const (
 	Failed        Outcome = "failed"         // the run itself failed
 )
 
-// Good tells whether the outcome is as it should be.
+// Good reports whether the outcome is as it should be.
 func (o Outcome) Good() bool { return o == Killed || o == Silent || o == NotYet }
 
 // Faultless is the id under which the right server stands in the matrix.
@@ -78,7 +78,7 @@ type Try struct {
 	By      []string `json:"by,omitempty"`
 }
 
-// Good tells whether the row is as it should be, or may be otherwise.
+// Good reports whether the row is as it should be, or may be otherwise.
 func (r *Result) Good() bool { return r.Outcome.Good() || r.Excepted != "" }
 
 // Options say what is proven.
@@ -231,7 +231,7 @@ func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
 	_ = few.Wait()
 }
 
-// excepted tells whether the row may be as it is, so that nothing is to be
+// excepted reports whether the row may be as it is, so that nothing is to be
 // seen by trying it again.
 func (o *Options) excepted(r *Result) bool {
 	return slices.ContainsFunc(exceptions(), func(e Exception) bool { return e.at(r, o.Full) && e.Outcome == r.Outcome })

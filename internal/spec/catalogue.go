@@ -146,7 +146,7 @@ func (q *Requirement) Basis(r Revision) Basis {
 	return q.Bases.all
 }
 
-// AppliesTo tells whether the requirement exists in revision r over transport t.
+// AppliesTo reports whether the requirement exists in revision r over transport t.
 func (q *Requirement) AppliesTo(r Revision, t Transport) bool {
 	return slices.Contains(q.Revisions, string(r)) && (len(q.Transports) == 0 || slices.Contains(q.Transports, t))
 }

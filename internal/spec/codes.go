@@ -58,7 +58,7 @@ func CodesFor(m Mistake, r Revision) []Code {
 	}
 }
 
-// Foresees tells whether code is one that revision r foresees for mistake m.
+// Foresees reports whether code is one that revision r foresees for mistake m.
 func Foresees(m Mistake, r Revision, code Code) bool {
 	return slices.Contains(CodesFor(m, r), code)
 }

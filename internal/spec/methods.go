@@ -45,7 +45,7 @@ const (
 	notificationsPrefix = "notifications/"
 )
 
-// IsNotification tells whether method is in the namespace that the
+// IsNotification reports whether method is in the namespace that the
 // specification keeps for notifications.
 func IsNotification(method string) bool {
 	return len(method) > len(notificationsPrefix) && method[:len(notificationsPrefix)] == notificationsPrefix

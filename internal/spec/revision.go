@@ -50,13 +50,13 @@ func (r Revision) Era() Era {
 	return Handshake
 }
 
-// Published tells whether r names a published revision.
+// Published reports whether r names a published revision.
 func (r Revision) Published() bool { return slices.Contains(Revisions(), r) }
 
-// AtLeast tells whether r is other or newer. Dates compare as text.
+// AtLeast reports whether r is other or newer. Dates compare as text.
 func (r Revision) AtLeast(other Revision) bool { return r >= other }
 
-// Batches tells whether JSON-RPC batches exist in r.
+// Batches reports whether JSON-RPC batches exist in r.
 func (r Revision) Batches() bool { return r == V20250326 }
 
 // ParseRevision returns the revision that s names, or an error that lists
@@ -85,7 +85,7 @@ const (
 // Transports returns all transports.
 func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
 
-// DefinedIn tells whether the transport belongs to revision r: HTTP+SSE to
+// DefinedIn reports whether the transport belongs to revision r: HTTP+SSE to
 // 2024-11-05 alone, and Streamable HTTP to those since 2025-03-26
 // (basic/transports of each revision).
 func (t Transport) DefinedIn(r Revision) bool {

@@ -63,7 +63,7 @@ func (c *Case) Area() string {
 	return spec.AreaOf(c.ID)
 }
 
-// AppliesTo tells whether the case has something to judge, or to provoke, in
+// AppliesTo reports whether the case has something to judge, or to provoke, in
 // revision r over transport t.
 func (c *Case) AppliesTo(r spec.Revision, t spec.Transport) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
@@ -75,7 +75,7 @@ func (c *Case) AppliesTo(r spec.Revision, t spec.Transport) bool {
 	})
 }
 
-// Provoked tells whether the case provokes a requirement that exists in
+// Provoked reports whether the case provokes a requirement that exists in
 // revision r over transport t and is wanted.
 func (c *Case) Provoked(r spec.Revision, t spec.Transport, wanted func(*spec.Requirement) bool) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
@@ -86,7 +86,7 @@ func (c *Case) Provoked(r spec.Revision, t spec.Transport, wanted func(*spec.Req
 	})
 }
 
-// ProvokesID tells whether the traffic of the case is made for the requirement
+// ProvokesID reports whether the traffic of the case is made for the requirement
 // with this id.
 func (c *Case) ProvokesID(requirement string) bool {
 	return slices.ContainsFunc(c.Provokes, func(id string) bool {
@@ -94,7 +94,7 @@ func (c *Case) ProvokesID(requirement string) bool {
 	})
 }
 
-// Touches tells whether the case judges the requirement with this id, or its
+// Touches reports whether the case judges the requirement with this id, or its
 // traffic is made for it.
 func (c *Case) Touches(requirement string) bool {
 	return slices.Contains(c.Requirements, requirement) || c.ProvokesID(requirement)

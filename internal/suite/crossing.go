@@ -96,7 +96,7 @@ func template(r *client.Reply, number int) (string, bool) {
 	return text, found
 }
 
-// telling tells whether each result holds the number of steps of its own call,
+// telling reports whether each result holds the number of steps of its own call,
 // and all are the same else. Then they depend on nothing else, and whose a
 // result is can be told. What merely differs from run to run, such as how long
 // it took, gives by chance what another one gave.
@@ -115,7 +115,7 @@ func telling(pairs []pair) bool {
 	return true
 }
 
-// crossed tells whether a client got what the tool tells another one.
+// crossed reports whether a client got what the tool tells another one.
 func (c *Crowd) crossed(pairs []pair) bool {
 	if !telling(pairs) {
 		return false

@@ -72,14 +72,14 @@ func (c *Crowd) alone(ctx context.Context, refused *client.Conversation, err err
 	})
 }
 
-// tooSoon tells whether the client was told that it asks too often, which is no
+// tooSoon reports whether the client was told that it asks too often, which is no
 // matter of how many clients there are.
 func tooSoon(c *client.Conversation) bool {
 	all := transcript.ExchangesOf(c.Record.From(0)).All()
 	return len(all) > 0 && all[len(all)-1].Status() == http.StatusTooManyRequests
 }
 
-// intercepted tells whether something between here and the server may have
+// intercepted reports whether something between here and the server may have
 // answered some of what was sent.
 func intercepted(c *client.Conversation) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), (*transcript.Exchange).Intercepted)
@@ -219,12 +219,12 @@ func (c *Crowd) cancellation(ctx context.Context) {
 	}
 }
 
-// works tells whether the call is answered when no one cancels anything.
+// works reports whether the call is answered when no one cancels anything.
 func (c *Crowd) works(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
-// comes tells whether the answer comes when it has as long again as any request:
+// comes reports whether the answer comes when it has as long again as any request:
 // a machine that is busy may have kept it.
 func (c *Crowd) comes(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
 	return conv.AwaitResponse(ctx, 0, id, client.Within(conv.Options().Timeout)).Answered()
@@ -253,7 +253,7 @@ func (c *Crowd) foreign() {
 	c.t.Kept(c.Isolated)
 }
 
-// isOthers tells whether the text bears the sign of another client.
+// isOthers reports whether the text bears the sign of another client.
 func isOthers(text string, i int) bool {
 	return strings.HasPrefix(text, "mcp-conform-client-") && !strings.HasPrefix(text, sign(i))
 }

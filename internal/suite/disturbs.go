@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Disturbs tells whether the tool is known to change what the server lists, and
+// Disturbs reports whether the tool is known to change what the server lists, and
 // other cases talk to the same server: of what they know by the lists nothing
 // would be certain any more. A case that wants that is exclusive.
 func (t *T) Disturbs(tool inventory.Tool) bool {

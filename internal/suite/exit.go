@@ -20,7 +20,7 @@ func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 	return 10 * time.Second
 }
 
-// Exits tells whether the server's process exits within the time given.
+// Exits reports whether the server's process exits within the time given.
 func Exits(ctx context.Context, c *client.Conversation, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

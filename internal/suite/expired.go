@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// showsAnswer tells whether the last of the positions is that of something the
+// showsAnswer reports whether the last of the positions is that of something the
 // server said, other than that there is no such session.
 func showsAnswer(c *client.Conversation, at []int) bool {
 	if len(at) == 0 {

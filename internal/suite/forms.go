@@ -60,7 +60,7 @@ func (t *T) unhurried(ctx context.Context, w *Web, r WebRequest) *transcript.Exc
 	return w.Hold(ctx, r)
 }
 
-// mayRefuse tells whether HTTP lets a server refuse a body by this status, or
+// mayRefuse reports whether HTTP lets a server refuse a body by this status, or
 // something before it may have done so.
 func mayRefuse(status int) bool {
 	switch status {

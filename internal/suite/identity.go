@@ -25,13 +25,13 @@ func Identified(c *client.Conversation) string {
 	return ""
 }
 
-// Started tells whether the server was started by the run, and ends with it.
+// Started reports whether the server was started by the run, and ends with it.
 func Started(c *client.Conversation) bool {
 	_, local := c.Web().(transport.Local)
 	return local || c.Web() == nil
 }
 
-// SameMachine tells whether the server is known to run on this machine, so that
+// SameMachine reports whether the server is known to run on this machine, so that
 // it can be shown files here: the run started it, or it was reached at a loopback
 // address.
 func SameMachine(c *client.Conversation) bool {
@@ -46,7 +46,7 @@ func SameMachine(c *client.Conversation) bool {
 	return false
 }
 
-// loopback tells whether a Host header names this machine.
+// loopback reports whether a Host header names this machine.
 func loopback(host string) bool {
 	if at, err := netip.ParseAddrPort(host); err == nil {
 		return at.Addr().IsLoopback()

@@ -21,7 +21,7 @@ type Nested struct {
 	events []*transcript.Event // during the call
 }
 
-// Asked tells whether a request for the method came during the call.
+// Asked reports whether a request for the method came during the call.
 func (n *Nested) Asked(method string) bool { return n.Request(method) != nil }
 
 // Request returns the first request for the method that came during the call,
@@ -57,13 +57,13 @@ func (n *Nested) first(method string) (*wire.Message, *transcript.Event) {
 	return nil, nil
 }
 
-// Failed tells whether the answer is an error, or the result of a tool that
+// Failed reports whether the answer is an error, or the result of a tool that
 // says that it failed.
 func (n *Nested) Failed() bool {
 	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
 }
 
-// Last tells whether over HTTP the server ended in the midst of the call: the
+// Last reports whether over HTTP the server ended in the midst of the call: the
 // connection broke on which the answer was to come, and nobody listens any more.
 func (n *Nested) Last(ctx context.Context, c *client.Conversation) bool {
 	if n.Sent == nil || n.Answered() {

@@ -15,7 +15,7 @@ const (
 	Any    = Answer | Silence
 )
 
-// Permits tells whether fate, one of the constants, is in the set.
+// Permits reports whether fate, one of the constants, is in the set.
 func (f Fates) Permits(fate Fates) bool { return f&fate == fate }
 
 // String lists the set in words.

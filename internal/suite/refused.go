@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Refused tells whether the first POST at position from or later was refused
+// Refused reports whether the first POST at position from or later was refused
 // over HTTP by its status, whatever the body says: there an error needs no id,
 // so that it does not come as the answer to a request.
 func Refused(c *client.Conversation, from int) bool {
@@ -15,13 +15,13 @@ func Refused(c *client.Conversation, from int) bool {
 	return x != nil && x.Status() >= 400 && x.Status() < 500
 }
 
-// StatusRefused tells whether the first POST at position from or later was
+// StatusRefused reports whether the first POST at position from or later was
 // refused over HTTP by a status alone: a body that tells why is optional there.
 func StatusRefused(c *client.Conversation, from int) bool {
 	return Refused(c, from) && len(firstPost(c, from).Messages()) == 0
 }
 
-// MayGoOn tells whether the first POST at position from or later got an event
+// MayGoOn reports whether the first POST at position from or later got an event
 // stream that is over, brought no message, and can be taken up again: what the
 // server has to say may come there.
 func MayGoOn(c *client.Conversation, from int) bool {

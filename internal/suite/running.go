@@ -23,7 +23,7 @@ func Running(ctx context.Context, c *client.Conversation, from int, id wire.ID) 
 	return err == nil && !Carries(first, answered)
 }
 
-// Carries tells whether a message of the event matches.
+// Carries reports whether a message of the event matches.
 func Carries(e *transcript.Event, match func(*wire.Message) bool) bool {
 	for i := range e.Messages() {
 		if match(&e.Messages()[i]) {

@@ -67,7 +67,7 @@ func lacking(all []progress) (int, bool) {
 	return 0, false
 }
 
-// whole tells whether the client with this number is told of each of its steps,
+// whole reports whether the client with this number is told of each of its steps,
 // and of nothing else, when its token is its own.
 func (c *Crowd) whole(ctx context.Context, i int) bool {
 	p := c.told(ctx, i, c.convs[i].NewID(), sign(i)+"alone")

@@ -69,7 +69,7 @@ func (t *T) wantOf(role inventory.Role) Want {
 	}
 }
 
-// Knows tells whether a tool that may be called is known to play the role. If
+// Knows reports whether a tool that may be called is known to play the role. If
 // not, the report says how the user can tell of one, so that what the case
 // provokes is observed.
 func (t *T) Knows(role inventory.Role) bool {

@@ -160,7 +160,7 @@ func (w *Web) Hold(ctx context.Context, r WebRequest) *transcript.Exchange {
 	return x
 }
 
-// answersAll tells whether the exchange brought all responses.
+// answersAll reports whether the exchange brought all responses.
 func answersAll(x *transcript.Exchange, asks []wire.ID) bool {
 	messages := x.Messages()
 	return !slices.ContainsFunc(asks, func(id wire.ID) bool {
@@ -202,7 +202,7 @@ func (w *Web) Host() string {
 	return ""
 }
 
-// Served tells whether the exchange brought a result, and none of its messages
+// Served reports whether the exchange brought a result, and none of its messages
 // is an error.
 func Served(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
@@ -246,7 +246,7 @@ func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *tr
 	}
 }
 
-// Opened waits for the head of the response, and tells whether a stream opened.
+// Opened waits for the head of the response, and reports whether a stream opened.
 func (s *Stream) Opened(ctx context.Context) bool {
 	x := s.Until(ctx, s.w.limit(), func(x *transcript.Exchange) bool { return x.Response != nil })
 	return x != nil && x.Succeeded() && x.Streams()

@@ -79,7 +79,7 @@ func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 	})
 }
 
-// shown tells whether the evidence of a finding has the text.
+// shown reports whether the evidence of a finding has the text.
 func shown(r *verdict.Report, text string) bool {
 	return slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.Contains(e.Text, text) })

@@ -100,7 +100,7 @@ func answers(events []*transcript.Event) (map[int]int, time.Duration) {
 	return answered, slowest
 }
 
-// ours tells whether the client did e.
+// ours reports whether the client did e.
 func ours(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Sent, transcript.Requested, transcript.InputClosed, transcript.Remark, transcript.CaseBegan:
@@ -110,11 +110,11 @@ func ours(e *transcript.Event) bool {
 	}
 }
 
-// between tells whether no case ran from a to b: cases that share a
+// between reports whether no case ran from a to b: cases that share a
 // conversation mark where they begin.
 func between(a, b *transcript.Event) bool {
 	return a.Kind == transcript.CaseBegan && (b.Kind == transcript.CaseBegan || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)
 }
 
-// counts tells whether a wait may begin with e.
+// counts reports whether a wait may begin with e.
 func counts(e *transcript.Event) bool { return e.Kind != transcript.GaveUp }

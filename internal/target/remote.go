@@ -64,7 +64,7 @@ func (r *resolver) headers() ([]setting, error) {
 	return append(out, setting{name: "Authorization", value: "Bearer " + token}), nil
 }
 
-// notInName tells whether a character can't stand in the name of a header.
+// notInName reports whether a character can't stand in the name of a header.
 func notInName(c rune) bool {
 	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }

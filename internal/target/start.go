@@ -32,7 +32,7 @@ func (s *Start) Command(port string) (argv []string, dir string, env []string) {
 	return withPort(s.argv, port), s.dir, append(slices.Clone(s.env), withPort(s.marked, port)...)
 }
 
-// Ported tells whether a free port has to be picked for each start.
+// Ported reports whether a free port has to be picked for each start.
 func (t Target) Ported() bool { return strings.Contains(t.URL, PortMark) }
 
 // URLAt returns the URL of a server that listens on the port.

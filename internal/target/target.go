@@ -49,7 +49,7 @@ var fetchers = map[string][]string{
 	"deno": {"run"}, "go": {"run"}, "docker": {"run"}, "podman": {"run"},
 }
 
-// Fetches tells whether the command may have to download, or build, the server
+// Fetches reports whether the command may have to download, or build, the server
 // before it starts it.
 func (t *Target) Fetches() bool {
 	argv := t.Argv

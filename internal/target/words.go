@@ -15,7 +15,7 @@ type word struct {
 
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// assigns tells whether the word sets a variable for the command behind it.
+// assigns reports whether the word sets a variable for the command behind it.
 func (w word) assigns() bool {
 	end := len(assignment.FindString(w.text))
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)
@@ -135,7 +135,7 @@ func (s *splitter) double() error {
 	return unclosed(`"`)
 }
 
-// expands tells whether a shell would put something else in the place of the
+// expands reports whether a shell would put something else in the place of the
 // dollar sign that was just read and what follows it.
 func (s *splitter) expands() bool {
 	return s.at < len(s.text) && (s.text[s.at] == '{' || s.text[s.at] == '(' || strings.IndexByte("@*#?-$!_", s.text[s.at]) >= 0 ||

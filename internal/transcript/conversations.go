@@ -79,7 +79,7 @@ func kindOf(s side, onClientSide bool) Kind {
 	}
 }
 
-// onClientSide tells whether whoever wrote the log stands on the client's side
+// onClientSide reports whether whoever wrote the log stands on the client's side
 // of the connection: what goes out there goes to the server. The first request
 // that only a client sends shows it; without one it is the client's side.
 func onClientSide(log []logged) bool {

@@ -125,7 +125,7 @@ func (h *Head) Values(name string) []string {
 	return out
 }
 
-// Has tells whether there is a header with this name.
+// Has reports whether there is a header with this name.
 func (h *Head) Has(name string) bool { return h.index(name, 0) >= 0 }
 
 // Get returns the value of a header, "" where it is missing; of several, one

@@ -108,13 +108,13 @@ func headOf(e *Event) *Head {
 	return e.Head
 }
 
-// Succeeded tells whether the response has a status of success.
+// Succeeded reports whether the response has a status of success.
 func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 300 }
 
-// Refused tells whether the response has a status of an error.
+// Refused reports whether the response has a status of an error.
 func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 
-// Intercepted tells whether the response has a status of what stands between a
+// Intercepted reports whether the response has a status of what stands between a
 // client and a server, or guards it: the server may never have seen the request.
 func (x *Exchange) Intercepted() bool {
 	switch x.Status() {
@@ -124,7 +124,7 @@ func (x *Exchange) Intercepted() bool {
 	return false
 }
 
-// Streams tells whether the body of the response is an event stream.
+// Streams reports whether the body of the response is an event stream.
 func (x *Exchange) Streams() bool {
 	if x.ResponseHead().MediaType() == EventStream {
 		return true

@@ -118,7 +118,7 @@ func decoded(plain, coded *string) ([]byte, error) {
 	return nil, nil
 }
 
-// needsRaw tells whether an event of the kind has bytes, be it none.
+// needsRaw reports whether an event of the kind has bytes, be it none.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
 // Read reads what Write wrote. Members that it does not know are skipped. The

@@ -24,7 +24,7 @@ func ours(line []byte) (header, *int) {
 	return h, h.Format
 }
 
-// bare tells whether the line is an event without a head before it.
+// bare reports whether the line is an event without a head before it.
 func bare(text []byte) bool {
 	var l line
 	return json.Unmarshal(text, &l) == nil && l.Seq == 0 && slices.Contains(kinds, l.Kind)
@@ -167,7 +167,7 @@ func (f *file) entries() ([]numbered, error) {
 	return out, nil
 }
 
-// isReport tells whether the file begins as the JSON report does.
+// isReport reports whether the file begins as the JSON report does.
 func (f *file) isReport() bool {
 	var head []byte
 	for _, l := range f.lines[:min(len(f.lines), 4)] {
@@ -217,7 +217,7 @@ func pick(members map[string]jsontext.Value, names []string) jsontext.Value {
 	return nil
 }
 
-// jsonrpc tells whether the members are those of a message.
+// jsonrpc reports whether the members are those of a message.
 func jsonrpc(members map[string]jsontext.Value) bool { return members["jsonrpc"] != nil }
 
 // timeOf returns the time of a line, which counts only as RFC 3339 text: of a

@@ -82,7 +82,7 @@ func (f *file) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", f.name, line, fmt.Errorf(format, args...))
 }
 
-// truncated tells whether l is the last line, and ends inside a JSON text.
+// truncated reports whether l is the last line, and ends inside a JSON text.
 func (f *file) truncated(l numbered) bool {
 	if l.number != f.lines[len(f.lines)-1].number {
 		return false
@@ -117,7 +117,7 @@ func (f *file) read(text string) ([]*Recording, error) {
 	}
 }
 
-// looksLikeScript tells whether a script may begin with the line.
+// looksLikeScript reports whether a script may begin with the line.
 func looksLikeScript(line []byte) bool {
 	if strings.ContainsRune("#<>!", rune(line[0])) || httpMark.Match(line) {
 		return true

@@ -44,7 +44,7 @@ type place struct {
 	number bool   // a number here is no secret
 }
 
-// isID tells whether the value ties messages together.
+// isID reports whether the value ties messages together.
 func (at place) isID() bool {
 	return at.name == "id" || at.name == "requestId" || at.name == "progressToken"
 }

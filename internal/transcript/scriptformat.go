@@ -49,7 +49,7 @@ type scriptWriter struct {
 	now time.Duration
 }
 
-// first tells whether none of the events is of the kind.
+// first reports whether none of the events is of the kind.
 func (*scriptWriter) first(events []*Event, kind Kind) bool {
 	for _, e := range events {
 		if e.Kind == kind {
@@ -170,7 +170,7 @@ func quoteArgument(text string) string {
 	return text
 }
 
-// legible tells whether text stands in a line as it is, and is seen there.
+// legible reports whether text stands in a line as it is, and is seen there.
 func legible(text string) bool {
 	if !utf8.ValidString(text) || strings.HasSuffix(text, " ") {
 		return false

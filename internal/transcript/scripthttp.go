@@ -146,7 +146,7 @@ func (f *scriptWriter) exchange(e *Event) bool {
 	return true
 }
 
-// ofExchange tells whether an event of the kind is written with its number.
+// ofExchange reports whether an event of the kind is written with its number.
 func ofExchange(k Kind) bool { return slices.Contains(ofHTTP, k) || k == Sent || k == Received }
 
 // text writes a text behind its mark, as it is or quoted.
@@ -162,7 +162,7 @@ func (f *scriptWriter) text(mark, text string, plain bool) {
 	}
 }
 
-// foldable tells whether the lines of text can stand as lines of a script.
+// foldable reports whether the lines of text can stand as lines of a script.
 func foldable(text string) bool {
 	for i, line := range strings.Split(text, "\n") {
 		if !legible(line) || i > 0 && (line == "" || line[0] == ' ') {

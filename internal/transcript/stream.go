@@ -116,7 +116,7 @@ type StreamEvent struct {
 	ByteOrderMark bool
 }
 
-// Complete tells whether a blank line ends the event: others are not delivered.
+// Complete reports whether a blank line ends the event: others are not delivered.
 func (ev *StreamEvent) Complete() bool { return ev.Blank != "" }
 
 // StreamLine is one line of an event stream.
@@ -128,7 +128,7 @@ type StreamLine struct {
 	Value []byte
 }
 
-// Comment tells whether the line begins with a colon.
+// Comment reports whether the line begins with a colon.
 func (l *StreamLine) Comment() bool { return len(l.Text) > 0 && l.Text[0] == ':' }
 
 // ParseStream reads one piece of an event stream as the standard orders. It
@@ -221,7 +221,7 @@ func isDigits(text []byte) bool {
 	return len(text) > 0
 }
 
-// carriesMessage tells whether a client takes the data for a message, or
+// carriesMessage reports whether a client takes the data for a message, or
 // should, for it is one: under another type than message, or before a stream
 // that ended without the blank line. So a conversation goes on, and the rules
 // on framing say what was wrong.

@@ -17,7 +17,7 @@ var (
 	sdkLine = regexp.MustCompile(`^(read|write): (.*)$`)
 )
 
-// isTextLog tells whether a message stands behind words in some line.
+// isTextLog reports whether a message stands behind words in some line.
 func (f *file) isTextLog() bool {
 	for _, l := range f.lines {
 		if m := hostLine.FindSubmatch(l.text); m != nil && len(m[4]) > 0 {

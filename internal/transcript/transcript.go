@@ -75,7 +75,7 @@ type Event struct {
 	lost bool // messages were dropped, though all of Raw was kept
 }
 
-// Cut tells whether only the head of the frame was kept.
+// Cut reports whether only the head of the frame was kept.
 func (e *Event) Cut() bool { return e.Size > int64(len(e.Raw)) || e.lost }
 
 // Messages returns the JSON-RPC messages of a Sent or Received event. Those of

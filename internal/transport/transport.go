@@ -49,7 +49,7 @@ type Sharer interface {
 	// Fresh returns a dialer whose links lead to a process of its own, which is
 	// started with the first link; stop ends it.
 	Fresh() (d Dialer, stop func())
-	// Single tells whether only one process can live at a time.
+	// Single reports whether only one process can live at a time.
 	Single() bool
 	// Endings tells of the processes that its links led to and that ended by
 	// themselves, in their order; not of those of a Fresh one.

@@ -70,7 +70,7 @@ func (t *Template) note(expression string) {
 	}
 }
 
-// MayMatch tells whether some values may make this URI of the template. It is
+// MayMatch reports whether some values may make this URI of the template. It is
 // true where that is not known.
 func (t *Template) MayMatch(uri string) bool { return t.generous == nil || t.generous.MatchString(uri) }
 
@@ -135,7 +135,7 @@ func Escape(value string) string {
 	return b.String()
 }
 
-// MatchesAny tells whether one of the templates may make this URI.
+// MatchesAny reports whether one of the templates may make this URI.
 func MatchesAny(templates []string, uri string) bool {
 	for _, text := range templates {
 		if Parse(text).MayMatch(uri) {

@@ -12,7 +12,7 @@ var busy = regexp.MustCompile(`(?i)\b(rate.?limit|too many (requests|concurrent)
 // busyCodes are the statuses of HTTP that say so, where they stand as codes.
 var busyCodes = []int64{429, 502, 503, 504}
 
-// Busy tells whether the message is an error, or a result that says it is one,
+// Busy reports whether the message is an error, or a result that says it is one,
 // by which a server says that it has no time now, or that something behind it
 // fails: it would say the same of any request. Codes and what stands beside them
 // say it in any language; words only in one.
@@ -39,7 +39,7 @@ func (m *Message) Busy() bool {
 	return false
 }
 
-// saysWhen tells whether the data of an error says when to ask again, or holds
+// saysWhen reports whether the data of an error says when to ask again, or holds
 // the status of HTTP by which something behind the server refused.
 func (m *Message) saysWhen() bool {
 	data := At(m.Members["error"], "/data")

@@ -86,7 +86,7 @@ type Frame struct {
 	Messages []Message // one, or the members of the batch; empty when unreadable
 }
 
-// Has tells whether the frame has the fault.
+// Has reports whether the frame has the fault.
 func (f *Frame) Has(fault Fault) bool {
 	for _, p := range f.Problems {
 		if p.Fault == fault {
@@ -96,7 +96,7 @@ func (f *Frame) Has(fault Fault) bool {
 	return false
 }
 
-// Readable tells whether a JSON value could be read and taken in.
+// Readable reports whether a JSON value could be read and taken in.
 func (f *Frame) Readable() bool { return f.Batch || len(f.Messages) > 0 }
 
 // Message is one JSON-RPC message, or a value that should have been one.
@@ -118,10 +118,10 @@ type Message struct {
 // Member returns the raw value of a member, or nil.
 func (m *Message) Member(name string) jsontext.Value { return m.Members[name] }
 
-// Has tells whether the member is present, null included.
+// Has reports whether the member is present, null included.
 func (m *Message) Has(name string) bool { _, ok := m.Members[name]; return ok }
 
-// IsError tells whether the message has an error member, null included.
+// IsError reports whether the message has an error member, null included.
 func (m *Message) IsError() bool { return m.Has("error") }
 
 // Params returns the raw params member, or nil.

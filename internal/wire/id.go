@@ -39,21 +39,21 @@ func (id ID) String() string {
 // Raw returns the id's JSON text, empty where there was no id.
 func (id ID) Raw() string { return id.text }
 
-// Present tells whether there was an id member, null included.
+// Present reports whether there was an id member, null included.
 func (id ID) Present() bool { return id.text != "" }
 
-// IsNull tells whether the id is null.
+// IsNull reports whether the id is null.
 func (id ID) IsNull() bool { return id.text == "null" }
 
-// IsString tells whether the id is a JSON string.
+// IsString reports whether the id is a JSON string.
 func (id ID) IsString() bool { return strings.HasPrefix(id.text, `"`) }
 
-// IsInteger tells whether the id is a number with an integer value, however
+// IsInteger reports whether the id is a number with an integer value, however
 // it is spelled (1.0 and 1e2 are integers in JSON Schema's sense). Numbers
 // with an exponent beyond ±400 are not looked into, and are none.
 func (id ID) IsInteger() bool { _, ok := canonicalInteger(id.text); return ok }
 
-// Same tells whether both ids mean the same value of the same JSON type:
+// Same reports whether both ids mean the same value of the same JSON type:
 // strings are compared unescaped, integers by value, others by text.
 func (id ID) Same(other ID) bool { return id.text == other.text || id.Key() == other.Key() }
 
@@ -137,7 +137,7 @@ func canonicalInteger(text string) (string, bool) {
 // number is a JSON number in its parts.
 type number struct{ sign, whole, fraction, exponent string }
 
-// splitNumber takes a JSON number apart, and tells whether text is one.
+// splitNumber takes a JSON number apart, and reports whether text is one.
 func splitNumber(text string) (number, bool) {
 	var n number
 	rest, negative := strings.CutPrefix(text, "-")

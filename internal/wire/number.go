@@ -11,7 +11,7 @@ import (
 // whatever they are, as long as it has no exponent.
 const longestInRange = 300
 
-// OutOfRange tells whether a number stands in v that is too large or too small
+// OutOfRange reports whether a number stands in v that is too large or too small
 // for a double of IEEE 754. RFC 8259 lets who reads JSON refuse such a one.
 func OutOfRange(v jsontext.Value) bool {
 	for i := 0; i < len(v); {

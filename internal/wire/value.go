@@ -135,7 +135,7 @@ func plain(s []byte) (string, bool) {
 	return tok.String(), true
 }
 
-// named tells whether the name between quotes is the wanted one.
+// named reports whether the name between quotes is the wanted one.
 func named(name []byte, wanted string) bool {
 	if bytes.IndexByte(name, '\\') < 0 && utf8.Valid(name) {
 		return string(name) == wanted
@@ -160,7 +160,7 @@ func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 	return names, values
 }
 
-// MayName tells whether a member of this name may stand somewhere in v: most
+// MayName reports whether a member of this name may stand somewhere in v: most
 // values have none, and to look for its bytes costs far less than to read v.
 // Where there are escapes it may be written with them.
 func MayName(v jsontext.Value, name string) bool {

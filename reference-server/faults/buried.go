@@ -44,7 +44,7 @@ func oddly(method string, when func(c *refserver.Call) bool, do func(r map[strin
 	})
 }
 
-// paramText tells whether a text among the params fits.
+// paramText reports whether a text among the params fits.
 func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		s, ok := wire.Text(wire.At(c.Params, pointer))
@@ -52,7 +52,7 @@ func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call)
 	}
 }
 
-// callOf tells whether a tool is called with arguments that fit.
+// callOf reports whether a tool is called with arguments that fit.
 func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		name, _ := wire.Text(wire.At(c.Params, "/name"))

@@ -56,7 +56,7 @@ func slowOnly(f func(c *refserver.Call, next Handler) (any, *refserver.Error)) r
 	})
 }
 
-// takes waits for the turn, and tells whether it came before ctx ended.
+// takes waits for the turn, and reports whether it came before ctx ended.
 func takes(ctx context.Context, turn chan<- struct{}) bool {
 	select {
 	case turn <- struct{}{}:

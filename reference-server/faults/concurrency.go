@@ -77,7 +77,7 @@ func beyond(most int, method string, f func(*refserver.Out)) refserver.Seams {
 	})
 }
 
-// flood returns a function that tells whether it was called more than most
+// flood returns a function that reports whether it was called more than most
 // times within a second.
 func flood(most int) func() bool {
 	var mu sync.Mutex

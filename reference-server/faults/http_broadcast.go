@@ -13,7 +13,7 @@ func tellsOfChange(event []byte) bool {
 	return carries(event, wire.Notification, spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged)
 }
 
-// welcome tells whether a GET opens a stream anew, and has nothing for which the
+// welcome reports whether a GET opens a stream anew, and has nothing for which the
 // server would refuse it.
 func welcome(v *visit) bool {
 	version := spec.Revision(v.r.Header.Get(versionHeader))

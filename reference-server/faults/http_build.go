@@ -72,7 +72,7 @@ func anyVisit(*visit) bool { return true }
 
 func posts(v *visit) bool { return v.r.Method == http.MethodPost }
 
-// listens tells whether a GET opens a stream anew.
+// listens reports whether a GET opens a stream anew.
 func listens(v *visit) bool {
 	return v.r.Method == http.MethodGet && v.r.Header.Get(eventHeader) == ""
 }
@@ -83,7 +83,7 @@ func resumes(v *visit) bool {
 
 func deletes(v *visit) bool { return v.r.Method == http.MethodDelete }
 
-// has tells whether the body has a message of the kind, and, if methods are
+// has reports whether the body has a message of the kind, and, if methods are
 // given, one of them.
 func (v *visit) has(kind wire.Kind, methods ...string) bool {
 	return v.frame != nil && slices.ContainsFunc(v.frame.Messages, func(m wire.Message) bool {
@@ -105,17 +105,17 @@ func callsSlow(v *visit) bool {
 
 func initializes(v *visit) bool { return v.has(wire.Request, spec.MethodInitialize) }
 
-// telling tells whether the body holds notifications alone.
+// telling reports whether the body holds notifications alone.
 func telling(v *visit) bool {
 	return v.has(wire.Notification) && !v.has(wire.Request) && !v.has(wire.Response) && !v.has(wire.Invalid)
 }
 
-// replying tells whether the body holds a response alone.
+// replying reports whether the body holds a response alone.
 func replying(v *visit) bool {
 	return v.has(wire.Response) && !v.has(wire.Request) && !v.has(wire.Notification) && !v.has(wire.Invalid)
 }
 
-// abroad tells whether a page of another host seems to send the request.
+// abroad reports whether a page of another host seems to send the request.
 func abroad(v *visit) bool {
 	origin := v.r.Header.Get("Origin")
 	return origin != "" && origin != "http://"+v.r.Host
@@ -215,7 +215,7 @@ func (r *reply) finish() {
 	r.over = true
 }
 
-// streams tells whether the response is an event stream.
+// streams reports whether the response is an event stream.
 func (r *reply) streams() bool { return strings.HasPrefix(r.Header().Get("Content-Type"), streamType) }
 
 // restatus changes the statuses of responses.
@@ -281,7 +281,7 @@ func data(event []byte) []byte {
 	return message
 }
 
-// carries tells whether an event has a message of the kind.
+// carries reports whether an event has a message of the kind.
 func carries(event []byte, kind wire.Kind, methods ...string) bool {
 	message := data(event)
 	if len(message) == 0 {

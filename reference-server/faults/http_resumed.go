@@ -71,7 +71,7 @@ func resumedAnywhere() refserver.Seams {
 	})
 }
 
-// resumesCall tells whether a GET goes on with the stream of a POST: 0 is the
+// resumesCall reports whether a GET goes on with the stream of a POST: 0 is the
 // number of that which a session listens on.
 func resumesCall(v *visit) bool {
 	return resumes(v) && !strings.HasPrefix(v.r.Header.Get(eventHeader), "0-")

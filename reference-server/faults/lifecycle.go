@@ -177,7 +177,7 @@ func asksEarly(what func(s *refserver.Session) (method string, params any)) refs
 	})
 }
 
-// hasUnknownCapability tells whether a client declares what no revision has.
+// hasUnknownCapability reports whether a client declares what no revision has.
 func hasUnknownCapability(c *refserver.Call) bool {
 	_, caps := wire.Members(wire.At(c.Params, "/capabilities"))
 	for name := range caps {

@@ -144,7 +144,7 @@ func pingFaults() []Fault {
 	}
 }
 
-// readiness tells whether the client has said initialized.
+// readiness reports whether the client has said initialized.
 func readiness() (*atomic.Bool, refserver.Seams) {
 	var ready atomic.Bool
 	return &ready, onceReady(func(*refserver.Session) { ready.Store(true) })

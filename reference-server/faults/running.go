@@ -71,7 +71,7 @@ func (t *calls) token(s *refserver.Session, id wire.ID) jsontext.Value {
 	return nil
 }
 
-// cancel marks the call that a cancellation names, and tells whether it runs
+// cancel marks the call that a cancellation names, and reports whether it runs
 // and was not cancelled before.
 func (t *calls) cancel(n *refserver.Note) bool {
 	t.mu.Lock()
@@ -84,7 +84,7 @@ func (t *calls) cancel(n *refserver.Note) bool {
 	return true
 }
 
-// cancelled tells whether the call with the id was cancelled while it ran.
+// cancelled reports whether the call with the id was cancelled while it ran.
 func (t *calls) cancelled(s *refserver.Session, id wire.ID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,7 +159,7 @@ func later(s *refserver.Session, after time.Duration, frames ...[]byte) {
 	})
 }
 
-// known tells whether a cancellation names a call that was made.
+// known reports whether a cancellation names a call that was made.
 func (t *calls) known(n *refserver.Note) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,7 +179,7 @@ func (t *calls) cancelAnother(s *refserver.Session) {
 	}
 }
 
-// waits tells whether a cancellation names a call of a tool that asks the
+// waits reports whether a cancellation names a call of a tool that asks the
 // client.
 func (t *calls) waits(n *refserver.Note) bool {
 	t.mu.Lock()

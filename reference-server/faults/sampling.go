@@ -188,7 +188,7 @@ func modelFaults() []Fault {
 	}
 }
 
-// uses tells whether a model wants to use tools.
+// uses reports whether a model wants to use tools.
 func uses(m *wire.Message) bool {
 	for _, b := range wire.Elements(wire.At(m.Result(), "/content")) {
 		if kind, _ := wire.Text(wire.At(b, "/type")); kind == "tool_use" {

@@ -141,12 +141,12 @@ func failureFaults() []Fault {
 	}
 }
 
-// session tells whether the handshake is done.
+// session reports whether the handshake is done.
 func session(c *refserver.Call) bool { return c.Revision != "" }
 
 func noParams(c *refserver.Call) bool { return c.Params == nil }
 
-// noArguments tells whether a call names a tool and has no arguments.
+// noArguments reports whether a call names a tool and has no arguments.
 func noArguments(c *refserver.Call) bool {
 	return wire.At(c.Params, "/name").Kind() == '"' && wire.At(c.Params, "/arguments") == nil
 }

@@ -76,7 +76,7 @@ func speaks(version string) bool {
 	return slices.Contains(spec.HandshakeRevisions(), spec.Revision(version))
 }
 
-// unspoken tells whether an initialize names a version that the server does not speak.
+// unspoken reports whether an initialize names a version that the server does not speak.
 func unspoken(c *refserver.Call) bool { return asked(c) != "" && !speaks(asked(c)) }
 
 // offering changes the version in the answers to some initializes.

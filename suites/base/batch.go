@@ -111,7 +111,7 @@ func array(messages ...[]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(messages, []byte{','})...), ']')
 }
 
-// requestsInBatch tells whether the server serves batches of requests.
+// requestsInBatch reports whether the server serves batches of requests.
 func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids, c.Request(ids[0], c.Harmless(), nil), c.Request(ids[1], c.Harmless(), nil))

@@ -102,7 +102,7 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// truthful tells whether a call that is made by itself reports its steps.
+// truthful reports whether a call that is made by itself reports its steps.
 func truthful(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
 	s, from := stepped{"mcp-conform/by-itself", steps}, c.Record.Len()
 	c.DoAll(ctx, [][]byte{s.request(t, c)}, client.Within(callTime))

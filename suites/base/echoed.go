@@ -33,7 +33,7 @@ func (p parrot) params(word string) map[string]any {
 	return map[string]any{"name": p.tool.Name, "arguments": arguments}
 }
 
-// gives tells whether a call that is made by itself gives back its own word,
+// gives reports whether a call that is made by itself gives back its own word,
 // and no other.
 func (p parrot) gives(ctx context.Context, c *client.Conversation, word string) bool {
 	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))

@@ -128,7 +128,7 @@ func (p *probe) fault() string {
 	return ""
 }
 
-// lost tells whether the refusal lacks an id that is in order.
+// lost reports whether the refusal lacks an id that is in order.
 func (p *probe) lost() bool {
 	sound := p.id.IsString() || p.id.IsInteger()
 	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())

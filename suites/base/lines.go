@@ -40,7 +40,7 @@ type line struct {
 	// against; empty: a result is held against the server as any other answer
 	// that was not foreseen.
 	note string
-	// applies tells whether the line is one that must not be sent in a
+	// applies reports whether the line is one that must not be sent in a
 	// revision; nil: in all.
 	applies func(spec.Revision) bool
 }

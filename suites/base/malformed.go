@@ -140,7 +140,7 @@ func (w *walk) await(ctx context.Context) {
 	}
 }
 
-// waiting tells whether an answer is still missed.
+// waiting reports whether an answer is still missed.
 func (w *walk) waiting() bool {
 	return slices.ContainsFunc(w.probes, func(p *probe) bool { return p.reply == nil && !p.silence })
 }

@@ -131,7 +131,7 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 	t.Deviates(c, d)
 }
 
-// toolError tells whether the result of a tool says that it failed.
+// toolError reports whether the result of a tool says that it failed.
 func toolError(r *client.Reply) bool {
 	return string(wire.At(r.Message.Result(), "/isError")) == "true"
 }

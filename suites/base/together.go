@@ -79,7 +79,7 @@ func others(asks []ask, own *ask, r *client.Reply) *ask {
 	return nil
 }
 
-// toldFrom tells whether the answers to two requests can't be the same.
+// toldFrom reports whether the answers to two requests can't be the same.
 func (a *ask) toldFrom(other *ask) bool {
 	if a.method != other.method {
 		return true

@@ -93,7 +93,7 @@ func (p *play) send() {
 	p.frames = nil
 }
 
-// await waits for the answer to the request, and tells whether it came.
+// await waits for the answer to the request, and reports whether it came.
 func (p *play) await(id wire.ID) bool {
 	return within(p.ctx, p.c, p.from, id).Answered()
 }
@@ -208,7 +208,7 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 	return c
 }
 
-// alone plays the race without its cancellations, and tells whether all that is
+// alone plays the race without its cancellations, and reports whether all that is
 // answered there, while e is not, though it has had twice as long once more.
 func (r race) alone(ctx context.Context, c *client.Conversation, with *play, e *entry) bool {
 	p := newPlay(ctx, c, with.make)

@@ -61,7 +61,7 @@ func Cases() []suite.Case {
 	}
 }
 
-// completes tells whether completion may be asked for: 2024-11-05 has no word
+// completes reports whether completion may be asked for: 2024-11-05 has no word
 // for that, so there it is tried.
 func completes(t *suite.T) bool {
 	return t.Revision == spec.V20241105 || t.Inventory.Declares("completions")
@@ -82,7 +82,7 @@ type asker struct {
 
 func newAsker(c *client.Conversation) asker { return asker{c, time.Now()} }
 
-// ask asks for values and tells whether more may be asked after it.
+// ask asks for values and reports whether more may be asked after it.
 func (a asker) ask(ctx context.Context, params map[string]any) bool {
 	a.c.Do(ctx, spec.MethodComplete, params, client.Within(askTime))
 	return a.more(ctx)

@@ -21,7 +21,7 @@ const (
 
 type object = map[string]any
 
-// byURL tells whether the user is sent to a page.
+// byURL reports whether the user is sent to a page.
 func byURL(m *wire.Message) bool {
 	mode, _ := wire.Text(wire.At(m.Params(), "/mode"))
 	return mode == "url"

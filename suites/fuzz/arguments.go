@@ -68,7 +68,7 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 // invalidity is how libraries say that arguments are not valid.
 var invalidity = regexp.MustCompile(`(?i)-32602|validation (error|failed)|(invalid|malformed) (tool )?(argument|input|param)`)
 
-// elsewhere tells whether an error speaks of something else than the arguments:
+// elsewhere reports whether an error speaks of something else than the arguments:
 // of how tools have to be called, of what the user has to do first, or of the
 // name.
 func elsewhere(m *wire.Message) bool {

@@ -70,7 +70,7 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 	}
 }
 
-// chosen tells whether a buried fault is among those that were asked for.
+// chosen reports whether a buried fault is among those that were asked for.
 func chosen(id string) bool {
 	return slices.ContainsFunc(strings.Split(*onlyBuried, ","), func(part string) bool { return strings.Contains(id, part) })
 }

@@ -123,7 +123,7 @@ func positions(t *script.Conversation, id wire.ID, answer int) []int {
 	return []int{answer}
 }
 
-// called tells whether a tool was called in a conversation.
+// called reports whether a tool was called in a conversation.
 func called(t *script.Conversation) bool {
 	for _, e := range t.Events {
 		for i := range e.Messages() {
@@ -135,7 +135,7 @@ func called(t *script.Conversation) bool {
 	return false
 }
 
-// changed tells whether the server said that a list changed.
+// changed reports whether the server said that a list changed.
 func changed(t *script.Conversation, from, to int) bool {
 	for _, e := range t.Events[from:min(to, len(t.Events))] {
 		for i := range e.Messages() {

@@ -34,7 +34,7 @@ func memory(o *fuzz.Outcome) []fuzz.Breach {
 
 func told(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
 
-// weighed tells whether it could be said of an outcome whether the memory grows.
+// weighed reports whether it could be said of an outcome whether the memory grows.
 func weighed(o *fuzz.Outcome, _ string) bool {
 	for _, t := range o.Conversations {
 		for _, g := range t.Growths {

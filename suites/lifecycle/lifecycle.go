@@ -100,12 +100,12 @@ func deviates(t *suite.T, c *client.Conversation, r *client.Reply, requirement, 
 // nothing could be written.
 const endWait = time.Second
 
-// ended tells whether the server ended instead of answering.
+// ended reports whether the server ended instead of answering.
 func ended(ctx context.Context, c *client.Conversation, r *client.Reply) bool {
 	return !r.Answered() && gone(ctx, c, r.Err)
 }
 
-// gone tells whether the server has ended, err being what came of the last
+// gone reports whether the server has ended, err being what came of the last
 // thing done with it. That nothing can be written to a server shows a little
 // before the end of its output does.
 func gone(ctx context.Context, c *client.Conversation, err error) bool {

@@ -18,7 +18,7 @@ func cursorOf(r *client.Reply) (next string, more bool) {
 	return wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
 }
 
-// through walks through a list, some pages at most, and tells whether it came
+// through walks through a list, some pages at most, and reports whether it came
 // to the end.
 func (l *list) through(ctx context.Context) bool {
 	cursor, more := l.page(ctx, nil)

@@ -68,7 +68,7 @@ type asking struct {
 }
 
 // pings calls a tool and pings while what it asks is open. One of the pings has
-// the id of the server's request, which is none of the client's. It tells whether
+// the id of the server's request, which is none of the client's. It reports whether
 // the call came to its end, so that another one can be tried.
 func (a *asking) pings(ctx context.Context, tool inventory.Known) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()

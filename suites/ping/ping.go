@@ -107,7 +107,7 @@ func unanswered(requirement, summary string, r *client.Reply) verdict.Deviation 
 	}
 }
 
-// knowsPing tells whether any ping was answered so far.
+// knowsPing reports whether any ping was answered so far.
 func knowsPing(c *client.Conversation) bool {
 	pings := map[string]bool{}
 	for _, e := range c.Record.From(0) {

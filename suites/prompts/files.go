@@ -83,7 +83,7 @@ func every(p inventory.Prompt, value string) map[string]any {
 	return out
 }
 
-// reply gets a prompt, and tells whether others may be gotten after it.
+// reply gets a prompt, and reports whether others may be gotten after it.
 func (g getter) reply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
 	r = g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments}, client.Within(getTime))
 	return r, g.more(ctx)

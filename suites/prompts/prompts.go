@@ -128,7 +128,7 @@ type getter struct {
 
 func newGetter(c *client.Conversation) getter { return getter{c, time.Now()} }
 
-// get gets a prompt, with arguments unless they are nil, and tells whether
+// get gets a prompt, with arguments unless they are nil, and reports whether
 // others may be gotten after it.
 func (g getter) get(ctx context.Context, name string, arguments map[string]any) bool {
 	params := map[string]any{"name": name}
@@ -151,7 +151,7 @@ func (g getter) probe(ctx context.Context, t *suite.T, p suite.Probe) bool {
 	return g.more(ctx)
 }
 
-// more tells whether others may be gotten.
+// more reports whether others may be gotten.
 func (g getter) more(ctx context.Context) bool {
 	return ctx.Err() == nil && g.c.Alive() && time.Since(g.since) < allGets
 }

@@ -131,7 +131,7 @@ func listing(ctx context.Context, t *suite.T) *client.Conversation {
 	return c
 }
 
-// known tells whether a list was walked to its end, and nothing has come up
+// known reports whether a list was walked to its end, and nothing has come up
 // since that walk began that may have changed it.
 func known(events []*transcript.Event, method string) bool {
 	asked, whole := map[string]bool{}, false
@@ -151,7 +151,7 @@ func known(events []*transcript.Event, method string) bool {
 	return whole
 }
 
-// speaks tells whether the event holds a request or a notification of a method.
+// speaks reports whether the event holds a request or a notification of a method.
 func speaks(e *transcript.Event, method string) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == method })
 }

@@ -108,7 +108,7 @@ func change(ctx context.Context, t *suite.T) {
 	}
 }
 
-// keepsRoots tells whether the server asks for the roots by itself, as one
+// keepsRoots reports whether the server asks for the roots by itself, as one
 // does that keeps them. Beyond what absence takes to be believed it is waited
 // for that only as long as others work anyway.
 func keepsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
@@ -134,7 +134,7 @@ func keepsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	return asks(ctx, c, 0, firstTime)
 }
 
-// asks tells whether the server asks for the roots at position from or later.
+// asks reports whether the server asks for the roots at position from or later.
 func asks(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -148,7 +148,7 @@ func isRootsList(e *transcript.Event) bool {
 	})
 }
 
-// changes says that the roots changed, and tells whether the server is there
+// changes says that the roots changed, and reports whether the server is there
 // afterwards.
 func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool) bool {
 	from := c.Record.Len()
@@ -210,7 +210,7 @@ func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool
 }
 
 // gone says that the roots changed, to have the server ask for what is no
-// more there, and tells whether it survives that.
+// more there, and reports whether it survives that.
 func gone(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !asks(ctx, c, from, againTime) {

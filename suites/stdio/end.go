@@ -221,7 +221,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 	})
 }
 
-// awaitExit tells whether the server exits within its time.
+// awaitExit reports whether the server exits within its time.
 func awaitExit(ctx context.Context, c *client.Conversation) bool {
 	return suite.Exits(ctx, c, exitTime(c))
 }

@@ -53,7 +53,7 @@ func framing() suite.Case {
 
 type step func(context.Context, *suite.T, *client.Conversation)
 
-// burst sends many messages in one write, and tells whether all were read.
+// burst sends many messages in one write, and reports whether all were read.
 func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	var requests [][]byte
 	for range c.Burst(burstSize, c.Request(c.NewID(), c.Harmless(), nil)) {

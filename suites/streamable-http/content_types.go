@@ -180,7 +180,7 @@ func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary
 	}
 }
 
-// served tells whether the server took the request; over HTTP+SSE the answer
+// served reports whether the server took the request; over HTTP+SSE the answer
 // comes elsewhere.
 func served(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
@@ -194,7 +194,7 @@ func served(x *transcript.Exchange) bool {
 	return true
 }
 
-// elsewhere tells whether a rule judges the refusal, or it may have reasons that
+// elsewhere reports whether a rule judges the refusal, or it may have reasons that
 // lie in something between.
 func elsewhere(t *suite.T, x *transcript.Exchange) bool {
 	switch status := x.Status(); {

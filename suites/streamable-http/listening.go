@@ -52,7 +52,7 @@ func listening() suite.Case {
 	}
 }
 
-// open tells whether a stream that the server granted is not over.
+// open reports whether a stream that the server granted is not over.
 func open(s *suite.Stream) bool { return succeeded(s) && s.Exchange().End == nil }
 
 func succeeded(s *suite.Stream) bool {

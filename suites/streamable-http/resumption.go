@@ -102,7 +102,7 @@ func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 	k.again.Drop()
 }
 
-// goesOn tells whether the answer came when the stream was taken up again.
+// goesOn reports whether the answer came when the stream was taken up again.
 func (k *cutCall) goesOn() bool {
 	return k.again != nil && k.again.Exchange() != nil && answer(k.again.Exchange(), k.id) != nil
 }
@@ -127,7 +127,7 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	end(ctx, w, id)
 }
 
-// shares tells whether the id of the last event came on another stream, too: it
+// shares reports whether the id of the last event came on another stream, too: it
 // names no stream then.
 func (k *cutCall) shares(w *suite.Web) bool {
 	for _, x := range transcript.ExchangesOf(w.C.Record.From(0)).All() {

@@ -51,7 +51,7 @@ func sessions() suite.Case {
 // unknown is a session id that no server assigns.
 const unknown = "mcp-conform-5f3e1c9a-0000-4000-8000-000000000000"
 
-// hasSession tells whether the server assigned a session id.
+// hasSession reports whether the server assigned a session id.
 func hasSession(w *suite.Web) bool { return sessionOf(w) != "" }
 
 func sessionOf(w *suite.Web) string {

@@ -73,7 +73,7 @@ func slow(ctx context.Context, t *suite.T) {
 	}
 }
 
-// answered tells whether the answer to a request has come.
+// answered reports whether the answer to a request has come.
 func (r *runner) answered(from int, id wire.ID) bool {
 	return slices.ContainsFunc(r.c.Record.From(from), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && suite.Carries(e, suite.Answers(id))

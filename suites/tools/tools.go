@@ -162,7 +162,7 @@ type caller struct {
 
 func newCaller(c *client.Conversation) caller { return caller{c, time.Now()} }
 
-// call calls a tool and tells whether others may be called after it.
+// call calls a tool and reports whether others may be called after it.
 func (k caller) call(ctx context.Context, params map[string]any) bool {
 	_, more := k.reply(ctx, params)
 	return more

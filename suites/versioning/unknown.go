@@ -192,7 +192,7 @@ func (n *negotiation) refused(c *client.Conversation, r *client.Reply, asked str
 	})
 }
 
-// isExampleError tells whether m is an error -32602 whose data.supported
+// isExampleError reports whether m is an error -32602 whose data.supported
 // lists versions.
 func isExampleError(m *wire.Message) bool {
 	code, ok := m.ErrorCode()

@@ -64,7 +64,7 @@ func declaredRules() []rules.Rule {
 	}
 }
 
-// began tells whether it is known what the client declared. What a server asks
+// began reports whether it is known what the client declared. What a server asks
 // before that is the matter of the handshake's own rules.
 func began(s *rules.Session) bool { return s.Began() && s.Era() == spec.Handshake }
 
@@ -103,7 +103,7 @@ func mode(params []byte) string {
 	return text
 }
 
-// takes tells whether the client takes elicitation in a mode. One that names
+// takes reports whether the client takes elicitation in a mode. One that names
 // no mode takes forms, the only kind there was at first.
 func takes(s *rules.Session, mode string) bool {
 	if !s.ClientDeclared("elicitation") {

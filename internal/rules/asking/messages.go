@@ -60,12 +60,12 @@ func read(role string, content jsontext.Value) said {
 	return s
 }
 
-// answers tells whether one of the results is for the tool use.
+// answers reports whether one of the results is for the tool use.
 func (s said) answers(id string) bool {
 	return slices.ContainsFunc(s.results, func(r result) bool { return r.id == id })
 }
 
-// called tells whether the message has the tool use.
+// called reports whether the message has the tool use.
 func (s said) called(id string) bool {
 	return slices.ContainsFunc(s.uses, func(u use) bool { return u.id == id })
 }

@@ -50,7 +50,7 @@ func toolRules() []rules.Rule {
 	}
 }
 
-// hasTools tells whether the session's revision has tools in sampling.
+// hasTools reports whether the session's revision has tools in sampling.
 func hasTools(s *rules.Session) bool {
 	return s.Era() == spec.Handshake && s.Revision().AtLeast(spec.V20251125)
 }

@@ -87,7 +87,7 @@ func address(v jsontext.Value, h *rules.Heard, out *rules.Out) {
 	out.Subject(urlNoSecrets)
 }
 
-// development tells whether a host is most likely no public one.
+// development reports whether a host is most likely no public one.
 func development(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()

@@ -88,7 +88,7 @@ func readQuestion(params jsontext.Value) question {
 	return q
 }
 
-// sound tells whether the request is as the schema has it.
+// sound reports whether the request is as the schema has it.
 func (q *question) sound() bool { return !q.missing && !q.mistyped && !q.strange }
 
 // onComplete hears the answers to completion/complete that show how the server
@@ -106,7 +106,7 @@ func onComplete(b *book, hear func(s *rules.Session, q question, h *rules.Heard,
 	return b.hears(own)
 }
 
-// completes tells whether the server may be asked for values: 2024-11-05 has
+// completes reports whether the server may be asked for values: 2024-11-05 has
 // no word for that, so there nothing can be missed.
 func completes(s *rules.Session) bool {
 	return s.ServerDeclared("completions") || s.Revision() == spec.V20241105

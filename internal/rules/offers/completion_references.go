@@ -86,7 +86,7 @@ func (t *trial) judge(out *rules.Out) {
 	}
 }
 
-// offers tells whether what the question refers to is listed, with the
+// offers reports whether what the question refers to is listed, with the
 // argument or variable.
 func (b *book) offers(q question) bool {
 	if q.kind == "ref/resource" {

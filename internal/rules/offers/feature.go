@@ -14,7 +14,7 @@ type feature struct {
 	list
 	thing, things string // in sentences
 	use           string // the method that uses one
-	// used tells whether a result shows that there is such a thing.
+	// used reports whether a result shows that there is such a thing.
 	used func(m *wire.Message) bool
 
 	// Requirements.

@@ -107,10 +107,10 @@ func readOnly(tool jsontext.Value) bool {
 	return string(wire.At(tool, "/annotations/readOnlyHint")) == "true"
 }
 
-// failed tells whether the result of a tool says that it failed.
+// failed reports whether the result of a tool says that it failed.
 func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
 
-// lacks tells whether the item was known not to be in the list when the
+// lacks reports whether the item was known not to be in the list when the
 // request was sent, and still is, and never was. What was served although no
 // list has it may be there by now, unless the list can be taken to be what it
 // was: changes are told, or it was found the same twice.
@@ -191,7 +191,7 @@ func (o *offer) remember(into map[string]jsontext.Value, p piece) {
 	}
 }
 
-// regular tells whether an answer shows how the server means it: the first one
+// regular reports whether an answer shows how the server means it: the first one
 // to a request that was in order, its metadata included, in a conversation
 // whose beginning was seen.
 func regular(s *rules.Session, h *rules.Heard) bool {
@@ -208,7 +208,7 @@ func metadataInOrder(m *wire.Message) bool {
 	return meta.Kind() == '{' && (token == nil || token.Kind() == '"' || whole)
 }
 
-// declares tells whether the server declared the capability; spoiled where
+// declares reports whether the server declared the capability; spoiled where
 // what it declared can't be read.
 func declares(s *rules.Session, capability string) (yes, spoiled bool) {
 	yes = s.ServerDeclared(capability)

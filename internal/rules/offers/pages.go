@@ -161,7 +161,7 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
 	}
 }
 
-// samePage tells whether two pages stand at the same place and hold the same
+// samePage reports whether two pages stand at the same place and hold the same
 // items; how the next cursor is written does not matter. Pages may be of any
 // size each time, so that of two the shorter may be how the longer begins, as
 // long as more follows it.

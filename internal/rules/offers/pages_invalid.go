@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// madeUp tells whether a cursor is one that cases make up, and that no server
+// madeUp reports whether a cursor is one that cases make up, and that no server
 // can have given out: of others, it may be that another session did.
 func madeUp(cursor string) bool { return strings.Contains(cursor, "mcp-conform") }
 

@@ -59,7 +59,7 @@ type place struct {
 	raw jsontext.Value
 }
 
-// first tells whether the page is the first of a walk.
+// first reports whether the page is the first of a walk.
 func (p *page) first() bool { return !p.hasCursor }
 
 // at returns the positions that show the page.
@@ -280,7 +280,7 @@ func together(several ...rules.Hears) rules.Hears {
 	return all
 }
 
-// firstAnswer tells whether the message is the first answer to a regular
+// firstAnswer reports whether the message is the first answer to a regular
 // request of a session whose handshake was seen.
 func firstAnswer(s *rules.Session, h *rules.Heard) bool {
 	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && !h.Event.Cut() && h.Asked.Replies[0] == h.Message

@@ -202,7 +202,7 @@ func requiresNone(prompt jsontext.Value) bool {
 	})
 }
 
-// texts tells whether all members of an object are strings.
+// texts reports whether all members of an object are strings.
 func texts(arguments jsontext.Value) bool {
 	_, given := wire.Members(arguments)
 	for _, v := range given {
@@ -213,7 +213,7 @@ func texts(arguments jsontext.Value) bool {
 	return true
 }
 
-// soundArguments tells whether the arguments of a request, if any, are an object
+// soundArguments reports whether the arguments of a request, if any, are an object
 // of strings.
 func soundArguments(a *rules.Asked) bool {
 	arguments := wire.At(a.Message.Params(), "/arguments")

@@ -116,7 +116,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 	}
 }
 
-// answeredLater tells whether a request was answered that was sent so long after
+// answeredLater reports whether a request was answered that was sent so long after
 // the event that the server had the time to tell of a change.
 func answeredLater(s *rules.Session, e *transcript.Event) bool {
 	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {

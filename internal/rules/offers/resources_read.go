@@ -57,7 +57,7 @@ func readRules() []rules.Rule {
 	}
 }
 
-// notFound tells whether an error says that there is no such resource, be it
+// notFound reports whether an error says that there is no such resource, be it
 // by its code or by its words.
 func notFound(h *rules.Heard) bool {
 	code, _ := h.Message.ErrorCode()
@@ -155,7 +155,7 @@ func (l *ledger) anyRead() rules.Ordinary {
 	}
 }
 
-// nowhere tells whether the lists are known to their ends, and neither names
+// nowhere reports whether the lists are known to their ends, and neither names
 // the URI nor has a template for it.
 func (l *ledger) nowhere(asked string) bool {
 	uris, known := l.keys(spec.MethodResourcesList)
@@ -192,13 +192,13 @@ func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 }
 
-// templatesKnown tells whether the list of templates was gone through, or
+// templatesKnown reports whether the list of templates was gone through, or
 // refused.
 func (l *ledger) templatesKnown() bool {
 	return l.whole[spec.MethodResourcesTemplates] != nil || l.refused[spec.MethodResourcesTemplates]
 }
 
-// templated tells whether a template may stand for the text.
+// templated reports whether a template may stand for the text.
 func (l *ledger) templated(text string) bool {
 	for _, p := range l.whole[spec.MethodResourcesTemplates] {
 		for _, i := range p.items {
@@ -289,7 +289,7 @@ func rawBytes(item []byte) (int64, bool) {
 	return int64(len(raw)), err == nil
 }
 
-// storedAs tells whether a text may come from a file of that many bytes: reading
+// storedAs reports whether a text may come from a file of that many bytes: reading
 // it may have made LF of CRLF, left out a byte order mark, or made UTF-8 of
 // another encoding. The raw content is then what the file holds.
 func storedAs(text string, size int64) bool {

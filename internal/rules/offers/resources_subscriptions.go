@@ -277,11 +277,11 @@ func (u *updates) late(h *rules.Heard, about string, d verdict.Deviation, out *r
 	out.Found(d)
 }
 
-// covers tells whether a subscription may stand for updates of the URI: they
+// covers reports whether a subscription may stand for updates of the URI: they
 // may name something below what was subscribed to.
 func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
 
-// told tells whether an update came between two positions.
+// told reports whether an update came between two positions.
 func (l *line) told(from, to int) bool {
 	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
 }
@@ -320,7 +320,7 @@ func (u *updates) end(s *rules.Session, out *rules.Out) {
 	}
 }
 
-// hadTime tells whether the server had the time to tell of the change while the
+// hadTime reports whether the server had the time to tell of the change while the
 // subscription was in force.
 func (c *seenChange) hadTime(s *rules.Session) bool {
 	if c.until != nil {

@@ -139,7 +139,7 @@ func plainlyWrongValue(schema, v jsontext.Value, depth int) bool {
 	return false
 }
 
-// unlike tells whether nobody would convert v into a value of the type.
+// unlike reports whether nobody would convert v into a value of the type.
 func unlike(v jsontext.Value, kind string) bool {
 	text, isText := wire.Text(v)
 	composed := v.Kind() == '{' || v.Kind() == '['
@@ -160,7 +160,7 @@ func unlike(v jsontext.Value, kind string) bool {
 	}
 }
 
-// outside tells whether a text is none of those in an enum of texts, in
+// outside reports whether a text is none of those in an enum of texts, in
 // whatever letter case.
 func outside(v, enum jsontext.Value) bool {
 	text, ok := wire.Text(v)

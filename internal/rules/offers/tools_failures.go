@@ -22,7 +22,7 @@ const (
 // toolFailures judges failures of listed tools whose arguments are in order.
 func toolFailures() rules.Fold {
 	b := newBook()
-	// inOrder tells whether nothing is wrong with a call.
+	// inOrder reports whether nothing is wrong with a call.
 	inOrder := func(s *rules.Session, h *rules.Heard) (name string, ok bool) {
 		_, params := wire.Members(h.Asked.Message.Params())
 		name, _ = wire.Text(params["name"])
@@ -83,7 +83,7 @@ func failedByResult(h *rules.Heard, out *rules.Out) {
 	out.Found(d)
 }
 
-// tells tells whether a content block holds anything.
+// tells reports whether a content block holds anything.
 func tells(block jsontext.Value) bool {
 	text, ok := wire.Text(wire.At(block, "/text"))
 	return !ok || strings.TrimSpace(text) != ""

@@ -126,7 +126,7 @@ func sameButCase(o *offer, name string) string {
 	return ""
 }
 
-// saysUnknown tells whether an answer says, in one of the ways in which
+// saysUnknown reports whether an answer says, in one of the ways in which
 // servers do, that there is no thing of that name: an error, or the result of
 // a tool that holds little else.
 func saysUnknown(thing, name string, m *wire.Message) bool {
@@ -180,7 +180,7 @@ var nameless = map[string]*regexp.Regexp{
 // denial is in each text that denies that something exists.
 var denial = regexp.MustCompile("(?i)unknown|no such|unrecognized|" + denied)
 
-// containsFold tells whether text contains part, in whatever case.
+// containsFold reports whether text contains part, in whatever case.
 func containsFold(text, part string) bool {
 	return strings.Contains(strings.Map(folded, text), strings.Map(folded, part))
 }

@@ -95,13 +95,13 @@ func malformedCall(h *rules.Heard, out *rules.Out) {
 	out.Found(d)
 }
 
-// requiresNothing tells whether a tool, as listed, takes no arguments at all.
+// requiresNothing reports whether a tool, as listed, takes no arguments at all.
 func requiresNothing(r spec.Revision, tool jsontext.Value) bool {
 	input := wire.At(tool, "/inputSchema")
 	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && fits(r, input, jsontext.Value("{}"))
 }
 
-// fits tells whether nothing speaks against arguments in a tool's schema.
+// fits reports whether nothing speaks against arguments in a tool's schema.
 func fits(r spec.Revision, input, arguments jsontext.Value) bool {
 	return len(schema.For(r).Structured(input, arguments)) == 0
 }
@@ -163,7 +163,7 @@ func (w *without) judge(s *rules.Session, out *rules.Out) {
 	}
 }
 
-// askedMeanwhile tells whether the server had a question while it worked on the
+// askedMeanwhile reports whether the server had a question while it worked on the
 // request.
 func askedMeanwhile(s *rules.Session, h *rules.Heard) bool {
 	return slices.ContainsFunc(s.Posed(), func(p *rules.Posed) bool {

@@ -194,7 +194,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 // ranFor is how long the request ran before it was cancelled.
 func (c *cancelled) ranFor() time.Duration { return c.by.At - c.asked.Event.At }
 
-// heeded tells whether the answer shows that the cancellation was heeded: the
+// heeded reports whether the answer shows that the cancellation was heeded: the
 // call failed, and says that it was cancelled, or others of the tool succeed.
 // A server that answers as ever may have passed the cancellation over, as it may
 // where the request can't be cancelled.
@@ -226,12 +226,12 @@ const requestCancelled = -32800
 
 var cancelWords = regexp.MustCompile(`(?i)cancel|abort`)
 
-// failed tells whether a response says that the request failed.
+// failed reports whether a response says that the request failed.
 func failed(m *wire.Message) bool {
 	return m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
 }
 
-// stopped tells whether the request was seen to run, and to be silent then for
+// stopped reports whether the request was seen to run, and to be silent then for
 // at least as long as it had run. That it was answered when it was cancelled
 // shows neither.
 func (c *cancelled) stopped(last *transcript.Event) bool {
@@ -311,7 +311,7 @@ func newest(all []*rules.Posed, id wire.ID) *rules.Posed {
 	return nil
 }
 
-// changed tells whether the id is one of the server's, but for its type.
+// changed reports whether the id is one of the server's, but for its type.
 func changed(all []*rules.Posed, id wire.ID) bool {
 	for _, p := range all {
 		if p.Reply == nil && blurred(p.Message.ID) == blurred(id) {

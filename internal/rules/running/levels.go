@@ -75,7 +75,7 @@ func (t *threshold) begins(a *rules.Asked) {
 
 func replied(a *rules.Asked) bool { return len(a.Answers) > 0 }
 
-// settled tells whether all requests were answered, and what was on its way
+// settled reports whether all requests were answered, and what was on its way
 // meanwhile has come.
 func (t *threshold) settled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(a *rules.Asked) bool {
@@ -104,7 +104,7 @@ func (t *threshold) level() int {
 	return level
 }
 
-// before tells whether a message came on the stream of a request that was sent
+// before reports whether a message came on the stream of a request that was sent
 // when a round trip had been made since the level was set: over HTTP what comes
 // on other streams may be older.
 func (t *threshold) before(s *rules.Session, h *rules.Heard) bool {

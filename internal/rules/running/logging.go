@@ -178,7 +178,7 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	out.Found(d)
 }
 
-// judged tells whether the answer tells of nothing but the level.
+// judged reports whether the answer tells of nothing but the level.
 func judged(s *rules.Session, h *rules.Heard) bool {
 	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && len(h.Asked.Answers) == 1
 }

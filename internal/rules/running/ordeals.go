@@ -164,7 +164,7 @@ func newestAt(all []*rules.Asked, seq int) *rules.Asked {
 	return nil
 }
 
-// answersNothing tells whether an event holds a response without an id.
+// answersNothing reports whether an event holds a response without an id.
 func answersNothing(e *transcript.Event) bool {
 	for i := range e.Messages() {
 		if m := &e.Messages()[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {

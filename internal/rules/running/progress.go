@@ -157,7 +157,7 @@ func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules
 	out.Found(d)
 }
 
-// becameTask tells whether the result of a request is a task, which goes on.
+// becameTask reports whether the result of a request is a task, which goes on.
 func becameTask(s *rules.Session, a *rules.Asked) bool {
 	return s.Revision() == spec.V20251125 && wire.At(a.Replies[0].Result(), "/task") != nil
 }

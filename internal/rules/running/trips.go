@@ -29,11 +29,11 @@ func (t *trips) heard(h *rules.Heard) {
 	}
 }
 
-// ordered tells whether the server's messages came in the order in which it
+// ordered reports whether the server's messages came in the order in which it
 // sent them, and the client's arrived so.
 func ordered(s *rules.Session) bool { return s.Transport == spec.Stdio }
 
-// inOrder tells whether what came in an event after the answer to a request was
+// inOrder reports whether what came in an event after the answer to a request was
 // sent after that answer. Over Streamable HTTP only the stream that belongs to
 // the request shows that; one that is resumed may tell again what came before.
 func inOrder(s *rules.Session, a *rules.Asked, answer, e *transcript.Event) bool {
@@ -47,7 +47,7 @@ func inOrder(s *rules.Session, a *rules.Asked, answer, e *transcript.Event) bool
 	}
 }
 
-// onStream tells whether an event came where the server keeps the order of what
+// onStream reports whether an event came where the server keeps the order of what
 // belongs to a request: the stream of its exchange, or the one of the session.
 func onStream(s *rules.Session, a *rules.Asked, e *transcript.Event) bool {
 	x := s.Exchanges().Of(e)

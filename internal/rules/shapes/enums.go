@@ -67,7 +67,7 @@ func (f *form) wrongForm(name string, v jsontext.Value, permitted string) {
 	}
 }
 
-// areTexts tells whether a list holds strings only. What is no list is no
+// areTexts reports whether a list holds strings only. What is no list is no
 // JSON Schema either, and told as such where the revision asks for one.
 func areTexts(v jsontext.Value, modern bool) bool {
 	if v.Kind() != '[' {
@@ -76,7 +76,7 @@ func areTexts(v jsontext.Value, modern bool) bool {
 	return !slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { return e.Kind() != '"' })
 }
 
-// areTitled tells whether a list holds options with const and title.
+// areTitled reports whether a list holds options with const and title.
 func areTitled(v jsontext.Value) bool {
 	if v.Kind() != '[' {
 		return true // told as no JSON Schema

@@ -28,7 +28,7 @@ func (q requires) note(h *rules.Heard) {
 	}
 }
 
-// excuse tells whether the violation is a URI made of what the client gave
+// excuse reports whether the violation is a URI made of what the client gave
 // wrongly: one that it asked for, an argument that is repeated, one that is no
 // string, or a required one that was left out.
 func (q requires) excuse(v schema.Violation, h *rules.Heard) bool {

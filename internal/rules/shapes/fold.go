@@ -94,7 +94,7 @@ func otherError(h *rules.Heard, out *rules.Out) {
 	}
 }
 
-// judged tells whether a message is one of a session whose revision is known,
+// judged reports whether a message is one of a session whose revision is known,
 // and has the envelope that a shape needs; what else is wrong with it is the
 // matter of the base rules.
 func judged(s *rules.Session, h *rules.Heard) bool {
@@ -133,7 +133,7 @@ func asked(h *rules.Heard) string {
 	return h.Asked.Message.Method
 }
 
-// ofLater tells whether a message is of a sort that came with a later revision,
+// ofLater reports whether a message is of a sort that came with a later revision,
 // which is told as such.
 func ofLater(s *rules.Session, h *rules.Heard) bool {
 	tasks := s.Revision().AtLeast(spec.V20251125)
@@ -212,7 +212,7 @@ func lacking(violations []schema.Violation) map[string]int {
 	return lacks
 }
 
-// lackedBefore tells whether one of the violations is about what the object at
+// lackedBefore reports whether one of the violations is about what the object at
 // the pointer lacks.
 func lackedBefore(violations []schema.Violation, pointer string) bool {
 	return slices.ContainsFunc(violations, func(v schema.Violation) bool { return v.Kind == schema.Missing && parent(v) == pointer })

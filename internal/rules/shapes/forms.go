@@ -255,7 +255,7 @@ func (f *form) defaults(name, kind string, v jsontext.Value) {
 	}
 }
 
-// fits tells whether a value is of the JSON type that a field has.
+// fits reports whether a value is of the JSON type that a field has.
 func fits(v jsontext.Value, kind string) bool {
 	switch v.Kind() {
 	case '"':

@@ -98,7 +98,7 @@ func said(results []rules.Result) string {
 	return strings.Join(out, "\n")
 }
 
-// keeps tells whether a requirement came up and nobody says that it was not kept.
+// keeps reports whether a requirement came up and nobody says that it was not kept.
 func keeps(results []rules.Result, id string) bool {
 	found := false
 	for _, r := range results {

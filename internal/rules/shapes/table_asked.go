@@ -95,11 +95,11 @@ func askedRows() []row {
 	}
 }
 
-// isMemberItself tells whether it is the member of a type that is wrong, and
+// isMemberItself reports whether it is the member of a type that is wrong, and
 // nothing in it.
 func isMemberItself(v schema.Violation) bool { return v.Place == "SamplingMessage.content" }
 
-// isDataItself tells whether the data of the error or the list in it is
+// isDataItself reports whether the data of the error or the list in it is
 // missing, or the data no object.
 func isDataItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data" || v.Place == "URLElicitationRequiredError.data.elicitations" && v.Kind == schema.Missing

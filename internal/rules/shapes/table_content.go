@@ -129,5 +129,5 @@ func contentRows() []row {
 	}
 }
 
-// isWhole tells whether it is the place itself that is wrong, and nothing in it.
+// isWhole reports whether it is the place itself that is wrong, and nothing in it.
 func isWhole(v schema.Violation) bool { return v.Place == v.Type }

@@ -60,14 +60,14 @@ func offerRows() []row {
 	}
 }
 
-// isSchemaItself tells whether it is the schema or its type that is wrong, and
+// isSchemaItself reports whether it is the schema or its type that is wrong, and
 // not what it says of the properties.
 func isSchemaItself(v schema.Violation) bool {
 	path := strings.Split(v.Place, ".")
 	return len(path) == 2 || len(path) == 3 && path[2] == "type"
 }
 
-// hasBadScheme tells whether what is no URI begins with what is meant as a
+// hasBadScheme reports whether what is no URI begins with what is meant as a
 // scheme and is none.
 func hasBadScheme(v schema.Violation) bool {
 	scheme, _, ok := strings.Cut(strings.Trim(v.Seen, `"`), ":")

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// since tells whether the session is one of the handshake era whose handshake
+// since reports whether the session is one of the handshake era whose handshake
 // was seen, and its revision is first or a later one.
 func since(s *rules.Session, first spec.Revision) bool {
 	return s.Began() && s.Era() == spec.Handshake && s.Revision().AtLeast(first)
@@ -25,10 +25,10 @@ func text(v jsontext.Value, pointer string) string {
 	return s
 }
 
-// isTrue tells whether the value at a pointer is true.
+// isTrue reports whether the value at a pointer is true.
 func isTrue(v jsontext.Value, pointer string) bool { return wire.At(v, pointer).Kind() == 't' }
 
-// has tells whether an object has a member.
+// has reports whether an object has a member.
 func has(v jsontext.Value, name string) bool { return wire.At(v, "/"+name) != nil }
 
 // number returns the number that v is, and whether it is one of a size that
@@ -45,7 +45,7 @@ func number(v jsontext.Value) (*big.Rat, bool) {
 // maxCompared is the size in bytes up to which values are compared.
 const maxCompared = 1 << 20
 
-// same tells whether two values are equal as JSON, numbers by their value as
+// same reports whether two values are equal as JSON, numbers by their value as
 // far as a float64 tells them apart.
 func same(a, b jsontext.Value) bool {
 	a, b = slices.Clone(a), slices.Clone(b)

@@ -67,7 +67,7 @@ func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Out) {
 }
 
 // judgeCancel judges the first tasks/cancel that had a result, and what is
-// seen of the task from then on. It tells whether the task stayed cancelled.
+// seen of the task from then on. It reports whether the task stayed cancelled.
 func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 	if end := t.over(); end != nil && end.event.Seq < q.asked.Event.Seq {
 		return false // it should have been refused
@@ -104,7 +104,7 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 	return true
 }
 
-// outlived tells whether the task was asked for when its execution would have
+// outlived reports whether the task was asked for when its execution would have
 // ended by itself, as the same call without a task shows it. Without times that
 // is taken to be so.
 func (l *ledger) outlived(t *task, v *sight) bool {
@@ -154,7 +154,7 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
 	}
 }
 
-// goesOn tells whether what the execution said came so long after its
+// goesOn reports whether what the execution said came so long after its
 // cancellation was answered that it has not stopped.
 func (l *ledger) goesOn(q *query, e *transcript.Event) bool {
 	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.exchanged(q.event, e))
@@ -188,7 +188,7 @@ func (l *ledger) signs(t *task) []*transcript.Event {
 	return out
 }
 
-// names tells whether the metadata of a message name the task.
+// names reports whether the metadata of a message name the task.
 func names(m *wire.Message, t *task) bool {
 	id, ok := wire.Text(wire.At(m.Params(), relatedTask))
 	return ok && id == t.id

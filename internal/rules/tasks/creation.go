@@ -91,13 +91,13 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 	l.judgeImmediate(c, out)
 }
 
-// overtaken tells whether the server told of the task before it answered the
+// overtaken reports whether the server told of the task before it answered the
 // call: the answer then shows what it has come to, not how it began.
 func (c *call) overtaken() bool {
 	return c.task != nil && c.task.sights[0].event.Seq < c.event.Seq
 }
 
-// runsWithTTL tells whether the same call with a ttl becomes a task.
+// runsWithTTL reports whether the same call with a ttl becomes a task.
 func (l *ledger) runsWithTTL(c *call) bool {
 	for _, o := range l.calls {
 		if o.name == c.name && o.arguments == c.arguments && o.task != nil && wire.At(o.asked.Message.Params(), "/task/ttl") != nil {
@@ -142,7 +142,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 	}
 }
 
-// passedBy tells whether a request that was made behind the call was answered
+// passedBy reports whether a request that was made behind the call was answered
 // so long before it.
 func (l *ledger) passedBy(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {
@@ -223,7 +223,7 @@ const (
 	widestStep     = 1_000_000 // from one to the next
 )
 
-// counted tells whether two ids are the same but for a number at their end
+// counted reports whether two ids are the same but for a number at their end
 // that grows a little.
 func counted(a, b string) bool {
 	if len(a) > longestCounted || len(b) > longestCounted {

@@ -145,7 +145,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Out) {
 	}
 }
 
-// runsPlainly tells whether the same call has a result before and after it,
+// runsPlainly reports whether the same call has a result before and after it,
 // where it is no task; then it is the task member that it was refused for.
 func (l *ledger) runsPlainly(c *call) bool {
 	var before, behind bool

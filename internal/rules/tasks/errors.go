@@ -83,7 +83,7 @@ func (l *ledger) knownTask() rules.Ordinary {
 	}
 }
 
-// heardOf tells whether the server spoke of the id otherwise than in answer to q.
+// heardOf reports whether the server spoke of the id otherwise than in answer to q.
 func (l *ledger) heardOf(id string, q *query) bool {
 	t := l.byID[id]
 	if t == nil {

@@ -71,7 +71,7 @@ func (l *ledger) judgePosed(p *rules.Posed, out *rules.Out) {
 	}
 }
 
-// asked tells whether the sight was asked for and had while p was open.
+// asked reports whether the sight was asked for and had while p was open.
 func asked(v *sight, p *rules.Posed) bool {
 	return v.query != nil && v.query.asked.Event.Seq > p.Event.Seq && (p.Replied == nil || v.event.Seq < p.Replied.Seq)
 }
@@ -104,7 +104,7 @@ func (l *ledger) judgeUnnamed(p *rules.Posed, out *rules.Out) {
 	}
 }
 
-// busy tells whether a request of the client was pending when p came, from which
+// busy reports whether a request of the client was pending when p came, from which
 // the server may have had a reason to ask.
 func (l *ledger) busy(p *rules.Posed) bool {
 	for _, a := range l.s.All() {
@@ -120,7 +120,7 @@ func (l *ledger) busy(p *rules.Posed) bool {
 	return false
 }
 
-// became tells whether the request was answered with a task while p was open:
+// became reports whether the request was answered with a task while p was open:
 // what it had the server ask is what that task asks. Over HTTP a task may ask
 // on one stream before another one tells that it was created.
 func (l *ledger) became(a *rules.Asked, p *rules.Posed) bool {

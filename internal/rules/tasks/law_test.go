@@ -112,7 +112,7 @@ func result(failing bool) object {
 	return o
 }
 
-// take computes the answer to a request, and tells whether there is one yet.
+// take computes the answer to a request, and reports whether there is one yet.
 func (w *world) take(a *asked) bool {
 	answer := object{"id": a.id}
 	refuse := func(code int) { answer["error"] = object{"code": code, "message": "That can't be done"} }

@@ -185,7 +185,7 @@ func createdTask(m *wire.Message) jsontext.Value {
 	return nil
 }
 
-// augmented tells whether params ask for a task in the way that the
+// augmented reports whether params ask for a task in the way that the
 // specification has.
 func augmented(params jsontext.Value) bool {
 	ttl := wire.At(params, "/task/ttl")
@@ -232,7 +232,7 @@ func (l *ledger) see(id string, ok bool, e *transcript.Event, q *query, object j
 	t.sights = append(t.sights, &sight{e, q, object, status})
 }
 
-// after tells whether the sight was certainly taken after event e: it was
+// after reports whether the sight was certainly taken after event e: it was
 // asked for after e had come, or a whole exchange lies between the two.
 func (l *ledger) after(e *transcript.Event, v *sight) bool {
 	if v.query != nil {
@@ -241,7 +241,7 @@ func (l *ledger) after(e *transcript.Event, v *sight) bool {
 	return l.exchanged(e, v.event)
 }
 
-// exchanged tells whether a request that was sent after the one event was
+// exchanged reports whether a request that was sent after the one event was
 // answered before the other. Over HTTP, what comes on one stream may have been
 // overtaken by what comes on another.
 func (l *ledger) exchanged(from, to *transcript.Event) bool {

@@ -175,7 +175,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Out) {
 	out.Found(d)
 }
 
-// cutOff tells whether the list stopped in the midst: several tasks are
+// cutOff reports whether the list stopped in the midst: several tasks are
 // listed, and all others come before them, or all behind.
 func cutOff(listed, missing []*task) bool {
 	if len(listed) < 2 || len(missing) < 2 {

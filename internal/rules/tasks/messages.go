@@ -97,7 +97,7 @@ func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
 	return owner
 }
 
-// same tells whether two progress tokens are the same.
+// same reports whether two progress tokens are the same.
 func same(a, b jsontext.Value) bool {
 	return a != nil && b != nil && wire.RawID(string(a)).Same(wire.RawID(string(b)))
 }
@@ -148,7 +148,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 	}
 }
 
-// surelyLater tells whether the server sent the one event after the other. On
+// surelyLater reports whether the server sent the one event after the other. On
 // different streams it did if meanwhile a request was answered that was sent
 // behind the first, then one that was sent behind that answer, and if there was
 // some time for what was on its way. A stream that is new, or resumed, brings
@@ -174,7 +174,7 @@ func (l *ledger) surelyLater(from, to *transcript.Event) bool {
 	return trips >= 2
 }
 
-// exchangedSince tells whether a request was sent and answered after the event.
+// exchangedSince reports whether a request was sent and answered after the event.
 func (l *ledger) exchangedSince(e *transcript.Event) bool {
 	for _, a := range l.s.All() {
 		if a.Event.Seq > e.Seq && len(a.Answers) > 0 {

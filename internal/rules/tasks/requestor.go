@@ -93,7 +93,7 @@ func judgeAsks(s *rules.Session, p *rules.Posed, out *rules.Out) {
 	out.Found(d)
 }
 
-// given tells whether the client has given out the cursor before the event.
+// given reports whether the client has given out the cursor before the event.
 func given(s *rules.Session, cursor string, e *transcript.Event) bool {
 	for _, p := range s.Posed() {
 		if p.Message.Method == spec.MethodTasksList && p.Replied != nil && p.Replied.Seq < e.Seq &&

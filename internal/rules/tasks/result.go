@@ -68,7 +68,7 @@ func (l *ledger) judgeRelated(t *task, q *query, out *rules.Out) {
 	})
 }
 
-// judgeBlocks tells whether the task was not seen at work any more when its
+// judgeBlocks reports whether the task was not seen at work any more when its
 // result had come.
 func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Out) bool {
 	if q.asked.Cancelled {

@@ -65,7 +65,7 @@ func TestOutlived(t *testing.T) {
 	}
 }
 
-// keeps tells whether the conversation shows that the requirement is kept.
+// keeps reports whether the conversation shows that the requirement is kept.
 func keeps(t *testing.T, requirement string, script ...string) bool {
 	t.Helper()
 	record, err := transcript.ParseScript("revision: 2025-11-25\ntransport: stdio\n" + strings.Join(append([]string{

@@ -140,7 +140,7 @@ func (l *ledger) judgeTimes(t *task, out *rules.Out) {
 	}
 }
 
-// judgeTime reads one time of a task and tells whether it could be read.
+// judgeTime reads one time of a task and reports whether it could be read.
 func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Out) (time.Time, bool) {
 	text, isTime := wire.Text(wire.At(v.object, pointer))
 	if !isTime {
@@ -175,7 +175,7 @@ func timeOf(v *sight, pointer string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// looksLikeDate tells whether a text is a common form of ISO 8601, such as one
+// looksLikeDate reports whether a text is a common form of ISO 8601, such as one
 // without an offset; what is no date at all is judged with its shape.
 func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
 
@@ -261,7 +261,7 @@ func (l *ledger) judgeRetained(q *query, out *rules.Out) {
 	}
 }
 
-// kept tells whether the task had to be there still when the query was answered.
+// kept reports whether the task had to be there still when the query was answered.
 func (t *task) kept(q *query) bool {
 	if t.call == nil || len(t.sights) == 0 {
 		return false
@@ -275,7 +275,7 @@ func (t *task) kept(q *query) bool {
 	return elapsed > 0 && elapsed.Milliseconds() < milliseconds
 }
 
-// wasCancelled tells whether the task was cancelled, or may have been.
+// wasCancelled reports whether the task was cancelled, or may have been.
 func (l *ledger) wasCancelled(t *task) bool {
 	for _, v := range t.sights {
 		if v.status == cancelled {

@@ -189,7 +189,7 @@ func (c *call) heard() *rules.Heard {
 	return &rules.Heard{Event: c.event, Message: c.reply, Asked: c.asked}
 }
 
-// runsAsTask tells whether the same call becomes a task elsewhere.
+// runsAsTask reports whether the same call becomes a task elsewhere.
 func (l *ledger) runsAsTask(c *call) bool {
 	return slices.ContainsFunc(l.calls, func(o *call) bool {
 		return o.name == c.name && o.arguments == c.arguments && o.task != nil

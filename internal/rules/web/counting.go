@@ -10,7 +10,7 @@ const (
 	mostStep = 1000
 )
 
-// countUp tells whether the ids, in the order in which they were given, are
+// countUp reports whether the ids, in the order in which they were given, are
 // alike but for a number that grows by small steps. Whatever is random, or
 // signed, in one of them makes them unlike.
 func countUp(ids []string) bool {

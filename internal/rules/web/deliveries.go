@@ -30,7 +30,7 @@ func deliveries(v *view, out *rules.Out) {
 	})
 }
 
-// maybeOver tells whether the session of x may have been over when its stream
+// maybeOver reports whether the session of x may have been over when its stream
 // ended: nothing was served in it later.
 func (v *view) maybeOver(x *exchange) bool {
 	return x.session != "" && !slices.ContainsFunc(v.all, func(y *exchange) bool {
@@ -96,7 +96,7 @@ func (v *view) notOn(x *exchange) (missing, late, elsewhere int) {
 	return missing, late, elsewhere
 }
 
-// resumed tells whether the event came on a stream that goes on with that of x.
+// resumed reports whether the event came on a stream that goes on with that of x.
 func (v *view) resumed(x *exchange, e *transcript.Event) bool {
 	y := v.of(e)
 	return y != nil && y != x && v.origin(y) == x

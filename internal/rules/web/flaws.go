@@ -81,7 +81,7 @@ func accepts(values []string) map[string]bool {
 	return out
 }
 
-// legal tells whether the body is what a client may send.
+// legal reports whether the body is what a client may send.
 func (v *view) legal(x *exchange) bool {
 	if x.Sent == nil || x.Sent.Cut() || x.Sent.Unterminated {
 		return false
@@ -132,12 +132,12 @@ func (v *view) versionFlaws(x *exchange) flaw {
 	return 0
 }
 
-// perhapsVersion tells whether a server may know a version that we do not.
+// perhapsVersion reports whether a server may know a version that we do not.
 func perhapsVersion(text string) bool {
 	return strings.Contains(strings.ToLower(text), "draft") || len(text) == len(spec.V20241105) && spec.Revision(text) > "2024-10" && text < "2100"
 }
 
-// originFlaws tells whether the Origin is that of a page on another host.
+// originFlaws reports whether the Origin is that of a page on another host.
 func originFlaws(x *exchange) flaw {
 	head := x.RequestHead()
 	if !head.Has("Origin") {
@@ -159,7 +159,7 @@ func hostname(host string) string {
 	return name
 }
 
-// loopback tells whether a Host header names this machine.
+// loopback reports whether a Host header names this machine.
 func loopback(host string) bool {
 	name := strings.ToLower(hostname(host))
 	ip := net.ParseIP(name)

@@ -138,7 +138,7 @@ func (v *view) unanswered(x *exchange, out *rules.Out) {
 	}
 }
 
-// hadStream tells whether a GET of the same session had opened a stream before x.
+// hadStream reports whether a GET of the same session had opened a stream before x.
 func (v *view) hadStream(x *exchange) bool {
 	for _, y := range v.all {
 		if y.Method() == "GET" && y.session == x.session && y.opened() && y.Request.Seq < x.Request.Seq {
@@ -199,7 +199,7 @@ func responseIn(p piece) *wire.Message {
 	return nil
 }
 
-// answeredDuring tells whether a request was answered while the stream of x was
+// answeredDuring reports whether a request was answered while the stream of x was
 // open, so that the response could have come on it.
 func (v *view) answeredDuring(x *exchange) bool {
 	for _, a := range v.s.All() {
@@ -276,7 +276,7 @@ func (v *view) answeredLater(x *exchange) *transcript.Event {
 	return nil
 }
 
-// retriesUpTo tells whether the stream of x had a retry field before x ended, on
+// retriesUpTo reports whether the stream of x had a retry field before x ended, on
 // whichever connection: a client keeps the last one.
 func (v *view) retriesUpTo(x *exchange) bool {
 	return slices.ContainsFunc(v.all, func(y *exchange) bool {
@@ -284,7 +284,7 @@ func (v *view) retriesUpTo(x *exchange) bool {
 	})
 }
 
-// takenOver tells whether the client opened another stream by GET while x was
+// takenOver reports whether the client opened another stream by GET while x was
 // open: a server that closes x for that has nothing to announce.
 func (v *view) takenOver(x *exchange) bool {
 	for _, y := range v.all {

@@ -154,7 +154,7 @@ func (s *server) listen() {
 	s.calls = append(s.calls, r)
 }
 
-// isCall tells whether r answers a request.
+// isCall reports whether r answers a request.
 func (r *running) isCall() bool { return r.id < 100_000 }
 
 func (s *server) interim(r *running) {

@@ -200,7 +200,7 @@ func (v *view) channelsFor(x *exchange) []*channel {
 	return out
 }
 
-// shared tells whether another stream announced the same endpoint.
+// shared reports whether another stream announced the same endpoint.
 func (v *view) shared(c *channel) bool {
 	return slices.ContainsFunc(v.channels(), func(other *channel) bool { return other != c && other.target == c.target })
 }
@@ -242,7 +242,7 @@ func (v *view) taken(x *exchange, out *rules.Out) {
 	}
 }
 
-// isKnown tells whether no server has a reason to refuse the body: it knows the
+// isKnown reports whether no server has a reason to refuse the body: it knows the
 // methods, and there are no params that might not suit it.
 func (x *exchange) isKnown() bool {
 	return !slices.ContainsFunc(x.sent(), func(m wire.Message) bool {

@@ -102,13 +102,13 @@ func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Out) {
 	out.Found(d)
 }
 
-// malformedOrigin tells whether an Origin is neither null nor that of a page.
+// malformedOrigin reports whether an Origin is neither null nor that of a page.
 func malformedOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
-// servedWithout tells whether the server served a request of the same sort
+// servedWithout reports whether the server served a request of the same sort
 // that claims to come from nowhere else.
 func (v *view) servedWithout(x *exchange) bool {
 	for _, y := range v.all {

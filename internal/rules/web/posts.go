@@ -164,7 +164,7 @@ func (x *exchange) oddStatus() (verdict.Deviation, bool) {
 	return d, x.Status() != 200
 }
 
-// pointless tells whether no response is due any more: the requests were
+// pointless reports whether no response is due any more: the requests were
 // cancelled, or the session has ended.
 func (v *view) pointless(x *exchange) bool {
 	cancelled := !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Cancelled })
@@ -242,7 +242,7 @@ func wholeBatch(x *exchange, out *rules.Out) {
 	})
 }
 
-// answersHere tells whether m has the id of a request in the exchange, or is
+// answersHere reports whether m has the id of a request in the exchange, or is
 // no response.
 func answersHere(x *exchange, m *wire.Message) bool {
 	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return a.Message.ID.Key() == m.ID.Key() })

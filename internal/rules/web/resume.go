@@ -81,14 +81,14 @@ func eventIDs(v *view, out *rules.Out) {
 	}
 }
 
-// primes tells whether an event without a message came on the stream of a POST:
+// primes reports whether an event without a message came on the stream of a POST:
 // no message has its id, which may be told again where the stream goes on.
 func primes(v *view, known piece) bool {
 	x := v.of(known.Event)
 	return x.Method() == "POST" && !x.resumes()
 }
 
-// isMessage tells whether the event brings a message; some servers tell again
+// isMessage reports whether the event brings a message; some servers tell again
 // an event without one as an empty object.
 func isMessage(p piece) bool {
 	return slices.ContainsFunc(p.Event.Messages(), func(m wire.Message) bool {
@@ -96,7 +96,7 @@ func isMessage(p piece) bool {
 	})
 }
 
-// withoutSessions tells whether the server is known to do without sessions: it
+// withoutSessions reports whether the server is known to do without sessions: it
 // has answered initialize with a result, and never named one.
 func (v *view) withoutSessions() bool {
 	if len(v.sessions.assigned) > 0 {
@@ -174,7 +174,7 @@ func (v *view) closedEarly(x, origin *exchange, id string) *transcript.Event {
 	return nil
 }
 
-// cancelled tells whether the client had cancelled the request, or its id,
+// cancelled reports whether the client had cancelled the request, or its id,
 // before a position. That it did so when the stream was lost excuses nothing.
 func (v *view) cancelled(a *rules.Asked, before int) bool {
 	return a.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
@@ -241,7 +241,7 @@ func (v *view) upTo(origin *exchange, last string, before *exchange) map[string]
 	return nil
 }
 
-// foreignTo tells whether a message on the resumed stream x belongs to another
+// foreignTo reports whether a message on the resumed stream x belongs to another
 // than that of origin: it came there before, or is the response to a request
 // that was posted elsewhere, or tells its progress. What is no message, such as
 // an event that primed another stream, is not what streams must not replay.
@@ -294,7 +294,7 @@ func broadcasts(v *view, out *rules.Out) {
 	}
 }
 
-// othersOpen tells whether another stream of the session was open.
+// othersOpen reports whether another stream of the session was open.
 func (v *view) othersOpen(x *exchange, at int) bool {
 	for _, y := range v.all {
 		if y != x && y.session == x.session && y.open(at) {

@@ -77,7 +77,7 @@ func earliest(in map[string]int, id string, e *transcript.Event) {
 	}
 }
 
-// before tells whether something befell the session before a position.
+// before reports whether something befell the session before a position.
 func before(in map[string]int, id string, at int) bool {
 	when, ok := in[id]
 	return ok && when < at
@@ -115,7 +115,7 @@ func (s *sessions) flaws(x *exchange) flaw {
 	}
 }
 
-// endsWith tells whether the exchange is the first that shows its session over:
+// endsWith reports whether the exchange is the first that shows its session over:
 // of the request it says nothing then.
 func (s *sessions) endsWith(x *exchange) bool {
 	when, ok := s.gone[x.RequestHead().Get(sessionHeader)]
@@ -296,7 +296,7 @@ func (v *view) ended(x *exchange, out *rules.Out) {
 	})
 }
 
-// answersFirst tells whether the error in the body has the id of the request.
+// answersFirst reports whether the error in the body has the id of the request.
 func (x *exchange) answersFirst() bool {
 	m := x.errorIn()
 	return m != nil && answersHere(x, m)

@@ -69,7 +69,7 @@ func (v *view) streams(see func(x *exchange)) {
 	}
 }
 
-// beginsOther tells whether the stream answers initialize with another revision
+// beginsOther reports whether the stream answers initialize with another revision
 // than that of the transcript.
 func (v *view) beginsOther(x *exchange) bool {
 	for _, a := range x.requests {
@@ -96,7 +96,7 @@ func answeredOn(x *exchange, a *rules.Asked) *transcript.Event {
 	return nil
 }
 
-// allAnswered tells whether the stream brought all responses, and returns the
+// allAnswered reports whether the stream brought all responses, and returns the
 // event with the last one.
 func allAnswered(x *exchange) (*transcript.Event, bool) {
 	var last *transcript.Event
@@ -112,7 +112,7 @@ func allAnswered(x *exchange) (*transcript.Event, bool) {
 	return last, true
 }
 
-// confused tells whether the response may have come on the stream in another
+// confused reports whether the response may have come on the stream in another
 // form: with another id, or as what can't be read. That is judged elsewhere.
 func (v *view) confused(x *exchange) bool {
 	for _, p := range x.pieces {
@@ -132,7 +132,7 @@ func (v *view) confused(x *exchange) bool {
 	return false
 }
 
-// excused tells whether the server may have ended the stream for a reason of
+// excused reports whether the server may have ended the stream for a reason of
 // its own: the session was over, or the client had the server end.
 func (v *view) excused(x *exchange) bool {
 	return v.s.Signalled || v.s.InputClosed || v.sessionOver(x)
@@ -216,7 +216,7 @@ func streamEnds(v *view, out *rules.Out) {
 	})
 }
 
-// judgedAlone tells whether other requirements speak of the messages behind a
+// judgedAlone reports whether other requirements speak of the messages behind a
 // response: a second response, or further progress.
 func judgedAlone(p piece) bool {
 	if p.Cut() {
@@ -304,7 +304,7 @@ func streamMessages(v *view, out *rules.Out) {
 	}
 }
 
-// holdsMessage tells whether any member of the frame means to be a message.
+// holdsMessage reports whether any member of the frame means to be a message.
 func holdsMessage(f *wire.Frame) bool {
 	for i := range f.Messages {
 		if m := &f.Messages[i]; m.Kind != wire.Invalid || m.Has("jsonrpc") {

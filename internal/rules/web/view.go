@@ -128,7 +128,7 @@ func (v *view) sortPieces() []piece {
 	return out
 }
 
-// tells tells whether the body has a notification with this method.
+// tells reports whether the body has a notification with this method.
 func (x *exchange) tells(method string) bool {
 	for _, m := range x.sent() {
 		if m.Kind == wire.Notification && m.Method == method {
@@ -146,7 +146,7 @@ func (x *exchange) sent() []wire.Message {
 	return x.Sent.Messages()
 }
 
-// initializes tells whether the body has an initialize request.
+// initializes reports whether the body has an initialize request.
 func (x *exchange) initializes() bool {
 	for _, a := range x.requests {
 		if a.Message.Method == spec.MethodInitialize {
@@ -156,7 +156,7 @@ func (x *exchange) initializes() bool {
 	return false
 }
 
-// initializesFully tells whether the body has an initialize request that lacks
+// initializesFully reports whether the body has an initialize request that lacks
 // nothing: a server may take another one for a request before the handshake.
 func (x *exchange) initializesFully() bool {
 	for _, a := range x.requests {
@@ -171,7 +171,7 @@ func (x *exchange) initializesFully() bool {
 	return false
 }
 
-// isPost tells whether it is a POST with a body that is flawless and legal.
+// isPost reports whether it is a POST with a body that is flawless and legal.
 func (x *exchange) isPost() bool {
 	return x.Method() == "POST" && x.Sent != nil && x.flaws&badBody == 0
 }
@@ -182,7 +182,7 @@ func (x *exchange) lastID() (string, bool) {
 	return head.Get(lastEventID), head.Has(lastEventID)
 }
 
-// resumes tells whether the client resumes a stream by the exchange.
+// resumes reports whether the client resumes a stream by the exchange.
 func (x *exchange) resumes() bool {
 	_, ok := x.lastID()
 	return ok
@@ -205,21 +205,21 @@ func (v *view) origin(x *exchange) *exchange {
 	return v.origins[x]
 }
 
-// isUTF8 tells whether the data are UTF-8.
+// isUTF8 reports whether the data are UTF-8.
 func (p piece) isUTF8() bool { return utf8.Valid(p.Raw) }
 
 // of returns the exchange of an event, or nil.
 func (v *view) of(e *transcript.Event) *exchange { return v.byNumber[e.Exchange] }
 
-// opened tells whether the response is an event stream.
+// opened reports whether the response is an event stream.
 func (x *exchange) opened() bool { return x.Succeeded() && x.Streams() }
 
-// open tells whether the stream of x was open at a position.
+// open reports whether the stream of x was open at a position.
 func (x *exchange) open(at int) bool {
 	return x.opened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
 }
 
-// servedAfter tells whether the server took something of the session of x that
+// servedAfter reports whether the server took something of the session of x that
 // was sent after the response to x.
 func (v *view) servedAfter(x *exchange) bool {
 	for _, y := range v.all {
@@ -230,7 +230,7 @@ func (v *view) servedAfter(x *exchange) bool {
 	return false
 }
 
-// bodied tells whether the response has a body.
+// bodied reports whether the response has a body.
 func (x *exchange) bodied() bool {
 	for _, e := range x.Body {
 		if e.Size > 0 || len(e.Stream) > 0 {
@@ -281,7 +281,7 @@ func shown(events ...*transcript.Event) []int {
 // at returns the positions that show the exchange.
 func (x *exchange) at() []int { return shown(x.Request, x.Sent, x.Response) }
 
-// barred tells whether a status may have reasons that no requirement here is
+// barred reports whether a status may have reasons that no requirement here is
 // about: credentials, load, something in between.
 func barred(status int) bool {
 	switch status {

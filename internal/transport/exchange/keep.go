@@ -123,7 +123,7 @@ func (c *Client) release(conn *connection, p *Pending, r Request, end ended, und
 	}
 }
 
-// reusable tells whether the connection stands, as HTTP has it, where the next
+// reusable reports whether the connection stands, as HTTP has it, where the next
 // exchange may begin: the response had an end of its own, nothing lies behind
 // it, and neither side wants to close.
 func (c *connection) reusable(head *transcript.Head) bool {

@@ -155,7 +155,7 @@ func (s *pieces) end(bool) {
 	}
 }
 
-// admit tells whether one more event of these bytes is within the limits.
+// admit reports whether one more event of these bytes is within the limits.
 func (c *Client) admit(p *Pending, data []byte) error {
 	if flood := c.Record.Admit(len(data)); flood != "" {
 		return c.flood(p, flood, data, len(data))

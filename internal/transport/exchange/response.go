@@ -65,7 +65,7 @@ func readLines(in *bufio.Reader, limit int, head []byte) ([]byte, error) {
 	}
 }
 
-// blankLine tells whether the head ends with a blank line, and where that
+// blankLine reports whether the head ends with a blank line, and where that
 // begins, without the end of the line before.
 func blankLine(head []byte) (int, bool) {
 	for _, end := range []string{"\r\n\r\n", "\n\r\n", "\n\n"} {

@@ -143,7 +143,7 @@ func parted(err error) string {
 	}
 }
 
-// lost tells whether the error is that of a connection, and not of what came
+// lost reports whether the error is that of a connection, and not of what came
 // over it.
 func lost(err error) bool {
 	var network net.Error

@@ -59,7 +59,7 @@ func (s *Server) Ended() (how string, ended bool) {
 	}
 }
 
-// Alive tells whether it can be spoken with, and is not to end.
+// Alive reports whether it can be spoken with, and is not to end.
 func (s *Server) Alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,14 +215,14 @@ func (l *link) exited() {
 	l.record.Add(transcript.Event{Kind: transcript.Exited, Detail: l.server.detail, ExitCode: l.server.code})
 }
 
-// cut tells whether a POST was left without its response, or in the midst of it.
+// cut reports whether a POST was left without its response, or in the midst of it.
 func cut(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
 		return x.Method() == http.MethodPost && (x.End == nil || x.Ended() == transcript.Broken)
 	})
 }
 
-// broke tells whether the last connection of a POST broke, or could not be made.
+// broke reports whether the last connection of a POST broke, or could not be made.
 func broke(record *transcript.Transcript) bool {
 	all := transcript.ExchangesOf(record.From(0)).All()
 	for _, x := range slices.Backward(all) {
@@ -233,7 +233,7 @@ func broke(record *transcript.Transcript) bool {
 	return false
 }
 
-// underWay tells whether an exchange is.
+// underWay reports whether an exchange is.
 func underWay(record *transcript.Transcript) bool {
 	for _, x := range transcript.ExchangesOf(record.From(0)).All() {
 		if x.End == nil {

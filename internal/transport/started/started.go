@@ -135,7 +135,7 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 	}
 }
 
-// answers tells whether a connection to the address is accepted.
+// answers reports whether a connection to the address is accepted.
 func answers(ctx context.Context, at string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -42,7 +42,7 @@ func (s *session) pid() int {
 	return pid
 }
 
-// runs tells whether the process is there and no zombie: in a container
+// runs reports whether the process is there and no zombie: in a container
 // nobody may reap it.
 func runs(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {

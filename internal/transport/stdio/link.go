@@ -163,7 +163,7 @@ func (l *link) shutdown(patience transport.Patience) {
 	<-l.done
 }
 
-// within waits for c to be closed, for d at most, and tells whether it was.
+// within waits for c to be closed, for d at most, and reports whether it was.
 func within(c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

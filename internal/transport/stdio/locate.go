@@ -124,7 +124,7 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// runnable tells whether the system takes the file at path for a program.
+// runnable reports whether the system takes the file at path for a program.
 func runnable(path string) bool {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -112,7 +112,7 @@ func (s *Service) Output() string {
 
 // Stop ends the process with all its descendants: SIGTERM to its group, where
 // there is such a thing, SIGKILL when patience ends. It returns when nothing
-// is left, and tells whether it had to kill.
+// is left, and reports whether it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
 		s.Keep(s.PID()) // and so its descendants

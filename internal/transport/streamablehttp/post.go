@@ -134,7 +134,7 @@ func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) {
 	}
 }
 
-// resumable tells whether the stream ended otherwise than by our own doing.
+// resumable reports whether the stream ended otherwise than by our own doing.
 func (l *Link) resumable(p *exchange.Pending) bool {
 	how, _ := p.Ended()
 	return l.ctx.Err() == nil && (how == transcript.Complete || how == transcript.Broken)
@@ -160,7 +160,7 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	return l.client.Begin(l.ctx, r)
 }
 
-// answered tells whether all requests have their answers.
+// answered reports whether all requests have their answers.
 func (l *Link) answered(asks []wire.ID, from int) bool {
 	open := map[string]bool{}
 	for _, id := range asks {
