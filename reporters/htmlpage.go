@@ -49,7 +49,7 @@ type pageArea struct {
 
 type pageOptions struct{ Outcomes, Areas, Levels, Revisions []string }
 
-// pageLacking is what was not observed for want of calls, and the lines of the
+// pageLacking is what was not observed because calls are missing, and the lines of the
 // configuration file by which it would be.
 type pageLacking struct{ Title, Head, Lines string }
 

@@ -31,7 +31,7 @@ func unreached() []hostileServer {
 		{"TLS by one who does not speak it", func(t *testing.T, _ *hostileRun) string {
 			return "https://" + raw(t, func(p *peer) { p.say("SSH-2.0-OpenSSH_9.6\r\n"); p.hold() }) + "/mcp"
 		}, 3, []string{`TLS`}, 0},
-		{"TLS that never comes about", func(t *testing.T, _ *hostileRun) string {
+		{"TLS that is never established", func(t *testing.T, _ *hostileRun) string {
 			return "https://" + raw(t, func(p *peer) { p.hold() }) + "/mcp"
 		}, 3, []string{`the time ran out while agreeing on TLS`}, 0},
 		{"proxy page", proxied("http", func(p *peer) {

@@ -95,9 +95,9 @@ func (c *Conversation) Fence(ctx context.Context) error {
 
 // fenceTime bounds the wait for a fence: twenty times the slowest answer of
 // this server so far, at least 3 s, and no more than the timeout; less once one
-// was waited for in vain. It is less than a request is owed, so that a deaf
-// server does not cost the whole timeout each time; who wants to be sure is
-// thorough.
+// has timed out. It is less than other requests get, so that a deaf server does
+// not cost the whole timeout each time; a caller that wants to be sure sets
+// Options.Thorough.
 func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
 		return c.opts.Pace.limit(c.opts.Timeout)

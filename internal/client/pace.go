@@ -7,11 +7,11 @@ import (
 
 // Pace remembers, over all conversations that share it, whether a server
 // leaves requests unanswered, and how slow it is at its slowest. Once a
-// request was waited for in vain as long as it is owed, the next ones get as
-// much time as this server needs rather than the whole timeout: else a server
-// that answers nothing costs the timeout for each request.
+// request has timed out, the next ones get as much time as this server needs
+// rather than the whole timeout: otherwise a server that answers nothing costs
+// the timeout for each request.
 //
-// Fences are remembered apart, for they get less time than a request is owed.
+// Fences are remembered apart, for they get less time than other requests.
 type Pace struct {
 	mu       sync.Mutex
 	missed   bool
@@ -37,7 +37,7 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 }
 
 // fence returns how long to wait for the answer to a fence, which is usual
-// unless one was waited for in vain.
+// unless one has timed out.
 func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

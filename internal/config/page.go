@@ -13,7 +13,7 @@ name that ends in .yaml or .yml; JSON files are clients' configurations). ` + "`
 writes one from what it finds on a server. ` + "`--no-config`" + ` reads none, and ` + "`--reference`" + ` needs none.
 
 It tells how the server is reached, which of its tools may be called, and which calls are known
-to do something. What a run could not observe for want of such a call stands in the reports
+to do something. What a run could not observe because no such call is known is in the reports
 with the line that would change it. A call that was made and seen not to do what it is named for is
 told by a notice of the run, and what still has a NAME or a {…} in it is refused.
 

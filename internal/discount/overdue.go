@@ -39,7 +39,7 @@ type request struct{ method, name, arguments string }
 type fate struct {
 	inTime, late bool          // an answer came
 	waited       time.Duration // the longest that one was waited for that was cancelled
-	cut          bool          // it was waited for in vain, for the response to it had ended
+	cut          bool          // it was waited for without a response, for the response to it had ended
 }
 
 // observe takes what became of the requests of one conversation.

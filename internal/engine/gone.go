@@ -276,7 +276,7 @@ func outOfOrder(status int) bool {
 	return status < 400 || status >= 500
 }
 
-// unserved returns why no conversation comes about any more, or "".
+// unserved returns why no conversation can be opened any more, or "".
 func (r *offer) unserved(ctx context.Context) string {
 	began := time.Now()
 	why := r.unservedOnce(ctx)

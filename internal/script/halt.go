@@ -19,8 +19,8 @@ import (
 // ping has no answer either. A call does; see occupied.go.
 
 const (
-	// silence is how long nothing is answered behind a request that was waited for
-	// in vain before no more is sent.
+	// silence is how long the server sends no response, after a request that timed
+	// out, before no more is sent.
 	silence = time.Second
 	// afterHang is how long a server that answers nothing has to end by itself.
 	afterHang = 100 * time.Millisecond

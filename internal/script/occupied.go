@@ -8,10 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server may do one thing after the other, and a tool may take as long as its
-// author likes: what was sent behind a call is not waited for in vain where the
-// call is not answered either. Nothing tells that from a server that has fallen
-// silent.
+// A server may handle requests one by one, and a tool may take as long as its
+// author likes: a request sent after a call does not count as unanswered while the
+// call has no response either. Nothing distinguishes that from a server that has
+// stopped responding.
 
 // excuse takes back that answers did not come that a call may have held up.
 func (c *Conversation) excuse() {

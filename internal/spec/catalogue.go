@@ -73,7 +73,7 @@ type Trait string
 // The traits.
 const (
 	// Capacity: it is about whether the server has room for several clients, so
-	// that a refusal for want of room counts.
+	// that a refusal because there is no room counts.
 	Capacity Trait = "capacity"
 	// Notice: a server breaks it by not sending a notification, for which it has
 	// some time.

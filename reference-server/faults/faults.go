@@ -40,7 +40,7 @@ type Fault struct {
 	// Everywhere: over HTTP the server listens on all addresses of the
 	// machine, and not only on that which leads to itself.
 	Everywhere bool
-	// Unreachable: no conversation comes about, so that the harness has to
+	// Unreachable: no conversation can be opened, so that the harness has to
 	// say why rather than find.
 	Unreachable bool
 	Seams       func() refserver.Seams // fresh state for each server
@@ -129,7 +129,7 @@ func (f Fault) alone() Fault {
 	return f
 }
 
-// unreachable marks a row with which no conversation comes about.
+// unreachable marks a row with which no conversation can be opened.
 func (f Fault) unreachable() Fault {
 	f.Unreachable = true
 	return f

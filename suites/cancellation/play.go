@@ -109,7 +109,7 @@ const least = 500 * time.Millisecond
 
 // settle waits until what became of the requests is known, when one behind them
 // was answered: whoever is not answered then has a little longer, and the
-// others, when that was waited for in vain, no more than the grace.
+// others, when that timed out, no more than the grace.
 func (p *play) settle() {
 	limit := max(least, 2*p.c.Grace())
 	for _, e := range p.asked {

@@ -37,7 +37,7 @@ type ordeals struct {
 	deaf    []silence
 }
 
-// silence is a ping behind an ordeal that was waited for in vain.
+// silence is a ping behind an ordeal that timed out.
 type silence struct {
 	ping *rules.Asked
 	d    verdict.Deviation

@@ -176,7 +176,7 @@ func (v *view) announcement(c *channel, out *rules.Out) {
 }
 
 // withoutEndpoint returns the event that shows that no endpoint is announced:
-// the end of the stream, another event, or that the client waited in vain.
+// the end of the stream, another event, or that the client waited until the time-out.
 func (v *view) withoutEndpoint(c *channel) *transcript.Event {
 	for _, p := range c.pieces {
 		if p.says.HasData && p.says.Complete() {

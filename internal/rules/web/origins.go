@@ -135,7 +135,7 @@ func forbiddenBody(x *exchange, out *rules.Out) {
 	}
 }
 
-// absent judges a 403 for want of an Origin: with one it is served.
+// absent judges a 403 because there is no Origin: with one it is served.
 func (v *view) absent(x *exchange, out *rules.Out) {
 	switch {
 	case x.Succeeded():

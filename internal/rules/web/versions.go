@@ -67,7 +67,7 @@ func (v *view) missingVersion(x *exchange, out *rules.Out) {
 	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.tellingly(x, out, versionDefault):
 		out.Found(verdict.Deviation{
 			Requirement: versionDefault,
-			Summary:     "A request of a session is refused for want of a version header.",
+			Summary:     "A request of a session is refused because it has no version header.",
 			Permitted:   "to serve it by the version that the session negotiated",
 			Seen:        x.seen(), At: x.at(),
 		})
