@@ -22,7 +22,7 @@ func (r *refusal) peerAdvice(detail string) string {
 	}
 }
 
-// reachAdvice is for a connection that did not come about.
+// reachAdvice is for a connection that could not be opened.
 func (r *refusal) reachAdvice(detail string) string {
 	for _, a := range []struct{ words, advice string }{
 		{"asked for a connection", "check what the proxy lets through (it may want user and password in HTTPS_PROXY), or name the host in NO_PROXY"},

@@ -62,7 +62,7 @@ func failing() refserver.Seams {
 	return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)
 		if name, _ := wire.Text(wire.At(c.Params, "/name")); strings.HasPrefix(name, "ask-sampling") {
-			return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "It was in vain."}}}, nil
+			return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "It failed."}}}, nil
 		}
 		return result, err
 	}}

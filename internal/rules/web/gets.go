@@ -210,7 +210,7 @@ func (v *view) answeredDuring(x *exchange) bool {
 	return false
 }
 
-// unrelated judges progress: of other messages nobody can tell whether they
+// unrelated judges progress: of other messages nothing shows whether they
 // belong to a request in progress.
 func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
 	owner, token := v.progressOf(p)
@@ -230,7 +230,7 @@ func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
 
 // getRetries judges a connection that the server closed though its stream had
 // not ended. A stream that the server opens for what it says unasked may end at
-// any time, and what a later one brings does not tell whether it goes on with
+// any time, and what a later one brings does not show whether it goes on with
 // the first; that of a request goes on until the response has come.
 func getRetries(v *view, out *rules.Out) {
 	for _, x := range v.all {

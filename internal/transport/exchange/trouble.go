@@ -56,7 +56,7 @@ func explain(err error) string {
 	}
 }
 
-// explainTLS says in words why TLS does not come about.
+// explainTLS says in words why the TLS handshake failed.
 func explainTLS(err error, host string) error {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -85,7 +85,7 @@ func explainTLS(err error, host string) error {
 	return &tlsError{why, err}
 }
 
-// tlsError says in words why TLS does not come about.
+// tlsError says in words why the TLS handshake failed.
 type tlsError struct {
 	why string
 	err error
