@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "write the generated pages of the documentation anew")
 
 // TestGeneratedPagesAreFresh: the pages that commands write are as they would
-// be written now. The one on the self-test is held against what has to come
+// be written now. The one on the self-test is compared with what has to come
 // out, so that nobody has to wait for it; a run that comes out otherwise fails.
 func TestGeneratedPagesAreFresh(t *testing.T) {
 	for _, page := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// What a tool does with its time is held against nobody: a call without an
+// What a tool does with its time is not counted as a failure: a call without an
 // answer in time is cancelled, and then nothing is owed any more. Nobody but
 // the user knows whether such a call is slow or hangs, so it is told. Calls
 // that were answered in time in another conversation are only slow.
@@ -162,7 +162,7 @@ func (o overdues) notice() string {
 	if more := len(all) - len(said); more > 0 {
 		said = append(said, fmt.Sprintf("and so it was with %d more", more))
 	}
-	text := strings.Join(said, "; ") + ": nothing is held against the server for it, as only you know whether it hangs or is slow"
+	text := strings.Join(said, "; ") + ": it is not counted as a failure, as only you know whether it hangs or is slow"
 	if slices.ContainsFunc(all, func(one overdue) bool { return one.never }) {
 		text += "; but " + requestAnswered + " is not called kept"
 	}

@@ -58,9 +58,8 @@ func (r *prober) overhears(ctx context.Context, p *probed) bool {
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
 }
 
-// answered reports whether a request with this id is answered. One that is not is
-// held against nobody here, for no rule judges this conversation then: it would
-// be the one for which the whole time is waited.
+// answered reports whether a request with this id is answered. One that is not
+// does not count as a failure here, for no rule judges this conversation then.
 func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()

@@ -65,7 +65,7 @@ func impatient(events []*transcript.Event, n int) bool {
 }
 
 // What is legal is legal at any time, so a conversation may be judged while it
-// goes on: what did not come yet is held against nobody.
+// goes on: what did not come yet is not counted as a failure.
 // MCP_CONFORM_EVERY_PREFIX=1 tries every prefix, which takes seconds more.
 func TestPrefixesOfKeptTranscripts(t *testing.T) {
 	salt := 0

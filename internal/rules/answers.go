@@ -184,7 +184,7 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 	switch r.class {
 	case echoed:
 		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "A response has another id than its request.", "the id of the request, in type and value"
-		if !r.of.LegalID() { // no client may send such a request, so what becomes of it is not held against a server
+		if !r.of.LegalID() { // no client may send such a request, so what becomes of it is not counted as a failure
 			d.Summary, d.Weight = "The id of an illegal request comes back changed.", verdict.AtMostWarning
 			d.Permitted = "an error without an id, or with the id of the request, or silence"
 		}

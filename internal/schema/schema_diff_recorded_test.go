@@ -65,7 +65,7 @@ func spokenIn(events []*transcript.Event, file string) []spoken {
 	return out
 }
 
-// payload is what of a message is held against a schema, and against which.
+// payload is what of a message is compared with a schema, and against which.
 func (o *official) payload(v *Validator, s spoken) (raw []byte, x subject) {
 	m := s.message
 	switch suffix := "Notification"; {

@@ -18,7 +18,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// The schemas here are held against the official ones, which stand in the
+// The schemas here are compared with the official ones, which are in the
 // folder that MCP_SPEC_SCHEMAS names, as <revision>.json or
 // <revision>/schema.json. Of each type that a server sends, instances are
 // drawn and damaged in one place; both must accept them or both refuse them.

@@ -109,9 +109,9 @@ func (r *runner) leave(l *liveConversation, but *request) {
 	}
 }
 
-// halted reports whether nothing is answered any more behind a request. That is
-// held against the server, once the request had as long as it may take: it is
-// not cancelled by then, for who cancels a request is owed nothing.
+// halted reports whether nothing is answered any more behind a request. That
+// counts as a failure once the request had as long as it may take: it is not
+// cancelled by then, for a cancelled request expects no response.
 func (r *runner) halted(l *liveConversation, a *request) bool {
 	l.read(l.c.Record.From(l.at))
 	seq, ok := l.sent(a.id)

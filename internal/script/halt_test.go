@@ -8,13 +8,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestAttribute: what has no answer is held against the first of the requests behind
+// TestAttribute: what has no answer counts for the first of the requests behind
 // which nothing has one.
 func TestAttribute(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, script string
-		want         []int // what is held against the server
+		want         []int // what counts as unanswered
 	}{
 		{"all behind a prompt", `
 > {"jsonrpc":"2.0","id":1,"method":"resources/list"}

@@ -48,7 +48,7 @@ func TestExcuse(t *testing.T) {
 			talk.excuse()
 			gaveUp := slices.ContainsFunc(talk.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp })
 			if talk.Deaf != !test.excused || gaveUp == test.excused || (talk.Unanswered != "") != !talk.Deaf {
-				t.Errorf("deaf %t, held against it %t, unanswered %q", talk.Deaf, gaveUp, talk.Unanswered)
+				t.Errorf("deaf %t, counted %t, unanswered %q", talk.Deaf, gaveUp, talk.Unanswered)
 			}
 		})
 	}

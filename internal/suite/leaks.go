@@ -227,7 +227,7 @@ func (c *Crowd) leaving(ctx context.Context) {
 		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {
 			at = Shown(all[len(all)-1])
 		}
-		// What the server ended by itself would not be held against it, so this
+		// What the server ended by itself would not count as a failure, so this
 		// does not go by way of T.Deviates: another client brought the end about.
 		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{
 			Requirement: requirement,

@@ -6,9 +6,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// NoticeTime is how long a server may take to tell of a change before its
-// silence is held against it. No revision sets a time, and who watches files, or
-// asks for them now and then, gathers changes before telling.
+// NoticeTime is how long a server may take to announce a change before its
+// silence counts as a failure. No revision sets a time, and a server that watches
+// files, or polls them, gathers changes before it announces them.
 const NoticeTime = 3 * time.Second
 
 // Weight softens what a deviation can be called below the grade of its

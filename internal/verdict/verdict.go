@@ -137,7 +137,7 @@ type Report struct {
 	Notices    []string        `json:"notices"`              // what the user should know about this run
 	Incomplete string          `json:"incomplete,omitempty"` // why the run ended before its time
 	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (what is broken), should (warnings, too)
-	Baseline   string          `json:"baseline,omitempty"`   // the file of known findings that the run was held against
+	Baseline   string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
 	Stale      []Stale         `json:"stale,omitempty"`      // its entries that are true no more; they fail the run
 	// Artifact is a file of the repository that stands for the server where a
 	// reader wants a place in the code; its path from the repository's root.

@@ -37,7 +37,7 @@ type line struct {
 	// serves: a result is permitted.
 	serves bool
 	// note is the finding where a result comes, of what JSON-RPC only advises
-	// against; empty: a result is held against the server as any other answer
+	// against; empty: a result counts as a failure like any other answer
 	// that was not foreseen.
 	note string
 	// applies reports whether the line is one that must not be sent in a

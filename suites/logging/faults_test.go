@@ -12,7 +12,7 @@ import (
 )
 
 // A tool that is known by its name alone has to show that it logs at a level
-// before the silence at that level is held against the server.
+// before the silence at that level counts as a failure.
 func TestToolsThatLog(t *testing.T) {
 	const (
 		sendsAll = "logging.set-level.sends-everything-above"

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// anyValue is what a template is given for which no good value is known: it is
-// held against nobody that there is no such resource.
+// anyValue is what a template is given for which no good value is known: that
+// there is no such resource is no failure.
 const anyValue = "1"
 
 // expansions reads what templates make of the values that the user told of, and

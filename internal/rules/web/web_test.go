@@ -12,7 +12,7 @@ const (
 	told    = `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`
 )
 
-// What has another reason, or may have one, is held against nobody.
+// What has another reason, or may have one, is not counted as a failure.
 func TestWhatCannotBeDecided(t *testing.T) {
 	run(t, []scene{
 		{name: "a DELETE that is not allowed", script: `
