@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -134,7 +133,8 @@ var looks = map[verdict.Outcome]struct {
 
 // entryLines renders e in at most entryMax lines, of which the headline is one
 // however narrow the screen; what a search sent comes in between. Only the page and the
-// command may be longer than the width, for they are there to be copied.
+// command may be longer than the width, for they are there to be copied. The
+// carets below the evidence are not counted.
 func (c *Console) entryLines(e *entry) []string {
 	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
 	if doubtful(e.Outcome) {
@@ -208,7 +208,8 @@ func (c *Console) headline(e *entry, where string) []string {
 }
 
 // excerptLines shows the events around the first offending one in at most
-// most lines, the last of which says how many are left out.
+// most lines, the last of which says how many are left out. A line of carets
+// below an event points at what offends in it.
 func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	shown := events
 	if len(events) > most {
@@ -219,41 +220,22 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	var out []string
 	for i := range shown {
 		e := &shown[i]
-		text := arrow(e) + " " + glimpse(e, c.o.Width-4)
-		if e.Offending {
-			text = c.paint(red, mark(e)+" "+text)
-		} else {
-			text = mark(e) + " " + text
+		v := viewOf(e, c.o.Width-4)
+		lead := mark(e) + " " + arrow(e) + " "
+		switch {
+		case v.offends != "":
+			out = append(out, c.paint(red, lead)+v.before+c.paint(red, v.offends)+v.after,
+				strings.Repeat(" ", width(lead)+width(v.before))+c.paint(red, strings.Repeat("^", width(v.offends))))
+		case e.Offending:
+			out = append(out, c.paint(red, lead+v.before))
+		default:
+			out = append(out, lead+v.before)
 		}
-		out = append(out, text)
 	}
 	if left := len(events) - len(shown); left > 0 {
 		out = append(out, c.paint(dim, fmt.Sprintf("  … %s in the JSON report", count(left, "more event"))))
 	}
 	return out
-}
-
-// glimpse is an excerpt of an event that shows what offends in it: where that
-// stands too far behind, it begins a little before.
-func glimpse(e *verdict.Evidence, columns int) string {
-	text, before := e.Text, ""
-	whole := excerpt(text, max(e.Size, int64(len(text))), columns)
-	if e.Skipped == 0 && whole == Visible(text) {
-		return whole
-	}
-	if m := e.Mark; m != nil && m.From >= 0 && m.From < len(text) && m.To > columns*2/3 {
-		from := max(0, m.From-columns/4)
-		for from > 0 && !utf8.RuneStart(text[from]) {
-			from--
-		}
-		if from > 0 {
-			text, before = text[from:], "… "
-		}
-	}
-	if e.Skipped > 0 {
-		before = "… "
-	}
-	return before + excerpt(text, max(e.Size, int64(len(e.Text))), columns-width(before))
 }
 
 // arrow shows which way an event went.

@@ -36,6 +36,7 @@ type pageEvent struct {
 	Text                        bool
 	Preview                     string
 	Before, Offends, After, Cut string
+	Verdict                     string // what the event shows, where it is the offending one
 	Offending, Context, Gap     bool
 }
 
@@ -179,6 +180,17 @@ func newPageEvent(e *verdict.Evidence, context bool) pageEvent {
 		v.Way, v.Speaker = "in", "Server to client: "
 	}
 	before, offends, after := marked(e, pageMessage)
+	switch {
+	case !e.Offending:
+	case offends != "":
+		v.Verdict = "the marked part offends"
+	case e.Direction == "<":
+		before, offends, v.Verdict = "", before, "all of this message offends"
+	case e.Direction == ">":
+		v.Verdict = "the server did not respond to this as it should"
+	default:
+		v.Verdict = "this shows it"
+	}
 	shown := len(before) + len(offends) + len(after)
 	v.Before, v.Offends, v.After = clip(before, pageMessage), clip(offends, pageMessage), clip(after, pageMessage)
 	if e.Skipped > 0 {

@@ -223,7 +223,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 		line("seen: ", f.Seen)
 		for j := range f.Evidence[:min(len(f.Evidence), junitEvents)] {
 			e := &f.Evidence[j]
-			fmt.Fprintf(&b, "%s %s %s\n", mark(e), arrow(e), excerpt(e.Text, e.Size, junitText))
+			fmt.Fprintf(&b, "%s %s %s\n", mark(e), arrow(e), viewOf(e, junitText))
 		}
 		if more := len(f.Evidence) - junitEvents; more > 0 {
 			line("", fmt.Sprintf("and %s, see the JSON report", count(more, "more event")))

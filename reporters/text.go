@@ -53,6 +53,20 @@ func head(s string, n int) string {
 	return s[:n]
 }
 
+// tail returns at most the last n bytes of s and does not split a character.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	from := len(s) - n
+	for i := from; i < from+utf8.UTFMax && i < len(s); i++ {
+		if utf8.RuneStart(s[i]) {
+			return s[i:]
+		}
+	}
+	return s[from:]
+}
+
 // clip returns Visible(s), cut to a number of columns with an ellipsis. It
 // reads no more of s than it needs.
 func clip(s string, columns int) string {
@@ -97,6 +111,18 @@ func fit(s string, columns int) string {
 		if columns -= runeWidth(r); columns < 0 {
 			return s[:i]
 		}
+	}
+	return s
+}
+
+// fitEnd returns the longest end of s that takes no more than columns.
+func fitEnd(s string, columns int) string {
+	for i := len(s); i > 0; {
+		r, size := utf8.DecodeLastRuneInString(s[:i])
+		if columns -= runeWidth(r); columns < 0 {
+			return s[i:]
+		}
+		i -= size
 	}
 	return s
 }

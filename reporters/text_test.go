@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // firstInvisible finds what may not reach a terminal; at is -1 without one.
@@ -158,5 +160,41 @@ func TestColorAllowed(t *testing.T) {
 		if got := colorAllowed(c.goos, func(k string) string { return c.env[k] }); got != c.want {
 			t.Errorf("%s %v: %t", c.goos, c.env, got)
 		}
+	}
+}
+
+func TestViewIsCentredOnTheOffence(t *testing.T) {
+	long := strings.Repeat("a", 300) + "OFFENCE" + strings.Repeat("b", 300)
+	for _, c := range []struct {
+		name             string
+		e                verdict.Evidence
+		columns          int
+		offends, exactly string
+	}{
+		{"in the middle", verdict.Evidence{Text: long, Mark: &verdict.Span{From: 300, To: 307}}, 60, "OFFENCE", ""},
+		{"narrow", verdict.Evidence{Text: long, Mark: &verdict.Span{From: 300, To: 307}}, 36, "OFFENCE", ""},
+		{"at the end", verdict.Evidence{Text: long, Mark: &verdict.Span{From: 600, To: 607}}, 60, "bbbbbbb", ""},
+		{"at the beginning", verdict.Evidence{Text: long, Mark: &verdict.Span{From: 0, To: 3}}, 60, "aaa", ""},
+		{"longer than the line", verdict.Evidence{Text: long, Mark: &verdict.Span{From: 300, To: 600}}, 40, "OFFENCEbbbbbbbbbbbbbbbbbb", ""},
+		{"escapes before it", verdict.Evidence{Text: strings.Repeat("\x01", 20) + "OFFENCE", Mark: &verdict.Span{From: 20, To: 27}}, 40, "OFFENCE", ""},
+		{"wide characters before it", verdict.Evidence{Text: strings.Repeat("世", 40) + "OFFENCE", Mark: &verdict.Span{From: 120, To: 127}}, 40, "OFFENCE", ""},
+		{"of a longer frame", verdict.Evidence{Text: long, Size: 9000, Skipped: 5000, Mark: &verdict.Span{From: 300, To: 307}}, 60, "OFFENCE", ""},
+		{"all of a short one", verdict.Evidence{Text: "a OFFENCE b", Mark: &verdict.Span{From: 2, To: 9}}, 60, "OFFENCE", "a OFFENCE b"},
+		{"a short end of a longer frame", verdict.Evidence{Text: "a OFFENCE", Size: 109, Skipped: 100, Mark: &verdict.Span{From: 2, To: 9}}, 60, "OFFENCE", "… a OFFENCE (109 bytes)"},
+		{"no part of it", verdict.Evidence{Text: long}, 40, "", strings.Repeat("a", 27) + "… (607 bytes)"},
+		{"a mark beyond the text", verdict.Evidence{Text: "abc", Mark: &verdict.Span{From: 7, To: 9}}, 40, "", "abc"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := viewOf(&c.e, c.columns)
+			if v.offends != c.offends {
+				t.Errorf("the offence is shown as %q, not %q, in %q", v.offends, c.offends, v)
+			}
+			if c.exactly != "" && v.String() != c.exactly {
+				t.Errorf("shown is %q, not %q", v, c.exactly)
+			}
+			if n := width(v.String()); n > c.columns {
+				t.Errorf("%q takes %d columns of %d", v, n, c.columns)
+			}
+		})
 	}
 }

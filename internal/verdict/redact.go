@@ -43,7 +43,21 @@ func (e *Evidence) redact(text func(string) string) {
 		return
 	}
 	e.Size += int64(len(clean) - len(e.Text))
-	e.Text, e.Mark = clean, nil // what it pointed at is elsewhere now
+	e.Text, e.Mark = clean, redactedMark(e, text, clean)
+}
+
+// redactedMark returns where the marked part is in the clean text, nil where a
+// secret reaches across an end of it.
+func redactedMark(e *Evidence, text func(string) string, clean string) *Span {
+	m := e.Mark
+	if m == nil || m.From < 0 || m.From > m.To || m.To > len(e.Text) {
+		return nil
+	}
+	before, marked := text(e.Text[:m.From]), text(e.Text[m.From:m.To])
+	if before+marked+text(e.Text[m.To:]) != clean {
+		return nil
+	}
+	return &Span{From: len(before), To: len(before) + len(marked)}
 }
 
 func each(all []string, text func(string) string) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // ours are the fields that hold nothing but ids and words of our own.
@@ -56,6 +58,26 @@ func walk(t *testing.T, name string, v reflect.Value) {
 			if in := v.Type().Name() + "." + f.Name; f.IsExported() && !slices.Contains(ours, in) && (!slices.Contains(ours, f.Name) || v.Type() == reflect.TypeFor[Server]()) {
 				walk(t, in, v.Field(i))
 			}
+		}
+	}
+}
+
+func TestRedactKeepsTheMark(t *testing.T) {
+	text := func(s string) string { return strings.ReplaceAll(s, "secret", "-") }
+	for _, c := range []struct {
+		name string
+		e    Evidence
+		want *Span
+	}{
+		{"behind a secret", Evidence{Text: "a secret and a fault", Mark: &Span{From: 15, To: 20}}, &Span{From: 10, To: 15}},
+		{"around a secret", Evidence{Text: "a secret fault", Mark: &Span{From: 2, To: 14}}, &Span{From: 2, To: 9}},
+		{"across a secret", Evidence{Text: "a secret fault", Mark: &Span{From: 4, To: 14}}, nil},
+		{"none", Evidence{Text: "a secret fault"}, nil},
+	} {
+		e := c.e
+		e.redact(text)
+		if diff := cmp.Diff(c.want, e.Mark); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

@@ -1,0 +1,54 @@
+package reporters
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// view is the text of an event, visible and cut to fit a number of columns: the
+// part that offends and what is around it. Where no part offends, all of it is
+// in before.
+type view struct{ before, offends, after string }
+
+// String returns the parts as one text.
+func (v view) String() string { return v.before + v.offends + v.after }
+
+// viewOf cuts the text of an event around the part that offends. Where it cuts,
+// it says how many bytes the event has.
+func viewOf(e *verdict.Evidence, columns int) view {
+	size := max(e.Size, int64(len(e.Text))+e.Skipped)
+	before, offends, after := marked(e, len(e.Text))
+	if offends == "" && e.Skipped == 0 {
+		return view{before: excerpt(e.Text, size, columns)}
+	}
+	most := utf8.UTFMax * (columns + 1) // bytes that are enough for any part
+	v := view{Visible(tail(before, most)), Visible(head(offends, most)), Visible(head(after, most))}
+	if size == int64(len(e.Text)) && len(e.Text) <= most && width(v.String()) <= columns {
+		return v
+	}
+	suffix := fmt.Sprintf(" (%d bytes)", size)
+	room := columns - width(suffix) - width("… ") - width("…")
+	begins := len(before) <= most && e.Skipped == 0
+	ends := max(len(offends), len(after)) <= most && e.Skipped+int64(len(e.Text)) == size
+	if cut := fit(v.offends, room); cut != v.offends {
+		v.offends, v.after, ends = cut, "", false
+	}
+	room -= width(v.offends)
+	// A third of the rest is for what is before, more where less is after.
+	if cut := fitEnd(v.before, max(room/3, room-width(v.after))); cut != v.before {
+		v.before, begins = cut, false
+	}
+	if cut := fit(v.after, room-width(v.before)); cut != v.after {
+		v.after, ends = cut, false
+	}
+	if !begins {
+		v.before = "… " + v.before
+	}
+	if !ends {
+		v.after += "…"
+	}
+	v.after += suffix
+	return v
+}
