@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -29,20 +28,14 @@ func (c *Conversation) Burst(most int, requests ...[]byte) int {
 // of this one was answered.
 func (c *Conversation) quickest(frame []byte) time.Duration {
 	like := &wire.Parse(frame).Messages[0]
-	sent := map[string]time.Duration{}
 	var least time.Duration
-	for _, e := range c.Record.From(0) {
-		if e.Kind != transcript.Sent && e.Kind != transcript.Received {
+	for _, r := range c.Record.Dialogue().Requests() {
+		m := r.Response()
+		if m == nil || r.Message.Method != like.Method || !bytes.Equal(r.Message.Params(), like.Params()) {
 			continue
 		}
-		for i := range e.Messages() {
-			m := &e.Messages()[i]
-			switch at, asked := sent[m.ID.Key()]; {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method == like.Method && bytes.Equal(m.Params(), like.Params()):
-				sent[m.ID.Key()] = e.At
-			case e.Kind == transcript.Received && m.Kind == wire.Response && asked && (least == 0 || e.At-at < least):
-				least = max(e.At-at, 1)
-			}
+		if took := max(m.Event.At-r.Event.At, 1); least == 0 || took < least {
+			least = took
 		}
 	}
 	if least > 0 {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -55,9 +54,9 @@ func TestDiscountsOfClaims(t *testing.T) {
 func TestNotices(t *testing.T) {
 	const refused = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1< HTTP/1.1 429 Too Many Requests\n1! complete\n"
 	r := NewRun()
-	r.Observe(Conversation{spec.V20251125, eventsOf(t, refused)})
-	r.Observe(Conversation{spec.V20251125, eventsOf(t, refused)})
-	r.Observe(Conversation{spec.V20251125, eventsOf(t, "! flooded x\n! detail more than 20000 messages\n")})
+	r.Observe(conversation(eventsOf(t, refused)))
+	r.Observe(conversation(eventsOf(t, refused)))
+	r.Observe(conversation(eventsOf(t, "! flooded x\n! detail more than 20000 messages\n")))
 	want := []string{`2 requests were answered with "HTTP/1.1 429 Too Many Requests" and the like, as by a proxy or a limit in front of the server; it is not judged by them`}
 	if diff := cmp.Diff(want, r.Notices()); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)

@@ -24,7 +24,7 @@ const manyCutoffs = 3
 // observe counts what became of the requests of one conversation, except those
 // whose connection the client closed.
 func (c cutoffs) observe(conv Conversation) {
-	for _, x := range transcript.ExchangesOf(conv.Events).All() {
+	for _, x := range conv.Dialogue.Exchanges().All() {
 		if x.Sent == nil || x.End == nil || x.Ended() != transcript.Broken && x.Ended() != transcript.Complete {
 			continue
 		}

@@ -35,7 +35,7 @@ func TestCutoffs(t *testing.T) {
 				record.Add(transcript.Event{Kind: transcript.Over, Exchange: n, How: e.how})
 			}
 			c := cutoffs{}
-			c.observe(Conversation{Events: record.From(0)})
+			c.observe(conversation(record.From(0)))
 			if got := c.notice(); got != x.want {
 				t.Errorf("said %q, want %q", got, x.want)
 			}

@@ -16,7 +16,7 @@ type gateway struct {
 }
 
 func (g *gateway) observe(c Conversation) {
-	for _, x := range transcript.ExchangesOf(c.Events).All() {
+	for _, x := range c.Dialogue.Exchanges().All() {
 		if !x.Intercepted() {
 			continue
 		}

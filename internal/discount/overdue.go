@@ -44,40 +44,23 @@ type fate struct {
 
 // observe takes what became of the requests of one conversation.
 func (o overdues) observe(c Conversation) {
-	type pending struct {
-		fate      *fate
-		sent      time.Duration
-		exchange  int // 0: not over HTTP
-		cancelled bool
-	}
-	over, refused := map[int]bool{}, map[int]bool{} // the exchanges that have ended, and those that HTTP refused
-	open := map[string]*pending{}
-	for _, e := range c.Events {
-		switch {
-		case e.Kind == transcript.Over:
-			over[e.Exchange] = true
-		case e.Kind == transcript.Responded && e.Head != nil && e.Head.Status() >= 300:
-			refused[e.Exchange] = true
+	for _, r := range c.Dialogue.Requests() {
+		if named[r.Message.Method] == "" {
+			continue
 		}
-		for i := range e.Messages() {
-			m := &e.Messages()[i]
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request && named[m.Method] != "":
-				open[m.ID.Key()] = &pending{fate: o.of(c.Revision, m), sent: e.At, exchange: e.Exchange}
-			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-				reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
-				p := open[wire.IDAt(m.Params(), "/requestId").Key()]
-				if p != nil && reason == transcript.OverdueReason && !refused[p.exchange] {
-					p.cancelled = true
-					p.fate.waited = max(p.fate.waited, e.At-p.sent)
-					p.fate.cut = p.fate.cut || over[p.exchange]
-				}
-			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				if p := open[m.ID.Key()]; p != nil {
-					p.fate.inTime = p.fate.inTime || !p.cancelled
-					p.fate.late = p.fate.late || p.cancelled
-				}
+		f, cancelled := o.of(c.Revision, r.Message), transcript.Message{}
+		for _, m := range r.Cancellations {
+			reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
+			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 {
+				continue
 			}
+			cancelled = m
+			f.waited = max(f.waited, m.Event.At-r.Event.At)
+			f.cut = f.cut || r.Exchange != nil && r.Exchange.End != nil && r.Exchange.End.Seq < m.Event.Seq
+		}
+		for _, m := range r.Responses {
+			late := cancelled.Event != nil && cancelled.Event.Seq < m.Event.Seq
+			f.inTime, f.late = f.inTime || !late, f.late || late
 		}
 	}
 }

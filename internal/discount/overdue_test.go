@@ -19,6 +19,11 @@ func eventsOf(t *testing.T, script string) []*transcript.Event {
 	return r.Events
 }
 
+// conversation is one of a revision that has these events.
+func conversation(events []*transcript.Event) Conversation {
+	return Conversation{spec.V20251125, events, transcript.DialogueOf(events)}
+}
+
 func TestOverdue(t *testing.T) {
 	const (
 		call    = `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","arguments":{"a":1}}}`
@@ -53,7 +58,7 @@ func TestOverdue(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			o := overdues{}
 			for _, lines := range x.conversations {
-				o.observe(Conversation{spec.V20251125, eventsOf(t, strings.Join(lines, "\n"))})
+				o.observe(conversation(eventsOf(t, strings.Join(lines, "\n"))))
 			}
 			if got := o.notice(); got != x.want {
 				t.Errorf("said %q, want %q", got, x.want)

@@ -12,6 +12,7 @@ import (
 type Conversation struct {
 	Revision spec.Revision
 	Events   []*transcript.Event
+	Dialogue *transcript.Dialogue
 }
 
 // A Claim is a deviation before it counts.

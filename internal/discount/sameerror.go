@@ -35,16 +35,12 @@ var plainMethods = []string{
 
 // observe counts the responses in one conversation.
 func (r sameError) observe(c Conversation) {
-	asked := map[string]string{} // method by id
-	for _, e := range c.Events {
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request && !m.ID.IsNull() && slices.Contains(plainMethods, m.Method) && wire.At(m.Params(), "/cursor") == nil:
-				asked[m.ID.Key()] = m.Method
-			case e.Kind == transcript.Received && m.Kind == wire.Response && asked[m.ID.Key()] != "":
-				r.answered(c.Revision, asked[m.ID.Key()], m)
-			}
+	for _, q := range c.Dialogue.Requests() {
+		if q.Message.ID.IsNull() || !slices.Contains(plainMethods, q.Message.Method) || wire.At(q.Message.Params(), "/cursor") != nil {
+			continue
+		}
+		for _, m := range q.Responses {
+			r.answered(c.Revision, q.Message.Method, m.Message)
 		}
 	}
 }

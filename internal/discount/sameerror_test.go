@@ -40,7 +40,7 @@ func TestSameError(t *testing.T) {
 				record.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":` + e.id + e.answer)})
 			}
 			r := sameError{}
-			r.observe(Conversation{spec.V20251125, record.From(0)})
+			r.observe(conversation(record.From(0)))
 			if got := r.common(spec.V20251125); got != x.want {
 				t.Errorf("the common error is %q, want %q", got, x.want)
 			}

@@ -169,38 +169,21 @@ func (w *watch) over() bool {
 // request, in a way that may be no matter of the session, and from where on
 // nothing was answered.
 func trouble(events []*transcript.Event) (from int, troubled bool) {
-	answered := map[string]bool{}
-	for _, e := range events {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			if m.Kind == wire.Response {
-				answered[m.ID.Key()] = true
-				from = e.Seq + 1
-			}
+	for e, m := range transcript.Messages(events, transcript.Received) {
+		if m.Kind == wire.Response {
+			from = e.Seq + 1
 		}
 	}
-	exchanges := transcript.ExchangesOf(events)
-	var last *transcript.Exchange
-	for _, e := range events {
-		x := exchanges.Of(e)
-		if e.Kind != transcript.Sent || e.Frame == nil || x == nil {
-			continue
-		}
-		for i := range e.Frame.Messages {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Present() {
-				last = x
-				if answered[m.ID.Key()] {
-					last = nil
-				}
-			}
+	var last *transcript.Request
+	for _, r := range transcript.DialogueOf(events).Requests() {
+		if r.Exchange != nil && r.Message.ID.Present() {
+			last = r
 		}
 	}
-	if last == nil {
+	if last == nil || last.Response() != nil {
 		return 0, false
 	}
-	return from, len(answered) == 0 || outOfOrder(last.Status())
+	return from, from == 0 || outOfOrder(last.Exchange.Status())
 }
 
 // silence returns from where on nothing came of any exchange because connections

@@ -130,21 +130,12 @@ func (c *candidate) unasked() *transcript.Event {
 				return e
 			}
 		case wire.Response:
-			if !requested(events[:last], m.ID) {
+			if transcript.DialogueOf(events).Of(m) == nil {
 				return e
 			}
 		}
 	}
 	return nil
-}
-
-// requested reports whether a request with this id is among the events.
-func requested(events []*transcript.Event, id wire.ID) bool {
-	return slices.ContainsFunc(events, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-			return m.Kind == wire.Request && m.ID.Same(id)
-		})
-	})
 }
 
 // peersOf returns the cases of other units that were running when the message

@@ -432,28 +432,18 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	}
 }
 
-// responds reports whether the event holds a response to a request of ours.
-func responds(e *transcript.Event, events []*transcript.Event) bool {
-	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-		return m.Kind == wire.Response && slices.ContainsFunc(events, func(sent *transcript.Event) bool {
-			return sent.Kind == transcript.Sent && slices.ContainsFunc(sent.Messages(), func(asked wire.Message) bool {
-				return asked.Kind == wire.Request && asked.ID.Key() == m.ID.Key()
-			})
-		})
-	})
-}
-
 // explainSilence says from a transcript why initialize was not answered.
 func explainSilence(events []*transcript.Event, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited, late *transcript.Event
 	answered, asked := 0, false // to end, by us
+	d := transcript.DialogueOf(events)
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Received:
 			if answered++; junk == nil && (!e.Frame.Readable() || e.Cut()) {
 				junk = e
 			}
-			if late == nil && asked && responds(e, events) {
+			if late == nil && asked && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.RespondedIn(e) }) {
 				late = e
 			}
 		case transcript.Flooded:

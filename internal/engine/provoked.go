@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -55,34 +56,43 @@ const mostNamed = 4
 // "tools/call (result, error -32602), DELETE (status 405)". It is the same for
 // equal runs: what was cancelled, and so depends on time, is left out.
 func (u *unit) exchanged(c *suite.Case) string {
-	outcomes := map[string][]string{}
-	var methods []string
-	add := func(method, outcome string) {
-		if outcomes[method] == nil {
-			methods = append(methods, method)
-		}
-		if !slices.Contains(outcomes[method], outcome) {
-			outcomes[method] = append(outcomes[method], outcome)
-		}
-	}
+	o := outcomes{}
 	for _, conv := range u.convs {
-		mine := part(conv.Record.From(0), u.shares, c.ID)
-		for _, x := range transcript.ExchangesOf(mine).All() {
-			if method := x.Method(); method != "" && method != "POST" {
-				add(method, statusOf(x))
-			}
-		}
-		for _, p := range dealings(mine) {
-			add(p.method, p.outcome)
+		o.read(transcript.DialogueOf(part(conv.Record.From(0), u.shares, c.ID)))
+	}
+	return o.String()
+}
+
+// outcomes are what came of requests, by their method.
+type outcomes map[string][]string
+
+func (o outcomes) add(method, outcome string) {
+	if !slices.Contains(o[method], outcome) {
+		o[method] = append(o[method], outcome)
+	}
+}
+
+func (o outcomes) read(d *transcript.Dialogue) {
+	for _, x := range d.Exchanges().All() {
+		if method := x.Method(); method != "" && method != "POST" {
+			o.add(method, statusOf(x))
 		}
 	}
-	slices.Sort(methods)
+	for _, r := range d.Requests() {
+		if r.Message.Method != spec.MethodInitialize && r.Message.Method != spec.MethodPing && len(r.Cancellations) == 0 {
+			o.add(wire.Excerpt(r.Message.Method, 40), outcomeOf(r))
+		}
+	}
+}
+
+// String names a few of the methods, in order.
+func (o outcomes) String() string {
+	methods := slices.Sorted(maps.Keys(o))
 	var said []string
 	for _, m := range methods[:min(len(methods), mostNamed)] {
-		slices.Sort(outcomes[m])
-		said = append(said, m+" ("+strings.Join(outcomes[m], ", ")+")")
+		said = append(said, m+" ("+strings.Join(slices.Sorted(slices.Values(o[m])), ", ")+")")
 	}
-	if more := len(methods) - len(said); more > 0 {
+	if len(methods) > len(said) {
 		said = append(said, "and other requests")
 	}
 	return strings.Join(said, ", ")
@@ -113,44 +123,16 @@ func statusOf(x *transcript.Exchange) string {
 	return fmt.Sprintf("status %d", x.Status())
 }
 
-// dealing is a request of the client and what came of it.
-type dealing struct{ method, outcome string }
-
-// dealings returns the requests beyond handshake and pings that were not cancelled.
-func dealings(events []*transcript.Event) []dealing {
-	type open struct {
-		method, outcome string
-		cancelled       bool
+// outcomeOf says what the response to a request is.
+func outcomeOf(r *transcript.Request) string {
+	m := r.Response()
+	switch {
+	case m == nil:
+		return "no response"
+	case m.IsError():
+		code, _ := m.ErrorCode()
+		return fmt.Sprintf("error %d", code)
+	default:
+		return "result"
 	}
-	var order []*open
-	byID := map[string]*open{}
-	for _, e := range events {
-		for i := range e.Messages() {
-			m := &e.Messages()[i]
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method != spec.MethodInitialize && m.Method != spec.MethodPing:
-				o := &open{method: wire.Excerpt(m.Method, 40), outcome: "no response"}
-				order, byID[m.ID.Key()] = append(order, o), o
-			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-				if o := byID[wire.IDAt(m.Params(), "/requestId").Key()]; o != nil {
-					o.cancelled = true
-				}
-			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				if o := byID[m.ID.Key()]; o != nil && o.outcome == "no response" {
-					o.outcome = "result"
-					if m.IsError() {
-						code, _ := m.ErrorCode()
-						o.outcome = fmt.Sprintf("error %d", code)
-					}
-				}
-			}
-		}
-	}
-	var out []dealing
-	for _, o := range order {
-		if !o.cancelled {
-			out = append(out, dealing{o.method, o.outcome})
-		}
-	}
-	return out
 }

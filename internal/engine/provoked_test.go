@@ -29,8 +29,9 @@ transport: stdio
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []dealing{{"tools/call", "result"}, {"tools/call", "error -32602"}, {"resources/read", "no response"}}
-	if diff := cmp.Diff(want, dealings(part(rec.Events, true, "tools.calls")), cmp.AllowUnexported(dealing{})); diff != "" {
+	o := outcomes{}
+	o.read(transcript.DialogueOf(part(rec.Events, true, "tools.calls")))
+	if diff := cmp.Diff("resources/read (no response), tools/call (error -32602, result)", o.String()); diff != "" {
 		t.Errorf("what tools.calls sent (-want +got):\n%s", diff)
 	}
 }

@@ -95,8 +95,9 @@ func (r *session) count(c *client.Conversation) bool {
 	}
 	r.spent[c] = true
 	events := c.Record.From(0)
-	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events})
-	r.fixtures.Observe(c.Revision(), events)
+	d := transcript.DialogueOf(events)
+	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
+	r.fixtures.Observe(c.Revision(), events, d)
 	closed := false
 	for _, e := range events {
 		switch e.Kind {

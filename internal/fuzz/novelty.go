@@ -67,19 +67,14 @@ func newNovelty() *novelty {
 func (n *novelty) note(o *Outcome, mood generate.Mood) int {
 	count := 0
 	for _, t := range o.Conversations {
-		sent := map[string]*transcript.Event{}
-		for _, e := range t.Events {
-			for i := range e.Messages() {
-				m := &e.Frame.Messages[i]
-				switch {
-				case e.Kind == transcript.Sent && m.Kind == wire.Request:
-					sent[m.ID.Key()] = e
-				case e.Kind == transcript.Received && n.add(n.sort(o, t, m, e, sent)):
-					count++
-					if at, ok := t.Requested(m.ID); ok && m.Kind == wire.Response {
-						n.keep(o, at, t.On, mood)
-					}
-				}
+		d := transcript.DialogueOf(t.Events)
+		for e, m := range transcript.Messages(t.Events, transcript.Received) {
+			if !n.add(n.sort(o, t, m, e, d.Of(m))) {
+				continue
+			}
+			count++
+			if at, ok := t.Requested(m.ID); ok && m.Kind == wire.Response {
+				n.keep(o, at, t.On, mood)
 			}
 		}
 	}
@@ -129,8 +124,8 @@ func (n *novelty) seeds(mood generate.Mood) [][][]script.Operation {
 }
 
 // sort says of which sort a message of the server is: method, outcome, code,
-// shape and class of latency.
-func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *transcript.Event, sent map[string]*transcript.Event) uint64 {
+// shape and class of latency. The request is that which the message responds to.
+func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *transcript.Event, r *transcript.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(n.seed)
 	_, _ = h.WriteString(m.Method)
@@ -144,8 +139,8 @@ func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *t
 		shape(&h, m.Result(), 4)
 		shape(&h, m.Params(), 4)
 	}
-	if s := sent[m.ID.Key()]; s != nil && m.Kind == wire.Response {
-		_ = h.WriteByte(byte(bits.Len64(uint64((e.At - s.At).Milliseconds())) / 3))
+	if r != nil && m.Kind == wire.Response {
+		_ = h.WriteByte(byte(bits.Len64(uint64((e.At - r.Event.At).Milliseconds())) / 3))
 	}
 	return h.Sum64()
 }

@@ -61,7 +61,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 	}
 	v := inventory.Take(ctx, c, policy)
 	s := &Surroundings{Name: v.Server.Name, Version: v.Server.Version, Offer: offer(v, rev, d.Transport())}
-	s.Offer.Paged = paged(c.Record.From(0))
+	s.Offer.Paged = paged(c.Record.Dialogue())
 	s.messages = script.Frames(c.Record.From(0))
 	may := map[string]bool{}
 	for _, t := range v.Callable() {
@@ -77,16 +77,11 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 }
 
 // paged returns the methods of lists of which a page was not the last.
-func paged(events []*transcript.Event) map[string]bool {
-	out, asked := map[string]bool{}, map[string]string{}
-	for _, e := range events {
-		for i := range e.Messages() {
-			switch m := &e.Frame.Messages[i]; {
-			case m.Kind == wire.Request && e.Kind == transcript.Sent:
-				asked[m.ID.Key()] = m.Method
-			case m.Kind == wire.Response && wire.At(m.Result(), "/nextCursor") != nil && generate.ListMember(asked[m.ID.Key()]) != "":
-				out[asked[m.ID.Key()]] = true
-			}
+func paged(d *transcript.Dialogue) map[string]bool {
+	out := map[string]bool{}
+	for _, r := range d.Requests() {
+		if m := r.Response(); m != nil && generate.ListMember(r.Message.Method) != "" && wire.At(m.Result(), "/nextCursor") != nil {
+			out[r.Message.Method] = true
 		}
 	}
 	return out

@@ -15,9 +15,8 @@ import (
 // fixtureCall is a call of a fixture in one conversation.
 type fixtureCall struct {
 	outcome *fixtureOutcome
-	id      string
+	request *transcript.Request
 	token   string
-	sent    time.Duration
 	open    bool
 	tells   bool // its effects show whether the fixture does what its role says
 	// before is what that held which the call is to change, where that is known.
@@ -27,57 +26,44 @@ type fixtureCall struct {
 
 // callHistory is what is known of one conversation so far.
 type callHistory struct {
-	declared jsontext.Value // capabilities of the client
-	level    string         // the level of log messages that was set last
-	levels   map[string]string
-	methods  map[string]string // of the client's requests, by id
-	uris     map[string]string // that they read
+	declared jsontext.Value    // capabilities of the client
+	level    string            // the level of log messages that was set last
 	held     map[string]string // what lists and resources hold, as they were read last
 	calls    []*fixtureCall
 }
 
 // Observe reads what became of the calls in one conversation.
-func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event) {
+func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, dialogue *transcript.Dialogue) {
 	if len(d) == 0 {
 		return
 	}
-	s := &callHistory{levels: map[string]string{}, methods: map[string]string{}, uris: map[string]string{}, held: map[string]string{}}
-	for _, e := range events {
-		for i := range e.Messages() {
-			m := &e.Messages()[i]
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request:
-				s.request(d, rev, e, m)
-			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-				s.end(wire.IDAt(m.Params(), "/requestId").Key(), e.At)
-			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				s.answer(e, m)
-			case e.Kind == transcript.Received:
-				s.hear(m)
-			}
+	s := &callHistory{held: map[string]string{}}
+	for e, m := range transcript.Messages(events) {
+		switch r := dialogue.Of(m); {
+		case e.Kind == transcript.Sent && m.Kind == wire.Request:
+			s.called(d, rev, r)
+		case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
+			s.end(r, e.At)
+		case e.Kind == transcript.Received && m.Kind == wire.Response && r != nil:
+			s.answer(r, e, m)
+		case e.Kind == transcript.Received && m.Kind != wire.Response:
+			s.hear(m)
 		}
 	}
 }
 
-// request notes a request of the client.
-func (s *callHistory) request(d FixtureOutcomes, rev spec.Revision, e *transcript.Event, m *wire.Message) {
-	s.methods[m.ID.Key()] = m.Method
-	switch m.Method {
+// called notes a request of the client.
+func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript.Request) {
+	switch m := r.Message; m.Method {
 	case spec.MethodInitialize:
 		s.declared = wire.At(m.Params(), "/capabilities")
-	case spec.MethodSetLevel:
-		s.levels[m.ID.Key()], _ = wire.Text(wire.At(m.Params(), "/level"))
-	case spec.MethodResourcesRead:
-		s.uris[m.ID.Key()], _ = wire.Text(wire.At(m.Params(), "/uri"))
 	case spec.MethodToolsCall:
 		for _, one := range d {
 			name, _ := wire.Text(wire.At(m.Params(), "/name"))
 			if name != one.Tool || !fits(one.Arguments, wire.At(m.Params(), "/arguments")) {
 				continue
 			}
-			w := &fixtureCall{
-				outcome: one, id: m.ID.Key(), token: string(wire.At(m.Params(), "/_meta/progressToken")), sent: e.At, open: true,
-			}
+			w := &fixtureCall{outcome: one, request: r, token: string(wire.At(m.Params(), "/_meta/progressToken")), open: true}
 			w.tells = s.tells(one.Role, rev, w.token)
 			one.asked = one.asked || w.token != ""
 			w.before, w.known = s.held[one.changes()]
@@ -120,30 +106,30 @@ func (s *callHistory) tells(role Role, rev spec.Revision, token string) bool {
 }
 
 // end notes that a call is over.
-func (s *callHistory) end(id string, at time.Duration) {
+func (s *callHistory) end(r *transcript.Request, at time.Duration) {
 	for _, w := range s.calls {
-		if w.open && w.id == id {
+		if w.open && w.request == r {
 			w.open = false
-			w.outcome.longest = max(w.outcome.longest, at-w.sent)
+			w.outcome.longest = max(w.outcome.longest, at-r.Event.At)
 		}
 	}
 }
 
 // answer notes a response of the server.
-func (s *callHistory) answer(e *transcript.Event, m *wire.Message) {
-	id := m.ID.Key()
-	method := s.methods[id]
+func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire.Message) {
+	method := r.Message.Method
 	failed := m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
 	switch {
 	case method == spec.MethodSetLevel && !failed:
-		s.level = s.levels[id]
+		s.level, _ = wire.Text(wire.At(r.Message.Params(), "/level"))
 	case method == spec.MethodResourcesRead && !failed:
-		s.holds(s.uris[id], m)
+		uri, _ := wire.Text(wire.At(r.Message.Params(), "/uri"))
+		s.holds(uri, m)
 	case Changes(method) != "" && !failed:
 		s.holds(method, m)
 	}
 	for _, w := range s.calls {
-		if !w.open || w.id != id || m.Busy() {
+		if !w.open || w.request != r || m.Busy() {
 			continue
 		}
 		if failed && w.outcome.Role != Fails {
@@ -156,7 +142,7 @@ func (s *callHistory) answer(e *transcript.Event, m *wire.Message) {
 		}
 		w.outcome.done = w.outcome.done || w.outcome.Role.ShownBy(m)
 	}
-	s.end(id, e.At)
+	s.end(r, e.At)
 }
 
 // changes returns what the call is to change: the URI of a resource, or the

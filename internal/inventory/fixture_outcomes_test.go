@@ -76,7 +76,8 @@ func TestFixtureOutcomes(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			d := NewFixtureOutcomes([]Fixture{{Role: x.role, Tool: "work", Arguments: counting, Resource: "a:b", Where: "f.yaml:2:3"}})
-			d.Observe(spec.V20251125, eventsOf(t, strings.Join(x.lines, "\n")))
+			events := eventsOf(t, strings.Join(x.lines, "\n"))
+			d.Observe(spec.V20251125, events, transcript.DialogueOf(events))
 			var want []string
 			if x.want != "" {
 				want = []string{`f.yaml:2:3: the tool "work" is configured as ` + string(x.role) + ", but " + x.want}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -25,6 +24,7 @@ type ByItself struct {
 func (p *Playback) ByItself() []ByItself {
 	var out []ByItself
 	for _, t := range p.Conversations {
+		d := transcript.DialogueOf(t.Events)
 		var last string
 		times := 0
 		for _, e := range t.Events {
@@ -32,7 +32,7 @@ func (p *Playback) ByItself() []ByItself {
 				continue
 			}
 			for i := range e.Messages() {
-				what, of := t.own(e.Seq, &e.Frame.Messages[i])
+				what, of := own(d, &e.Frame.Messages[i])
 				if what == "" {
 					continue
 				}
@@ -53,41 +53,18 @@ func (p *Playback) ByItself() []ByItself {
 
 // own says what a message is that the client sends by itself, and which one; ""
 // where it is told elsewhere or of no weight.
-func (t *Conversation) own(at int, m *wire.Message) (what, of string) {
+func own(d *transcript.Dialogue, m *wire.Message) (what, of string) {
+	r := d.Of(m)
 	switch {
-	case m.Kind == wire.Response:
-		asked := t.request(transcript.Received, at, m.ID)
-		if asked == nil {
-			return "", ""
-		}
-		how := "answered"
-		if m.IsError() {
-			how = "refused"
-		}
-		return fmt.Sprintf("the client %s the server's %s", how, asked.Method), " with id " + m.ID.Raw()
-	case m.Method == spec.MethodCancelled:
-		id := wire.IDAt(m.Params(), "/requestId")
-		if asked := t.request(transcript.Sent, at, id); asked != nil {
-			return "the client cancelled " + asked.Method, fmt.Sprintf(" with id %s, which was still open when it left", id.Raw())
-		}
+	case r == nil || r.Message == m:
+		return "", ""
+	case m.Kind != wire.Response:
+		return "the client cancelled " + r.Message.Method, fmt.Sprintf(" with id %s, which was still open when it left", wire.IDAt(m.Params(), "/requestId").Raw())
+	case m.IsError():
+		return "the client refused the server's " + r.Message.Method, " with id " + m.ID.Raw()
+	default:
+		return "the client answered the server's " + r.Message.Method, " with id " + m.ID.Raw()
 	}
-	return "", ""
-}
-
-// request returns the last request with the id that went in that direction
-// before a place in the record, nil for none.
-func (t *Conversation) request(direction transcript.Kind, before int, id wire.ID) *wire.Message {
-	for _, e := range slices.Backward(t.Events[:min(before, len(t.Events))]) {
-		if e.Kind != direction {
-			continue
-		}
-		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
-				return m
-			}
-		}
-	}
-	return nil
 }
 
 // said reports whether an operation says what is sent: that it repeats a request

@@ -20,7 +20,7 @@ type liveConversation struct {
 	pending     [][]byte // frames that are written with the next one
 	pendingFrom int      // the first operation among them
 	at          int      // how far the record was read
-	answered    map[string]*wire.Message
+	dialogue    transcript.Dialogue
 	asked       []request
 	over        bool          // the server ended, or does not listen
 	missed      bool          // an answer did not come in time
@@ -72,31 +72,32 @@ func (l *liveConversation) until(ctx context.Context, limit time.Duration, so fu
 	}
 }
 
-// read takes note of the answers among the events.
+// read takes note of the events.
 func (l *liveConversation) read(events []*transcript.Event) {
 	for _, e := range events {
 		l.at = e.Seq + 1
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			if m.Kind != wire.Response {
-				continue
-			}
+		l.dialogue.Note(e)
+		if e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Response }) {
 			l.heard = e.At
-			if l.answered[m.ID.Key()] == nil {
-				l.answered[m.ID.Key()] = m
-			}
 		}
 	}
+}
+
+// response returns the first response to a request with the id, nil for none.
+func (l *liveConversation) response(id wire.ID) *transcript.Message {
+	for _, r := range l.dialogue.WithID(id) {
+		if m := r.Response(); m != nil {
+			return m
+		}
+	}
+	return nil
 }
 
 // open returns the requests that are owed an answer and have none.
 func (l *liveConversation) open() []request {
 	var out []request
 	for _, a := range l.asked {
-		if l.answered[a.id.Key()] == nil && owed(a.method) && !a.cancelled && !a.params {
+		if l.response(a.id) == nil && owed(a.method) && !a.cancelled && !a.params {
 			out = append(out, a)
 		}
 	}
@@ -105,17 +106,11 @@ func (l *liveConversation) open() []request {
 
 // sent returns where the request with the id stands in the record.
 func (l *liveConversation) sent(id wire.ID) (int, bool) {
-	for _, e := range l.c.Record.From(0) {
-		if e.Kind != transcript.Sent {
-			continue
-		}
-		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
-				return e.Seq, true
-			}
-		}
+	all := l.dialogue.WithID(id)
+	if len(all) == 0 {
+		return 0, false
 	}
-	return 0, false
+	return all[0].Event.Seq, true
 }
 
 // Frames returns how many frames were sent in both directions.

@@ -240,7 +240,7 @@ func (p *repeater) send(n int, cancel bool) bool {
 func (p *repeater) answered(limit time.Duration) bool {
 	open := p.l.asked[max(0, len(p.l.asked)-windowSize):]
 	return p.l.until(p.ctx, limit, func() bool {
-		return !slices.ContainsFunc(open, func(a request) bool { return p.l.answered[a.id.Key()] == nil })
+		return !slices.ContainsFunc(open, func(a request) bool { return p.l.response(a.id) == nil })
 	})
 }
 

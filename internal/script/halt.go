@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -88,7 +87,7 @@ func (r *runner) knownToHang(l *liveConversation) bool {
 // silentFrom returns from where on no request has an answer.
 func (l *liveConversation) silentFrom() int {
 	for i := len(l.asked); ; i-- {
-		if i == 0 || l.answered[l.asked[i-1].id.Key()] != nil {
+		if i == 0 || l.response(l.asked[i-1].id) != nil {
 			return i
 		}
 	}
@@ -98,7 +97,7 @@ func (l *liveConversation) silentFrom() int {
 func (r *runner) leave(l *liveConversation, but *request) {
 	for i := range l.asked {
 		a := &l.asked[i]
-		if a == but || l.answered[a.id.Key()] != nil || owed(a.method) || a.cancelled || a.task || a.left {
+		if a == but || l.response(a.id) != nil || owed(a.method) || a.cancelled || a.task || a.left {
 			continue
 		}
 		a.left = true
@@ -119,7 +118,7 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 		return false
 	}
 	heard := l.heard
-	moves := func() bool { return l.heard != heard || l.answered[a.id.Key()] != nil }
+	moves := func() bool { return l.heard != heard || l.response(a.id) != nil }
 	if !l.Deaf && !r.mute(l) && !r.unheard(l) {
 		return false
 	}
@@ -203,41 +202,14 @@ func (c *Conversation) attribute() {
 // owed none, nor what shares its line or its id with others; if such a request lies
 // before it, with no answer either, that is returned, too.
 func hanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
-	type request struct {
-		at   *transcript.Event
-		m    *wire.Message
-		owed bool
-	}
-	var open []request
-	seen := map[string]bool{}
-	for _, e := range events {
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			key := m.ID.Key()
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request:
-				open = append(open, request{e, m, !seen[key] && (m.ID.IsString() || m.ID.IsInteger()) && !e.Frame.Batch})
-				seen[key] = true
-			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-				for n := range open {
-					if open[n].m.ID.Same(wire.IDAt(m.Params(), "/requestId")) {
-						open[n].owed = false
-					}
-				}
-			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				// What was asked before what is answered now was not held up.
-				if n := slices.IndexFunc(open, func(r request) bool { return r.m.ID.Same(m.ID) }); n >= 0 {
-					open = open[n+1:]
-				}
-			}
-		}
-	}
-	for _, r := range open {
+	d := transcript.DialogueOf(events)
+	for _, r := range stillOpen(d) {
+		id := r.Message.ID
 		switch {
-		case r.owed:
-			return before, r.at
+		case d.WithID(id)[0] == r && (id.IsString() || id.IsInteger()) && !r.Event.Frame.Batch && len(r.Cancellations) == 0:
+			return before, r.Event
 		case before == nil:
-			before = r.m
+			before = r.Message
 		}
 	}
 	return nil, nil

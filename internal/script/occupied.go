@@ -5,7 +5,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // A server may handle requests one by one, and a tool may take as long as its
@@ -45,28 +44,21 @@ func occupies(method string) bool {
 // occupying returns the call that has no answer and behind which nothing has
 // one, nil where there is none.
 func occupying(events []*transcript.Event) *transcript.Event {
-	var calls []*transcript.Event
-	asked, answered := map[string]int{}, map[int]bool{}
-	newest := -1
-	for _, e := range events {
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request:
-				asked[m.ID.Key()] = e.Seq
-				if occupies(m.Method) {
-					calls = append(calls, e)
-				}
-			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				if at, ok := asked[m.ID.Key()]; ok {
-					answered[at], newest = true, max(newest, at)
-				}
-			}
+	open := stillOpen(transcript.DialogueOf(events))
+	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return occupies(r.Message.Method) }); i >= 0 {
+		return open[i].Event
+	}
+	return nil
+}
+
+// stillOpen returns the client's requests that have no response, nor has any
+// that was sent after them.
+func stillOpen(d *transcript.Dialogue) []*transcript.Request {
+	all := d.Requests()
+	for i, r := range slices.Backward(all) {
+		if r.Response() != nil {
+			return all[i+1:]
 		}
 	}
-	i := slices.IndexFunc(calls, func(e *transcript.Event) bool { return !answered[e.Seq] && e.Seq > newest })
-	if i < 0 {
-		return nil
-	}
-	return calls[i]
+	return all
 }

@@ -63,7 +63,7 @@ func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
 				r.await(l, a)
 			}
 		}
-		m := l.answered[id.Key()]
+		m := l.response(id)
 		if m == nil {
 			return nil, false
 		}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -11,7 +12,7 @@ import (
 // await waits for one answer.
 func (r *runner) await(l *liveConversation, a request) {
 	limit := r.patienceWith(l, a)
-	if l.until(r.ctx, limit, func() bool { return l.answered[a.id.Key()] != nil || r.Patient && l.settled(a) }) {
+	if l.until(r.ctx, limit, func() bool { return l.response(a.id) != nil || r.Patient && l.settled(a) }) {
 		return
 	}
 	l.hurried = l.hurried || limit < r.Timeout
@@ -64,23 +65,16 @@ func (r *runner) wait(l *liveConversation) {
 // was given up by the script, is owed to nobody, or HTTP says in its stead that
 // there is none.
 func (l *liveConversation) settled(a request) bool {
-	if l.answered[a.id.Key()] != nil || a.cancelled || !a.id.IsString() && !a.id.IsInteger() {
+	if l.response(a.id) != nil || a.cancelled || !a.id.IsString() && !a.id.IsInteger() {
 		return true
 	}
 	if l.c.Web() == nil {
 		return false
 	}
-	for _, x := range transcript.ExchangesOf(l.c.Record.From(0)).All() {
-		if x.Sent == nil || x.End == nil || !x.Refused() || x.Intercepted() {
-			continue
-		}
-		for i := range x.Sent.Messages() {
-			if m := &x.Sent.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(a.id) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.dialogue.WithID(a.id), func(r *transcript.Request) bool {
+		x := r.Exchange
+		return x != nil && x.End != nil && x.Refused() && !x.Intercepted()
+	})
 }
 
 // unsettled returns the requests that are still to be waited for.

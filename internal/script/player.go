@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // A Player plays scripts on a server.
@@ -134,7 +133,7 @@ func (r *runner) conversation(on int) *liveConversation {
 		return nil
 	}
 	l := &liveConversation{
-		Conversation: &Conversation{On: on, requests: map[string]int{}}, c: c, answers: answers, answered: map[string]*wire.Message{}, pendingFrom: -1,
+		Conversation: &Conversation{On: on, requests: map[string]int{}}, c: c, answers: answers, pendingFrom: -1,
 	}
 	r.live[on] = l
 	r.count()

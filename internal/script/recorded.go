@@ -48,7 +48,7 @@ const maxOperations = 2000
 // shownRequests returns the positions of what was sent that the evidence shows,
 // or that is answered there.
 func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
-	out := map[int]bool{}
+	out, d := map[int]bool{}, transcript.DialogueOf(events)
 	for _, at := range evidence {
 		if at < 0 || at >= len(events) {
 			continue
@@ -60,9 +60,9 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 		case transcript.GaveUp:
 			out[e.Of] = true
 		case transcript.Received:
-			for _, m := range e.Messages() {
-				if i := requestAt(events[:at], m.ID); m.Kind == wire.Response && i >= 0 {
-					out[i] = true
+			for i := range e.Messages() {
+				if r := d.Of(&e.Messages()[i]); r != nil && r.Event.Kind == transcript.Sent {
+					out[r.Event.Seq] = true
 				}
 			}
 		}
@@ -70,21 +70,11 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	return out
 }
 
-// requestAt returns where the request with the id was sent last, -1 for nowhere.
-func requestAt(events []*transcript.Event, id wire.ID) int {
-	for i, e := range slices.Backward(events) {
-		if e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.ID.Same(id) }) {
-			return i
-		}
-	}
-	return -1
-}
-
 // operations returns what was sent from one position to another. A replay opens
 // its own conversation and answers the server's requests itself.
 func operations(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
 	var out []Operation
-	opened := map[string]bool{}
+	opened, d := map[string]bool{}, transcript.DialogueOf(events)
 	for i, e := range events[:to+1] {
 		if e.Kind != transcript.Sent {
 			continue
@@ -103,7 +93,7 @@ func operations(events []*transcript.Event, from, to int, with func(at int) bool
 			continue
 		}
 		out = append(out, Operation{
-			Do: Send, Method: m.Method, Message: renumbered(m), Await: m.Kind == wire.Request && answeredNext(events, i, m.ID),
+			Do: Send, Method: m.Method, Message: renumbered(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
 		})
 	}
 	if len(out) == 0 { // the handshake shows it
@@ -112,19 +102,10 @@ func operations(events []*transcript.Event, from, to int, with func(at int) bool
 	return out
 }
 
-// answeredNext reports whether the answer came before anything else was sent.
-func answeredNext(events []*transcript.Event, at int, id wire.ID) bool {
-	for _, e := range events[at+1:] {
-		switch e.Kind {
-		case transcript.Sent:
-			return false
-		case transcript.Received:
-			if slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }) {
-				return true
-			}
-		}
-	}
-	return false
+// answeredNext reports whether the response came before anything else was sent.
+func answeredNext(events []*transcript.Event, r *transcript.Request) bool {
+	m := r.Response()
+	return m != nil && !slices.ContainsFunc(events[r.Event.Seq+1:m.Event.Seq], func(e *transcript.Event) bool { return e.Kind == transcript.Sent })
 }
 
 // idOffset is added to ids that count up from one, as those do that a replay gives

@@ -236,17 +236,12 @@ func (c *Crowd) foreign() {
 		return
 	}
 	for i, conv := range c.convs {
-		for _, e := range conv.Record.From(0) {
-			if e.Kind != transcript.Received {
-				continue
-			}
-			for _, m := range e.Messages() {
-				token, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
-				id, _ := wire.Text([]byte(m.ID.Raw()))
-				if isOthers(token, i) || m.Kind == wire.Response && isOthers(id, i) {
-					c.shows(conv, e, "A client gets a message that is for another.")
-					return
-				}
+		for e, m := range transcript.Messages(conv.Record.From(0), transcript.Received) {
+			token, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
+			id, _ := wire.Text([]byte(m.ID.Raw()))
+			if isOthers(token, i) || m.Kind == wire.Response && isOthers(id, i) {
+				c.shows(conv, e, "A client gets a message that is for another.")
+				return
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // showsAnswer reports whether the last of the positions is that of something the
@@ -31,19 +30,7 @@ func showsAnswer(c *client.Conversation, at []int) bool {
 // tooLong reports whether a response to one of the requests at these positions
 // came and was too long to be kept, so that the case could not read it.
 func tooLong(c *client.Conversation, at []int) bool {
-	events := c.Record.From(0)
-	var asked []wire.ID
-	for _, pos := range at {
-		if pos >= len(events) || events[pos].Kind != transcript.Sent {
-			continue
-		}
-		for _, m := range events[pos].Messages() {
-			asked = append(asked, m.ID)
-		}
-	}
-	return slices.ContainsFunc(events, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && e.Cut() && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-			return m.Kind == wire.Response && slices.ContainsFunc(asked, m.ID.Same)
-		})
+	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
+		return slices.Contains(at, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.Cut() })
 	})
 }

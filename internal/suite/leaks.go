@@ -106,14 +106,9 @@ func (c *Crowd) heardOf(ctx context.Context, acts bool, all ...provocation) (hea
 
 // firstOf returns the first event that brings a message of the method, or nil.
 func firstOf(events []*transcript.Event, method string) *transcript.Event {
-	for _, e := range events {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			if m.Method == method {
-				return e
-			}
+	for e, m := range transcript.Messages(events, transcript.Received) {
+		if m.Method == method {
+			return e
 		}
 	}
 	return nil
@@ -189,15 +184,10 @@ func setsLevel(ctx context.Context, conv *client.Conversation, level string) boo
 // the last event that brings one.
 func loggedIn(events []*transcript.Event) (levels string, last *transcript.Event) {
 	var all []string
-	for _, e := range events {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			if m.Method == spec.MethodMessage {
-				level, _ := wire.Text(wire.At(m.Params(), "/level"))
-				all, last = append(all, level), e
-			}
+	for e, m := range transcript.Messages(events, transcript.Received) {
+		if m.Method == spec.MethodMessage {
+			level, _ := wire.Text(wire.At(m.Params(), "/level"))
+			all, last = append(all, level), e
 		}
 	}
 	slices.Sort(all)

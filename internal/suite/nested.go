@@ -44,14 +44,9 @@ func (n *Nested) At(method string) *transcript.Event {
 }
 
 func (n *Nested) first(method string) (*wire.Message, *transcript.Event) {
-	for _, e := range n.events {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.Method == method {
-				return m, e
-			}
+	for e, m := range transcript.Messages(n.events, transcript.Received) {
+		if m.Kind == wire.Request && m.Method == method {
+			return m, e
 		}
 	}
 	return nil, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -76,7 +77,7 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 	}
 	what := cmp.Or(p.What, "an ordinary request")
 	return func(yield func(Odd) bool) {
-		ordinary := responseTo(c.Record.From(0), p.Control)
+		ordinary := responseTo(c.Record.Dialogue(), p.Control)
 		if ordinary == nil {
 			ordinary = c.Do(ctx, p.Control.Method, p.Control.Params, client.Within(cmp.Or(p.Limit, controlTime))).Message
 		}
@@ -95,27 +96,22 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 
 // responseTo returns the last response to the same request, apart from its
 // metadata; nil where there is none.
-func responseTo(events []*transcript.Event, r Request) *wire.Message {
+func responseTo(d *transcript.Dialogue, r Request) *wire.Message {
 	want := plainParams(r.Params)
-	sent := map[string]bool{}
-	var last *wire.Message
-	for _, e := range events {
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method == r.Method:
-				var params map[string]any
-				if m.Params() != nil && json.Unmarshal(m.Params(), &params) != nil {
-					continue
-				}
-				delete(params, "_meta")
-				sent[m.ID.Key()] = len(params)+len(want) == 0 || reflect.DeepEqual(params, want)
-			case e.Kind == transcript.Received && m.Kind == wire.Response && sent[m.ID.Key()] && !m.Busy():
-				last = m
-			}
+	for _, q := range slices.Backward(d.Requests()) {
+		m := q.Response()
+		if m == nil || m.Busy() || q.Message.Method != r.Method {
+			continue
+		}
+		var params map[string]any
+		if q.Message.Params() != nil && json.Unmarshal(q.Message.Params(), &params) != nil {
+			continue
+		}
+		if delete(params, "_meta"); len(params)+len(want) == 0 || reflect.DeepEqual(params, want) {
+			return m.Message
 		}
 	}
-	return last
+	return nil
 }
 
 // plainParams returns params as they are read back from JSON, without metadata.

@@ -88,14 +88,9 @@ func (c *Crowd) told(ctx context.Context, i int, id wire.ID, token string) progr
 		conv.AwaitResponse(ctx, from, id)
 	}
 	var p progress
-	for _, e := range conv.Record.From(from) {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			if text, _ := wire.Text(wire.At(m.Params(), "/progressToken")); m.Method == spec.MethodProgress && text == token {
-				p.totals, p.last = append(p.totals, string(wire.At(m.Params(), "/total"))), e
-			}
+	for e, m := range transcript.Messages(conv.Record.From(from), transcript.Received) {
+		if text, _ := wire.Text(wire.At(m.Params(), "/progressToken")); m.Method == spec.MethodProgress && text == token {
+			p.totals, p.last = append(p.totals, string(wire.At(m.Params(), "/total"))), e
 		}
 	}
 	return p

@@ -80,20 +80,11 @@ func track(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 // it, and how long the slowest took.
 func answers(events []*transcript.Event) (map[int]int, time.Duration) {
 	answered, slowest := map[int]int{}, time.Duration(0)
-	sent := map[string]*transcript.Event{}
-	for _, e := range events {
-		if e.Frame == nil {
-			continue
-		}
-		for _, m := range e.Frame.Messages {
-			switch {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method != spec.MethodInitialize:
-				sent[m.ID.Raw()] = e
-			case e.Kind == transcript.Received && m.Kind == wire.Response:
-				if asked := sent[m.ID.Raw()]; asked != nil {
-					answered[asked.Seq] = e.Seq
-					slowest = max(slowest, e.At-asked.At)
-				}
+	for _, r := range transcript.DialogueOf(events).Requests() {
+		for _, m := range r.Responses {
+			if r.Message.Method != spec.MethodInitialize {
+				answered[r.Event.Seq] = m.Event.Seq
+				slowest = max(slowest, m.Event.At-r.Event.At)
 			}
 		}
 	}

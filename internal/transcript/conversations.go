@@ -22,7 +22,7 @@ func conversations(log []logged, values bool) []*Recording {
 	for _, l := range log {
 		kind := kindOf(l.side, client)
 		c := open[l.session]
-		if c == nil || l.begins || kind == Sent && c.welcomed && asksFor(l.raw, "initialize") {
+		if c == nil || l.begins || kind == Sent && asksFor(l.raw, "initialize") && c.welcomed() {
 			c = &conversation{Recording: &Recording{Values: values}}
 			c.add(Event{Kind: Opened})
 			open[l.session] = c
@@ -36,8 +36,7 @@ func conversations(log []logged, values bool) []*Recording {
 // conversation is a recording that grows.
 type conversation struct {
 	*Recording
-	asked    string // the id of initialize
-	welcomed bool   // it was answered
+	dialogue Dialogue
 	first    logged
 }
 
@@ -57,14 +56,14 @@ func (c *conversation) take(kind Kind, l logged) {
 	} else {
 		e.At = max(l.at.Sub(c.first.at), c.Events[len(c.Events)-1].At)
 	}
-	for _, m := range c.add(e).Messages() {
-		switch {
-		case kind == Sent && m.Kind == wire.Request && m.Method == "initialize":
-			c.asked = m.ID.Key()
-		case kind == Received && m.Kind == wire.Response && c.asked != "" && m.ID.Key() == c.asked:
-			c.welcomed = true
-		}
-	}
+	c.dialogue.Note(c.add(e))
+}
+
+// welcomed reports whether initialize was answered.
+func (c *conversation) welcomed() bool {
+	return slices.ContainsFunc(c.dialogue.Requests(), func(r *Request) bool {
+		return r.Message.Method == "initialize" && r.Response() != nil
+	})
 }
 
 // kindOf tells what happened from which way a message went.

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -44,9 +45,9 @@ type Request struct {
 	// Responses are all that belong to it, in their order; more than one is a
 	// mistake of who made them.
 	Responses []Message
-	// Cancellation is the first, nil where it was not cancelled. It may have
-	// come after the response.
-	Cancellation *Message
+	// Cancellations are all that name it, in their order. They may have come
+	// after the response.
+	Cancellations []Message
 	// Exchange is the HTTP exchange in which the request was made, nil where
 	// there is none. It grows with the dialogue.
 	Exchange *Exchange
@@ -61,12 +62,12 @@ func DialogueOf(events []*Event) *Dialogue {
 	return d
 }
 
-// Messages returns the messages of those events that are of the kind, Sent or
-// Received, each with its event.
-func Messages(events []*Event, kind Kind) iter.Seq2[*Event, *wire.Message] {
+// Messages returns the messages of those events that are of one of the kinds,
+// Sent and Received where none is given, each with its event.
+func Messages(events []*Event, kinds ...Kind) iter.Seq2[*Event, *wire.Message] {
 	return func(yield func(*Event, *wire.Message) bool) {
 		for _, e := range events {
-			if e.Kind != kind {
+			if len(kinds) > 0 && !slices.Contains(kinds, e.Kind) {
 				continue
 			}
 			for i := range e.Messages() {
@@ -130,9 +131,7 @@ func (d *Dialogue) NoteResponse(e *Event, m *wire.Message) *Request {
 func (d *Dialogue) NoteCancellation(e *Event, m *wire.Message) []*Request {
 	named := d.by(e.Kind).byID[wire.IDAt(m.Params(), "/requestId").Key()]
 	for _, r := range named {
-		if r.Cancellation == nil {
-			r.Cancellation = &Message{m, e}
-		}
+		r.Cancellations = append(r.Cancellations, Message{m, e})
 		d.belongs(m, r)
 	}
 	return named
@@ -224,6 +223,11 @@ func (d *Dialogue) InFlight(at int) []*Request {
 // response by then.
 func (r *Request) InFlight(at int) bool {
 	return r.Event.Seq < at && (len(r.Responses) == 0 || r.Responses[0].Event.Seq >= at)
+}
+
+// RespondedIn reports whether the event holds a response to it.
+func (r *Request) RespondedIn(e *Event) bool {
+	return slices.ContainsFunc(r.Responses, func(m Message) bool { return m.Event == e })
 }
 
 // Response returns the first response, nil where there is none.

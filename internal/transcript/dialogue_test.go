@@ -37,8 +37,8 @@ func describe(d *Dialogue) (out []string) {
 		if at := positionsOf(r.Responses); at != nil {
 			text += fmt.Sprint(" responses ", at)
 		}
-		if r.Cancellation != nil {
-			text += fmt.Sprint(" cancelled ", r.Cancellation.Event.Seq)
+		if at := positionsOf(r.Cancellations); at != nil {
+			text += fmt.Sprint(" cancelled ", at)
 		}
 		if at := positionsOf(d.Progress(r)); at != nil {
 			text += fmt.Sprint(" progress ", at)
@@ -108,7 +108,7 @@ func TestDialogue(t *testing.T) {
 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
 < {"jsonrpc":"2.0","id":1,"error":{"code":-32800,"message":"cancelled"}}
 < {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
-`, []string{"sent 2 tools/call responses [7] cancelled 5", "received 4 roots/list cancelled 8"}},
+`, []string{"sent 2 tools/call responses [7] cancelled [5 6]", "received 4 roots/list cancelled [8]"}},
 		{"progress comes from the other side, after the request", `
 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":0}}
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
@@ -196,8 +196,10 @@ func TestDialogueLaws(t *testing.T) {
 				}
 				paired[m.Message] = r
 			}
-			if c := r.Cancellation; c != nil && (c.Event.Kind != r.Event.Kind || c.Event.Seq <= r.Event.Seq) {
-				t.Fatalf("the cancellation at %d is not of the request at %d", c.Event.Seq, r.Event.Seq)
+			for _, c := range r.Cancellations {
+				if c.Event.Kind != r.Event.Kind || c.Event.Seq <= r.Event.Seq {
+					t.Fatalf("the cancellation at %d is not of the request at %d", c.Event.Seq, r.Event.Seq)
+				}
 			}
 		}
 		// What is left over belongs to nothing.

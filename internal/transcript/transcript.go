@@ -335,6 +335,9 @@ func (t *Transcript) from(pos int) []*Event {
 	return append([]*Event(nil), t.events[pos:]...)
 }
 
+// Dialogue returns the dialogue so far.
+func (t *Transcript) Dialogue() *Dialogue { return DialogueOf(t.From(0)) }
+
 // Wait returns the events from position pos on, waiting for at least one. Only
 // when there is none it ends with the context: the error is its cause.
 func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {

@@ -82,16 +82,10 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 // gather sorts what came since by the id that it answers.
 func (a *answersTo) gather(c *client.Conversation) {
 	clear(a.events)
-	for _, e := range c.Record.From(a.from) {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for i := range e.Frame.Messages {
-			m := &e.Frame.Messages[i]
-			for _, id := range a.ids {
-				if m.Kind == wire.Response && m.ID.Same(id) {
-					a.events[id] = append(a.events[id], e)
-				}
+	for e, m := range transcript.Messages(c.Record.From(a.from), transcript.Received) {
+		for _, id := range a.ids {
+			if m.Kind == wire.Response && m.ID.Same(id) {
+				a.events[id] = append(a.events[id], e)
 			}
 		}
 	}

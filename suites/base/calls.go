@@ -112,15 +112,10 @@ func truthful(ctx context.Context, t *suite.T, c *client.Conversation, steps int
 
 // totalsOf returns the totals in progress with the token, and where they stand.
 func totalsOf(c *client.Conversation, from int, token string) (totals []string, events []*transcript.Event) {
-	for _, e := range c.Record.From(from) {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			named, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
-			if total := wire.At(m.Params(), "/total"); m.Method == spec.MethodProgress && named == token && total != nil {
-				totals, events = append(totals, string(total)), append(events, e)
-			}
+	for e, m := range transcript.Messages(c.Record.From(from), transcript.Received) {
+		named, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
+		if total := wire.At(m.Params(), "/total"); m.Method == spec.MethodProgress && named == token && total != nil {
+			totals, events = append(totals, string(total)), append(events, e)
 		}
 	}
 	return totals, events

@@ -67,20 +67,14 @@ func onlyOneIsTold(ctx context.Context, t *suite.T) {
 // request or by an error.
 func elicitations(events []*transcript.Event) []string {
 	var out []string
-	for _, e := range events {
-		if e.Kind != transcript.Received {
-			continue
+	for _, m := range transcript.Messages(events, transcript.Received) {
+		asked := wire.Elements(wire.At(m.Member("error"), "/data/elicitations"))
+		if m.Method == spec.MethodElicit {
+			asked = append(asked, m.Params())
 		}
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			asked := wire.Elements(wire.At(m.Member("error"), "/data/elicitations"))
-			if m.Method == spec.MethodElicit {
-				asked = append(asked, m.Params())
-			}
-			for _, a := range asked {
-				if id, ok := wire.Text(wire.At(a, "/elicitationId")); ok {
-					out = append(out, id)
-				}
+		for _, a := range asked {
+			if id, ok := wire.Text(wire.At(a, "/elicitationId")); ok {
+				out = append(out, id)
 			}
 		}
 	}

@@ -108,32 +108,16 @@ func calls(o *fuzz.Outcome, t *script.Conversation) []call {
 		return nil
 	}
 	var out []call
-	open, used := map[string]*call{}, map[string]bool{}
-	for _, e := range t.Events {
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			switch key := m.ID.Key(); {
-			case e.Kind == transcript.Sent && m.Kind == wire.Request:
-				if c := calling(o, t, e, m); c != nil && !used[key] {
-					open[key] = c
-				} else {
-					delete(open, key) // nobody knows which of two is answered
-				}
-				used[key] = true
-			case e.Kind == transcript.Sent && m.Method == spec.MethodCancelled:
-				if c := open[wire.IDAt(m.Params(), "/requestId").Key()]; c != nil {
-					c.disturbed = true
-				}
-			case e.Kind == transcript.Received && m.Kind == wire.Request:
-				for _, c := range open {
-					c.disturbed = true
-				}
-			case e.Kind == transcript.Received && m.Kind == wire.Response && open[key] != nil:
-				c := open[key]
-				c.answer, c.told = m, e.Seq
-				out = append(out, *c)
-				delete(open, key)
-			}
+	d := transcript.DialogueOf(t.Events)
+	for e, m := range transcript.Messages(t.Events, transcript.Received) {
+		r := d.Of(m)
+		if m.Kind != wire.Response || r == nil || r.Response().Message != m || len(d.WithID(m.ID)) > 1 { // nobody knows which of two is answered
+			continue
+		}
+		if c := calling(o, t, r.Event, r.Message); c != nil {
+			c.answer, c.told = m, e.Seq
+			c.disturbed = len(r.Cancellations) > 0 || slices.ContainsFunc(d.ServerRequests(), func(q *transcript.Request) bool { return r.InFlight(q.Event.Seq) })
+			out = append(out, *c)
 		}
 	}
 	return out

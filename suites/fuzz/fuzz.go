@@ -9,6 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -77,28 +78,29 @@ func Laws() []fuzz.Law {
 func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
-		for _, e := range t.Events {
-			for i := range e.Messages() {
-				m := &e.Frame.Messages[i]
-				op := o.Operation(t, m.ID)
-				if m.Kind != wire.Response || op == nil || op.Violates == "" || op.Method == "" || !m.Has("result") || m.IsError() {
-					continue
-				}
-				if generate.ListMember(op.Method) != "" || op.At == "/level" || string(wire.At(m.Result(), "/isError")) == "true" {
-					continue
-				}
-				d := verdict.Deviation{
-					Requirement: badParams,
-					Summary:     "A request with params that provably are not what the method takes is served.",
-					Permitted:   "an error, most fittingly -32602",
-					Seen:        "a result for " + op.Method + " whose params do not keep " + op.Violates + " at " + place(op.At),
-					At:          positions(t, m.ID, e.Seq),
-				}
-				if op.At == "/_meta" {
-					d.Weight = verdict.OnlyNote
-				}
-				out = append(out, fuzz.Breach{Deviation: d, Conversation: n})
+		d := transcript.DialogueOf(t.Events)
+		for e, m := range transcript.Messages(t.Events) {
+			op := o.Operation(t, m.ID)
+			if m.Kind != wire.Response || op == nil || op.Violates == "" || op.Method == "" || !m.Has("result") || m.IsError() {
+				continue
 			}
+			if generate.ListMember(op.Method) != "" || op.At == "/level" || string(wire.At(m.Result(), "/isError")) == "true" {
+				continue
+			}
+			found := verdict.Deviation{
+				Requirement: badParams,
+				Summary:     "A request with params that provably are not what the method takes is served.",
+				Permitted:   "an error, most fittingly -32602",
+				Seen:        "a result for " + op.Method + " whose params do not keep " + op.Violates + " at " + place(op.At),
+				At:          []int{e.Seq},
+			}
+			if r := d.Of(m); r != nil {
+				found.At = []int{r.Event.Seq, e.Seq}
+			}
+			if op.At == "/_meta" {
+				found.Weight = verdict.OnlyNote
+			}
+			out = append(out, fuzz.Breach{Deviation: found, Conversation: n})
 		}
 	}
 	return out
@@ -109,18 +111,6 @@ func place(pointer string) string {
 		return "the root"
 	}
 	return pointer
-}
-
-// positions returns where the request with the id stands, and the answer.
-func positions(t *script.Conversation, id wire.ID, answer int) []int {
-	for _, e := range t.Events[:answer] {
-		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Request && m.ID.Same(id) {
-				return []int{e.Seq, answer}
-			}
-		}
-	}
-	return []int{answer}
 }
 
 // called reports whether a tool was called in a conversation.

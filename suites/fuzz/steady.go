@@ -28,32 +28,25 @@ func steady(o *fuzz.Outcome) []fuzz.Breach {
 		if changed(t, 0, len(t.Events)) {
 			continue
 		}
-		asked := map[string]string{} // the request without its id, by its id
-		first := map[string]*transcript.Event{}
-		results := map[string][]byte{}
-		for _, e := range t.Events {
-			for i := range e.Messages() {
-				m := &e.Frame.Messages[i]
-				switch {
-				case m.Kind == wire.Request && e.Kind == transcript.Sent && slices.Contains(pure, m.Method):
-					asked[m.ID.Key()] = m.Method + string(m.Params())
-				case m.Kind == wire.Response && asked[m.ID.Key()] != "":
-					what := asked[m.ID.Key()]
-					if first[what] == nil {
-						first[what], results[what] = e, m.Result()
-						continue
-					}
-					if !bytes.Equal(results[what], m.Result()) {
-						out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
-							Requirement: requestAnswered,
-							Summary:     "The same request is answered otherwise the second time.",
-							Permitted:   "the same answer while nothing changes; the specification does not ask for it",
-							Seen:        excerpt(m.Raw),
-							At:          []int{first[what].Seq, e.Seq},
-							Weight:      verdict.OnlyNote,
-						}})
-					}
-				}
+		first := map[string]transcript.Message{} // the response to a request, by that without its id
+		d := transcript.DialogueOf(t.Events)
+		for e, m := range transcript.Messages(t.Events, transcript.Received) {
+			r := d.Of(m)
+			if m.Kind != wire.Response || r == nil || !slices.Contains(pure, r.Message.Method) {
+				continue
+			}
+			what := r.Message.Method + string(r.Message.Params())
+			if first[what].Event == nil {
+				first[what] = transcript.Message{Message: m, Event: e}
+			} else if !bytes.Equal(first[what].Result(), m.Result()) {
+				out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
+					Requirement: requestAnswered,
+					Summary:     "The same request is answered otherwise the second time.",
+					Permitted:   "the same answer while nothing changes; the specification does not ask for it",
+					Seen:        excerpt(m.Raw),
+					At:          []int{first[what].Event.Seq, e.Seq},
+					Weight:      verdict.OnlyNote,
+				}})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ package ping
 
 import (
 	"context"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -109,18 +110,9 @@ func unanswered(requirement, summary string, r *client.Reply) verdict.Deviation 
 
 // knowsPing reports whether any ping was answered so far.
 func knowsPing(c *client.Conversation) bool {
-	pings := map[string]bool{}
-	for _, e := range c.Record.From(0) {
-		for _, m := range e.Messages() {
-			switch {
-			case e.Kind == transcript.Sent && m.Method == spec.MethodPing:
-				pings[m.ID.Key()] = true
-			case e.Kind == transcript.Received && m.Kind == wire.Response && pings[m.ID.Key()]:
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
+		return r.Message.Method == spec.MethodPing && r.Response() != nil
+	})
 }
 
 // listening returns the shared conversation. A server that an earlier case

@@ -134,26 +134,22 @@ func listing(ctx context.Context, t *suite.T) *client.Conversation {
 // known reports whether a list was walked to its end, and nothing has come up
 // since that walk began that may have changed it.
 func known(events []*transcript.Event, method string) bool {
-	asked, whole := map[string]bool{}, false
-	for _, e := range events {
-		switch {
-		case speaks(e, spec.MethodToolsCall), speaks(e, spec.MethodRootsChanged), speaks(e, spec.MethodResourcesChanged):
-			clear(asked)
-			whole = false
-		case e.Kind == transcript.Sent && speaks(e, method):
-			asked[e.Messages()[0].ID.Key()] = true
-		case e.Kind == transcript.Received:
-			whole = whole || slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-				return asked[m.ID.Key()] && m.Kind == wire.Response && (m.IsError() || wire.At(m.Result(), "/nextCursor") == nil)
-			})
-		}
-	}
-	return whole
+	since := lastOf(events, spec.MethodToolsCall, spec.MethodRootsChanged, spec.MethodResourcesChanged)
+	return slices.ContainsFunc(transcript.DialogueOf(events).Requests(), func(r *transcript.Request) bool {
+		m := r.Response()
+		return r.Message.Method == method && r.Event.Seq > since && m != nil && (m.IsError() || wire.At(m.Result(), "/nextCursor") == nil)
+	})
 }
 
-// speaks reports whether the event holds a request or a notification of a method.
-func speaks(e *transcript.Event, method string) bool {
-	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == method })
+// lastOf returns the position of the last message with one of the methods, -1 for none.
+func lastOf(events []*transcript.Event, methods ...string) int {
+	last := -1
+	for e, m := range transcript.Messages(events) {
+		if slices.Contains(methods, m.Method) {
+			last = e.Seq
+		}
+	}
+	return last
 }
 
 // shared returns the shared conversation; the case ends where it is over.
@@ -183,27 +179,25 @@ func lists(ctx context.Context, t *suite.T) {
 // stock was taken, and has none any more though nothing came up that may have
 // changed it. A call may have, unless the server declares to tell of that.
 func templatesStay(t *suite.T, c *client.Conversation) {
-	asked, empty := map[string]bool{}, []*transcript.Event{}
-	had, listed, tells := (*transcript.Event)(nil), len(t.Inventory.Templates) > 0, t.Inventory.Declares("resources.listChanged")
-	for _, e := range c.Record.From(0) {
-		switch {
-		case !tells && speaks(e, spec.MethodToolsCall), speaks(e, spec.MethodRootsChanged), speaks(e, spec.MethodResourcesChanged):
-			clear(asked)
-			had, listed, empty = nil, false, nil
-		case e.Kind == transcript.Sent && speaks(e, spec.MethodResourcesTemplates) && wire.At(e.Messages()[0].Params(), "/cursor") == nil:
-			asked[e.Messages()[0].ID.Key()] = true
-		case e.Kind == transcript.Received:
-			for _, m := range e.Messages() {
-				list := wire.At(m.Result(), "/resourceTemplates")
-				if m.Kind != wire.Response || !asked[m.ID.Key()] || list.Kind() != '[' {
-					continue
-				}
-				if len(wire.Elements(list)) > 0 {
-					had, empty = e, nil
-				} else if (had != nil || listed) && wire.At(m.Result(), "/nextCursor") == nil {
-					empty = append(empty, e)
-				}
-			}
+	changing := []string{spec.MethodRootsChanged, spec.MethodResourcesChanged}
+	if !t.Inventory.Declares("resources.listChanged") {
+		changing = append(changing, spec.MethodToolsCall)
+	}
+	since := lastOf(c.Record.From(0), changing...)
+	listed := since < 0 && len(t.Inventory.Templates) > 0
+	var had *transcript.Event
+	var empty []*transcript.Event
+	for _, r := range c.Record.Dialogue().Requests() {
+		m := r.Response()
+		if m == nil || r.Message.Method != spec.MethodResourcesTemplates || r.Event.Seq < since || wire.At(r.Message.Params(), "/cursor") != nil {
+			continue
+		}
+		switch list := wire.At(m.Result(), "/resourceTemplates"); {
+		case list.Kind() != '[':
+		case len(wire.Elements(list)) > 0:
+			had, empty = m.Event, nil
+		case (had != nil || listed) && wire.At(m.Result(), "/nextCursor") == nil:
+			empty = append(empty, m.Event)
 		}
 	}
 	switch {

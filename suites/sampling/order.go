@@ -116,14 +116,9 @@ func askTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 // questionsIn returns the ids of the requests for the model among the events.
 func questionsIn(events []*transcript.Event) []wire.ID {
 	var ids []wire.ID
-	for _, e := range events {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			if m.Kind == wire.Request && m.Method == spec.MethodSampling {
-				ids = append(ids, m.ID)
-			}
+	for _, m := range transcript.Messages(events, transcript.Received) {
+		if m.Kind == wire.Request && m.Method == spec.MethodSampling {
+			ids = append(ids, m.ID)
 		}
 	}
 	return ids

@@ -146,52 +146,32 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 // stuck judges a call that asked the client, got the response to that, and none
 // of its own: a tool that is known for nothing else has no more to wait for.
 func (e effect) stuck(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.Known, r *client.Reply, from int) {
-	var question *wire.Message
-	for _, m := range receivedIn(c.Record.From(from)) {
-		if m.Kind == wire.Request && inventory.Asks(m.Method) == e.role {
-			question = m
+	var question *transcript.Request
+	for _, q := range c.Record.Dialogue().ServerRequests() {
+		if q.Event.Seq >= from && inventory.Asks(q.Message.Method) == e.role {
+			question = q
 		}
 	}
-	at := answerTo(c.Record.From(from), question)
-	if at == nil || r.Sent == nil {
+	if question == nil || question.Response() == nil || r.Sent == nil {
 		return
 	}
 	t.Fence(ctx, c) // the server has read that response
-	sent := r.Sent.Messages()[0].ID.Key()
-	if slices.ContainsFunc(receivedIn(c.Record.From(from)), func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Key() == sent }) {
+	if c.Record.Dialogue().Of(&r.Sent.Messages()[0]).Response() != nil {
 		return
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: knownEffect, Summary: "A tool that has asked the client does not go on with the response.",
 		Permitted: "a result, once the client has responded",
-		Seen:      "no response to the call of " + wire.Excerpt(known.Tool, 60) + " after the client responded to " + question.Method,
-		At:        []int{r.Sent.Seq, at.Seq},
+		Seen:      "no response to the call of " + wire.Excerpt(known.Tool, 60) + " after the client responded to " + question.Message.Method,
+		At:        []int{r.Sent.Seq, question.Response().Event.Seq},
 	})
-}
-
-// answerTo returns the event in which the client responded to a request of the
-// server, or nil.
-func answerTo(events []*transcript.Event, question *wire.Message) *transcript.Event {
-	for _, e := range events {
-		if question != nil && e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-			return m.Kind == wire.Response && m.ID.Key() == question.ID.Key()
-		}) {
-			return e
-		}
-	}
-	return nil
 }
 
 // receivedIn returns the messages of the server.
 func receivedIn(events []*transcript.Event) []*wire.Message {
 	var out []*wire.Message
-	for _, e := range events {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for i := range e.Messages() {
-			out = append(out, &e.Messages()[i])
-		}
+	for _, m := range transcript.Messages(events, transcript.Received) {
+		out = append(out, m)
 	}
 	return out
 }
