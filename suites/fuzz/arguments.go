@@ -111,8 +111,11 @@ func calls(o *fuzz.Outcome, t *script.Conversation) []call {
 	d := transcript.DialogueOf(t.Events)
 	for e, m := range transcript.Messages(t.Events, transcript.Received) {
 		r := d.Of(m)
-		if m.Kind != wire.Response || r == nil || r.Response().Message != m || len(d.WithID(m.ID)) > 1 { // nobody knows which of two is answered
+		if m.Kind != wire.Response || r == nil || r.Response().Message != m {
 			continue
+		}
+		if slices.ContainsFunc(d.WithID(m.ID), func(q *transcript.Request) bool { return q != r && q.Event.Seq < e.Seq }) {
+			continue // nobody knows which of two is answered
 		}
 		if c := calling(o, t, r.Event, r.Message); c != nil {
 			c.answer, c.told = m, e.Seq
