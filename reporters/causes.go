@@ -48,6 +48,18 @@ func size(fs []family) int {
 // sameShown is how many findings of a group are shown below the first.
 const sameShown = 8
 
+// familyLines are all lines on a family.
+func (c *Console) familyLines(f *family) []string {
+	if !c.o.Terse {
+		return slices.Concat(c.entryLines(&f.entry), c.linesBelow(f))
+	}
+	out := c.headline(&f.entry, c.where(&f.entry))
+	for i := range f.same {
+		out = append(out, c.headline(&f.same[i], c.where(&f.same[i]))...)
+	}
+	return out
+}
+
 // linesBelow tell how to see whether the finding above is mended, and of the
 // findings that have the same cause, a line each.
 func (c *Console) linesBelow(f *family) []string {

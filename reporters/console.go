@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -18,11 +18,12 @@ type ConsoleOptions struct {
 	Live    bool // out is a terminal: a status line is rewritten while areas run
 	Width   int  // columns; 0 means 100, less than 40 is taken as 40
 	Quiet   bool // only findings and the last line
-	Verbose bool // notes are listed, not only counted
+	Terse   bool // findings are shown without what proves them
+	Verbose bool // notes are listed, not only counted, and areas without findings
 }
 
 // Console shows a run to a person: what is judged and how far that is, a line
-// an area, then the findings, worst first, and the verdicts. Its methods may be
+// for each area with findings, then the findings, worst first, and the verdicts. Its methods may be
 // called from any goroutine. An error of out changes no verdict and stops
 // nothing; Err returns it.
 type Console struct {
@@ -32,9 +33,13 @@ type Console struct {
 	mu      sync.Mutex
 	areas   []*areaProgress // in the order in which they were first heard of
 	status  string          // the status line as it stands on the terminal
-	doing   string          // what is done behind the cases
-	waiting bool            // a line tells of the wait that goes on
-	begun   bool            // a line was written
+	cases   int             // to run
+	began   time.Time       // when the cases did
+	found   int             // different findings so far
+	now     func() time.Time
+	doing   string // what is done behind the cases
+	waiting bool   // a line tells of the wait that goes on
+	begun   bool   // a line was written
 	noticed map[string]bool
 	err     error // the first of out
 	whole   bool  // no width is known: headlines and sums stay on one line, for grep
@@ -52,7 +57,7 @@ func NewConsole(out io.Writer, o ConsoleOptions) *Console {
 		o.Width = 100
 	}
 	o.Width = max(o.Width, 40)
-	return &Console{out: out, o: o, noticed: map[string]bool{}, whole: whole}
+	return &Console{out: out, o: o, noticed: map[string]bool{}, whole: whole, now: time.Now}
 }
 
 // Begin says what is about to be judged: target is what people call the
@@ -60,11 +65,16 @@ func NewConsole(out io.Writer, o ConsoleOptions) *Console {
 func (c *Console) Begin(target string, transport spec.Transport, revisions []spec.Revision, cases int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.cases, c.began = cases, c.now()
 	if c.o.Quiet {
 		return
 	}
+	in := joinRevisions(revisions)
+	if len(revisions) > 2 { // the verdicts name them
+		in = count(len(revisions), "revision")
+	}
 	for _, line := range c.twoTone(bold, "judging "+clip(target, 2*c.o.Width),
-		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), joinRevisions(revisions), count(cases, "case"))) {
+		fmt.Sprintf("over %s · %s · %s", Visible(string(transport)), in, count(cases, "case"))) {
 		c.line(line)
 	}
 }
@@ -79,6 +89,15 @@ func (c *Console) Area(area string, done, total int) {
 	}
 	a := c.area(area)
 	a.done, a.total = done, total
+	c.showStatus()
+}
+
+// Found says how many different findings there are so far. They may be fewer at
+// the end: none was tried again yet.
+func (c *Console) Found(findings int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.found = findings
 	c.showStatus()
 }
 
@@ -134,8 +153,8 @@ func (c *Console) areaLine(a *areaProgress, columns, findings int) string {
 // narrowestArea is how wide the names of areas are shown at least.
 const narrowestArea = 20
 
-// showAreas shows a line for each area that came to its end, or that has
-// findings. A finding is of the area of its requirement, whatever case it was
+// showAreas shows a line for each area that has findings, and one for all others
+// that came to their end. A finding is of the area of its requirement, whatever case it was
 // seen in.
 func (c *Console) showAreas(r *verdict.Report) {
 	areaOf := map[string]string{}
@@ -153,10 +172,17 @@ func (c *Console) showAreas(r *verdict.Report) {
 	for _, a := range c.areas {
 		widest = max(widest, width(Visible(a.name)))
 	}
+	clean, cases := 0, 0
 	for _, a := range c.areas {
-		if n := findings[a.name]; n > 0 || a.done >= a.total {
+		switch n := findings[a.name]; {
+		case n > 0, c.o.Verbose && a.done >= a.total:
 			c.line(c.areaLine(a, widest, n))
+		case a.done >= a.total:
+			clean, cases = clean+1, cases+a.total
 		}
+	}
+	if clean > 0 {
+		c.line(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), count(clean, "area"), count(cases, "case")))
 	}
 }
 
@@ -192,13 +218,18 @@ func (c *Console) End(r *verdict.Report) {
 		c.notice(n)
 	}
 	fs := families(entries(r, c.o.Verbose))
+	if len(fs) == 0 && !c.o.Verbose {
+		c.begun = false // nothing is to be set apart
+	}
 	for i := range fs {
-		c.gap()
+		if i == 0 || !c.o.Terse {
+			c.gap()
+		}
 		if i == listed {
 			c.line(fmt.Sprintf("and %s, see the reports", count(size(fs[i:]), "more finding")))
 			break
 		}
-		for _, line := range slices.Concat(c.entryLines(&fs[i].entry), c.linesBelow(&fs[i])) {
+		for _, line := range c.familyLines(&fs[i]) {
 			c.line(line)
 		}
 	}
@@ -208,13 +239,10 @@ func (c *Console) End(r *verdict.Report) {
 			c.line(line)
 		}
 	}
-	if lines := c.lackingLines(r); len(lines) > 0 {
-		c.gap()
-		for _, line := range lines {
-			c.line(line)
-		}
-	}
 	c.gap()
+	for _, line := range c.lackingLines(r) {
+		c.line(line)
+	}
 	if !c.o.Quiet {
 		for _, line := range tally(r, c.o.Width) {
 			for _, part := range c.foldCells(line) {
@@ -255,13 +283,41 @@ func (c *Console) gap() {
 	}
 }
 
+// least is how long the cases have to run before the time left is guessed.
+const least = 2 * time.Second
+
+// progress says how far all cases are, what they have shown so far, and about
+// how long the rest takes.
+func (c *Console) progress() []string {
+	done := 0
+	for _, a := range c.areas {
+		done += a.done
+	}
+	if c.cases == 0 || done == 0 {
+		return nil
+	}
+	out := []string{fmt.Sprintf("%d/%d cases", done, c.cases)}
+	if c.found > 0 {
+		out = append(out, count(c.found, "finding")+" so far")
+	}
+	spent := c.now().Sub(c.began)
+	switch {
+	case done >= c.cases && c.found > 0:
+		out = append(out, "trying them again")
+	case done < c.cases && spent >= least:
+		left := time.Duration(float64(spent) / float64(done) * float64(c.cases-done))
+		out = append(out, fmt.Sprintf("about %v left", max(left.Round(time.Second), time.Second)))
+	}
+	return out
+}
+
 // showStatus rewrites the status line: the areas that are at work, or what is
 // done behind them.
 func (c *Console) showStatus() {
 	if !c.o.Live || c.o.Quiet {
 		return
 	}
-	var running []string
+	running := c.progress()
 	for _, a := range c.areas {
 		if a.done < a.total {
 			running = append(running, fmt.Sprintf("%s %d/%d", a.name, a.done, a.total))

@@ -169,12 +169,9 @@ func TestAreasTellOfTheirFindings(t *testing.T) {
 		t.Errorf("before the end stands %q", b.String())
 	}
 	c.End(r)
-	want := []string{"! streamable-http      20 cases, 1 finding", "✓ errors               12 cases", "! base                 1 finding"}
+	want := []string{"! streamable-http      20 cases, 1 finding", "! base                 1 finding", "✓ no findings in 1 area, 12 cases"}
 	if diff := cmp.Diff(want, strings.Split(b.String(), "\n")[:3]); diff != "" {
 		t.Errorf("the lines (-want +got):\n%s", diff)
-	}
-	if strings.Contains(b.String(), "✓ tools") {
-		t.Error("an area that did not come to its end is told of")
 	}
 }
 
@@ -252,9 +249,70 @@ func TestConsoleTakesCallsFromManyGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 	c.End(clean())
-	for i := range 10 {
-		if n := strings.Count(screen(b.String()), fmt.Sprintf("✓ area%d ", i)); n != 1 {
-			t.Errorf("area %d has %d lines", i, n)
+	if shown := screen(b.String()); !strings.Contains(shown, "✓ no findings in 10 areas, 100 cases\n") {
+		t.Errorf("shown is\n%s", shown)
+	}
+}
+
+func TestCleanRunIsShort(t *testing.T) {
+	for columns, most := range map[int]int{80: 10, 120: 8} {
+		var b bytes.Buffer
+		c, r := NewConsole(&b, ConsoleOptions{Width: columns}), clean()
+		c.Begin("npx -y some-server", spec.Stdio, spec.HandshakeRevisions(), 390)
+		for i := range 20 {
+			c.Area(fmt.Sprint("area", i), 20, 20)
+		}
+		r.Notices = nil
+		c.End(r)
+		if n := strings.Count(b.String(), "\n"); n > most {
+			t.Errorf("%d lines at %d columns:\n%s", n, columns, b.String())
+		}
+	}
+}
+
+func TestVerboseListsAreasWithoutFindings(t *testing.T) {
+	var b bytes.Buffer
+	c := NewConsole(&b, ConsoleOptions{Verbose: true})
+	c.Area("lifecycle", 2, 2)
+	c.Area("tools", 1, 2)
+	c.End(clean())
+	if got, want := strings.Split(b.String(), "\n")[0], "✓ lifecycle            2 cases"; got != want {
+		t.Errorf("the first line is %q, not %q", got, want)
+	}
+	if strings.Contains(b.String(), "✓ tools") {
+		t.Error("an area that did not come to its end is listed")
+	}
+}
+
+func TestStatusSaysHowFarTheCasesAre(t *testing.T) {
+	var b bytes.Buffer
+	c := NewConsole(&b, ConsoleOptions{Live: true, Width: 100})
+	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	c.now = func() time.Time { return clock }
+	c.Begin("x", spec.Stdio, spec.HandshakeRevisions(), 40)
+	for _, step := range []struct {
+		after       time.Duration
+		done, found int
+		want        string
+	}{
+		{time.Second, 5, 0, "… 5/40 cases · base 5/40"},
+		{9 * time.Second, 10, 0, "… 10/40 cases · about 30s left · base 10/40"},
+		{10 * time.Second, 20, 2, "… 20/40 cases · 2 findings so far · about 20s left · base 20/40"},
+		{10 * time.Second, 40, 2, "… 40/40 cases · 2 findings so far · trying them again"},
+	} {
+		clock = clock.Add(step.after)
+		c.Area("base", step.done, 40)
+		c.Found(step.found)
+		if got := c.status; got != step.want {
+			t.Errorf("after %d cases the status is %q, not %q", step.done, got, step.want)
+		}
+	}
+}
+
+func TestTerseShowsHeadlinesAlone(t *testing.T) {
+	for line := range strings.Lines(play(every(), ConsoleOptions{Quiet: true, Terse: true})) {
+		if !regexp.MustCompile(`^([✗~!?] [A-Z ]+  [a-z]|odd-server 1.2.3: |\n)`).MatchString(line) {
+			t.Errorf("%q is shown", line)
 		}
 	}
 }

@@ -136,14 +136,7 @@ var looks = map[verdict.Outcome]struct {
 // command may be longer than the width, for they are there to be copied. The
 // carets below the evidence are not counted.
 func (c *Console) entryLines(e *entry) []string {
-	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
-	if doubtful(e.Outcome) {
-		where += " · " + tries(&e.Finding)
-	}
-	if n := len(e.others); n > 0 {
-		where = fmt.Sprintf("and %d more · %s", n, where)
-	}
-	out := c.headline(e, clip(where, 2*c.o.Width))
+	out := c.headline(e, c.where(e))
 	room := entryMax + len(out) - 1
 	labelled := func(label, text string) {
 		if text == "" {
@@ -168,6 +161,18 @@ func (c *Console) entryLines(e *entry) []string {
 	}
 	out = append(out, c.excerptLines(e.Evidence, min(excerptMax, room-len(out)-len(last)))...)
 	return slices.Concat(out, c.scriptLines(e.Script), last)
+}
+
+// where is what the headline of an entry says behind the requirement.
+func (c *Console) where(e *entry) string {
+	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
+	if doubtful(e.Outcome) {
+		where += " · " + tries(&e.Finding)
+	}
+	if n := len(e.others); n > 0 {
+		where = fmt.Sprintf("and %d more · %s", n, where)
+	}
+	return clip(where, 2*c.o.Width)
 }
 
 // scriptLines shows what a search sent: what is seen may come of what was sent

@@ -139,9 +139,6 @@ func (p *page) remark(r *verdict.Report) {
 	for _, n := range r.Notices {
 		add(n)
 	}
-	if r.NotJudged > 0 {
-		add(count(r.NotJudged, "testable requirement") + " that no check covers yet")
-	}
 }
 
 func pageRevisionOf(r *verdict.Report, rev spec.Revision) pageRevision {

@@ -30,8 +30,8 @@ var tallied = []struct {
 	{verdict.NotApplicable, "not applicable", true},
 }
 
-// tally returns a line of counts for each revision judged, a line for each
-// that the server does not speak, and what no check judges yet.
+// tally returns a line of counts for each revision judged, and a line for each
+// that the server does not speak.
 func tally(r *verdict.Report, columns int) []string {
 	rows := make([][]string, len(r.Revisions))
 	for _, col := range tallied {
@@ -54,9 +54,6 @@ func tally(r *verdict.Report, columns int) []string {
 	}
 	for _, n := range r.NotSpoken {
 		out = append(out, clip(string(n.Revision)+"  not judged: "+n.Reason, columns))
-	}
-	if r.NotJudged > 0 {
-		out = append(out, fmt.Sprintf("not judged yet: %s that no check covers", count(r.NotJudged, "testable requirement")))
 	}
 	return out
 }

@@ -53,12 +53,12 @@ type lackingWhy struct{ title, short, head string }
 var (
 	lackingKnown = lackingWhy{
 		title: "not observed because no tool is known that shows it",
-		short: "not observed because no tool is known that shows it; mcp-conform.yaml can name such tools, and -v prints the lines to add",
+		short: "not observed: no tool is known that would show this; see -v",
 		head:  "not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a tool for NAME, and its arguments:",
 	}
 	lackingCalls = lackingWhy{
 		title: "not observed because the tools that show it may not be called",
-		short: "not observed because the tools that show it may not be called; --call-tools all calls all tools, tools.call in mcp-conform.yaml names some, and -v prints the lines",
+		short: "not observed: the tools that would show this may not be called; see -v",
 		head:  "not observed because the tools that show it may not be called; to call all tools: --call-tools all; to call some, add to mcp-conform.yaml those that may be:",
 	}
 )

@@ -61,7 +61,7 @@ read, 4 nothing could be judged.`,
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reporters.Names()))
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
 }
 
@@ -92,7 +92,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	}
 	report := j.report(names)
 	report.Stats.Started, report.Stats.Took = started, time.Since(started)
-	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{Color: a.Color, Width: min(a.Columns, widest), Quiet: f.quiet, Verbose: f.verbose})
+	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{Color: a.Color, Width: min(a.Columns, widest), Quiet: f.quiet, Terse: f.quiet, Verbose: f.verbose})
 	if !f.quiet {
 		fmt.Fprintf(a.Out, "judging %s: %s, by %d rules\n\n", a.visible(report.Target), sessions(len(all)), len(j.rules))
 	}

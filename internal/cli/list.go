@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,6 +67,9 @@ that a list does not have is empty.`,
 				return l.nothing(kind)
 			}
 			printRows(a.Out, a.Columns, l.rows)
+			if l.sum != "" { // programs read the rows from stdout
+				fmt.Fprintln(a.Err, l.sum)
+			}
 			return nil
 		},
 	}
@@ -82,6 +86,7 @@ type listing struct {
 	area     string
 	revision spec.Revision
 	rows     []row
+	sum      string   // of the rows, for people
 	areas    []string // of all rows, those too that do not pass
 }
 
@@ -156,9 +161,18 @@ func (l *listing) faults() {
 // or why nobody does.
 func (l *listing) coverage() {
 	c := newCoverage()
+	states, stateless := map[state]int{}, 0
 	for _, q := range l.of() {
-		l.row(q.Area, row{id: q.ID, short: string(q.Level), title: c.of(q).text()})
+		s, before := c.of(q), len(l.rows)
+		l.row(q.Area, row{id: q.ID, short: string(q.Level), title: s.text()})
+		if s.state == notYet && !q.InEra(spec.Handshake) {
+			stateless += len(l.rows) - before
+			continue
+		}
+		states[s.state] += len(l.rows) - before
 	}
+	l.sum = fmt.Sprintf("%d requirements: %d judged, %d permissions, %d that no check covers yet, %d of 2026-07-28 alone, %d that cannot be seen from outside",
+		len(l.rows), states[judged], states[open], states[notYet], stateless, states[outside])
 }
 
 // judgedBy returns the ids of those who judge each requirement.

@@ -95,8 +95,8 @@ was found could not be tried again.`,
 	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
 	f.watch.register(fs)
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only findings and the last line")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, areas without findings, and what would show more")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
 }
 
@@ -142,7 +142,7 @@ func (f *runFlags) about() verdict.Report {
 
 // looks says how the console looks.
 func (f *runFlags) looks(a *app) reporters.ConsoleOptions {
-	return reporters.ConsoleOptions{Color: a.Color, Live: a.Live, Width: min(a.Columns, widest), Quiet: f.quiet, Verbose: f.verbose}
+	return reporters.ConsoleOptions{Color: a.Color, Live: a.Live, Width: min(a.Columns, widest), Quiet: f.quiet, Terse: f.quiet, Verbose: f.verbose}
 }
 
 // screen shows a run while it goes on, and at its end.

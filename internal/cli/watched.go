@@ -191,6 +191,9 @@ func (*changes) Begin(string, spec.Transport, []spec.Revision, int) {}
 // Area implements engine.Progress.
 func (*changes) Area(string, int, int) {}
 
+// Found implements engine.Progress.
+func (*changes) Found(int) {}
+
 // Notice implements engine.Progress.
 func (*changes) Notice(string) {}
 

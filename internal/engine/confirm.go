@@ -74,7 +74,9 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 // be more than a warning.
 func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
-	for _, a := range attempts(u.candidates(r.over())) {
+	seen := attempts(u.candidates(r.over()))
+	r.tally.saw(r.o.Progress, seen)
+	for _, a := range seen {
 		if a.needsSolitude() || r.single() {
 			continue
 		}

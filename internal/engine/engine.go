@@ -74,6 +74,9 @@ type Options struct {
 type Progress interface {
 	Begin(target string, t spec.Transport, revisions []spec.Revision, cases int)
 	Area(area string, done, total int)
+	// Found says how many different findings the cases have shown so far, notes
+	// left out; what can't be reproduced is among them.
+	Found(findings int)
 	Notice(text string)
 	// Waiting says what is waited for before the cases begin, "" for nothing
 	// more. It is called each second.
@@ -201,6 +204,9 @@ func (noProgress) Begin(string, spec.Transport, []spec.Revision, int) {}
 
 // Area implements Progress.
 func (noProgress) Area(string, int, int) {}
+
+// Found implements Progress.
+func (noProgress) Found(int) {}
 
 // Notice implements Progress.
 func (noProgress) Notice(string) {}

@@ -182,6 +182,7 @@ func TestNoFreshServerToTryAgain(t *testing.T) {
 type silent struct{}
 
 func (silent) Begin(string, spec.Transport, []spec.Revision, int) {}
+func (silent) Found(int)                                          {}
 func (silent) Area(string, int, int)                              {}
 func (silent) Notice(string)                                      {}
 func (silent) Waiting(string)                                     {}

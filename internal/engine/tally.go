@@ -1,12 +1,17 @@
 package engine
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
 
 // tally counts cases an area for the progress.
 type tally struct {
 	mu    sync.Mutex
 	areas map[string]*areaTally
 	ran   int // before the run's time was over
+	found map[verdict.Key]bool
 }
 
 type areaTally struct{ done, total int }
@@ -39,4 +44,22 @@ func (t *tally) done(p Progress, area string, cut bool) {
 	a := t.areas[area]
 	a.done++
 	p.Area(area, a.done, a.total)
+}
+
+// saw counts the deviations of a unit that is over.
+func (t *tally) saw(p Progress, attempts []*attempt) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := len(t.found)
+	for _, a := range attempts {
+		for _, c := range a.candidates {
+			if t.found == nil {
+				t.found = map[verdict.Key]bool{}
+			}
+			t.found[c.key.InAnyRevision()] = true
+		}
+	}
+	if len(t.found) > before {
+		p.Found(len(t.found))
+	}
 }
