@@ -293,6 +293,7 @@ func answerFaults() []Fault {
 				}
 			}
 		})),
+		breaks("base.request-answered/first-request-ends", "the first request after initialized ends the process", dies("", func(c *refserver.Call) bool { return c.Revision != "" && c.Method != spec.MethodInitialize })),
 	}
 }
 

@@ -174,14 +174,7 @@ func batchFaults() []Fault {
 		breaks("base.batch-invalid-members/all-dropped", "one invalid member has the whole batch dropped", incoming(spoilt, swallows)),
 		breaks("base.batch-not-emitted/arrays-of-one", "every answer is an array of one", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })),
 		breaks("base.batch-not-emitted/errors-in-arrays", "errors are arrays of one", AlterBytes(replies(), func(b []byte) []byte { return array([][]byte{b}) })),
-		breaks("lifecycle.batch-initialize/accepted", "initialize is accepted in a batch", incoming(func(s *refserver.Session, f *wire.Frame) bool {
-			return batch(s, f) && s.Revision() == ""
-		}, func(s *refserver.Session, raw []byte) refserver.Verdict {
-			for _, e := range split(raw) {
-				s.Deliver(e)
-			}
-			return refserver.Swallow()
-		})).over(spec.Stdio), // over HTTP nothing but initialize alone opens a session
+		breaks("base.batch-not-emitted/every-answer", "answers are arrays of one", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })),
 	}
 }
 

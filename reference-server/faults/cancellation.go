@@ -34,9 +34,6 @@ func cancellationFaults() []Fault {
 		breaks(silent+"result", "a cancelled request gets a result after 150 ms", onceCancelled(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewResult(id, map[string]any{"content": []any{}, "isError": true})
 		})).in(callable()...).over(spec.Stdio),
-		breaks(stragglers+"complete", "150 ms after its cancellation a request is reported as complete", onceCancelled(func(_ wire.ID, token jsontext.Value) []byte {
-			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
-		})).in(callable()...).over(spec.Stdio),
 
 		breaks(race+"dies-of-completed", "the cancellation of an answered request ends the process", diesOfCancellation(answered)).over(spec.Stdio),
 		breaks(race+"dies-of-running", "the cancellation of a request that runs ends the process", diesOfRunning()).in(callable()...).over(spec.Stdio),
@@ -104,6 +101,7 @@ func cancellationFaults() []Fault {
 			}
 			next(n)
 		})).in(callable()...),
+		breaksAfresh("cancellation.tasks-use-tasks-cancel/notification", "a task is cancelled by a notification that names its request", byNotification),
 	}
 }
 
@@ -147,4 +145,12 @@ func cancelling(f func(n *refserver.Note, next func(*refserver.Note))) refserver
 // heedless passes over cancellations.
 func heedless() refserver.Seams {
 	return cancelling(func(*refserver.Note, func(*refserver.Note)) {})
+}
+
+// cancellationShapeFaults are the faults in the shape of cancellations.
+func cancellationShapeFaults() []Fault {
+	return []Fault{
+		breaks("cancellation.request-id-present/missing", "a cancellation names no request", tells(spec.MethodCancelled, `{"reason":"x"}`)),
+		breaks("cancellation.request-id-present/snake-case", "a cancellation names a request_id", tells(spec.MethodCancelled, `{"request_id":1}`)),
+	}
 }

@@ -1,8 +1,6 @@
 package faults
 
-import (
-	"github.com/mcp-conform/mcp-conform/internal/spec"
-)
+import "github.com/mcp-conform/mcp-conform/internal/spec"
 
 // contentFaults are the faults in the blocks that prompts and tools return.
 // In prompts the specification forbids more than in the results of tools.
@@ -58,6 +56,7 @@ func contentFaults() []Fault {
 		breaks("content.prompt-embedded.text-or-blob/both", "resources embedded in prompts have text and a blob", inPrompts("resource", inside("resource", having("text", put("blob", "SGVsbG8="))))),
 		breaks("content.prompt-embedded.text-or-blob/no-base64", "blobs embedded in prompts are plain text", inPrompts("resource", inside("resource", having("blob", put("blob", "Hello, world."))))),
 		breaks("content.prompt-embedded.text-or-blob/neither", "resources embedded in prompts have neither text nor a blob", inPrompts("resource", inside("resource", leaveOut("text", "blob")))),
+		breaks("content.prompt-embedded.mime-type-present/missing", "resources embedded in prompts name no MIME type", inPrompts("resource", inside("resource", leaveOut("mimeType")))),
 	}
 }
 
@@ -119,5 +118,27 @@ func iconFaults() []Fault {
 		breaks("content.icons.theme/auto", "icons of tools are for the theme auto", iconed(tools, put("theme", "auto"))),
 		breaks("content.icons.theme/upper-case", "icons of resources are for the theme Dark", iconed(resources, put("theme", "Dark"))),
 		breaks("content.icons.theme/empty", "the server's icon is for a theme without a name", iconed(spec.MethodInitialize, put("theme", ""))),
+	}
+}
+
+// sampledBlockFaults are the faults in content blocks that are shown to a model.
+func sampledBlockFaults() []Fault {
+	return []Fault{
+		breaks("content.image.mime-type-valid/sampled", "an image for sampling has the MIME type png", sampledContent(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"png"}`)),
+		breaks("content.audio.mime-type-valid/sampled", "audio for sampling has the MIME type of text", sampledContent(`{"type":"audio","data":"UklGRg==","mimeType":"text/plain"}`)),
+		breaks("content.annotations.priority-range/sampled", "text for sampling has the priority 11", sampledContent(`{"type":"text","text":"x","annotations":{"priority":11}}`)),
+		breaks("content.annotations.audience-values/sampled", "text for sampling is for the model, which is no role", sampledContent(`{"type":"text","text":"x","annotations":{"audience":["model"]}}`)),
+		breaks("content.blob.base64/sampled", "a blob in a tool's result for sampling is plain text", sampledUse(`{"type":"resource","resource":{"uri":"demo://x","blob":"Hello, world."}}`)).in(spec.V20251125),
+		breaks("content.embedded.uri-valid/sampled", "a resource in a tool's result for sampling has a path for a URI", sampledUse(`{"type":"resource","resource":{"uri":"/x","text":""}}`)).in(spec.V20251125),
+		breaks("content.resource-link.uri-valid/sampled", "a link in a tool's result for sampling has no URI", sampledUse(`{"type":"resource_link","uri":"","name":"x"}`)).in(spec.V20251125),
+	}
+}
+
+// demandedContentFaults show only with arguments that a tool does not require.
+func demandedContentFaults() []Fault {
+	data := rightSurvey
+	data.data = "\u0089PNG\r\n"
+	return []Fault{
+		breaks("content.image.base64/on-demand", "the image that a tool returns on demand is not encoded", adds(data.tool())).in(from(spec.V20250618)...),
 	}
 }

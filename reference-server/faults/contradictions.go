@@ -1,7 +1,5 @@
 package faults
 
-import "github.com/mcp-conform/mcp-conform/internal/spec"
-
 // Contradiction is a place where the handshake revisions contradict themselves,
 // and the legal variations that take one side.
 type Contradiction struct {
@@ -27,20 +25,5 @@ func Contradictions() []Contradiction {
 		is("Annotations of embedded resources stand inside the resource in examples, and on the block in the schema.", "annotations-on-the-resource"),
 		{What: "Ids are numbers in TypeScript, and integers in the text and in JSON Schema.", Why: "the text has a keyword for integers, so that a fraction breaks it: base.request-id-type"},
 		is("Error -32042 is a MAY and a MUST for the same case.", "visit-first"),
-	}
-}
-
-// legalPermitted are the variations that no other table has.
-func legalPermitted() []Fault {
-	return []Fault{
-		legal("another-type", "images are said to be of a type that they are not", together(inTools("image", put("mimeType", "image/jpeg")), inPrompts("image", put("mimeType", "image/webp")))),
-		legal("prompt-with-link", "a prompt holds a link to a resource that is listed nowhere", EditResult(spec.MethodPromptsGet, func(r map[string]any) {
-			r["messages"] = append(r["messages"].([]any), map[string]any{
-				"role": "user", "content": map[string]any{"type": "resource_link", "uri": "demo://elsewhere", "name": "elsewhere"},
-			})
-		})).in(from(spec.V20250618)...),
-		legal("embedded-once", "what tools embed can't be read later", inTools("resource", inside("resource", put("uri", "demo://of-the-moment/1")))),
-		legal("no-unsubscribe", "resources/unsubscribe is unknown, and subscriptions last as long as the session",
-			refuse(spec.MethodResourcesUnsubscribe, session, spec.CodeMethodNotFound, "Method not found")),
 	}
 }

@@ -4,5 +4,13 @@ import "slices"
 
 // Shapes returns the faults of shape and the legal variations in shape.
 func Shapes() []Fault {
-	return slices.Concat(shapeFaults(), legalShapes(), legalAskedShapes())
+	return slices.Concat(
+		contentFaults(), annotationFaults(), iconFaults(), sampledBlockFaults(),
+		toolShapeFaults(), resourceShapeFaults(), cursorShapeFaults(), promptShapeFaults(), readShapeFaults(), promptGetShapeFaults(), callShapeFaults(), completionShapeFaults(),
+		openingShapeFaults(), logMessageFaults(), progressShapeFaults(), updatedShapeFaults(), serverTokenFaults(), samplingShapeFaults(), sampledContentFaults(),
+		elicitationShapeFaults(), elicitationErrorFaults(), structuredFaults(), completedFaults(), rootsShapeFaults(), cancellationShapeFaults(), legalShapes(), legalAskedShapes(),
+	)
 }
+
+// Tables returns the functions that return the rows of each area.
+func Tables() map[string][]func() []Fault { return tables }

@@ -3,7 +3,8 @@
 // would notice, and legal variations, by which it shows that it would not
 // complain of what is odd but permitted.
 //
-// To add one, add a row to the table of its area. A row holds an id, whose
+// To add one, add a row to a function of its area, in a file whose name begins
+// with the area; a new function goes into tables. A row holds an id, whose
 // part before the slash is the requirement that it breaks, a sentence, and
 // the seams, most often made by one of the functions in build.go.
 package faults
@@ -46,23 +47,64 @@ type Fault struct {
 	Seams       func() refserver.Seams // fresh state for each server
 }
 
+// tables are the functions that return the rows of each area. They are in files
+// whose names begin with the area.
+var tables = map[string][]func() []Fault{
+	"base": {
+		messageFaults, idFaults, answerFaults, errorFaults, notificationFaults, malformedFaults, batchFaults, lineFaults, metaFaults, schemaFaults,
+		orderFaults, raceFaults, concurrencyFaults, httpFaults,
+		legalLines, legalMessages, legalOwn, legalPractice,
+	},
+	"lifecycle":    {lifecycleFaults, openingShapeFaults, lifecycleHTTPFaults, legalOpening},
+	"versioning":   {versioningFaults, askingFaults},
+	"ping":         {pingFaults},
+	"progress":     {progressFaults, progressShapeFaults, serverTokenFaults, legalRunning},
+	"cancellation": {cancellationFaults, cancellationShapeFaults, cancelRaceFaults, legalCancelling},
+	"pagination":   {paginationFaults, walkFaults, cursorShapeFaults, legalLists, legalWalks},
+	"tools":        {toolFaults, callFaults, failureFaults, knownFaults, branchFaults, toolShapeFaults, callShapeFaults, structuredFaults, legalOffers},
+	"resources": {
+		offeredFaults, readingFaults, templateFaults, subscriptionFaults, updateFaults, changedResourcesFaults, resourceShapeFaults, readShapeFaults, updatedShapeFaults,
+		resourcesLegal, legalCrowds, legalNotices,
+	},
+	"prompts":     {promptFaults, rememberedPromptFaults, fileFaults, promptShapeFaults, promptGetShapeFaults, legalRememberedPrompts},
+	"completion":  {completionFaults, completionShapeFaults, completedFaults},
+	"logging":     {loggingFaults, secretFaults, logMessageFaults, legalSecrets},
+	"content":     {contentFaults, annotationFaults, iconFaults, sampledBlockFaults, demandedContentFaults, legalShapes, legalPermitted},
+	"sampling":    {samplingFaults, loopFaults, modelFaults, samplingShapeFaults, sampledContentFaults, legalAskedShapes, legalOrder},
+	"elicitation": {elicitationFaults, userFaults, toldFaults, formFaults, elicitationShapeFaults, elicitationErrorFaults, legalAsking},
+	"roots":       {rootsFaults, rootsShapeFaults, boundaryFaults, legalFiles},
+	"tasks": {
+		taskDeclarationFaults, taskToolFaults, taskCreationFaults, taskShownFaults, taskCourseFaults, taskClientFaults, taskLimitFaults,
+		legalTasks, legalTaskLimits,
+	},
+	"stdio": {stdioFaults, legalProcess},
+	"streamable-http": {
+		originFaults, postFaults, streamFaults, listenFaults, resumeFaults, sessionFaults, closingFaults, versionHeaderFaults, crossingFaults, leakFaults, bodyFaults, spellingFaults,
+		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
+	},
+	"sse": {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
+}
+
 // All returns every fault, areas together; callers must not alter them.
 func All() []Fault { return all() }
 
 var all = sync.OnceValue(func() []Fault {
-	return slices.Concat(
-		messageFaults(), idFaults(), answerFaults(), errorFaults(), notificationFaults(), malformedFaults(), lineFaults(), about("base", legalLines()), batchFaults(), metaFaults(), schemaFaults(),
-		lifecycleFaults(), askingFaults(), versioningFaults(), pingFaults(), stdioFaults(), toolFaults(), branchFaults(), staleFaults(), about("prompts", legalStale()), promptFaults(), completionFaults(), legalVariations(), about("tools", legalOffers()),
-		resourcesFaults(), paginationFaults(), walkFaults(), about("resources", resourcesLegal()), about("pagination", legalWalks()),
-		shapeFaults(), formFaults(), about("content", legalShapes()), about("sampling", legalAskedShapes()),
-		samplingFaults(), loopFaults(), orderFaults(), about("sampling", legalOrder()), modelFaults(), elicitationFaults(), userFaults(), rootsFaults(), about("elicitation", legalAsking()),
-		loggingFaults(), progressFaults(), cancellationFaults(), cancelRaceFaults(), about("progress", legalRunning()), about("cancellation", legalCancelling()),
-		taskFaults(), about("tasks", legalTasks()),
-		httpFaults(), aboutHTTP(legalHTTP()),
-		about("base", legalPractice()), raceFaults(), concurrencyFaults(), about("resources", legalCrowds()), about("resources", legalNotices()), about("content", legalPermitted()),
-		taskLimitFaults(), toldFaults(), secretFaults(), fileFaults(), boundaryFaults(),
-		about("tasks", legalTaskLimits()), about("roots", legalFiles()), aboutHTTP(legalSecrets()),
-	)
+	var out []Fault
+	for _, area := range spec.Areas() {
+		for _, table := range tables[area] {
+			for _, f := range table() {
+				f.Area = area
+				if f.Transports == nil && area == string(spec.StreamableHTTP) {
+					f = f.over(spec.StreamableHTTP)
+				}
+				if area == string(spec.SSE) {
+					f = f.in(spec.V20241105).over(spec.SSE)
+				}
+				out = append(out, f)
+			}
+		}
+	}
+	return out
 })
 
 // Lookup returns the fault with the given id.
@@ -82,8 +124,7 @@ func breaks(id, title string, seams refserver.Seams) Fault {
 // breaksAfresh makes the row of a fault whose state begins anew in each server.
 func breaksAfresh(id, title string, seams func() refserver.Seams) Fault {
 	requirement, _, _ := strings.Cut(id, "/")
-	area, _, _ := strings.Cut(id, ".")
-	return Fault{ID: id, Requirement: requirement, Area: area, Title: title, Seams: seams}
+	return Fault{ID: id, Requirement: requirement, Title: title, Seams: seams}
 }
 
 // legal makes the row of a legal variation.
@@ -93,22 +134,6 @@ func legal(name, title string, seams refserver.Seams) Fault {
 
 func legalAfresh(name, title string, seams func() refserver.Seams) Fault {
 	return Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: seams}
-}
-
-// about says which area legal variations are about.
-func about(area string, rows []Fault) []Fault {
-	for i := range rows {
-		rows[i].Area = area
-	}
-	return rows
-}
-
-// aboutHTTP does so for those over HTTP, by where they are shown.
-func aboutHTTP(rows []Fault) []Fault {
-	for i := range rows {
-		rows[i].Area = string(rows[i].Transports[0])
-	}
-	return rows
 }
 
 // in narrows a row to some revisions.
@@ -121,6 +146,14 @@ func (f Fault) in(revisions ...spec.Revision) Fault {
 func (f Fault) over(transports ...spec.Transport) Fault {
 	f.Transports = transports
 	return f
+}
+
+// overAll narrows several rows to some transports.
+func overAll(transports []spec.Transport, rows []Fault) []Fault {
+	for i := range rows {
+		rows[i].Transports = transports
+	}
+	return rows
 }
 
 // alone marks a row with which a server can't serve several clients.

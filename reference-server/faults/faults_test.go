@@ -1,6 +1,9 @@
 package faults_test
 
 import (
+	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -93,5 +96,28 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	}
 	for _, c := range faults.Contradictions() {
 		exist(c.What, c.Variations, c.Why)
+	}
+}
+
+// TestFilesAreAreas holds each row against the area of its table, and the table
+// against the file that it is in.
+func TestFilesAreAreas(t *testing.T) {
+	for area, tables := range faults.Tables() {
+		if !slices.Contains(spec.Areas(), area) {
+			t.Errorf("there are tables of the area %s, which does not exist", area)
+		}
+		for _, table := range tables {
+			f := runtime.FuncForPC(reflect.ValueOf(table).Pointer())
+			path, _ := f.FileLine(f.Entry())
+			file := strings.TrimSuffix(filepath.Base(path), ".go")
+			if file != area && !strings.HasPrefix(file, area+"_") {
+				t.Errorf("%s of the area %s is in %s.go", f.Name(), area, file)
+			}
+			for _, row := range table() {
+				if !row.Legal && spec.AreaOf(row.Requirement) != area {
+					t.Errorf("%s is in a table of the area %s", row.ID, area)
+				}
+			}
+		}
 	}
 }

@@ -84,10 +84,6 @@ func lifecycleFaults() []Fault {
 			return earlyLists(func(c *refserver.Call) { refused.Store(c.Session, true) }, func(c *refserver.Call) bool { _, is := refused.Load(c.Session); return is })
 		}),
 		breaks("lifecycle.serves-after-initialized/lists-silent", "the lists are never answered", unanswered("", func(c *refserver.Call) bool { return isList(c) && c.Revision != "" })),
-		breaksAfresh("ping.responds/deaf-after-initialized", "after initialized nothing is answered any more", func() refserver.Seams {
-			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
-		}),
-		breaks("base.request-answered/first-request-ends", "the first request after initialized ends the process", dies("", func(c *refserver.Call) bool { return c.Revision != "" && c.Method != spec.MethodInitialize })),
 
 		breaks("lifecycle.no-requests-before-initialized/roots", "roots/list is asked right after initialize",
 			asksEarly(func(s *refserver.Session) (string, any) { return spec.MethodRootsList, nil })),
@@ -112,19 +108,6 @@ func lifecycleFaults() []Fault {
 			unanswered(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/capabilities") == nil })),
 		breaks("lifecycle.error-cases-prepared/dies-without-client-info", "initialize without clientInfo ends the process",
 			dies(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/clientInfo") == nil })),
-		breaksAfresh("ping.responds/deaf-while-waiting", "while a request of its own is unanswered nothing is answered", func() refserver.Seams {
-			return refserver.Seams{
-				Patience: patient,
-				Notified: func(n *refserver.Note, next func(*refserver.Note)) {
-					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
-						// The reader itself waits here, for an answer that it alone could read.
-						_, _ = n.Session.Ask(n.Session.Context(), wire.ID{}, spec.MethodRootsList, nil)
-						return
-					}
-					next(n)
-				},
-			}
-		}).over(spec.Stdio), // over HTTP each POST has a reader of its own
 
 		breaks("lifecycle.request-timeouts/waits-for-ever", "a request of its own that is not answered is waited for, for ever", refserver.Seams{Patience: patient}),
 		breaks("lifecycle.timeout-cancels/not-told", "a request of its own is given up without a cancellation",
@@ -136,6 +119,14 @@ func lifecycleFaults() []Fault {
 			p.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/shutdown"}`))
 			return 0, true
 		})),
+		breaks("lifecycle.batch-initialize/accepted", "initialize is accepted in a batch", incoming(func(s *refserver.Session, f *wire.Frame) bool {
+			return f.Batch && len(f.Messages) > 0 && s.Revision() == ""
+		}, func(s *refserver.Session, raw []byte) refserver.Verdict {
+			for _, e := range split(raw) {
+				s.Deliver(e)
+			}
+			return refserver.Swallow()
+		})).over(spec.Stdio), // over HTTP nothing but initialize alone opens a session
 	}
 }
 
@@ -207,24 +198,4 @@ func undeclared(capabilities ...string) refserver.Seams {
 			delete(r["capabilities"].(map[string]any), name)
 		}
 	})
-}
-
-// askingFaults holds what the requests of the server's own can show of the
-// negotiated revision.
-func askingFaults() []Fault {
-	form := map[string]any{"message": "Who are you?", "requestedSchema": map[string]any{
-		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
-	}}
-	page := map[string]any{"mode": "url", "message": "Please look.", "elicitationId": "e1", "url": "https://example.com/"}
-	const older, newer = "versioning.negotiated-version-respected-2024-11-05/", "versioning.negotiated-version-respected-2025-06-18/"
-	return []Fault{
-		breaks(older+"elicitation", "elicitation is asked for, which is newer", asksWhenReady(spec.MethodElicit, form)),
-		breaks(older+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)),
-		breaks(newer+"url-elicitation", "elicitation by URL is asked for, which is newer", asksWhenReady(spec.MethodElicit, page)).in(spec.V20250618),
-		breaks(newer+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)).in(spec.V20250618),
-		breaks(newer+"task-result", "tools answer with tasks, which are newer", replaceResult(spec.MethodToolsCall,
-			`{"task":{"taskId":"1","status":"working","ttl":null,"createdAt":"2025-11-25T00:00:00Z","lastUpdatedAt":"2025-11-25T00:00:00Z"}}`)).in(spec.V20250618),
-		breaks(newer+"input-required", "tools answer that input is required, which is newer",
-			replaceResult(spec.MethodToolsCall, `{"resultType":"input_required","inputRequests":{}}`)),
-	}
 }

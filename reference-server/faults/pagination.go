@@ -216,3 +216,22 @@ func poisoned() refserver.Seams {
 		return next(c)
 	})
 }
+
+// lastCursor sets the cursor where there is none.
+func lastCursor(v any) edit {
+	return func(r map[string]any) {
+		if _, ok := r["nextCursor"]; !ok {
+			r["nextCursor"] = v
+		}
+	}
+}
+
+// cursorShapeFaults are the faults in the shape of the cursor where there is none.
+func cursorShapeFaults() []Fault {
+	return []Fault{
+		breaks("pagination.next-cursor.string/null", "the cursor after the last page is null", EditResult(spec.MethodToolsList, lastCursor(nil))),
+		breaks("pagination.next-cursor.string/false", "the cursor after the last page is false", EditResult(spec.MethodPromptsList, lastCursor(false))),
+		breaks("pagination.next-cursor.string/number", "the cursor after the last page is a number", EditResult(spec.MethodResourcesList, lastCursor(0))),
+		breaks("pagination.next-cursor.string/object", "the cursor after the last page is an object", EditResult(spec.MethodResourcesTemplates, lastCursor(map[string]any{}))),
+	}
+}

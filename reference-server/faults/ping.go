@@ -141,6 +141,24 @@ func pingFaults() []Fault {
 				s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, spec.MethodPing, nil) })
 			}
 		})),
+		breaksAfresh("ping.responds/deaf-after-initialized", "after initialized nothing is answered any more", func() refserver.Seams {
+			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
+		}),
+		breaksAfresh("ping.responds/deaf-while-waiting", "while a request of its own is unanswered nothing is answered", func() refserver.Seams {
+			return refserver.Seams{
+				Patience: patient,
+				Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
+						// The reader itself waits here, for an answer that it alone could read.
+						_, _ = n.Session.Ask(n.Session.Context(), wire.ID{}, spec.MethodRootsList, nil)
+						return
+					}
+					next(n)
+				},
+			}
+		}).over(spec.Stdio), // over HTTP each POST has a reader of its own
+		breaks("ping.responds/http-malformed", "every ping is refused as if it were no JSON", visits(asking(spec.MethodPing), unparsed)).over(spec.StreamableHTTP),
+		breaks("ping.responds/http-all-malformed", "after initialize every request is refused as if it were no JSON", visits(asking(), unparsed)).over(spec.StreamableHTTP),
 	}
 }
 

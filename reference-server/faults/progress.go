@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -94,6 +95,17 @@ func progressFaults() []Fault {
 		breaksAfresh(stray+"deaf", "after progress with a token that it did not give nothing is answered any more", func() refserver.Seams {
 			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodProgress }))
 		}),
+		breaksAfresh("progress.token-echo/newest", "progress has the token of the call that came last", newestToken).in(callable()...),
+		breaks("progress.stops-after-cancel/complete", "150 ms after its cancellation a request is reported as complete", onceCancelled(func(_ wire.ID, token jsontext.Value) []byte {
+			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000})
+		})).in(callable()...).over(spec.Stdio),
+		breaks("progress.message-useful/empty", "the messages on progress are empty", sent(spec.MethodProgress, put("message", ""))),
+		breaks("progress.task-token-continues/other", "the progress of tasks has the id of the task as its token", EditMessage(taskProgress, func(m Members) {
+			_, p := wire.Members(m["params"])
+			p["progressToken"] = wire.At(p["_meta"], "/io.modelcontextprotocol~1related-task/taskId")
+			m["params"] = wire.JSON(p)
+		})),
+		breaksAfresh("progress.task-stops-at-terminal/goes-on", "there is progress on tasks that are over", goesOn),
 	}
 }
 
@@ -170,4 +182,22 @@ func withToken(o *refserver.Out, token any) {
 	params["_meta"] = meta
 	m["params"] = wire.JSON(params)
 	o.Frames[0] = wire.JSON(m)
+}
+
+// newestToken has all progress bear the token of the call that came last.
+func newestToken() refserver.Seams {
+	var mu sync.Mutex
+	newest := map[*refserver.Session]any{}
+	return together(Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if token := tokenOf(c); token != nil {
+			mu.Lock()
+			newest[c.Session] = token
+			mu.Unlock()
+		}
+		return next(c)
+	}), progressing(func(o *refserver.Out, p map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		p["progressToken"] = newest[o.Session]
+	}))
 }

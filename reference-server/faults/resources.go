@@ -1,9 +1,11 @@
 package faults
 
 import (
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -16,11 +18,6 @@ const (
 	note    = "demo://note"
 	nowhere = "no-such-resource" // part of what the cases make up
 )
-
-// resourcesFaults break what only the course of a conversation can show.
-func resourcesFaults() []Fault {
-	return slices.Concat(offeredFaults(), readingFaults(), templateFaults(), subscriptionFaults(), updateFaults(), changedResourcesFaults())
-}
 
 func offeredFaults() []Fault {
 	twice := func(pages func(all []any) [][]any) refserver.Seams { return pagesOf(spec.MethodResourcesList, pages) }
@@ -153,6 +150,15 @@ func templateFaults() []Fault {
 		breaks("resources.templates.mime-only-if-uniform/other", "an item is of another type than its template", typed(begins("demo://items/"), "text/html")),
 		breaks("resources.templates.mime-only-if-uniform/one", "one item is of another type than its template", typed(is("demo://items/1"), "application/json")),
 		breaks("resources.templates.expansion-readable/lost", "items that are completed are not found", reading(begins("demo://items/"), failing(spec.CodeResourceNotFound, "Resource not found"))),
+		breaksAfresh("resources.templates.listed-again/used-up", "the list of templates is used up by the first that asks for it", func() refserver.Seams {
+			var listed sync.Map
+			return Handle(spec.MethodResourcesTemplates, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if _, again := listed.LoadOrStore(c.Session, true); again {
+					return jsontext.Value(`{"resourceTemplates":[]}`), nil
+				}
+				return next(c)
+			})
+		}),
 	}
 }
 

@@ -5,10 +5,9 @@ import (
 	"sync"
 	"time"
 
-	refserver "github.com/mcp-conform/mcp-conform/reference-server"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
 // updateFaults are those in what a server tells of changes over the life of
@@ -47,6 +46,18 @@ func updateFaults() []Fault {
 				l.on[uri] = l.twice[uri]
 			}
 		}),
+		breaksAfresh("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the one before", func() refserver.Seams {
+			return together(harmless("update-resource"), lastSubscription())
+		}),
+		breaksAfresh("resources.subscribe.no-update-without-subscription/other-stream", "a subscription counts for all streams", func() refserver.Seams {
+			return together(harmless("update-resource"), forAll(asking(spec.MethodResourcesSubscribe)))
+		}).in(spec.V20241105).over(spec.SSE),
+		breaksAfresh("resources.subscribe.no-update-without-subscription/other-session", "a subscription counts for all sessions", func() refserver.Seams {
+			return together(harmless("update-resource"), forAll(asking(spec.MethodResourcesSubscribe)))
+		}).over(spec.StreamableHTTP),
+		breaksAfresh("resources.subscribe.no-update-without-subscription/first-listener", "updates go to the client that listened first, besides the subscriber", func() refserver.Seams {
+			return together(harmless("update-resource"), copiedTo(firstOf, wire.Notification, spec.MethodResourcesUpdated))
+		}).over(spec.StreamableHTTP),
 	}
 }
 

@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"sync"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -28,5 +30,34 @@ func rootsFaults() []Fault {
 			return together(onReply(spec.MethodRootsList, isFailure, swallows)(), refserver.Seams{Patience: patient})
 		}).in(spec.V20250326, spec.V20250618, spec.V20251125),
 		breaksAfresh(gone+"no-folder-dies", "a root that does not exist ends the process", onReply(spec.MethodRootsList, saying("/roots/0/uri", "file:///mcp-conform/there/is/no/such/folder"), diesOf(1))),
+		breaksAfresh("roots.change.asks-again/tool-remembers", "a tool asks for the roots once, and has the same when they have changed", func() refserver.Seams {
+			return together(incoming(changed, swallows), rememberedRoots())
+		}).in(callable()...),
+	}
+}
+
+// rememberedRoots has the tool that asks for the roots ask once a session.
+func rememberedRoots() refserver.Seams {
+	var results sync.Map
+	return calling("ask-roots", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if result, ok := results.Load(c.Session); ok {
+			return result, nil
+		}
+		result, err := next(c)
+		if err == nil {
+			kept := plain(result)
+			marksKept(kept)
+			results.Store(c.Session, kept)
+			return kept, nil
+		}
+		return result, err
+	})
+}
+
+// rootsShapeFaults are the faults in the shape of roots/list.
+func rootsShapeFaults() []Fault {
+	return []Fault{
+		breaks("roots.request.schema/array", "the params of roots/list are an array", asksWhenReady(spec.MethodRootsList, raw("[]"))),
+		breaks("roots.request.schema/meta-array", "the _meta of roots/list is an array", asksWhenReady(spec.MethodRootsList, raw(`{"_meta":[]}`))),
 	}
 }

@@ -30,6 +30,7 @@ func legalFiles() []Fault {
 				p["description"] = "Shows the file that an argument names."
 			}
 		}))),
+		legalAfresh("roots-remembered", "a tool asks for the roots once, and the server asks anew when they have changed", rememberedRoots),
 	}
 }
 

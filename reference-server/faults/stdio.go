@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -66,8 +67,6 @@ func stdioFaults() []Fault {
 		})),
 		breaks("stdio.stdout-only-messages/nul", "a NUL byte follows each answer", Outgoing(Answers(), func(o *refserver.Out) { o.End = "\x00\n" })),
 
-		breaks("base.batch-not-emitted/every-answer", "answers are arrays of one", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })),
-
 		breaks("stdio.exit-on-stdin-close-2024-11-05/stays", "the server stays when its input ends, until it is told to go", ends(func(_ *refserver.Process, why refserver.Ending) (int, bool) {
 			return 0, why != refserver.InputClosed
 		})),
@@ -87,6 +86,21 @@ func stdioFaults() []Fault {
 		breaks("stdio.partial-utf8/each-read-decoded", "characters that are split over two reads are lost", input(func(chunk []byte) []byte {
 			return []byte(strings.ToValidUTF8(string(chunk), string(utf8.RuneError)))
 		})),
+		breaksAfresh("stdio.stdout-only-messages/torn", "long answers are written in two pieces, between which others come", torn),
+		breaksAfresh("stdio.exit-on-stdin-close-2024-11-05/cancelled", "once a request was cancelled that was at work, the server stays when its input ends", func() refserver.Seams {
+			var stays atomic.Bool
+			t := newCalls()
+			seams := together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+				if t.cancel(n) {
+					stays.Store(true)
+				}
+				next(n)
+			}))
+			seams.End = func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+				return 0, why != refserver.InputClosed || !stays.Load()
+			}
+			return seams
+		}).over(spec.Stdio),
 	}
 }
 
@@ -130,4 +144,27 @@ func (a *altered) Read(p []byte) (int, error) {
 		err = nil // it comes again after the rest
 	}
 	return n, err
+}
+
+// longAnswer is what no longer goes out in one piece, and tearTime what passes
+// between two pieces.
+const (
+	longAnswer = 1000
+	tearTime   = 3 * time.Millisecond
+)
+
+// torn writes long answers in two pieces.
+func torn() refserver.Seams {
+	var out *refserver.Process
+	return together(refserver.Seams{Start: func(p *refserver.Process) { out = p }}, Outgoing(Results(), func(o *refserver.Out) {
+		frame := o.Frames[0]
+		if out == nil || len(frame) < longAnswer || len(o.Frames) > 1 {
+			return
+		}
+		o.Frames = nil
+		half := len(frame) / 2
+		_, _ = out.Out.Write(frame[:half])
+		pause(o.Session.Context(), tearTime)
+		_, _ = out.Out.Write(append(bytes.Clone(frame[half:]), '\n'))
+	}))
 }

@@ -13,12 +13,6 @@ import (
 
 const relatedTask = "io.modelcontextprotocol/related-task"
 
-// taskFaults are those of tasks: what is declared and created, and what is
-// told of a task. Those of its course stand in tasks_course.go.
-func taskFaults() []Fault {
-	return slices.Concat(taskDeclarationFaults(), taskToolFaults(), taskCreationFaults(), taskShownFaults(), taskCourseFaults(), taskClientFaults())
-}
-
 func taskDeclarationFaults() []Fault {
 	ignoresAll := Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wantsTask(c) {

@@ -12,16 +12,20 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
+// namesTask reports whether a message has a _meta, which names its task.
+func namesTask(o *refserver.Out) bool { return wire.At(o.Frames[0], "/params/_meta") != nil }
+
+// taskProgress picks the progress of tasks.
+func taskProgress(o *refserver.Out) bool { return o.Method == spec.MethodProgress && namesTask(o) }
+
 // taskCourseFaults are those of the course of a task, its results and its
 // messages.
 func taskCourseFaults() []Fault {
-	named := func(o *refserver.Out) bool { return wire.At(o.Frames[0], "/params/_meta") != nil }
 	noMeta := func(m Members) {
 		_, p := wire.Members(m["params"])
 		delete(p, "_meta")
 		m["params"] = wire.JSON(p)
 	}
-	progress := When(func(o *refserver.Out) bool { return o.Method == spec.MethodProgress && named(o) })
 	return []Fault{
 		breaksAfresh("tasks.transitions/works-again", "a task that was over is at work again", onSecondLook(func(r map[string]any) { r["status"] = "working" })),
 		breaks("tasks.transitions/other-word", "a task at work has the status running", EditResult(spec.MethodTasksGet, func(r map[string]any) {
@@ -40,10 +44,10 @@ func taskCourseFaults() []Fault {
 			}
 		})),
 		breaksAfresh("tasks.input-required-left/never", "a task that has asked needs input for ever", neverLeaves),
-		breaks("tasks.input-request-related-task/missing", "what a task asks does not name the task", EditMessage(func(o *refserver.Out) bool { return o.Kind == refserver.OutRequest && named(o) }, noMeta)),
-		breaks("tasks.related-task-everywhere/progress", "the progress of tasks does not name them", EditMessage(progress, noMeta)),
+		breaks("tasks.input-request-related-task/missing", "what a task asks does not name the task", EditMessage(func(o *refserver.Out) bool { return o.Kind == refserver.OutRequest && namesTask(o) }, noMeta)),
+		breaks("tasks.related-task-everywhere/progress", "the progress of tasks does not name them", EditMessage(taskProgress, noMeta)),
 		breaks("tasks.related-task-everywhere/id-alone", "log messages name their task by its id alone", EditMessage(
-			func(o *refserver.Out) bool { return o.Method == spec.MethodMessage && named(o) }, func(m Members) {
+			func(o *refserver.Out) bool { return o.Method == spec.MethodMessage && namesTask(o) }, func(m Members) {
 				_, p := wire.Members(m["params"])
 				p["_meta"] = wire.JSON(Members{relatedTask: wire.At(p["_meta"], "/io.modelcontextprotocol~1related-task/taskId")})
 				m["params"] = wire.JSON(p)
@@ -107,13 +111,6 @@ func taskCourseFaults() []Fault {
 				return result, err
 			})
 		}),
-		breaksAfresh("cancellation.tasks-use-tasks-cancel/notification", "a task is cancelled by a notification that names its request", byNotification),
-		breaks("progress.task-token-continues/other", "the progress of tasks has the id of the task as its token", EditMessage(progress, func(m Members) {
-			_, p := wire.Members(m["params"])
-			p["progressToken"] = wire.At(p["_meta"], "/io.modelcontextprotocol~1related-task/taskId")
-			m["params"] = wire.JSON(p)
-		})),
-		breaksAfresh("progress.task-stops-at-terminal/goes-on", "there is progress on tasks that are over", goesOn),
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // toolFaults are those in what is offered as tools.
 func toolFaults() []Fault {
 	older, newer := beforeNewest(), spec.V20251125
-	return slices.Concat([]Fault{
+	return []Fault{
 		breaks("tools.capability.declared/missing", "tools are listed and called, and not declared", undeclared("tools")),
 		breaks("tools.capability.declared/unlisted", "tools are not declared, their list is refused, and any call succeeds", together(
 			undeclared("tools"), refuse(spec.MethodToolsList, session, spec.CodeMethodNotFound, "Method not found"), anyCall(`{"content":[{"type":"text","text":"Done."}]}`))),
@@ -50,7 +50,7 @@ func toolFaults() []Fault {
 		breaks("tools.name.case-sensitive/folded", "tools are found in any letter case", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			return next(renamed(c, strings.ToLower))
 		})),
-	}, callFaults(), failureFaults(), knownFaults())
+	}
 }
 
 // callFaults are those in how calls are taken.
@@ -138,6 +138,7 @@ func failureFaults() []Fault {
 				}
 			}
 		})),
+		breaks("tools.input-schema.no-parameters-form/any", "tools without parameters take any", listed(spec.MethodToolsList, bareSchema)),
 	}
 }
 
@@ -263,3 +264,6 @@ func onFailure(f func(r map[string]any) (any, *refserver.Error)) refserver.Seams
 		return changed, err
 	})
 }
+
+// bareSchema leaves nothing in the schema of a tool but its type.
+func bareSchema(tool map[string]any) { tool["inputSchema"] = map[string]any{"type": "object"} }

@@ -130,7 +130,6 @@ func branchFaults() []Fault {
 			}
 		})).in(spec.V20250618, spec.V20251125),
 		breaks("tools.structured.conforms/other-unit", "with another value of an enum the structured content breaks the output schema", adds(structured.tool())).in(since...),
-		breaks("content.image.base64/on-demand", "the image that a tool returns on demand is not encoded", adds(data.tool())).in(since...),
 		breaks("tools.call.validates-inputs/nested", "the members of an argument that is an object are not checked", adds(nested.tool())).in(since...),
 	}
 }

@@ -103,3 +103,23 @@ func newestAfterTheFirst() refserver.Seams {
 		return next(c)
 	})
 }
+
+// askingFaults holds what the requests of the server's own can show of the
+// negotiated revision.
+func askingFaults() []Fault {
+	form := map[string]any{"message": "Who are you?", "requestedSchema": map[string]any{
+		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
+	}}
+	page := map[string]any{"mode": "url", "message": "Please look.", "elicitationId": "e1", "url": "https://example.com/"}
+	const older, newer = "versioning.negotiated-version-respected-2024-11-05/", "versioning.negotiated-version-respected-2025-06-18/"
+	return []Fault{
+		breaks(older+"elicitation", "elicitation is asked for, which is newer", asksWhenReady(spec.MethodElicit, form)),
+		breaks(older+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)),
+		breaks(newer+"url-elicitation", "elicitation by URL is asked for, which is newer", asksWhenReady(spec.MethodElicit, page)).in(spec.V20250618),
+		breaks(newer+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)).in(spec.V20250618),
+		breaks(newer+"task-result", "tools answer with tasks, which are newer", replaceResult(spec.MethodToolsCall,
+			`{"task":{"taskId":"1","status":"working","ttl":null,"createdAt":"2025-11-25T00:00:00Z","lastUpdatedAt":"2025-11-25T00:00:00Z"}}`)).in(spec.V20250618),
+		breaks(newer+"input-required", "tools answer that input is required, which is newer",
+			replaceResult(spec.MethodToolsCall, `{"resultType":"input_required","inputRequests":{}}`)),
+	}
+}

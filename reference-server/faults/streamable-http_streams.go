@@ -27,7 +27,6 @@ func isPriming(event []byte) bool {
 func streamFaults() []Fault {
 	const delivered, early, primed = "streamable-http.sse-response-delivered/", "streamable-http.sse-no-early-close/", "streamable-http.sse-priming-event/"
 	const retried, ends, relates = "streamable-http.sse-retry-before-close/", "streamable-http.sse-close-after-response-2025-03-26/", "streamable-http.sse-interim-related-2025-03-26/"
-	const message = "base.jsonrpc-2-0/"
 	older := []spec.Revision{spec.V20250326, spec.V20250618}
 	return []Fault{
 		breaks(delivered+"never", "streams end without the response", events(posts, inOrder(without(bringsResponse), withoutID))).in(spec.V20251125),
@@ -70,19 +69,6 @@ func streamFaults() []Fault {
 			}
 		})),
 		breaksAfresh(relates+"progress", "progress comes on the stream of another request", func() refserver.Seams { return swapped(bringsProgress) }),
-
-		breaks(message+"done", "streams end with the event [DONE]", events(posts, func(b []byte) []byte {
-			if bringsResponse(b) {
-				return append(b, "data: [DONE]\n\n"...)
-			}
-			return b
-		})),
-		breaks(message+"open", "streams begin with an event that says hello", events(posts, func(b []byte) []byte {
-			if isPriming(b) {
-				return append(b, "data: {\"status\":\"connected\"}\n\n"...)
-			}
-			return b
-		})).in(spec.V20251125),
 	}
 }
 

@@ -13,17 +13,6 @@ import (
 // What the faults of shape are made of: edits of the objects that results,
 // requests and notifications hold.
 
-// shapeFaults are the faults in the shape of what features send, and in what
-// comes close to it: what a comparison shows, or the pages alone say.
-func shapeFaults() []Fault {
-	return slices.Concat(
-		contentFaults(), annotationFaults(), iconFaults(),
-		toolShapeFaults(), resourceShapeFaults(), promptShapeFaults(), readShapeFaults(), callShapeFaults(), completionShapeFaults(),
-		openingShapeFaults(), notificationShapeFaults(), askingShapeFaults(), sampledContentFaults(), elicitationShapeFaults(), elicitationErrorFaults(),
-		structuredFaults(), completedFaults(), unaskedFaults(),
-	)
-}
-
 // edit alters a decoded object.
 type edit = func(m map[string]any)
 

@@ -22,10 +22,35 @@ func raceFaults() []Fault {
 				}
 			}))
 		}).in(callable()...),
-		breaksAfresh("cancellation.stop-processing/lost-when-early", "a cancellation that comes right behind its request is lost", lostBeforeProgress).in(callable()...).over(spec.Stdio), // over HTTP it is not seen which came first
 		breaks("base.parse-error/dies-of-bytes", "a line that is no UTF-8 ends the process", incoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Has(wire.InvalidUTF8)
 		}, diesOf(1))),
+		breaksAfresh("base.response-once/cancelled-in-between", "a request that is cancelled between its arrival and its answer gets an error and its result", func() refserver.Seams {
+			t := newCalls()
+			return together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, _ func(*refserver.Note)) {
+				if t.cancel(n) {
+					n.Session.SendRaw(wire.NewError(cancelledIn(n), -32800, "Request cancelled", nil))
+				}
+			}))
+		}).in(spec.V20241105),
+		breaksAfresh("base.response-once/cancelled-late", "the cancellation of an answered request is answered by an error with its id", func() refserver.Seams {
+			t := newCalls()
+			return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+				next(n)
+				if t.known(n) && !t.cancel(n) {
+					n.Session.SendRaw(wire.NewError(cancelledIn(n), int64(spec.CodeInvalidRequest), "Request not found", nil))
+				}
+			}))
+		}),
+		breaksAfresh("base.notification-no-response/cancelled-unknown", "the cancellation of a request that never was gets an error with id null", func() refserver.Seams {
+			t := newCalls()
+			return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+				next(n)
+				if id := cancelledIn(n); (id.IsString() || id.IsInteger()) && !t.known(n) {
+					n.Session.SendRaw([]byte(nullIDError))
+				}
+			}))
+		}),
 	}
 }
 
@@ -56,29 +81,6 @@ func doubledInRaces() refserver.Seams {
 		if key := (callKey{o.Session, o.ID.Key()}); raced[key] {
 			delete(raced, key)
 			o.Frames = append(o.Frames, o.Frames[0])
-		}
-	}))
-}
-
-// lostBeforeProgress passes over the cancellation of a call of which nothing was
-// reported so far: it is not registered yet.
-func lostBeforeProgress() refserver.Seams {
-	var mu sync.Mutex
-	early := map[callKey]bool{}
-	return together(refserver.Seams{Begins: func(c *refserver.Call) {
-		mu.Lock()
-		defer mu.Unlock()
-		early[callKey{c.Session, c.ID.Key()}] = c.Method == spec.MethodToolsCall
-	}}, Outgoing(notifications(spec.MethodProgress), func(o *refserver.Out) {
-		mu.Lock()
-		defer mu.Unlock()
-		delete(early, callKey{o.Session, o.Related.Key()})
-	}), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
-		mu.Lock()
-		lost := early[callKey{n.Session, cancelledIn(n).Key()}]
-		mu.Unlock()
-		if !lost {
-			next(n)
 		}
 	}))
 }

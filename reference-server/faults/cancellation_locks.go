@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	refserver "github.com/mcp-conform/mcp-conform/reference-server"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
 // keepsLock runs one call of the slow tool at a time, and never lets the next

@@ -16,20 +16,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalHTTP are what servers over HTTP may do.
-func legalHTTP() []Fault {
-	both := []spec.Transport{spec.StreamableHTTP, spec.SSE}
-	var out []Fault
-	for _, f := range append(legalWire(), legalBodies()...) {
-		out = append(out, f.over(both...))
-	}
-	for _, f := range slices.Concat(legalStreamable(), legalStreams(), legalCrossing(), legalLeaks(), legalSpellings(), legalRefusals()) {
-		out = append(out, f.over(spec.StreamableHTTP))
-	}
-	for _, f := range legalLegacy() {
-		out = append(out, f.in(spec.V20241105).over(spec.SSE))
-	}
-	return out
+// legalEitherHTTP are what servers over HTTP may do, whichever transport they use.
+func legalEitherHTTP() []Fault {
+	return overAll([]spec.Transport{spec.StreamableHTTP, spec.SSE}, slices.Concat(legalWire(), legalBodies()))
 }
 
 // reheaded changes the headers of responses.

@@ -74,14 +74,6 @@ func sessionFaults() []Fault {
 			})
 		}),
 		breaksAfresh(several+"mixed-up", "clients whose requests have the same id get the same answer", sameAnswers),
-		breaksAfresh("lifecycle.shutdown-http/dies", "the server ends when a client closes its stream", func() refserver.Seams {
-			return visits(listens, func(v *visit) {
-				v.serve()
-				if v.r.Context().Err() != nil {
-					shutsDown(v.r)
-				}
-			})
-		}).in(spec.V20250326, spec.V20250618, spec.V20251125).alone(),
 	}
 }
 
@@ -105,5 +97,30 @@ func versionHeaderFaults() []Fault {
 			v.r.Header.Del(versionHeader)
 			v.serve()
 		})),
+	}
+}
+
+// closingFaults end the connection where a request with an error has to be refused.
+func closingFaults() []Fault {
+	endedOnes := func(do func(v *visit)) func() refserver.Seams {
+		return func() refserver.Seams {
+			var mu sync.Mutex
+			gone := map[string]bool{}
+			return visits(func(v *visit) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				id := v.r.Header.Get(sessionHeader)
+				was := gone[id]
+				gone[id] = was || deletes(v) && id != ""
+				return was && !deletes(v)
+			}, do)
+		}
+	}
+	return []Fault{
+		breaksAfresh("streamable-http.session-terminated-404/closes", "a request with the id of an ended session ends the connection without a response", endedOnes(closes)),
+		breaks("streamable-http.version-header-invalid-400/closes", "a request with an unknown version header ends the connection without a response", visits(func(v *visit) bool {
+			version := v.r.Header.Get(versionHeader)
+			return version != "" && !spec.Revision(version).Published()
+		}, closes)),
 	}
 }

@@ -3,28 +3,12 @@ package faults
 import (
 	"bytes"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
-
-// httpFaults are those of Streamable HTTP.
-func httpFaults() []Fault {
-	var out []Fault
-	for _, rows := range [][]Fault{
-		originFaults(), postFaults(), streamFaults(), listenFaults(), resumeFaults(), sessionFaults(),
-		versionHeaderFaults(), crossingFaults(), leakFaults(), bodyFaults(), spellingFaults(), accountFaults(),
-	} {
-		out = append(out, rows...)
-	}
-	for i := range out {
-		out[i].Transports = []spec.Transport{spec.StreamableHTTP}
-	}
-	return slices.Concat(out, legacyFaults(), boundFaults())
-}
 
 // anyOrigin lets the server believe that the Origin of some requests is its own.
 func anyOrigin(when func(v *visit) bool) refserver.Seams {
@@ -43,6 +27,7 @@ func rebound() refserver.Seams {
 	})
 }
 
+// originFaults are about who may reach the server.
 func originFaults() []Fault {
 	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
 	refusing := func(do func(v *visit)) refserver.Seams { return visits(abroad, do) }
@@ -72,14 +57,13 @@ func originFaults() []Fault {
 		breaks(invalid+"500", "pages of other hosts are refused with 500", refusing(says(http.StatusInternalServerError))),
 		breaks("streamable-http.origin-403-body/id", "the error in the body of a 403 has an id", visits(func(v *visit) bool { return abroad(v) && posts(v) },
 			answers(http.StatusForbidden, jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Forbidden"}}`))),
+		everywhere("streamable-http.bind-localhost"),
 	}
 }
 
 func postFaults() []Fault {
 	const told, replied, refused = "streamable-http.accepted-202/", "streamable-http.accepted-202-response/", "streamable-http.rejected-status/"
 	const typed, single, both = "streamable-http.request-content-type/", "streamable-http.json-single-object/", "streamable-http.accept-both/"
-	const unread = "base.parse-error-http/"
-	garbage := func(v *visit) bool { return v.frame != nil && !v.frame.Readable() }
 	lists := asking(spec.MethodToolsList)
 	acked := func(status int) func(*visit, *reply) {
 		return func(_ *visit, r *reply) {
@@ -147,16 +131,12 @@ func postFaults() []Fault {
 			return posts(v) && v.r.Header.Get("Accept") != jsonType+", "+streamType
 		}, says(http.StatusNotAcceptable))),
 		breaks(both+"stream-refused", "tools/list gets 406 where a stream would do, too", visits(lists, says(http.StatusNotAcceptable))),
-
-		breaks(unread+"202", "a body that is no JSON is accepted", visits(garbage, answers(http.StatusAccepted, "", ""))),
-		breaks(unread+"200", "a body that is no JSON gets 200 and the error", visits(garbage,
-			answers(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`))).in(spec.V20250326),
-		breaks(unread+"other-code", "a body that is no JSON gets the error -32600", visits(garbage,
-			answers(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}`))),
-		breaks("base.batch-responses-complete/http", "the body that answers a batch lacks the last response", bodies(func(v *visit) bool { return v.frame != nil && v.frame.Batch },
-			func(b []byte) []byte {
-				elements := split(b)
-				return append(append([]byte("["), bytes.Join(elements[:max(0, len(elements)-1)], []byte(","))...), ']')
-			})).in(spec.V20250326),
 	}
+}
+
+// everywhere makes the row of a server that listens on all addresses.
+func everywhere(requirement string) Fault {
+	f := breaks(requirement+"/everywhere", "the server listens on all addresses of the machine", refserver.Seams{})
+	f.Everywhere = true
+	return f
 }

@@ -43,22 +43,7 @@ func leakFaults() []Fault {
 				known.joins(v, r)
 			})
 		}),
-		breaksAfresh("resources.subscribe.no-update-without-subscription/first-listener", "updates go to the client that listened first, besides the subscriber", func() refserver.Seams {
-			return together(harmless("update-resource"), copiedTo(firstOf, wire.Notification, spec.MethodResourcesUpdated))
-		}),
 		breaksAfresh(isolated+"all-end", "the end of one session ends all of them", allEnd),
-	}
-}
-
-// legacyLeakFaults are the same over HTTP with SSE.
-func legacyLeakFaults() []Fault {
-	return []Fault{
-		breaksAfresh("sse.response-on-own-stream/log-level", "the log level that one client sets counts for all", func() refserver.Seams {
-			return together(harmless("log"), forAll(asking(spec.MethodSetLevel)))
-		}),
-		breaksAfresh("sse.response-on-own-stream/logs", "log messages go to all streams", func() refserver.Seams {
-			return together(harmless("log"), toAllStreams(wire.Notification, spec.MethodMessage))
-		}),
 	}
 }
 
@@ -98,11 +83,6 @@ func elsewhere(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
 			}
 		}
 	})
-}
-
-// toAllStreams puts messages on the streams of all clients.
-func toAllStreams(kind wire.Kind, methods ...string) refserver.Seams {
-	return copiedTo(func(streams []*reply) []*reply { return streams }, kind, methods...)
 }
 
 func firstOf(streams []*reply) []*reply { return streams[:min(1, len(streams))] }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,27 +19,6 @@ func crossingFaults() []Fault {
 		breaksAfresh(several+"crossed", "an answer goes to the client that last made a call with its id", crossed),
 		breaksAfresh(isolated+"cancels", "a cancellation cancels the requests with its id in all sessions", func() refserver.Seams { return forAll(isCancelling) }),
 		breaksAfresh(isolated+"replies-crossed", "what one client answers goes to another session that waits", repliesCrossed),
-		breaksAfresh("resources.subscribe.no-update-without-subscription/other-session", "a subscription counts for all sessions", func() refserver.Seams {
-			return together(harmless("update-resource"), forAll(asking(spec.MethodResourcesSubscribe)))
-		}),
-	}
-}
-
-// legacyCrossingFaults are the same over HTTP with SSE.
-func legacyCrossingFaults() []Fault {
-	// The revision knows no hint by which a tool could say that it only reads.
-	with := func(tool string, seams func() refserver.Seams) func() refserver.Seams {
-		return func() refserver.Seams { return together(harmless(tool), seams()) }
-	}
-	return []Fault{
-		breaksAfresh("sse.multiple-clients/crossed", "an answer goes to the client that last made a call with its id", with("slow", crossedLegacy)),
-		breaksAfresh("sse.response-on-own-stream/cancels", "a cancellation cancels the requests with its id in all sessions", with("slow", func() refserver.Seams {
-			return forAll(isCancelling)
-		})),
-		breaksAfresh("sse.response-on-own-stream/replies-crossed", "what one client answers goes to another session that waits", with("ask-sampling", repliesCrossed)),
-		breaksAfresh("resources.subscribe.no-update-without-subscription/other-stream", "a subscription counts for all streams", func() refserver.Seams {
-			return together(harmless("update-resource"), forAll(asking(spec.MethodResourcesSubscribe)))
-		}),
 	}
 }
 
@@ -135,35 +113,6 @@ func crossed() refserver.Seams {
 			return nil
 		}
 	})
-}
-
-// crossedLegacy does the same with the streams of the older transport.
-func crossedLegacy() refserver.Seams {
-	var mu sync.Mutex
-	streams, newest := map[string]*reply{}, map[string]string{}
-	return together(alters(listens, func(_ *visit, r *reply) {
-		r.edit = func(b []byte) []byte {
-			mu.Lock()
-			defer mu.Unlock()
-			if isEndpoint(b) {
-				_, id, _ := strings.Cut(string(data(b)), legacySession+"=")
-				streams[id] = r
-			}
-			to := streams[newest[answerTo(b)]]
-			if to == nil || to == r {
-				return b
-			}
-			go to.put(bytes.Clone(b)) // it may be writing to this stream just now
-			return nil
-		}
-	}), visits(asking(spec.MethodToolsCall), func(v *visit) {
-		mu.Lock()
-		for _, id := range v.calls() {
-			newest[id] = v.session()
-		}
-		mu.Unlock()
-		v.serve()
-	}))
 }
 
 // partner is a response of a client that waits for one of another session.

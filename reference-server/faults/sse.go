@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 
@@ -50,7 +49,7 @@ func legacyFaults() []Fault {
 			return b
 		})
 	}
-	rows := []Fault{
+	return []Fault{
 		breaks(origin+"served", "pages of any host are served", anyOrigin(anyVisit)),
 		breaks(origin+"get-served", "pages of any host may open a stream", anyOrigin(listens)),
 		breaks(origin+"post-served", "pages of any host may post", anyOrigin(posts)),
@@ -83,9 +82,6 @@ func legacyFaults() []Fault {
 		breaks(text+"two", "events hold two messages", answering(func(b []byte) []byte {
 			return append(bytes.TrimSuffix(b, []byte("\n")), "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n"...)
 		})),
-		breaksAfresh("base.http-response/gone-endpoint", "messages for a stream that is closed are never responded to", func() refserver.Seams {
-			return goneEndpoint(never)
-		}),
 		breaks(gone+"accepted", "messages for a stream that is closed are accepted", restatus(posts, instead(http.StatusNotFound, http.StatusAccepted))),
 		breaksAfresh("sse.response-on-own-stream/newest", "responses come on the newest stream", newestStream).alone(),
 		breaksAfresh("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same answer", sameAnswers),
@@ -107,18 +103,8 @@ func legacyFaults() []Fault {
 				mu.Unlock()
 			})
 		}),
-		breaks("lifecycle.shutdown-http/stream-dies", "the server ends when a stream is closed", visits(listens, func(v *visit) {
-			v.serve()
-			shutsDown(v.r)
-		})).alone(),
+		everywhere("sse.bind-localhost"),
 	}
-	rows = slices.Concat(rows, legacyCrossingFaults(), legacyLeakFaults())
-	rows = append(rows, legacyBodyFaults()...)
-	for i := range rows {
-		rows[i].Transports = []spec.Transport{spec.SSE}
-		rows[i].Revisions = []spec.Revision{spec.V20241105}
-	}
-	return rows
 }
 
 // goneEndpoint does something with the POSTs that the server refuses as there is

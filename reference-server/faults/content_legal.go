@@ -281,3 +281,18 @@ func oddTemplate(text string) refserver.Seams {
 		return next(c)
 	}))
 }
+
+// legalPermitted are the variations that no other table has.
+func legalPermitted() []Fault {
+	return []Fault{
+		legal("another-type", "images are said to be of a type that they are not", together(inTools("image", put("mimeType", "image/jpeg")), inPrompts("image", put("mimeType", "image/webp")))),
+		legal("prompt-with-link", "a prompt holds a link to a resource that is listed nowhere", EditResult(spec.MethodPromptsGet, func(r map[string]any) {
+			r["messages"] = append(r["messages"].([]any), map[string]any{
+				"role": "user", "content": map[string]any{"type": "resource_link", "uri": "demo://elsewhere", "name": "elsewhere"},
+			})
+		})).in(from(spec.V20250618)...),
+		legal("embedded-once", "what tools embed can't be read later", inTools("resource", inside("resource", put("uri", "demo://of-the-moment/1")))),
+		legal("no-unsubscribe", "resources/unsubscribe is unknown, and subscriptions last as long as the session",
+			refuse(spec.MethodResourcesUnsubscribe, session, spec.CodeMethodNotFound, "Method not found")),
+	}
+}

@@ -1,9 +1,9 @@
 package faults
 
 import (
+	"bytes"
 	"io"
 	"net/http"
-	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -36,25 +36,13 @@ func byMethod(name string) func(v *visit) bool {
 	return func(v *visit) bool { return v.r.Method == name }
 }
 
-// accountFaults leave HTTP requests without the response that each has to get.
-func accountFaults() []Fault {
+// httpFaults leave HTTP requests without the response that each has to get, or
+// give one that is no message.
+func httpFaults() []Fault {
 	const response, served = "base.http-response/", "base.http-legal-request-served/"
 	cancels := func(v *visit) bool { return v.has(wire.Notification, spec.MethodCancelled) }
-	endedOnes := func(do func(v *visit)) func() refserver.Seams {
-		return func() refserver.Seams {
-			var mu sync.Mutex
-			gone := map[string]bool{}
-			return visits(func(v *visit) bool {
-				mu.Lock()
-				defer mu.Unlock()
-				id := v.r.Header.Get(sessionHeader)
-				was := gone[id]
-				gone[id] = was || deletes(v) && id != ""
-				return was && !deletes(v)
-			}, do)
-		}
-	}
-	return []Fault{
+	garbage := func(v *visit) bool { return v.frame != nil && !v.frame.Readable() }
+	return append(overAll([]spec.Transport{spec.StreamableHTTP}, []Fault{
 		breaks(response+"delete-closes", "DELETE ends the connection without a response", visits(deletes, closes)),
 		breaks(response+"delete-silent", "DELETE is never responded to", visits(deletes, never)),
 		breaks(response+"delete-garbled", "DELETE is answered with text that is not HTTP", visits(deletes, garbles)),
@@ -66,21 +54,10 @@ func accountFaults() []Fault {
 			v.next.ServeHTTP(discarded{}, v.r)
 			never(v)
 		})),
-		breaksAfresh("streamable-http.session-terminated-404/closes", "a request with the id of an ended session ends the connection without a response", endedOnes(closes)),
-		breaks("streamable-http.version-header-invalid-400/closes", "a request with an unknown version header ends the connection without a response", visits(func(v *visit) bool {
-			version := v.r.Header.Get(versionHeader)
-			return version != "" && !spec.Revision(version).Published()
-		}, closes)),
 		breaks(served+"delete-500", "DELETE ends the session and is refused with 500", visits(deletes, func(v *visit) {
 			v.next.ServeHTTP(discarded{}, v.r)
 			says(http.StatusInternalServerError)(v)
 		})),
-		breaks("ping.responds/http-malformed", "every ping is refused as if it were no JSON", visits(asking(spec.MethodPing), unparsed)),
-		breaks("ping.responds/http-all-malformed", "after initialize every request is refused as if it were no JSON", visits(asking(), unparsed)),
-		breaks("lifecycle.initialize-response/http-malformed", "every initialize is refused as if it were no JSON", visits(initializes, unparsed)),
-		breaks("lifecycle.initialize-response/http-fails", "every initialize is refused with 500 and an error without an id", visits(initializes,
-			answers(http.StatusInternalServerError, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"internal error"}}`))),
-		breaks("lifecycle.initialize-response/http-empty-stream", "every initialize gets a stream that ends without the response", visits(initializes, answers(http.StatusOK, streamType, ": welcome\n\n"))),
 		breaks(response+"head-silent", "HEAD is never responded to", visits(byMethod(http.MethodHead), never)),
 		breaks(response+"options-closes", "OPTIONS ends the connection without a response", visits(byMethod(http.MethodOptions), closes)),
 		breaksAfresh(served+"head-ends", "HEAD ends the session", func() refserver.Seams {
@@ -93,7 +70,31 @@ func accountFaults() []Fault {
 		}),
 		breaks(served+"templates-500", "resources/templates/list is refused with 500 and plain text", visits(asking(spec.MethodResourcesTemplates), says(http.StatusInternalServerError))),
 		breaks(served+"completion-500", "completion/complete is refused with 500 and plain text", visits(asking(spec.MethodComplete), says(http.StatusInternalServerError))),
-	}
+		breaks("base.parse-error-http/202", "a body that is no JSON is accepted", visits(garbage, answers(http.StatusAccepted, "", ""))),
+		breaks("base.parse-error-http/200", "a body that is no JSON gets 200 and the error", visits(garbage,
+			answers(http.StatusOK, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`))).in(spec.V20250326),
+		breaks("base.parse-error-http/other-code", "a body that is no JSON gets the error -32600", visits(garbage,
+			answers(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}`))),
+		breaks("base.batch-responses-complete/http", "the body that answers a batch lacks the last response", bodies(func(v *visit) bool { return v.frame != nil && v.frame.Batch },
+			func(b []byte) []byte {
+				elements := split(b)
+				return append(append([]byte("["), bytes.Join(elements[:max(0, len(elements)-1)], []byte(","))...), ']')
+			})).in(spec.V20250326),
+		breaks("base.jsonrpc-2-0/done", "streams end with the event [DONE]", events(posts, func(b []byte) []byte {
+			if bringsResponse(b) {
+				return append(b, "data: [DONE]\n\n"...)
+			}
+			return b
+		})),
+		breaks("base.jsonrpc-2-0/open", "streams begin with an event that says hello", events(posts, func(b []byte) []byte {
+			if isPriming(b) {
+				return append(b, "data: {\"status\":\"connected\"}\n\n"...)
+			}
+			return b
+		})).in(spec.V20251125),
+	}), breaksAfresh("base.http-response/gone-endpoint", "messages for a stream that is closed are never responded to", func() refserver.Seams {
+		return goneEndpoint(never)
+	}).in(spec.V20241105).over(spec.SSE))
 }
 
 // unparsed refuses a request as a server does that could not parse it.

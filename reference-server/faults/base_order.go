@@ -1,0 +1,61 @@
+package faults
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// orderFaults are those of a server that asks a model twice at the same time.
+func orderFaults() []Fault {
+	const matched = "base.response-matched-by-id/"
+	return []Fault{
+		breaksAfresh(matched+"oldest-first", "a response counts for the oldest request that is open", func() refserver.Seams {
+			return repliesTake(func(open []wire.ID, _ wire.ID) wire.ID { return open[0] })
+		}),
+		breaksAfresh(matched+"newest-first", "a response counts for the newest request that is open", func() refserver.Seams {
+			return repliesTake(func(open []wire.ID, id wire.ID) wire.ID {
+				if open[0].Same(id) || len(open) == 1 {
+					return open[len(open)-1]
+				}
+				return open[0]
+			})
+		}),
+	}
+}
+
+// repliesTake gives replies of the model the id of another question that is open
+// in the session.
+func repliesTake(pick func(open []wire.ID, id wire.ID) wire.ID) refserver.Seams {
+	var mu sync.Mutex
+	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}
+	return together(harmless("ask-sampling"), refserver.Seams{
+		Outgoing: func(o *refserver.Out) {
+			if Requests(o) && o.Method == spec.MethodSampling {
+				mu.Lock()
+				defer mu.Unlock()
+				open[o.Session], asked[o.Session] = append(open[o.Session], o.ID), append(asked[o.Session], o.ID)
+			}
+		},
+		Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+			f := wire.Parse(raw)
+			if len(f.Messages) != 1 || f.Messages[0].Kind != wire.Response {
+				return refserver.Pass(raw)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			id := f.Messages[0].ID
+			if len(open[s]) == 0 || !slices.ContainsFunc(asked[s], id.Same) {
+				return refserver.Pass(raw)
+			}
+			taken := pick(open[s], id)
+			open[s] = slices.DeleteFunc(open[s], taken.Same)
+			_, m := wire.Members(raw)
+			m["id"] = []byte(taken.Raw())
+			return refserver.Pass(wire.JSON(m))
+		},
+	})
+}
