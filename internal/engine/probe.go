@@ -443,7 +443,7 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 			if answered++; junk == nil && (!e.Frame.Readable() || e.Cut()) {
 				junk = e
 			}
-			if late == nil && asked && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.RespondedIn(e) }) {
+			if late == nil && asked && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.Response() != nil && r.Response().Event == e }) {
 				late = e
 			}
 		case transcript.Flooded:

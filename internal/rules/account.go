@@ -39,16 +39,16 @@ type Account struct {
 
 // Open reports whether the request has neither a response nor a discount: it is
 // then a deviation from base.request-answered.
-func (a Account) Open() bool { return len(a.Request.Answers) == 0 && a.Discount == nil }
+func (a Account) Open() bool { return len(a.Request.Responses) == 0 && a.Discount == nil }
 
 // Accounts returns what became of each request, in the order in which they were
 // sent. It is complete once the conversation is over.
 func (s *Session) Accounts() []Account {
 	s.attributed()
-	out := make([]Account, 0, len(s.order))
-	for _, a := range s.order {
+	out := make([]Account, 0, len(s.requests))
+	for _, a := range s.requests {
 		account := Account{Request: a}
-		if len(a.Answers) == 0 {
+		if len(a.Responses) == 0 {
 			account.Discount = discount.OfRequest(s.factsOf(a))
 		}
 		out = append(out, account)

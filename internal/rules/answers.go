@@ -50,7 +50,7 @@ func answerRules() []Rule {
 func unanswered(s *Session, out *Out) {
 	s.attributed()
 	for _, a := range s.All() {
-		if len(a.Answers) > 0 {
+		if len(a.Responses) > 0 {
 			if a.due {
 				out.Subject(requestAnswered)
 			}
@@ -100,11 +100,11 @@ func ending(s *Session, a *Asked) string {
 func repeated(s *Session, out *Out) {
 	s.attributed()
 	for _, a := range s.All() {
-		if len(a.Answers) == 0 || !a.LegalID() {
+		if len(a.Responses) == 0 || !a.LegalID() {
 			continue
 		}
 		out.Subject(responseOnce)
-		for i := 1; i < len(a.Answers); i++ {
+		for i := 1; i < len(a.Responses); i++ {
 			if s.garbledMentions(a.Message.ID) {
 				break // some of them may answer what could not be read
 			}
@@ -113,7 +113,7 @@ func repeated(s *Session, out *Out) {
 				Summary:     "A request is answered more than once.",
 				Permitted:   "one response",
 				Seen:        fmt.Sprintf("response %d to %s with id %s", i+1, excerpt(a.Message.Method), excerpt(a.Message.ID.Raw())),
-				At:          at(a.Event, a.Answers[0], a.Answers[i]),
+				At:          at(a.Event, a.Responses[0].Event, a.Responses[i].Event),
 			})
 		}
 	}
@@ -131,7 +131,7 @@ func (s *Session) garbledMentions(id wire.ID) bool {
 func responseIDs(s *Session, out *Out) {
 	strays := s.attributed()
 	for _, a := range s.All() {
-		for i, m := range a.Replies {
+		for _, m := range a.Responses {
 			if !m.Has("result") && !m.IsError() {
 				continue // no response to speak of
 			}
@@ -143,8 +143,8 @@ func responseIDs(s *Session, out *Out) {
 					Requirement: responseIDEcho,
 					Summary:     "An integer id comes back in another spelling.",
 					Permitted:   "the id as it was sent; the same value in other digits is tolerated",
-					Seen:        seenID(a, m),
-					At:          at(a.Event, a.Answers[i]),
+					Seen:        seenID(a, m.Message),
+					At:          at(a.Event, m.Event),
 					Weight:      verdict.OnlyNote,
 				})
 			}
@@ -213,7 +213,7 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 func (s *Session) notified(out *Out) {
 	last := -1
 	for _, a := range s.All() {
-		if len(a.Answers) > 0 {
+		if len(a.Responses) > 0 {
 			last = max(last, a.Event.Seq)
 		}
 	}

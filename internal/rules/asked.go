@@ -7,17 +7,12 @@ import (
 
 // Asked is a request of the client.
 type Asked struct {
-	Event   *transcript.Event
-	Message *wire.Message
+	*transcript.Request
 	// WellFormed: a receiver has no reason in JSON-RPC, nor in JSON, to refuse it.
 	WellFormed bool
 	// Cancelled: the client cancelled it, or its id before it was made; an
 	// answer may come, or not.
 	Cancelled bool
-	// Answers are the events that hold responses with its id, and Replies
-	// those responses, one for each.
-	Answers []*transcript.Event
-	Replies []*wire.Message
 
 	sound   bool // its frame is flawless JSON
 	batched bool
@@ -38,19 +33,19 @@ type Asked struct {
 
 // Succeeded reports whether its first answer is a result.
 func (a *Asked) Succeeded() bool {
-	return len(a.Replies) > 0 && a.Replies[0].Has("result") && !a.Replies[0].IsError()
+	return len(a.Responses) > 0 && a.Responses[0].Has("result") && !a.Responses[0].IsError()
 }
 
 // PutOff reports whether the answer to it is an error by which the server says
 // that it has no time now, which says nothing on the matter.
 func (a *Asked) PutOff() bool {
-	return len(a.Replies) > 0 && a.Replies[0].IsError() && a.Replies[0].Busy()
+	return len(a.Responses) > 0 && a.Responses[0].IsError() && a.Responses[0].Busy()
 }
 
 // Withdrawn reports whether the client cancelled it and the answer is an error,
 // of which that may be the reason.
 func (a *Asked) Withdrawn() bool {
-	return a.Cancelled && len(a.Replies) > 0 && a.Replies[0].IsError()
+	return a.Cancelled && len(a.Responses) > 0 && a.Responses[0].IsError()
 }
 
 // Regular reports whether the request is well formed, has an id of its own, and

@@ -54,7 +54,7 @@ func (o *Out) Telling(h *Heard, like Ordinary, requirements ...string) bool {
 // it, or where there is none, the first after it. Only a rule that judges at the
 // end knows of one after it.
 func (s *Session) control(h *Heard, like Ordinary) control.Control {
-	at := max(slices.Index(s.order, h.Asked), 0)
+	at := max(slices.Index(s.requests, h.Asked), 0)
 	found := s.nearest(h.Asked, at, -1, like)
 	if found == nil || !like.Is(found) {
 		if after := s.nearest(h.Asked, at, +1, like); after != nil && (found == nil || like.Is(after)) {
@@ -64,16 +64,16 @@ func (s *Session) control(h *Heard, like Ordinary) control.Control {
 	if found == nil {
 		return control.Of(like.What, nil, nil)
 	}
-	return control.Of(like.What, found.Message.Params(), found.Replies[0])
+	return control.Of(like.What, found.Message.Params(), found.Responses[0].Message)
 }
 
 // nearest returns the ordinary request with a response that is nearest to the
 // odd one in one direction, of those that Is picks where there are any.
 func (s *Session) nearest(odd *Asked, at, step int, like Ordinary) *Asked {
 	var other *Asked
-	for i, looked := at+step, 0; i >= 0 && i < len(s.order) && looked < mostCompared; i += step {
-		a := s.order[i]
-		if a == odd || len(a.Replies) == 0 || a.Replies[0].Busy() || !a.Regular() || a.Withdrawn() {
+	for i, looked := at+step, 0; i >= 0 && i < len(s.requests) && looked < mostCompared; i += step {
+		a := s.requests[i]
+		if a == odd || len(a.Responses) == 0 || a.Responses[0].Busy() || !a.Regular() || a.Withdrawn() {
 			continue
 		}
 		looked++

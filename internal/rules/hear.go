@@ -59,7 +59,7 @@ type Heard struct {
 	Asked *Asked
 	// Posed is the server's request: that which the client answers here, or
 	// the one that has come. Nil for all else.
-	Posed *Posed
+	Posed *transcript.Request
 }
 
 // Hears says what is done with the messages of each topic. The session took
@@ -124,7 +124,7 @@ func (s *Session) heard(e *transcript.Event, m *wire.Message) (Topic, *Heard, bo
 		switch {
 		case h.Asked == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
-		case len(s.requests[m.ID.Key()]) > 1, m.Busy():
+		case len(s.dialogue.WithID(m.ID)) > 1, m.Busy():
 			// Which of two requests with one id is answered nobody knows, and a
 			// server that has no time says nothing of the request.
 			return Topic{}, nil, false
@@ -134,7 +134,7 @@ func (s *Session) heard(e *transcript.Event, m *wire.Message) (Topic, *Heard, bo
 			return ResultOf(h.Asked.Message.Method), h, m.Has("result")
 		}
 	case m.Kind == wire.Request:
-		h.Posed = s.posedAs[m]
+		h.Posed = s.dialogue.Of(m)
 		return ServerRequest(m.Method), h, h.Posed != nil
 	case m.Kind == wire.Notification:
 		return Notification(m.Method), h, true
@@ -148,12 +148,12 @@ func (s *Session) overheard(e *transcript.Event, m *wire.Message) (Topic, *Heard
 	h := &Heard{Event: e, Message: m}
 	switch m.Kind {
 	case wire.Request:
-		h.Asked = s.askedAs[m]
+		h.Asked = s.of[s.dialogue.Of(m)]
 		return ClientRequest(m.Method), h, h.Asked != nil
 	case wire.Notification:
 		return ClientNotification(m.Method), h, true
 	case wire.Response:
-		h.Posed = s.replyTo[m]
+		h.Posed = s.repliesTo(m)
 		if h.Posed == nil {
 			return Topic{}, nil, false
 		}
@@ -163,47 +163,30 @@ func (s *Session) overheard(e *transcript.Event, m *wire.Message) (Topic, *Heard
 	}
 }
 
-// Posed is a request of the server.
-type Posed struct {
-	Event   *transcript.Event
-	Message *wire.Message
-	// Reply is the client's first response to it, and Replied the event in
-	// which it was sent; nil while there is none.
-	Reply   *wire.Message
-	Replied *transcript.Event
-	// Cancelled is where the server cancelled it, before any reply; nil while
-	// it did not.
-	Cancelled *transcript.Event
-}
-
 // Posed returns the server's requests in the order in which they came, those
 // with ids that the client can't answer included.
-func (s *Session) Posed() []*Posed { return s.posed }
+func (s *Session) Posed() []*transcript.Request { return s.dialogue.ServerRequests() }
 
-// notePosed takes note of a request of the server.
-func (s *Session) notePosed(e *transcript.Event, m *wire.Message) {
-	p := &Posed{Event: e, Message: m}
-	s.posed = append(s.posed, p)
-	s.posedAs[m] = p
-	s.open[m.ID.Key()] = append(s.open[m.ID.Key()], p)
+// noteReply takes note of a response of the client. It reports false where no
+// request of the server with its id is without one.
+func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
+	s.dialogue.NoteResponse(e, m)
+	if s.repliesTo(m) != nil {
+		return true
+	}
+	if key := m.ID.Key(); s.pointless[key] == nil {
+		s.pointless[key] = e
+	}
+	return false
 }
 
-// noteReply takes note of a response of the client: it belongs to the oldest
-// request of the server with its id that has none. It reports false where there
-// is no such request.
-func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
-	key := m.ID.Key()
-	if len(s.open[key]) == 0 {
-		if s.pointless[key] == nil {
-			s.pointless[key] = e
-		}
-		return false
+// repliesTo returns the server's request to which m is the client's first
+// response, or nil.
+func (s *Session) repliesTo(m *wire.Message) *transcript.Request {
+	if r := s.dialogue.Of(m); r != nil && r.Response() != nil && r.Response().Message == m {
+		return r
 	}
-	p := s.open[key][0]
-	s.open[key] = s.open[key][1:]
-	p.Reply, p.Replied = m, e
-	s.replyTo[m] = p
-	return true
+	return nil
 }
 
 // ServerDeclared reports whether the server declared the capability: that it is

@@ -11,40 +11,38 @@ import (
 )
 
 // Exchanges returns the HTTP exchanges so far.
-func (s *Session) Exchanges() *transcript.Exchanges { return &s.exchanges }
-
-// Once returns what make returns when it is first called with this key: what
-// several rules work out of one transcript is worked out once.
-func (s *Session) Once(key any, make func() any) any {
-	if s.once == nil {
-		s.once = map[any]any{}
-	}
-	v, ok := s.once[key]
-	if !ok {
-		v = make()
-		s.once[key] = v
-	}
-	return v
-}
+func (s *Session) Exchanges() *transcript.Exchanges { return s.dialogue.Exchanges() }
 
 // sessionless reports whether the server assigned no session to the exchange of
 // the event, so that nobody can say which messages belong together.
 func (s *Session) sessionless(e *transcript.Event) bool {
-	x := s.exchanges.Of(e)
+	x := s.Exchanges().Of(e)
 	return x != nil && s.Transport == spec.StreamableHTTP && !x.RequestHead().Has("Mcp-Session-Id") && !x.ResponseHead().Has("Mcp-Session-Id")
 }
 
 // Posted returns the client's requests in the body of an exchange.
-func (s *Session) Posted(x *transcript.Exchange) []*Asked { return s.posted[x.Number] }
+func (s *Session) Posted(x *transcript.Exchange) []*Asked {
+	if x.Sent == nil {
+		return nil
+	}
+	var out []*Asked
+	for i := range x.Sent.Messages() {
+		m := &x.Sent.Messages()[i]
+		if a := s.of[s.dialogue.Of(m)]; a != nil && a.Message == m {
+			out = append(out, a)
+		}
+	}
+	return out
+}
 
 // noteExchange takes note of what befalls an HTTP exchange.
 func (s *Session) noteExchange(e *transcript.Event) {
-	s.exchanges.Note(e)
-	x := s.exchanges.Of(e)
+	s.dialogue.NoteExchange(e)
+	x := s.Exchanges().Of(e)
 	switch {
 	case x == nil:
 	case e.Kind == transcript.Responded && x.Status() >= 300, e.Kind == transcript.Over && e.How == transcript.Unreachable:
-		for _, a := range s.posted[x.Number] { // the status is the answer
+		for _, a := range s.Posted(x) { // the status is the answer
 			a.refused, a.due = true, false
 		}
 	case e.Kind == transcript.Responded && x.Method() == "DELETE" && x.Succeeded():
@@ -57,7 +55,7 @@ func (s *Session) noteExchange(e *transcript.Event) {
 // come on another stream, or we gave up on this one, it is not; but a POST that
 // broke before its response may never have come to the server.
 func (s *Session) over(a *Asked) bool {
-	x := s.exchanges.Of(a.Event)
+	x := s.Exchanges().Of(a.Event)
 	if x == nil || x.End == nil || x.End.How == transcript.Dropped {
 		return false
 	}
@@ -70,14 +68,14 @@ func (s *Session) over(a *Asked) bool {
 // of a request has such a status by order. Or the body that was posted has no
 // request at all; what is wrong with the answer is judged with the status.
 func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
-	x := s.exchanges.Of(e)
+	x := s.Exchanges().Of(e)
 	if x == nil || e.Stream != nil || !m.IsError() {
 		return false
 	}
 	if x.Refused() && s.Era() == spec.Handshake {
 		return true
 	}
-	posted := s.posted[x.Number]
+	posted := s.Posted(x)
 	if slices.ContainsFunc(posted, func(a *Asked) bool { return m.ID.Present() && a.Message.ID.Key() == m.ID.Key() }) {
 		return false
 	}

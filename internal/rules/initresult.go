@@ -15,7 +15,7 @@ import (
 // refusedOutright reports whether an initialize without anything odd was refused
 // for another reason than its version, or that there is no initialize here.
 func refusedOutright(a *Asked) bool {
-	m := a.Replies[0]
+	m := a.Responses[0].Message
 	if !hasError(m) || m.Has("result") || !a.SoundInitialize() {
 		return false
 	}

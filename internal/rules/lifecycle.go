@@ -43,7 +43,7 @@ func lifecycleRules() []Rule {
 func beforeInitialize(s *Session, e *transcript.Event, out *Out) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, a := range s.All() {
-			if a != s.Initialize && len(a.Answers) > 0 && !s.disorderly && !s.unruly && onlyPingsBefore(s, a) {
+			if a != s.Initialize && len(a.Responses) > 0 && !s.disorderly && !s.unruly && onlyPingsBefore(s, a) {
 				out.Subject(initializeFirst) // an answered ping shows that the server had its chance
 			}
 		}
@@ -106,21 +106,21 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Out) {
 
 func initializeResult(s *Session, out *Out) {
 	a := s.Initialize
-	if a != nil && len(a.Replies) > 0 && refusedOutright(a) {
+	if a != nil && len(a.Responses) > 0 && refusedOutright(a) {
 		out.Found(verdict.Deviation{
 			Requirement: initializeResponse,
 			Summary:     "A sound initialize is answered with an error.",
 			Permitted:   "a result; an error only where the version is not supported",
-			Seen:        excerpt(a.Replies[0].Raw),
-			At:          at(a.Event, a.Answers[0]),
+			Seen:        excerpt(a.Responses[0].Raw),
+			At:          at(a.Event, a.Responses[0].Event),
 		})
 		return
 	}
-	if a == nil || !a.Succeeded() || a.Replies[0].Result().Kind() != '{' || a.Answers[0].Cut() {
+	if a == nil || !a.Succeeded() || a.Responses[0].Result().Kind() != '{' || a.Responses[0].Event.Cut() {
 		return
 	}
-	missing, wrong := initializeShape(a.Replies[0].Result(), s.Revision())
-	d := verdict.Deviation{At: at(a.Event, a.Answers[0])}
+	missing, wrong := initializeShape(a.Responses[0].Result(), s.Revision())
+	d := verdict.Deviation{At: at(a.Event, a.Responses[0].Event)}
 	if missing != "" {
 		d.Requirement, d.Summary = initializeResponse, "The answer to initialize lacks a member that is required."
 		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"

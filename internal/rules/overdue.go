@@ -18,7 +18,7 @@ func (s *Session) noteGaveUp(e *transcript.Event) {
 	if s.InputClosed || s.OutputEnded || s.sessionEnded {
 		return
 	}
-	for _, a := range s.order {
+	for _, a := range s.requests {
 		if a.Event.Seq == e.Of && !s.over(a) {
 			s.overdue(a, e)
 		}
@@ -31,7 +31,7 @@ func (s *Session) noteEnd(e *transcript.Event) {
 	if s.InputClosed || s.OutputEnded {
 		return
 	}
-	for _, a := range s.order {
+	for _, a := range s.requests {
 		if a != s.Initialize {
 			s.overdue(a, e)
 		}
@@ -41,7 +41,7 @@ func (s *Session) noteEnd(e *transcript.Event) {
 // overdue holds it against the server that a has no answer by e, where that is
 // owed.
 func (s *Session) overdue(a *Asked, e *transcript.Event) {
-	if !a.due || len(a.Answers) > 0 || a.overdue != nil || s.disorderly || s.Signalled {
+	if !a.due || len(a.Responses) > 0 || a.overdue != nil || s.disorderly || s.Signalled {
 		return
 	}
 	if s.tried(a, e) {
@@ -65,11 +65,11 @@ func (s *Session) outgrown(a *Asked) bool {
 		return false
 	}
 	answered := 0
-	for _, b := range s.order {
+	for _, b := range s.requests {
 		switch {
-		case len(b.Answers) == 0 && !b.WellFormed && b.LegalID():
+		case len(b.Responses) == 0 && !b.WellFormed && b.LegalID():
 			return false // it may be at work still
-		case b.due && b.Event.Seq > last && len(b.Answers) > 0:
+		case b.due && b.Event.Seq > last && len(b.Responses) > 0:
 			answered++
 		}
 	}
@@ -79,8 +79,8 @@ func (s *Session) outgrown(a *Asked) bool {
 // outlived reports whether a later request was answered: the server had not
 // fallen silent when it passed over this one.
 func (s *Session) outlived(a *Asked) bool {
-	return slices.ContainsFunc(s.order, func(b *Asked) bool {
-		return b.Event.Seq > a.Event.Seq && len(b.Answers) > 0 && b.due
+	return slices.ContainsFunc(s.requests, func(b *Asked) bool {
+		return b.Event.Seq > a.Event.Seq && len(b.Responses) > 0 && b.due
 	})
 }
 

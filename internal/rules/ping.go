@@ -42,7 +42,7 @@ func pingRules() []Rule {
 func lacksPing(s *Session) bool {
 	for _, a := range s.All() {
 		switch {
-		case isPing(a) && (len(a.Answers) > 0 || a.mistaken != nil):
+		case isPing(a) && (len(a.Responses) > 0 || a.mistaken != nil):
 			return false
 		case !isPing(a) && silent(s, a), a.overdue != nil && a.overdue.Kind == transcript.OutputClosed:
 			return false
@@ -58,7 +58,7 @@ func pingAnswers(s *Session, out *Out) {
 		if !isPing(a) || !a.due {
 			continue
 		}
-		if len(a.Answers) > 0 {
+		if len(a.Responses) > 0 {
 			pingAnswer(s, a, out)
 		} else if silent(s, a) && lacks {
 			out.Found(verdict.Deviation{
@@ -81,8 +81,8 @@ func phase(a *Asked) string {
 }
 
 func pingAnswer(s *Session, a *Asked, out *Out) {
-	m := a.Replies[0]
-	d := verdict.Deviation{Requirement: phase(a), At: at(a.Event, a.Answers[0]), Seen: excerpt(m.Raw)}
+	m := a.Responses[0].Message
+	d := verdict.Deviation{Requirement: phase(a), At: at(a.Event, a.Responses[0].Event), Seen: excerpt(m.Raw)}
 	switch {
 	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), a.PutOff():
 		return // no response to speak of
@@ -175,7 +175,7 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Out) {
 // reason for a ping.
 func busy(s *Session) bool {
 	for _, a := range s.All() {
-		if len(a.Answers) == 0 && !a.Cancelled && a.overdue == nil && a.due {
+		if len(a.Responses) == 0 && !a.Cancelled && a.overdue == nil && a.due {
 			return true
 		}
 	}

@@ -21,10 +21,11 @@ type Session struct {
 	negotiated spec.Revision
 	lines      map[*transcript.Event]*reading
 
-	// Requests of the client by the key of their id, oldest first.
-	requests map[string][]*Asked
-	order    []*Asked
-	answered map[*wire.Message]*Asked
+	// dialogue pairs what the rules take for requests and responses, which may
+	// be ill-formed, or stand on several lines.
+	dialogue transcript.Dialogue
+	requests []*Asked // of the client, in their order
+	of       map[*transcript.Request]*Asked
 	// cancelled are the keys of the ids that the client has cancelled.
 	cancelled map[string]bool
 	strays    []*stray
@@ -50,22 +51,13 @@ type Session struct {
 	// beyondPing: the client sent something else than pings.
 	beyondPing bool
 
-	// posed are the server's requests.
-	posed   []*Posed
-	posedAs map[*wire.Message]*Posed
-	open    map[string][]*Posed // those without a reply, by the key of their id
-	replyTo map[*wire.Message]*Posed
 	// pointless are the first responses of the client that answer nothing, by
 	// the key of their id.
 	pointless map[string]*transcript.Event
-	askedAs   map[*wire.Message]*Asked
 	sent      *wire.Frame // what the client sent last
 	memo      map[any]any // see Memo
 	ordeal    *Ordeal
 
-	exchanges transcript.Exchanges
-	posted    map[int][]*Asked // the client's requests, by their exchange
-	once      map[any]any
 	// givenUp are the positions of what the client stopped waiting for.
 	givenUp map[int]bool
 	// sessionEnded: the client ended the session by DELETE.
@@ -101,9 +93,7 @@ type told struct {
 // NewSession returns the state of a conversation in which nothing was said.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
-		asked: asked, Transport: t, requests: map[string][]*Asked{}, answered: map[*wire.Message]*Asked{}, cancelled: map[string]bool{},
-		posedAs: map[*wire.Message]*Posed{}, open: map[string][]*Posed{}, replyTo: map[*wire.Message]*Posed{}, askedAs: map[*wire.Message]*Asked{},
-		posted: map[int][]*Asked{}, pointless: map[string]*transcript.Event{},
+		asked: asked, Transport: t, of: map[*transcript.Request]*Asked{}, cancelled: map[string]bool{}, pointless: map[string]*transcript.Event{},
 	}
 }
 
@@ -118,14 +108,20 @@ func (s *Session) Revision() spec.Revision {
 }
 
 // Requests returns the client's requests with this id, oldest first.
-func (s *Session) Requests(id wire.ID) []*Asked { return s.requests[id.Key()] }
+func (s *Session) Requests(id wire.ID) []*Asked {
+	var out []*Asked
+	for _, r := range s.dialogue.WithID(id) {
+		out = append(out, s.of[r])
+	}
+	return out
+}
 
 // All returns the client's requests in the order in which they were sent.
-func (s *Session) All() []*Asked { return s.order }
+func (s *Session) All() []*Asked { return s.requests }
 
 // Answered returns the request that a response of the server answers by its
 // id, or nil.
-func (s *Session) Answered(m *wire.Message) *Asked { return s.answered[m] }
+func (s *Session) Answered(m *wire.Message) *Asked { return s.of[s.dialogue.Of(m)] }
 
 // Unreadable reports whether the client sent anything whose id could not be read.
 func (s *Session) Unreadable() bool { return len(s.illegal) > 0 }
@@ -207,9 +203,9 @@ func (s *Session) noteSent(e *transcript.Event) {
 func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed, batched bool) bool {
 	switch m.Kind {
 	case wire.Request:
-		a := &Asked{Event: e, Message: m, WellFormed: framed && wellFormed(m), batched: batched, sound: sound, Cancelled: s.cancelled[m.ID.Key()]}
+		a := s.asks(e, m)
+		a.WellFormed, a.batched, a.sound, a.Cancelled = framed && wellFormed(m), batched, sound, s.cancelled[m.ID.Key()]
 		s.place(a)
-		s.remember(a)
 		return a.WellFormed
 	case wire.Notification:
 		ok := sound && hasVersion(m) && m.Method != "" && structured(m)
@@ -224,8 +220,8 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 			}
 		case spec.MethodCancelled:
 			s.cancelled[namedBy(m).Key()] = true
-			for _, a := range s.requests[namedBy(m).Key()] {
-				a.Cancelled = true
+			for _, r := range s.dialogue.NoteCancellation(e, m) {
+				s.of[r].Cancelled = true
 			}
 		}
 		return ok
@@ -233,7 +229,7 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 		return s.noteReply(e, m)
 	default:
 		if m.ID.Present() {
-			s.remember(&Asked{Event: e, Message: m, sound: sound})
+			s.asks(e, m).sound = sound
 		}
 		return false
 	}
@@ -242,13 +238,12 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 // place notes where in the course of the conversation a request stands.
 func (s *Session) place(a *Asked) {
 	accepted := s.Initialize != nil && s.Initialize.Succeeded()
-	a.reused = len(s.requests[a.Message.ID.Key()]) > 0
 	a.opened = accepted && s.Initialized || s.Revision().Era() == spec.Stateless
 	switch {
 	case s.Revision().Era() == spec.Stateless:
 		a.due = a.Message.Method != "subscriptions/listen"
 	case a.Message.Method == spec.MethodInitialize && a.sound && !accepted:
-		if s.Initialize != nil && len(s.Initialize.Replies) == 0 && !s.Initialize.refused {
+		if s.Initialize != nil && len(s.Initialize.Responses) == 0 && !s.Initialize.refused {
 			s.disorderly = true
 			return
 		}
@@ -265,14 +260,13 @@ func (s *Session) place(a *Asked) {
 	a.due = a.due && a.WellFormed && !a.reused && !a.batched && !beyondSafe(a.Message.ID)
 }
 
-func (s *Session) remember(a *Asked) {
-	key := a.Message.ID.Key()
-	s.requests[key] = append(s.requests[key], a)
-	s.order = append(s.order, a)
-	s.askedAs[a.Message] = a
-	if n := a.Event.Exchange; n > 0 {
-		s.posted[n] = append(s.posted[n], a)
-	}
+// asks notes a request of the client, or what may be taken for one.
+func (s *Session) asks(e *transcript.Event, m *wire.Message) *Asked {
+	reused := len(s.dialogue.WithID(m.ID)) > 0
+	a := &Asked{Request: s.dialogue.NoteRequest(e, m), reused: reused}
+	s.requests = append(s.requests, a)
+	s.of[a.Request] = a
+	return a
 }
 
 func (s *Session) noteReading(e *transcript.Event, got *reading) {
@@ -282,23 +276,20 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 	for _, m := range got.messages {
 		if !isAnswer(m) {
 			if m.Kind == wire.Request {
-				s.notePosed(e, m)
+				s.dialogue.NoteRequest(e, m)
 			} else if m.Method == spec.MethodCancelled {
-				s.noteCancelled(e, m)
+				s.dialogue.NoteCancellation(e, m)
 			}
 			continue
 		}
 		if s.refusal(e, m) {
 			continue
 		}
-		a := s.pending(m.ID, e.Exchange)
+		a := s.of[s.dialogue.NoteResponse(e, m)]
 		if a == nil {
 			s.strays = append(s.strays, &stray{event: e, message: m})
 			continue
 		}
-		a.Answers = append(a.Answers, e)
-		a.Replies = append(a.Replies, m)
-		s.answered[m] = a
 		s.borne(a)
 		if a == s.Initialize && m.Has("result") && s.ServerCapabilities == nil {
 			s.learn(m)
@@ -329,29 +320,6 @@ func isAnswer(m *wire.Message) bool {
 	default:
 		return false
 	}
-}
-
-// pending returns the request that a response with this id belongs to: that of
-// its own HTTP exchange, else the oldest without an answer, else the newest.
-func (s *Session) pending(id wire.ID, exchange int) *Asked {
-	if !id.Present() {
-		return nil
-	}
-	all := s.requests[id.Key()]
-	for _, a := range all {
-		if exchange > 0 && a.Event.Exchange == exchange && len(a.Answers) == 0 {
-			return a
-		}
-	}
-	for _, a := range all {
-		if len(a.Answers) == 0 {
-			return a
-		}
-	}
-	if len(all) == 0 || id.IsNull() {
-		return nil
-	}
-	return all[len(all)-1]
 }
 
 // declared looks a capability up in those of one side.

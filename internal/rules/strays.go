@@ -127,17 +127,17 @@ func (s *Session) tooEarly(e *transcript.Event) bool {
 	if s.Initialize == nil || s.Initialize.Succeeded() {
 		return false
 	}
-	return slices.ContainsFunc(s.order, func(a *Asked) bool {
-		return a != s.Initialize && a.Event.Seq < e.Seq && len(a.Answers) == 0 && a.mistaken == nil
+	return slices.ContainsFunc(s.requests, func(a *Asked) bool {
+		return a != s.Initialize && a.Event.Seq < e.Seq && len(a.Responses) == 0 && a.mistaken == nil
 	})
 }
 
 // attributeExtras looks for second answers to one request that were meant for
 // another: an id may be changed into that of a request, too.
 func (s *Session) attributeExtras() {
-	for _, a := range s.order {
-		for i := min(len(a.Answers), maxStrays) - 1; i > 0; i-- {
-			r := &stray{event: a.Answers[i], message: a.Replies[i], class: echoed}
+	for _, a := range s.requests {
+		for i := min(len(a.Responses), maxStrays) - 1; i > 0; i-- {
+			r := &stray{event: a.Responses[i].Event, message: a.Responses[i].Message, class: echoed}
 			if s.answersPointless(r.event, r.message) {
 				r.class = toResponse
 			} else if r.of = s.meant(r.event, r.message); r.of != nil {
@@ -146,7 +146,7 @@ func (s *Session) attributeExtras() {
 				continue
 			}
 			s.strays = append(s.strays, r)
-			a.Answers, a.Replies = slices.Delete(a.Answers, i, i+1), slices.Delete(a.Replies, i, i+1)
+			a.Responses = slices.Delete(a.Responses, i, i+1)
 		}
 	}
 }
@@ -154,8 +154,8 @@ func (s *Session) attributeExtras() {
 // misread reports whether the client sent a request whose bytes nobody can read
 // for certain, and whose id may have been taken for that of the response.
 func (s *Session) misread(r *stray) bool {
-	return slices.ContainsFunc(s.order, func(a *Asked) bool {
-		return !a.sound && a.Event.Seq < r.event.Seq && len(a.Answers) == 0 && likeness(a.Message.ID, r.message.ID) != unsolicited
+	return slices.ContainsFunc(s.requests, func(a *Asked) bool {
+		return !a.sound && a.Event.Seq < r.event.Seq && len(a.Responses) == 0 && likeness(a.Message.ID, r.message.ID) != unsolicited
 	})
 }
 
@@ -195,8 +195,8 @@ func (s *Session) refusable(e *transcript.Event) bool {
 // answered in full. One that is legal may be refused as a whole: that it should
 // have been served is said by the cases that send it.
 func (s *Session) missesBatch(e *transcript.Event) bool {
-	return slices.ContainsFunc(s.order, func(a *Asked) bool {
-		return a.batched && a.Event.Seq < e.Seq && len(a.Answers) == 0
+	return slices.ContainsFunc(s.requests, func(a *Asked) bool {
+		return a.batched && a.Event.Seq < e.Seq && len(a.Responses) == 0
 	})
 }
 
@@ -205,8 +205,8 @@ func (s *Session) missesBatch(e *transcript.Event) bool {
 // about them, but no wrong answer given.
 func (s *Session) unanswered(e *transcript.Event) []*Asked {
 	var out []*Asked
-	for _, a := range s.order {
-		if a.Event.Seq < e.Seq && len(a.Answers) == 0 && a.mistaken == nil && a.sound && !a.Cancelled && !a.batched && (a.due || !a.LegalID()) {
+	for _, a := range s.requests {
+		if a.Event.Seq < e.Seq && len(a.Responses) == 0 && a.mistaken == nil && a.sound && !a.Cancelled && !a.batched && (a.due || !a.LegalID()) {
 			out = append(out, a)
 		}
 	}
@@ -230,8 +230,8 @@ func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.
 // alike returns the unanswered request whose id the response's id was made
 // from by a known mistake.
 func (s *Session) alike(r *stray) (*Asked, strayClass) {
-	for _, a := range s.order {
-		if a.Event.Seq >= r.event.Seq || len(a.Answers) > 0 || a.mistaken != nil || !a.sound {
+	for _, a := range s.requests {
+		if a.Event.Seq >= r.event.Seq || len(a.Responses) > 0 || a.mistaken != nil || !a.sound {
 			continue
 		}
 		if class := likeness(a.Message.ID, r.message.ID); class != unsolicited {

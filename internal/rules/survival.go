@@ -21,7 +21,7 @@ type Ordeal struct {
 	Cancelled *Asked
 	// Posed is the server's request that an answer came too late for; nil for
 	// notifications.
-	Posed *Posed
+	Posed *transcript.Request
 	// Before is the ordeal that still lasted when this one began, if any.
 	Before *Ordeal
 	// Mixed: another notification was sent behind it, which may be to blame.
@@ -48,8 +48,8 @@ func (s *Session) noteOrdeal(e *transcript.Event, m *wire.Message) {
 		}
 		return
 	case m.Kind == wire.Response:
-		o.Posed = s.replyTo[m]
-		if o.Posed == nil || o.Posed.Cancelled == nil {
+		o.Posed = s.repliesTo(m)
+		if o.Posed == nil || len(o.Posed.Cancellations) == 0 {
 			return // what the server waits for does it no harm
 		}
 	default:
@@ -73,16 +73,6 @@ func (s *Session) borne(a *Asked) {
 // up to e: it is, where the server ended, and where a was sent behind it.
 func (s *Session) tried(a *Asked, e *transcript.Event) bool {
 	return s.ordeal != nil && (e.Kind != transcript.GaveUp || a.Event.Seq > s.ordeal.Event.Seq)
-}
-
-// noteCancelled takes note of a cancellation by the server.
-func (s *Session) noteCancelled(e *transcript.Event, m *wire.Message) {
-	for _, p := range s.open[namedBy(m).Key()] {
-		if p.Cancelled == nil {
-			p.Cancelled = e
-			return
-		}
-	}
 }
 
 // namedBy returns the id that a cancellation names.

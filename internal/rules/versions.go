@@ -42,7 +42,7 @@ func known(s *Session, out *Out) {
 	if a == nil || !a.Succeeded() {
 		return
 	}
-	version, ok := wire.Text(wire.At(a.Replies[0].Result(), "/protocolVersion"))
+	version, ok := wire.Text(wire.At(a.Responses[0].Result(), "/protocolVersion"))
 	asked, _ := wire.Text(wire.At(a.Message.Params(), "/protocolVersion"))
 	r := spec.Revision(version)
 	switch {
@@ -57,7 +57,7 @@ func known(s *Session, out *Out) {
 			Summary:     "The server answers initialize with a version that is no revision.",
 			Permitted:   fmt.Sprintf("one of %v", spec.HandshakeRevisions()),
 			Seen:        "the version " + excerpt(wire.Quote(version)),
-			At:          at(a.Event, a.Answers[0]),
+			At:          at(a.Event, a.Responses[0].Event),
 		}
 		if r.Published() {
 			d.Summary = "The server answers initialize with a revision that has no initialize."

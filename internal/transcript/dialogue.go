@@ -222,12 +222,12 @@ func (d *Dialogue) InFlight(at int) []*Request {
 // InFlight reports whether the request was made before the position, and had no
 // response by then.
 func (r *Request) InFlight(at int) bool {
-	return r.Event.Seq < at && (len(r.Responses) == 0 || r.Responses[0].Event.Seq >= at)
+	return r.Event.Seq < at && !r.RespondedBefore(at)
 }
 
-// RespondedIn reports whether the event holds a response to it.
-func (r *Request) RespondedIn(e *Event) bool {
-	return slices.ContainsFunc(r.Responses, func(m Message) bool { return m.Event == e })
+// RespondedBefore reports whether the first response came before the position.
+func (r *Request) RespondedBefore(at int) bool {
+	return len(r.Responses) > 0 && r.Responses[0].Event.Seq < at
 }
 
 // Response returns the first response, nil where there is none.

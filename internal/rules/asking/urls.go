@@ -116,7 +116,7 @@ type unannounced struct {
 // may never be fetched. It may have been the error that asks for a visit.
 func withheld(s *rules.Session) int {
 	for _, a := range s.All() {
-		if a.Cancelled || len(a.Replies) == 0 || a.Succeeded() && wire.At(a.Replies[0].Member("result"), "/task") != nil {
+		if a.Cancelled || len(a.Responses) == 0 || a.Succeeded() && wire.At(a.Responses[0].Member("result"), "/task") != nil {
 			return a.Event.Seq
 		}
 	}

@@ -152,7 +152,7 @@ func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
 // paged reports whether a list has given out a cursor so far.
 func paged(s *rules.Session, method string) bool {
 	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
-		return a.Message.Method == method && a.WellFormed && a.Succeeded() && wire.At(a.Replies[0].Result(), "/nextCursor").Kind() == '"'
+		return a.Message.Method == method && a.WellFormed && a.Succeeded() && wire.At(a.Responses[0].Result(), "/nextCursor").Kind() == '"'
 	})
 }
 

@@ -147,7 +147,7 @@ func (l *ledger) anything() {
 // it is none, or was asked for by a cursor that is no string.
 func (l *ledger) enter(s *rules.Session, method string, h *rules.Heard) *page {
 	a, list := h.Asked, listings[method]
-	if !a.Regular() || a.Replies[0] != h.Message {
+	if !a.Regular() || a.Responses[0].Message != h.Message {
 		return nil
 	}
 	p := &page{method: method, asked: a, event: h.Event, message: h.Message, era: l.sent[a], refused: h.Message.IsError()}
@@ -283,5 +283,5 @@ func together(several ...rules.Hears) rules.Hears {
 // firstAnswer reports whether the message is the first answer to a regular
 // request of a session whose handshake was seen.
 func firstAnswer(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && !h.Event.Cut() && h.Asked.Replies[0] == h.Message
+	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && !h.Event.Cut() && h.Asked.Responses[0].Message == h.Message
 }

@@ -95,7 +95,7 @@ func offered(pointer string) func(*rules.Session, *rules.Heard, *rules.Out) {
 			Summary:     "The server offers resources and does not declare them.",
 			Permitted:   "the capability resources in the answer to initialize, or an error",
 			Seen:        rules.Excerpt(h.Message.Raw),
-			At:          rules.At(s.Initialize.Answers[0], h.Asked.Event, h.Event),
+			At:          rules.At(s.Initialize.Responses[0].Event, h.Asked.Event, h.Event),
 		})
 	}
 }

@@ -49,7 +49,7 @@ func changeDeclared(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		Summary:     "A changed list of resources is told of by a server that does not declare to.",
 		Permitted:   "no such notification, or the capability resources.listChanged",
 		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(s.Initialize.Answers[0], h.Event),
+		At:          rules.At(s.Initialize.Responses[0].Event, h.Event),
 	})
 }
 
@@ -120,6 +120,6 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 // the event that the server had the time to tell of a change.
 func answeredLater(s *rules.Session, e *transcript.Event) bool {
 	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
-		return a.Event.Seq > e.Seq && a.Event.At-e.At >= verdict.NoticeTime && len(a.Answers) > 0
+		return a.Event.Seq > e.Seq && a.Event.At-e.At >= verdict.NoticeTime && len(a.Responses) > 0
 	})
 }

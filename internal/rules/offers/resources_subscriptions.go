@@ -238,7 +238,7 @@ func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
 	if !s.ServerDeclared("resources.subscribe") {
 		d.Requirement, d.Summary = updateUndeclared, "An update is sent by a server that does not declare resources.subscribe."
-		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Answers[0], h.Event)
+		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Responses[0].Event, h.Event)
 		out.Found(d)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -166,7 +167,7 @@ func (w *without) judge(s *rules.Session, out *rules.Out) {
 // askedMeanwhile reports whether the server had a question while it worked on the
 // request.
 func askedMeanwhile(s *rules.Session, h *rules.Heard) bool {
-	return slices.ContainsFunc(s.Posed(), func(p *rules.Posed) bool {
+	return slices.ContainsFunc(s.Posed(), func(p *transcript.Request) bool {
 		return p.Event.Seq > h.Asked.Event.Seq && p.Event.Seq < h.Event.Seq
 	})
 }

@@ -69,7 +69,7 @@ func cancelledRequests() rules.Fold {
 			},
 			rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 				for _, c := range all {
-					c.fed = c.fed || c.response == nil && h.Posed.Cancelled == nil && h.Posed.Event.Seq < c.by.Seq && h.Posed.Event.Seq > c.asked.Event.Seq
+					c.fed = c.fed || c.response == nil && len(h.Posed.Cancellations) == 0 && h.Posed.Event.Seq < c.by.Seq && h.Posed.Event.Seq > c.asked.Event.Seq
 				}
 			},
 			rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
@@ -126,7 +126,7 @@ func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
 		return nil
 	}
 	a := all[0]
-	if len(a.Answers) > 0 || !a.Regular() || wire.At(a.Message.Params(), "/task") != nil {
+	if len(a.Responses) > 0 || !a.Regular() || wire.At(a.Message.Params(), "/task") != nil {
 		return nil
 	}
 	return a
@@ -216,7 +216,7 @@ func (c *cancelled) othersSucceed(s *rules.Session) bool {
 	tool, _ := wire.Text(wire.At(c.asked.Message.Params(), "/name"))
 	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
 		name, ok := wire.Text(wire.At(a.Message.Params(), "/name"))
-		return a.Message.Method == spec.MethodToolsCall && ok && name == tool && a.Succeeded() && !failed(a.Replies[0])
+		return a.Message.Method == spec.MethodToolsCall && ok && name == tool && a.Succeeded() && !failed(a.Responses[0].Message)
 	})
 }
 
@@ -242,7 +242,7 @@ func (c *cancelled) stopped(last *transcript.Event) bool {
 // serverCancellations judges which requests the server cancels.
 func serverCancellations() rules.Fold {
 	var replied []*reply            // those that may be unread
-	read := map[*rules.Posed]bool{} // requests whose reply was surely read
+	read := map[*transcript.Request]bool{} // requests whose reply was surely read
 	return rules.Fold{Hear: onAnswers(rules.Hears{
 		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 			replied = append(replied, &reply{h.Posed, since(h.Event)})
@@ -263,11 +263,11 @@ func serverCancellations() rules.Fold {
 
 // reply is an answer of the client, and how far the server has read since.
 type reply struct {
-	to    *rules.Posed
+	to    *transcript.Request
 	since *trips
 }
 
-func serverCancels(s *rules.Session, h *rules.Heard, read map[*rules.Posed]bool, out *rules.Out) {
+func serverCancels(s *rules.Session, h *rules.Heard, read map[*transcript.Request]bool, out *rules.Out) {
 	id := wire.IDAt(h.Message.Params(), "/requestId")
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no answer yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
 	if !id.Present() {
@@ -283,11 +283,11 @@ func serverCancels(s *rules.Session, h *rules.Heard, read map[*rules.Posed]bool,
 		return
 	}
 	switch p := newest(s.Posed(), id); {
-	case p != nil && (p.Reply == nil || !ordered(s) || !read[p]):
+	case p != nil && (p.Response() == nil || !ordered(s) || !read[p]):
 		out.Subject(ownRequests)
 		return
 	case p != nil:
-		d.Summary, d.At = "The server cancels a request that it had the answer to.", rules.At(p.Event, p.Replied, h.Event)
+		d.Summary, d.At = "The server cancels a request that it had the answer to.", rules.At(p.Event, p.Response().Event, h.Event)
 		d.Seen += ", though two requests sent behind the answer were answered"
 	case changed(s.Posed(), id):
 		d.Summary = "The server cancels its request by an id of another type."
@@ -302,7 +302,7 @@ func serverCancels(s *rules.Session, h *rules.Heard, read map[*rules.Posed]bool,
 }
 
 // newest returns the server's newest request with this id, or nil.
-func newest(all []*rules.Posed, id wire.ID) *rules.Posed {
+func newest(all []*transcript.Request, id wire.ID) *transcript.Request {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Message.ID.Same(id) {
 			return all[i]
@@ -312,9 +312,9 @@ func newest(all []*rules.Posed, id wire.ID) *rules.Posed {
 }
 
 // changed reports whether the id is one of the server's, but for its type.
-func changed(all []*rules.Posed, id wire.ID) bool {
+func changed(all []*transcript.Request, id wire.ID) bool {
 	for _, p := range all {
-		if p.Reply == nil && blurred(p.Message.ID) == blurred(id) {
+		if p.Response() == nil && blurred(p.Message.ID) == blurred(id) {
 			return true
 		}
 	}

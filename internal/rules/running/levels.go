@@ -73,7 +73,7 @@ func (t *threshold) begins(a *rules.Asked) {
 	}
 }
 
-func replied(a *rules.Asked) bool { return len(a.Answers) > 0 }
+func replied(a *rules.Asked) bool { return len(a.Responses) > 0 }
 
 // settled reports whether all requests were answered, and what was on its way
 // meanwhile has come.

@@ -69,7 +69,7 @@ func logDeclared() rules.Fold {
 					Summary:     "A log message comes from a server that has not declared logging.",
 					Permitted:   "log messages where the capability logging was declared",
 					Seen:        text,
-					At:          rules.At(s.Initialize.Answers[0], first),
+					At:          rules.At(s.Initialize.Responses[0].Event, first),
 				})
 			}
 		},
@@ -180,7 +180,7 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 
 // judged reports whether the answer tells of nothing but the level.
 func judged(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && len(h.Asked.Answers) == 1
+	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && len(h.Asked.Responses) == 1
 }
 
 // logThreshold judges messages that come when it is certain which level is in force.

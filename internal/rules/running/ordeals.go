@@ -92,7 +92,7 @@ func (o *ordeals) judge(s *rules.Session, e *transcript.Event, id string, out *r
 // end judges at the end, for an answer that came late came after all.
 func (o *ordeals) end(_ *rules.Session, out *rules.Out) {
 	for _, q := range o.deaf {
-		if len(q.ping.Answers) == 0 {
+		if len(q.ping.Responses) == 0 {
 			out.Found(q.d)
 		}
 	}

@@ -81,7 +81,7 @@ func progressTokens() rules.Fold {
 			out.Subject(onlyRequested)
 			out.Subject(tokenEcho)
 			for _, a := range all {
-				if len(a.Answers) > 0 {
+				if len(a.Responses) > 0 {
 					continue
 				}
 				if onStream(s, a, h.Event) {
@@ -133,7 +133,7 @@ func notGiven(s *rules.Session, g *grants, token wire.ID, h *rules.Heard, out *r
 // afterwards judges progress whose token belongs to requests that were answered.
 func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules.Out) {
 	a := all[len(all)-1]
-	answer := a.Answers[len(a.Answers)-1]
+	answer := a.Responses[len(a.Responses)-1].Event
 	if answer == h.Event || !a.WellFormed || becameTask(s, a) {
 		return
 	}
@@ -159,7 +159,7 @@ func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules
 
 // becameTask reports whether the result of a request is a task, which goes on.
 func becameTask(s *rules.Session, a *rules.Asked) bool {
-	return s.Revision() == spec.V20251125 && wire.At(a.Replies[0].Result(), "/task") != nil
+	return s.Revision() == spec.V20251125 && wire.At(a.Responses[0].Result(), "/task") != nil
 }
 
 // step is the last progress of a request.
@@ -256,7 +256,7 @@ func progressRate() rules.Fold {
 // serverTokens judges a request when the client answers it: until then it was
 // active, and so was whatever came meanwhile.
 func serverTokens() rules.Fold {
-	given := map[string][]*rules.Posed{}
+	given := map[string][]*transcript.Request{}
 	return rules.Fold{Hear: rules.Hears{
 		rules.ServerRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 			if token := tokenOf(h.Message); token.IsString() || token.IsInteger() {
@@ -269,7 +269,7 @@ func serverTokens() rules.Fold {
 				return
 			}
 			for _, q := range given[token.Key()] {
-				if q.Event.Seq <= p.Event.Seq || q.Event.Seq > h.Event.Seq || p.Cancelled != nil && p.Cancelled.Seq < q.Event.Seq {
+				if q.Event.Seq <= p.Event.Seq || q.Event.Seq > h.Event.Seq || len(p.Cancellations) > 0 && p.Cancellations[0].Event.Seq < q.Event.Seq {
 					continue
 				}
 				out.Found(verdict.Deviation{
@@ -287,9 +287,9 @@ func serverTokens() rules.Fold {
 }
 
 // unreplied drops requests that have a reply where there are many.
-func unreplied(all []*rules.Posed) []*rules.Posed {
+func unreplied(all []*transcript.Request) []*transcript.Request {
 	if len(all) < many {
 		return all
 	}
-	return slices.DeleteFunc(all, func(p *rules.Posed) bool { return p.Reply != nil })
+	return slices.DeleteFunc(all, func(p *transcript.Request) bool { return p.Response() != nil })
 }

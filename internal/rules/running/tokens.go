@@ -56,7 +56,7 @@ func pruned(all []*rules.Asked) []*rules.Asked {
 	if len(all) < many {
 		return all
 	}
-	return slices.DeleteFunc(all, func(a *rules.Asked) bool { return len(a.Answers) > 0 })
+	return slices.DeleteFunc(all, func(a *rules.Asked) bool { return len(a.Responses) > 0 })
 }
 
 // of returns the requests that gave this token.
@@ -68,7 +68,7 @@ func (g *grants) alone(token wire.ID) *rules.Asked {
 	var open *rules.Asked
 	for _, a := range g.alike[blurred(token)] {
 		switch {
-		case len(a.Answers) > 0:
+		case len(a.Responses) > 0:
 		case open != nil || !tokenOf(a.Message).Same(token):
 			return nil
 		default:

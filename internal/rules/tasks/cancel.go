@@ -147,7 +147,7 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
 		}
 	}
 	for _, a := range l.s.All() {
-		waited = waited || len(a.Answers) > 0 && a.Answers[0].Seq > q.event.Seq && (a.Answers[0].At-q.event.At > stopTime || a.Answers[0].At == 0)
+		waited = waited || len(a.Responses) > 0 && a.Responses[0].Event.Seq > q.event.Seq && (a.Responses[0].Event.At-q.event.At > stopTime || a.Responses[0].Event.At == 0)
 	}
 	if ran && waited {
 		out.Subject(cancelStops)

@@ -146,7 +146,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 // so long before it.
 func (l *ledger) passedBy(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {
-		return a.Event.Seq >= c.asked.Event.Seq && a != c.asked && len(a.Answers) > 0 && a.Answers[0].At+long <= c.event.At
+		return a.Event.Seq >= c.asked.Event.Seq && a != c.asked && len(a.Responses) > 0 && a.Responses[0].Event.At+long <= c.event.At
 	})
 }
 

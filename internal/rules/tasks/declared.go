@@ -62,7 +62,7 @@ func judgeCapability(l *ledger, out *rules.Out) {
 			Summary:     "A member of the capability of tasks is no object.",
 			Permitted:   "an object, or no such member",
 			Seen:        rules.Excerpt(v) + " at tasks" + member.pointer,
-			At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Answers[0]),
+			At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
 		}
 		if member.leaf && (v.Kind() == 't' || v.Kind() == 'f') {
 			d.Weight = verdict.AtMostWarning
@@ -77,7 +77,7 @@ func judgeCapability(l *ledger, out *rules.Out) {
 				Summary:     "A server declares tasks for requests that only clients receive.",
 				Permitted:   "tools.call alone among the requests",
 				Seen:        "requests." + name,
-				At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Answers[0]),
+				At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
 				Weight:      verdict.OnlyNote,
 			})
 			return
@@ -97,7 +97,7 @@ func judgeDeclared(l *ledger, out *rules.Out) {
 				Summary:     "A server that declares no tasks tells of the status of one.",
 				Permitted:   "such notifications from servers that declare tasks",
 				Seen:        rules.Excerpt(n.message.Raw),
-				At:          rules.At(l.s.Initialize.Answers[0], n.event),
+				At:          rules.At(l.s.Initialize.Responses[0].Event, n.event),
 			})
 		}
 	}
@@ -172,14 +172,14 @@ func judgeExhaustive(a *rules.Asked, out *rules.Out) {
 	if !a.WellFormed || !augmented(a.Message.Params()) || !a.Succeeded() {
 		return
 	}
-	result := a.Replies[0].Result()
+	result := a.Responses[0].Result()
 	if isText(wire.At(result, "/task/taskId")) && isText(wire.At(result, "/task/status")) {
 		out.Found(verdict.Deviation{
 			Requirement: requestsExhaustive,
 			Summary:     "A request that can't be a task is answered with one.",
 			Permitted:   "the result of the request",
-			Seen:        rules.Excerpt(a.Replies[0].Raw),
-			At:          rules.At(a.Event, a.Answers[0]),
+			Seen:        rules.Excerpt(a.Responses[0].Raw),
+			At:          rules.At(a.Event, a.Responses[0].Event),
 		})
 		return
 	}

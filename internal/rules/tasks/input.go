@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -38,7 +39,7 @@ func inputRules() []rules.Rule {
 }
 
 // judgePosed judges a request of the server as long as it has no reply.
-func (l *ledger) judgePosed(p *rules.Posed, out *rules.Out) {
+func (l *ledger) judgePosed(p *transcript.Request, out *rules.Out) {
 	id, isText := wire.Text(wire.At(p.Message.Params(), relatedTask))
 	if !isText {
 		l.judgeUnnamed(p, out)
@@ -72,19 +73,19 @@ func (l *ledger) judgePosed(p *rules.Posed, out *rules.Out) {
 }
 
 // asked reports whether the sight was asked for and had while p was open.
-func asked(v *sight, p *rules.Posed) bool {
-	return v.query != nil && v.query.asked.Event.Seq > p.Event.Seq && (p.Replied == nil || v.event.Seq < p.Replied.Seq)
+func asked(v *sight, p *transcript.Request) bool {
+	return v.query != nil && v.query.asked.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
 }
 
 // judgeUnnamed judges a request that names no task, if it can only belong to
 // one: a task needs input while nothing else is going on, and needs it no more
 // than this.
-func (l *ledger) judgeUnnamed(p *rules.Posed, out *rules.Out) {
+func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Out) {
 	if p.Message.Method == spec.MethodRootsList || l.busy(p) {
 		return
 	}
 	for _, other := range l.s.Posed() {
-		if other != p && (other.Replied == nil || other.Replied.Seq > p.Event.Seq) {
+		if other != p && !other.RespondedBefore(p.Event.Seq) {
 			return
 		}
 	}
@@ -106,14 +107,13 @@ func (l *ledger) judgeUnnamed(p *rules.Posed, out *rules.Out) {
 
 // busy reports whether a request of the client was pending when p came, from which
 // the server may have had a reason to ask.
-func (l *ledger) busy(p *rules.Posed) bool {
+func (l *ledger) busy(p *transcript.Request) bool {
 	for _, a := range l.s.All() {
 		switch a.Message.Method {
 		case spec.MethodTasksGet, spec.MethodTasksList, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodPing:
 			continue
 		}
-		pending := a.Event.Seq < p.Event.Seq && (len(a.Answers) == 0 || a.Answers[0].Seq > p.Event.Seq)
-		if pending && !l.became(a, p) {
+		if a.InFlight(p.Event.Seq) && !l.became(a, p) {
 			return true
 		}
 	}
@@ -123,9 +123,9 @@ func (l *ledger) busy(p *rules.Posed) bool {
 // became reports whether the request was answered with a task while p was open:
 // what it had the server ask is what that task asks. Over HTTP a task may ask
 // on one stream before another one tells that it was created.
-func (l *ledger) became(a *rules.Asked, p *rules.Posed) bool {
+func (l *ledger) became(a *rules.Asked, p *transcript.Request) bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool {
-		return c.asked == a && c.asTask && c.task != nil && (p.Replied == nil || c.event.Seq < p.Replied.Seq)
+		return c.asked == a && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
 	})
 }
 
@@ -134,14 +134,15 @@ const leaveTime = time.Second
 
 // judgeLeft looks for tasks that need input when all they asked was answered.
 func (l *ledger) judgeLeft(t *task, out *rules.Out) {
-	var last *rules.Posed
+	var last *transcript.Request
+	var reply *transcript.Event
 	for _, p := range l.s.Posed() {
 		id, _ := wire.Text(wire.At(p.Message.Params(), relatedTask))
-		switch {
-		case p.Replied == nil && (id == t.id || id == ""):
+		switch m := p.Response(); {
+		case m == nil && (id == t.id || id == ""):
 			return // it may be the task's, and still be open
-		case id == t.id && (last == nil || p.Replied.Seq > last.Replied.Seq):
-			last = p
+		case id == t.id && (last == nil || m.Event.Seq > reply.Seq):
+			last, reply = p, m.Event
 		}
 	}
 	if last == nil {
@@ -152,17 +153,17 @@ func (l *ledger) judgeLeft(t *task, out *rules.Out) {
 	}
 	for _, v := range t.sights {
 		switch {
-		case v.event.Seq < last.Replied.Seq || v.query != nil && v.query.asked.Event.Seq < last.Replied.Seq:
+		case v.event.Seq < reply.Seq || v.query != nil && v.query.asked.Event.Seq < reply.Seq:
 		case known(v.status) && v.status != inputRequired:
 			out.Subject(inputLeft)
 			return
-		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-last.Replied.At >= leaveTime:
+		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-reply.At >= leaveTime:
 			out.Found(verdict.Deviation{
 				Requirement: inputLeft,
 				Summary:     "A task still needs input when all of it has come.",
 				Permitted:   "another status than " + inputRequired,
-				Seen:        inputRequired + " " + (v.event.At - last.Replied.At).Round(time.Millisecond).String() + " after the last answer",
-				At:          rules.At(last.Replied, v.event),
+				Seen:        inputRequired + " " + (v.event.At - reply.At).Round(time.Millisecond).String() + " after the last answer",
+				At:          rules.At(reply, v.event),
 			})
 			return
 		}

@@ -134,7 +134,7 @@ func (l *ledger) read(s *rules.Session) {
 		}
 	}
 	for _, a := range s.All() {
-		if a.WellFormed && len(a.Replies) > 0 && !a.PutOff() && !a.Withdrawn() {
+		if a.WellFormed && len(a.Responses) > 0 && !a.PutOff() && !a.Withdrawn() {
 			l.readQuery(a)
 		}
 	}
@@ -156,10 +156,10 @@ func (l *ledger) readCall(a *rules.Asked) {
 	c.name, _ = wire.Text(wire.At(params, "/name"))
 	c.asTask = augmented(params)
 	l.calls = append(l.calls, c)
-	if len(a.Replies) == 0 || a.PutOff() || a.Withdrawn() {
+	if len(a.Responses) == 0 || a.PutOff() || a.Withdrawn() {
 		return
 	}
-	c.reply, c.event = a.Replies[0], a.Answers[0]
+	c.reply, c.event = a.Responses[0].Message, a.Responses[0].Event
 	object := createdTask(c.reply)
 	id, ok := wire.Text(wire.At(object, "/taskId"))
 	if !ok {
@@ -193,7 +193,7 @@ func augmented(params jsontext.Value) bool {
 }
 
 func (l *ledger) readQuery(a *rules.Asked) {
-	q := &query{asked: a, reply: a.Replies[0], event: a.Answers[0], method: a.Message.Method}
+	q := &query{asked: a, reply: a.Responses[0].Message, event: a.Responses[0].Event, method: a.Message.Method}
 	switch q.method {
 	case spec.MethodTasksGet, spec.MethodTasksCancel, spec.MethodTasksResult, spec.MethodTasksList:
 	default:
@@ -249,7 +249,7 @@ func (l *ledger) exchanged(from, to *transcript.Event) bool {
 		return false
 	}
 	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {
-		return a.Event.Seq > from.Seq && len(a.Answers) > 0 && a.Answers[0].Seq < to.Seq
+		return a.Event.Seq > from.Seq && a.RespondedBefore(to.Seq)
 	})
 }
 

@@ -77,11 +77,11 @@ func judgePolling(l *ledger, out *rules.Out) {
 // tasks/get that came without a stream, nil where there is none.
 func (l *ledger) answeredPlainly() *transcript.Event {
 	for _, a := range l.s.All() {
-		if len(a.Answers) == 0 || a.Message.Method == spec.MethodTasksGet {
+		if len(a.Responses) == 0 || a.Message.Method == spec.MethodTasksGet {
 			continue
 		}
-		if x := l.s.Exchanges().Of(a.Answers[0]); x != nil && x.Status() == 200 && !x.Streams() && x.Number == a.Event.Exchange {
-			return a.Answers[0]
+		if x := l.s.Exchanges().Of(a.Responses[0].Event); x != nil && x.Status() == 200 && !x.Streams() && x.Number == a.Event.Exchange {
+			return a.Responses[0].Event
 		}
 	}
 	return nil

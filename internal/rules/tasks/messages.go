@@ -166,9 +166,9 @@ func (l *ledger) surelyLater(from, to *transcript.Event) bool {
 	}
 	trips, behind := 0, from.Seq
 	for _, a := range l.s.All() {
-		if a.Event.Seq > behind && len(a.Answers) > 0 && a.Answers[0].Seq < to.Seq {
+		if a.Event.Seq > behind && a.RespondedBefore(to.Seq) {
 			trips++
-			behind = a.Answers[0].Seq
+			behind = a.Responses[0].Event.Seq
 		}
 	}
 	return trips >= 2
@@ -177,7 +177,7 @@ func (l *ledger) surelyLater(from, to *transcript.Event) bool {
 // exchangedSince reports whether a request was sent and answered after the event.
 func (l *ledger) exchangedSince(e *transcript.Event) bool {
 	for _, a := range l.s.All() {
-		if a.Event.Seq > e.Seq && len(a.Answers) > 0 {
+		if a.Event.Seq > e.Seq && len(a.Responses) > 0 {
 			return true
 		}
 	}

@@ -41,7 +41,7 @@ func requestorRules() []rules.Rule {
 	}
 }
 
-func judgeCreates(s *rules.Session, p *rules.Posed, out *rules.Out) {
+func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Out) {
 	capability := ""
 	switch p.Message.Method {
 	case spec.MethodSampling:
@@ -67,7 +67,7 @@ func judgeCreates(s *rules.Session, p *rules.Posed, out *rules.Out) {
 	}
 }
 
-func judgeAsks(s *rules.Session, p *rules.Posed, out *rules.Out) {
+func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Out) {
 	switch p.Message.Method {
 	case spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodTasksList:
 	default:
@@ -96,8 +96,8 @@ func judgeAsks(s *rules.Session, p *rules.Posed, out *rules.Out) {
 // given reports whether the client has given out the cursor before the event.
 func given(s *rules.Session, cursor string, e *transcript.Event) bool {
 	for _, p := range s.Posed() {
-		if p.Message.Method == spec.MethodTasksList && p.Replied != nil && p.Replied.Seq < e.Seq &&
-			canonical(wire.At(p.Reply.Result(), "/nextCursor")) == canonical([]byte(cursor)) {
+		if p.Message.Method == spec.MethodTasksList && p.RespondedBefore(e.Seq) &&
+			canonical(wire.At(p.Response().Result(), "/nextCursor")) == canonical([]byte(cursor)) {
 			return true
 		}
 	}

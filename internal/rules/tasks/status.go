@@ -283,7 +283,7 @@ func (l *ledger) wasCancelled(t *task) bool {
 		}
 	}
 	for _, a := range l.cancels(t) {
-		if len(a.Replies) == 0 || a.Succeeded() {
+		if len(a.Responses) == 0 || a.Succeeded() {
 			return true
 		}
 	}

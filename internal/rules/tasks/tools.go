@@ -67,8 +67,8 @@ func (l *ledger) readTools() {
 		if a.Message.Method != spec.MethodToolsList || !a.Succeeded() {
 			continue
 		}
-		page := listing{a.Event.Seq, a.Answers[0].Seq, map[string]support{}}
-		for _, tool := range wire.Elements(wire.At(a.Replies[0].Result(), "/tools")) {
+		page := listing{a.Event.Seq, a.Responses[0].Event.Seq, map[string]support{}}
+		for _, tool := range wire.Elements(wire.At(a.Responses[0].Result(), "/tools")) {
 			if name, ok := wire.Text(wire.At(tool, "/name")); ok {
 				have := supportOf(wire.At(tool, "/execution/taskSupport"))
 				have.bare = len(wire.Elements(wire.At(tool, "/inputSchema/required"))) == 0

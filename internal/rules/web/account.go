@@ -53,7 +53,7 @@ func (v *view) facts(x *exchange) discount.ExchangeFacts {
 	// A request that names a session known to be over asks what becomes of such
 	// requests; one that was under way at its end does not.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.sessionOver(x)
-	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return len(a.Answers) == 0 })
+	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return len(a.Responses) == 0 })
 	for _, a := range x.requests {
 		f.Judged = f.Judged || a.Unanswered()
 		f.Withdrawn = f.Withdrawn || a.Cancelled
@@ -139,7 +139,7 @@ func legalServed(v *view, out *rules.Out) {
 // serve and that hold nothing to refuse. A refusal without the id of the request
 // is not its response.
 func plainServed(v *view, out *rules.Out) {
-	pinged := slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPing && len(a.Answers) > 0 })
+	pinged := slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPing && len(a.Responses) > 0 })
 	for _, x := range v.all {
 		if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Response == nil ||
 			!x.isPost() || x.flaws != 0 || len(x.requests) != 1 || x.Sent.Frame.Batch || x.answersFirst() {
@@ -152,7 +152,7 @@ func plainServed(v *view, out *rules.Out) {
 			out.Subject(initResponse)
 		case a.Message.Method == spec.MethodPing && a.Regular() && !a.Cancelled && !pinged:
 			x.refusedPing(out)
-		case a.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(a.Answers) == 0:
+		case a.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(a.Responses) == 0:
 			x.failedInitialize(out)
 		}
 	}

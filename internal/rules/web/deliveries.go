@@ -85,9 +85,9 @@ func (v *view) notOn(x *exchange) (missing, late, elsewhere int) {
 	for _, a := range x.requests {
 		switch {
 		case answeredOn(x, a) != nil || a.Cancelled:
-		case len(a.Answers) == 0:
+		case len(a.Responses) == 0:
 			missing++
-		case v.resumed(x, a.Answers[0]):
+		case v.resumed(x, a.Responses[0].Event):
 			late++
 		default:
 			elsewhere++
@@ -141,10 +141,10 @@ func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
 // of a GET it is a matter of streamable-http.get-no-response.
 func (v *view) misplaced(x *exchange, out *rules.Out) bool {
 	for _, a := range x.requests {
-		if len(a.Answers) == 0 {
+		if len(a.Responses) == 0 {
 			continue
 		}
-		e := a.Answers[0]
+		e := a.Responses[0].Event
 		if y := v.of(e); y == nil || y == x || y.Method() != "POST" {
 			continue
 		}

@@ -203,7 +203,7 @@ func responseIn(p piece) *wire.Message {
 // open, so that the response could have come on it.
 func (v *view) answeredDuring(x *exchange) bool {
 	for _, a := range v.s.All() {
-		if len(a.Answers) > 0 && a.Answers[0].Exchange != x.Number && x.open(a.Answers[0].Seq) {
+		if len(a.Responses) > 0 && a.Responses[0].Event.Exchange != x.Number && x.open(a.Responses[0].Event.Seq) {
 			return true
 		}
 	}
@@ -217,7 +217,7 @@ func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
 	switch {
 	case owner == nil:
 		out.Subject(getUnrelated)
-	case owner.Event.Seq < p.Seq && (len(owner.Answers) == 0 || owner.Answers[0].Seq > p.Seq):
+	case owner.InFlight(p.Seq):
 		out.Found(verdict.Deviation{
 			Requirement: getUnrelated,
 			Summary:     "The stream of a GET brings progress of a request.",
@@ -266,11 +266,11 @@ func (v *view) answeredLater(x *exchange) *transcript.Event {
 		return nil
 	}
 	for _, a := range origin.requests {
-		if len(a.Answers) == 0 {
+		if len(a.Responses) == 0 {
 			continue
 		}
-		if y := v.of(a.Answers[0]); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
-			return a.Answers[0]
+		if y := v.of(a.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
+			return a.Responses[0].Event
 		}
 	}
 	return nil

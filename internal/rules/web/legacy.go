@@ -60,7 +60,7 @@ type channelsKey struct{}
 
 // channels returns the streams that opened.
 func (v *view) channels() []*channel {
-	out, _ := v.s.Once(channelsKey{}, func() any {
+	return rules.Memo(v.s, channelsKey{}, func() []*channel {
 		var out []*channel
 		for _, x := range v.all {
 			if v.s.Transport == spec.SSE && x.Method() == "GET" && x.opened() {
@@ -70,8 +70,7 @@ func (v *view) channels() []*channel {
 			}
 		}
 		return out
-	}).([]*channel)
-	return out
+	})
 }
 
 // find looks for the event that announces the endpoint.
@@ -297,7 +296,7 @@ func legacyMessages(v *view, out *rules.Out) {
 		}
 	}
 	for _, a := range v.s.All() {
-		if x := v.of(a.Event); x != nil && len(a.Answers) > 0 {
+		if x := v.of(a.Event); x != nil && len(a.Responses) > 0 {
 			v.answerPlace(x, a, out)
 		}
 	}
@@ -305,9 +304,9 @@ func legacyMessages(v *view, out *rules.Out) {
 
 // answerPlace judges where the answer to a request came.
 func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
-	e := a.Answers[0]
+	e := a.Responses[0].Event
 	if e.Exchange == x.Number {
-		if e.Stream == nil && x.Succeeded() && a.Replies[0].Kind == wire.Response {
+		if e.Stream == nil && x.Succeeded() && a.Responses[0].Kind == wire.Response {
 			out.Found(verdict.Deviation{
 				Requirement: messageEvents,
 				Summary:     "A request is answered in the body of its POST.",

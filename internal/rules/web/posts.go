@@ -225,7 +225,7 @@ func wholeBatch(x *exchange, out *rules.Out) {
 	}
 	missing := 0
 	for _, a := range x.requests {
-		if len(a.Answers) == 0 && !a.Cancelled {
+		if len(a.Responses) == 0 && !a.Cancelled {
 			missing++
 		}
 	}

@@ -107,8 +107,7 @@ func (v *view) withoutSessions() bool {
 
 // inOrder returns all pieces of streams in the order in which they came.
 func (v *view) inOrder() []piece {
-	pieces, _ := v.s.Once(inOrderKey{}, func() any { return v.sortPieces() }).([]piece)
-	return pieces
+	return rules.Memo(v.s, inOrderKey{}, v.sortPieces)
 }
 
 type inOrderKey struct{}
@@ -168,7 +167,7 @@ func (v *view) closedEarly(x, origin *exchange, id string) *transcript.Event {
 	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.confused(origin) || v.excused(last) || v.maybeOver(last) {
 		return nil
 	}
-	if slices.ContainsFunc(origin.requests, func(a *rules.Asked) bool { return len(a.Answers) == 0 && !v.cancelled(a, last.End.Seq) }) {
+	if slices.ContainsFunc(origin.requests, func(a *rules.Asked) bool { return len(a.Responses) == 0 && !v.cancelled(a, last.End.Seq) }) {
 		return last.End
 	}
 	return nil
@@ -344,7 +343,7 @@ type firstsKey struct{}
 
 // firsts returns the first piece that brought each message.
 func (v *view) firsts() map[key]piece {
-	out, _ := v.s.Once(firstsKey{}, func() any {
+	return rules.Memo(v.s, firstsKey{}, func() map[key]piece {
 		out := map[key]piece{}
 		for _, p := range v.inOrder() {
 			k := key{v.of(p.Event).session, string(p.Raw)}
@@ -353,6 +352,5 @@ func (v *view) firsts() map[key]piece {
 			}
 		}
 		return out
-	}).(map[key]piece)
-	return out
+	})
 }

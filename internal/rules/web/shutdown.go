@@ -59,10 +59,10 @@ func (v *view) firstDropped() *exchange {
 func (v *view) leftovers(out *rules.Out) {
 	for _, a := range v.s.All() {
 		x := v.of(a.Event)
-		if x == nil || len(a.Answers) == 0 {
+		if x == nil || len(a.Responses) == 0 {
 			continue
 		}
-		own, on := v.channelsFor(x), v.of(a.Answers[0])
+		own, on := v.channelsFor(x), v.of(a.Responses[0].Event)
 		if len(own) != 1 || v.shared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
 			continue
 		}
@@ -70,8 +70,8 @@ func (v *view) leftovers(out *rules.Out) {
 			Requirement: shutdownHTTP,
 			Summary:     "A new stream brings the response to a request of one that the client closed.",
 			Permitted:   "a stream that begins anew",
-			Seen:        rules.Excerpt(a.Answers[0].Raw),
-			At:          shown(own[0].Request, own[0].End, on.Request, a.Answers[0]),
+			Seen:        rules.Excerpt(a.Responses[0].Event.Raw),
+			At:          shown(own[0].Request, own[0].End, on.Request, a.Responses[0].Event),
 		})
 	}
 }

@@ -76,7 +76,7 @@ func (v *view) beginsOther(x *exchange) bool {
 		if a.Message.Method != spec.MethodInitialize {
 			continue
 		}
-		for _, m := range a.Replies {
+		for _, m := range a.Responses {
 			version, named := wire.Text(wire.At(m.Result(), "/protocolVersion"))
 			if named && version != string(v.revision) {
 				return true
@@ -88,9 +88,9 @@ func (v *view) beginsOther(x *exchange) bool {
 
 // answeredOn returns the event on the stream that answers the request, or nil.
 func answeredOn(x *exchange, a *rules.Asked) *transcript.Event {
-	for _, e := range a.Answers {
-		if e.Exchange == x.Number {
-			return e
+	for _, m := range a.Responses {
+		if m.Event.Exchange == x.Number {
+			return m.Event
 		}
 	}
 	return nil

@@ -56,8 +56,7 @@ type piece struct {
 type viewKey struct{}
 
 func viewOf(s *rules.Session) *view {
-	v, _ := s.Once(viewKey{}, func() any { return newView(s) }).(*view)
-	return v
+	return rules.Memo(s, viewKey{}, func() *view { return newView(s) })
 }
 
 func newView(s *rules.Session) *view {
