@@ -241,7 +241,7 @@ func (c *cancelled) stopped(last *transcript.Event) bool {
 
 // serverCancellations judges which requests the server cancels.
 func serverCancellations() rules.Fold {
-	var replied []*reply            // those that may be unread
+	var replied []*reply                   // those that may be unread
 	read := map[*transcript.Request]bool{} // requests whose reply was surely read
 	return rules.Fold{Hear: onAnswers(rules.Hears{
 		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
