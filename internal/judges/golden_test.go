@@ -87,8 +87,14 @@ func TestBrokenTranscripts(t *testing.T) {
 				t.Errorf("findings (-announced +seen):\n%s", diff)
 			}
 			for _, r := range results {
-				if len(r.Deviations) > 0 {
+				for _, d := range r.Deviations {
 					shown[r.Rule+" "+r.Requirement] = true
+					if !strings.HasSuffix(d.Summary, ".") || d.Permitted == "" || d.Seen == "" {
+						t.Errorf("a deviation is not reported in full: %+v", d)
+					}
+					if len(d.At) == 0 || slices.Min(d.At) < 0 || slices.Max(d.At) >= len(g.Events) {
+						t.Errorf("%s: positions %v of %d events", d.Summary, d.At, len(g.Events))
+					}
 				}
 			}
 		})

@@ -16,7 +16,7 @@ import (
 func TestJudgingIsBounded(t *testing.T) {
 	const lines = 5_000
 	ask := new(strings.Builder)
-	ask.WriteString("= hello\n")
+	ask.WriteString(handshake(spec.V20251125))
 	for i := range 200 {
 		fmt.Fprintf(ask, "> {\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/list\"}\n", i)
 	}
@@ -34,8 +34,8 @@ func TestJudgingIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			judge := func(lines int) time.Duration {
-				script := ask.String() + strings.Repeat("< "+line+"\n", lines) + "? gave-up 7\n? gave-up 8\n! exit 1"
-				events := play(t, spec.V20251125, script)
+				script := ask.String() + strings.Repeat("< "+line+"\n", lines) + "! gave-up 7\n! gave-up 8\n! exit 1"
+				events := read(t, script)
 				began := time.Now()
 				rules.Judge(rules.Base(), events, spec.V20251125, spec.Stdio)
 				return time.Since(began)

@@ -36,16 +36,14 @@ func TestSubjects(t *testing.T) {
 		revision     spec.Revision
 		want         map[string]int
 	}{
-		{"nothing", ``, spec.V20251125, map[string]int{}},
+		{"nothing", `! opened`, spec.V20251125, map[string]int{}},
 		{"the client alone", `
 			> {"jsonrpc":"2.0","id":1,"method":"ping"}
 			> {"jsonrpc":"2.0","method":"notifications/x"}`, spec.V20251125, map[string]int{}},
 		{"a conversation", `
 			> {"jsonrpc":"2.0","id":0,"method":"ping"}
 			< {"jsonrpc":"2.0","id":0,"result":{}}
-			> ` + hello(spec.V20251125) + `
-			< ` + welcome(spec.V20251125) + `
-			= fence 1
+			` + hello(spec.V20251125) + welcome(spec.V20251125) + pinged("1") + `
 			> {"jsonrpc":"2.0","method":"notifications/initialized"}
 			> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}
 			< {"jsonrpc":"2.0","id":"s","method":"roots/list"}
@@ -55,7 +53,7 @@ func TestSubjects(t *testing.T) {
 			> {"jsonrpc":"2.0","id":3,"method":"no/such"}
 			< {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}
 			> {"jsonrpc":"2.0","method":"notifications/last"}
-			x close-input
+			! close-input
 			! exit 0`, spec.V20251125, map[string]int{
 			"base.jsonrpc-2-0": 7, "base.message-utf8": 1, "base.batch-not-emitted": 7,
 			"base.request-id-type": 1, "base.request-id-not-null": 1, "base.request-id-unique-per-session": 1, "base.notification-no-id": 1,
@@ -73,8 +71,7 @@ func TestSubjects(t *testing.T) {
 		}},
 		{"the negotiated revision counts, from the first event on", `
 			< {"jsonrpc":"2.0","method":"notifications/x"}
-			> ` + hello(spec.V20251125) + `
-			< ` + welcome(spec.V20241105), spec.V20251125, map[string]int{
+			` + hello(spec.V20251125) + welcome(spec.V20241105), spec.V20251125, map[string]int{
 			"base.jsonrpc-2-0": 2, "base.batch-not-emitted": 2, "base.notification-no-id": 1,
 			"base.request-answered": 1, "base.response-once": 1, "base.response-id-echo": 1, "base.response-unsolicited": 1,
 			"base.response-result-or-error": 1, "base.response-not-both": 1, "base.result-is-object": 1,
@@ -82,20 +79,18 @@ func TestSubjects(t *testing.T) {
 			"lifecycle.initialize-first": 1, "lifecycle.initialize-response": 1, "lifecycle.initialize-result-schema": 1,
 			"versioning.initialize-known-version": 1,
 		}},
-		{"a message over several lines is no line of its own", `
-			= hello
+		{"a message over several lines is no line of its own", handshake(spec.V20250618) + `
 			< {"jsonrpc":"2.0",
 			< "method":"notifications/x"}`, spec.V20250618, map[string]int{"stdio.newline-delimited": 0, "stdio.no-embedded-newlines": 2}},
-		{"pings now and then", `
-			= hello
-			@ 10s
+		{"pings now and then", handshake(spec.V20251125) + `
+			! at 10s
 			< {"jsonrpc":"2.0","id":1,"method":"ping"}
 			> {"jsonrpc":"2.0","id":1,"result":{}}
-			@ 20s
+			! at 20s
 			< {"jsonrpc":"2.0","id":2,"method":"ping"}`, spec.V20251125, map[string]int{"ping.not-excessive": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := subjects(rules.Judge(rules.Base(), play(t, c.revision, c.script), c.revision, spec.Stdio))
+			got := subjects(rules.Judge(rules.Base(), read(t, c.script), c.revision, spec.Stdio))
 			for id := range got { // a rule that is new belongs to no such list
 				if _, named := c.want[id]; !named && len(c.want) > 0 {
 					delete(got, id)
@@ -115,8 +110,8 @@ func TestSubjects(t *testing.T) {
 
 // A server that errs in every message errs once, in few words.
 func TestRepeatedDeviationsAreBounded(t *testing.T) {
-	script := "= hello\n" + strings.Repeat("< banner\n", 50)
-	for _, r := range rules.Judge(rules.Base(), play(t, spec.V20251125, script), spec.V20251125, spec.Stdio) {
+	script := handshake(spec.V20251125) + strings.Repeat("< banner\n", 50)
+	for _, r := range rules.Judge(rules.Base(), read(t, script), spec.V20251125, spec.Stdio) {
 		if len(r.Deviations) > 3 {
 			t.Errorf("%s keeps %d deviations", r.Rule, len(r.Deviations))
 		}

@@ -12,6 +12,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
+// all are the rules that look at any transcript, and those of the package.
+func all() []rules.Rule { return slices.Concat(rules.Base(), web.Rules()) }
+
+// opened is a handshake, and the head of what follows it.
+const opened = `901> POST /mcp HTTP/1.1
+     Accept: application/json, text/event-stream
+     Content-Type: application/json
+901>> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
+901< HTTP/1.1 200 OK
+     Content-Type: application/json
+901<< {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}
+901! complete
+902> POST /mcp HTTP/1.1
+     Accept: application/json, text/event-stream
+     Content-Type: application/json
+     MCP-Protocol-Version: 2025-11-25
+902>> {"jsonrpc":"2.0","method":"notifications/initialized"}
+902< HTTP/1.1 202 Accepted
+902! complete
+1> POST /mcp HTTP/1.1
+   Accept: application/json, text/event-stream
+   Content-Type: application/json
+   MCP-Protocol-Version: 2025-11-25
+`
+
 // What is in the body of a refusal was looked at, be it a message or not.
 func TestRefusalBodies(t *testing.T) {
 	const body = "streamable-http.rejected-body"
@@ -31,12 +56,12 @@ func TestRefusalBodies(t *testing.T) {
 			if test.body != "" {
 				answer += fmt.Sprintf("\n    Content-Type: %s\n1<< %s", test.media, test.body)
 			}
-			script := expand(spec.V20251125, "= hello\n= post 1 {\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}\n"+answer+"\n1! complete")
-			rec, err := transcript.ParseScript("revision: 2025-11-25\ntransport: streamable-http\n" + script + "\n")
+			script := opened + "1>> {\"jsonrpc\":\"2.0\",\"method\":\"notifications/unknown\"}\n" + answer + "\n1! complete\n"
+			rec, err := transcript.ParseScript(script)
 			if err != nil {
 				t.Fatal(err)
 			}
-			results := rules.Judge(slices.Concat(rules.Base(), web.Rules()), rec.Events, spec.V20251125, spec.StreamableHTTP)
+			results := rules.Judge(all(), rec.Events, spec.V20251125, spec.StreamableHTTP)
 			i := slices.IndexFunc(results, func(r rules.Result) bool { return r.Requirement == body })
 			if came := i >= 0; came != test.came || came && len(results[i].Deviations) > 0 != test.broken {
 				t.Errorf("it came up: %v\n%s", came, strings.TrimSpace(script))
