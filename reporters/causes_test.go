@@ -48,7 +48,7 @@ func TestAGroupIsToldTogether(t *testing.T) {
 		}
 	}
 	if text := string(write(t, Markdown, caused())); strings.Count(text, "stdio.exit-on-sigterm") != 1 ||
-		!strings.Contains(text, "\nThe same message, or the same end of the process, shows:\n\n* ⚠️ **WARNING** stdio.exit-on-sigterm · 2025-06-18, 2025-11-25 · ") {
+		!strings.Contains(text, "\nThe same message, or the same end of the process, shows:\n\n* ⚠️ **WARNING** stdio.exit-on-sigterm · 2025-11-25, 2025-06-18 · ") {
 		t.Errorf("Markdown does not say what has the same cause:\n%s", text)
 	}
 }

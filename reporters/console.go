@@ -69,7 +69,7 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 	if c.o.Quiet {
 		return
 	}
-	in := joinRevisions(revisions)
+	in := joinRevisions(spec.NewestFirst(revisions))
 	if len(revisions) > 2 { // the verdicts name them
 		in = count(len(revisions), "revision")
 	}
@@ -293,7 +293,8 @@ func (c *Console) progress() []string {
 	for _, a := range c.areas {
 		done += a.done
 	}
-	if c.cases == 0 || done == 0 {
+	over := done >= c.cases
+	if done == 0 || over && (c.found == 0 || c.doing != "") {
 		return nil
 	}
 	out := []string{fmt.Sprintf("%d/%d cases", done, c.cases)}
@@ -302,9 +303,9 @@ func (c *Console) progress() []string {
 	}
 	spent := c.now().Sub(c.began)
 	switch {
-	case done >= c.cases && c.found > 0:
+	case over:
 		out = append(out, "trying them again")
-	case done < c.cases && spent >= least:
+	case spent >= least:
 		left := time.Duration(float64(spent) / float64(done) * float64(c.cases-done))
 		out = append(out, fmt.Sprintf("about %v left", max(left.Round(time.Second), time.Second)))
 	}

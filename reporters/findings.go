@@ -11,7 +11,7 @@ import (
 )
 
 // entry is one finding as the console lists it: the same thing seen in
-// several revisions is told once, with what was seen in the first of them.
+// several revisions is told once, with what was seen in the newest of them.
 type entry struct {
 	verdict.Finding
 	revisions []spec.Revision
@@ -51,7 +51,13 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			out = append(out, entry{Finding: f, others: map[string]bool{}})
 		}
 		e := &out[i]
-		if len(e.Play) == 0 {
+		play := e.Play
+		if f.Revision > e.Revision {
+			e.Finding = f
+		}
+		if len(play) > 0 {
+			e.Play = play
+		} else {
 			e.Play = f.Play
 		}
 		if !slices.Contains(e.revisions, f.Revision) {
@@ -84,7 +90,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	}
 	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(b.Outcome, a.Outcome) })
 	for i := range out {
-		slices.Sort(out[i].revisions)
+		out[i].revisions = spec.NewestFirst(out[i].revisions)
 		out[i].blocked = blockedBy(r, out[i].ids)
 	}
 	return out

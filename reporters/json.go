@@ -15,7 +15,7 @@ import (
 // JSONFormat is the version of the document that JSON writes. It grows when
 // a reader of the older one would misread the newer one; fields that are
 // only added leave it as it is.
-const JSONFormat = 1
+const JSONFormat = verdict.ReportFormat
 
 // textLimit bounds, in bytes, every text in the document that a server can
 // choose, so that a report stays readable by ordinary tools.

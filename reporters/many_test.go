@@ -12,7 +12,7 @@ import (
 // in each area.
 func many() *verdict.Report {
 	r := every()
-	r.Revisions, r.Findings, r.Verdicts, r.NotSpoken = spec.HandshakeRevisions(), nil, nil, nil
+	r.Revisions, r.Findings, r.Verdicts, r.NotSpoken = spec.NewestFirst(spec.HandshakeRevisions()), nil, nil, nil
 	outcomes := []verdict.Outcome{verdict.Broken, verdict.Warning, verdict.Flaky, verdict.Note}
 	all := spec.Requirements().All()
 	for i, rev := range r.Revisions {

@@ -14,7 +14,7 @@ func every() *verdict.Report {
 		Format: 1, Tool: "mcp-conform", Version: "0.1.0",
 		Target: "npx -y odd-server", Transport: spec.Stdio,
 		Server: verdict.Server{Name: "odd-server", Version: "1.2.3"}, Seed: 7,
-		Revisions: []spec.Revision{spec.V20250618, spec.V20251125},
+		Revisions: []spec.Revision{spec.V20251125, spec.V20250618},
 		NotSpoken: []verdict.NotSpoken{{Revision: spec.V20241105, Reason: "the server answers 2025-11-25 when asked for it"}},
 		NotJudged: 14,
 		Notices:   []string{"No tool was called: none says that it only reads. --call-tools=all calls them."},
@@ -94,7 +94,7 @@ func every() *verdict.Report {
 // clean is a report on a server that keeps everything.
 func clean() *verdict.Report {
 	r := every()
-	r.Revisions, r.NotSpoken, r.Findings, r.Verdicts = spec.HandshakeRevisions(), nil, nil, nil
+	r.Revisions, r.NotSpoken, r.Findings, r.Verdicts = spec.NewestFirst(spec.HandshakeRevisions()), nil, nil, nil
 	for _, rev := range r.Revisions {
 		for _, id := range []string{"base.response-id-echo", "lifecycle.initialize-first", "tools.list.answered"} {
 			r.Verdicts = append(r.Verdicts, verdict.Verdict{

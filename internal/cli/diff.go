@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -116,6 +117,9 @@ func gather(all []baseline.Difference) []difference {
 			out = append(out, difference{Difference: bare})
 		}
 		out[at].revisions = append(out[at].revisions, string(d.Revision))
+	}
+	for i := range out {
+		out[i].revisions = spec.NewestFirst(out[i].revisions)
 	}
 	return out
 }

@@ -47,14 +47,14 @@ func TestWhatIsNoLongerObservedStandsApart(t *testing.T) {
 	defer func() {
 		out.Reset()
 		invoke([]string{"diff", older, newer}, World{Out: &out, Err: &out, Columns: 60})
-		want := "FIXED      base.response-once  kept, was broken ·\n    2025-06-18, 2025-11-25:"
+		want := "FIXED      base.response-once  kept, was broken ·\n    2025-11-25, 2025-06-18:"
 		if !strings.HasPrefix(out.String(), want) {
 			t.Errorf("on a narrow screen it shows:\n%s", out.String())
 		}
 	}()
-	want := `FIXED      base.response-once  kept, was broken · 2025-06-18, 2025-11-25: 
+	want := `FIXED      base.response-once  kept, was broken · 2025-11-25, 2025-06-18: 
 no longer observed, kept before:
-  ping.empty-result  2025-06-18, 2025-11-25: it did not come up\u001b
+  ping.empty-result  2025-11-25, 2025-06-18: it did not come up\u001b
 0 new, 1 fixed, 0 unchanged, 1 no longer observed
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

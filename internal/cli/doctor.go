@@ -325,8 +325,7 @@ func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
 func (d *diagnosis) conclude() {
 	switch {
 	case len(d.spoken) > 0:
-		slices.Sort(d.spoken)
-		fmt.Fprintf(d.app.Out, "it can be judged in %s: mcp-conform run, with the same arguments\n", strings.Join(d.spoken, ", "))
+		fmt.Fprintf(d.app.Out, "it can be judged in %s: mcp-conform run, with the same arguments\n", strings.Join(spec.NewestFirst(d.spoken), ", "))
 		return
 	case len(d.other) > 0:
 		fmt.Fprintln(d.app.Out, "it answers, and speaks none of the revisions that it was asked for; mcp-conform run reports whether it may answer so")

@@ -83,7 +83,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 		fmt.Fprintf(a.Out, "  %s\n", line)
 	}
 	a.field("level", string(q.Level))
-	a.field("revisions", strings.Join(q.Revisions, ", "))
+	a.field("revisions", strings.Join(spec.NewestFirst(q.Revisions), ", "))
 	for _, text := range grades(q) {
 		a.field("rests on", text)
 	}
@@ -129,7 +129,7 @@ func (a *app) field(name, text string) {
 func grades(q *spec.Requirement) []string {
 	var out []string
 	at := map[string][]string{}
-	for _, r := range q.Revisions {
+	for _, r := range spec.NewestFirst(q.Revisions) {
 		rev := spec.Revision(r)
 		text := fmt.Sprintf("%s, so a deviation is called %s", q.Basis(rev), called[q.Grade(rev)])
 		if at[text] == nil {

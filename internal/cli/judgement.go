@@ -166,7 +166,7 @@ func (j *judgement) report(names []string) *verdict.Report {
 	slices.Sort(j.revisions)
 	p := &verdict.Report{
 		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: version(), Target: strings.Join(names, ", "),
-		Server: j.server, Revisions: j.revisions, Verdicts: j.opinions.Verdicts(), Notices: j.notices,
+		Server: j.server, Revisions: spec.NewestFirst(j.revisions), Verdicts: j.opinions.Verdicts(), Notices: j.notices,
 		Stats: verdict.Stats{Messages: j.messages},
 	}
 	if len(names) > 3 {

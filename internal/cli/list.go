@@ -128,7 +128,7 @@ func (l *listing) of() []*spec.Requirement {
 
 func (l *listing) requirements() {
 	for _, q := range l.of() {
-		l.row(q.Area, row{id: q.ID, short: string(q.Level), long: strings.Join(q.Revisions, " "), title: q.Statement})
+		l.row(q.Area, row{id: q.ID, short: string(q.Level), long: strings.Join(spec.NewestFirst(q.Revisions), " "), title: q.Statement})
 	}
 }
 

@@ -50,6 +50,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 		return nil
 	}
 	revisions := slices.DeleteFunc(slices.Clone(report.Revisions), func(r spec.Revision) bool { return r.Era() != spec.Handshake })
+	slices.Sort(revisions)
 	if len(revisions) == 0 {
 		return nil
 	}

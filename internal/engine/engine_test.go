@@ -125,7 +125,7 @@ func summary(p *verdict.Report) []string {
 
 func all(outcome string, revisions ...spec.Revision) []string {
 	var out []string
-	for _, r := range revisions {
+	for _, r := range spec.NewestFirst(revisions) {
 		out = append(out, fmt.Sprintf("%s %s %s", pinged, r, outcome))
 	}
 	return out

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	p := &verdict.Report{
 		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
 		Target: r.o.Target, Transport: r.over(), Seed: r.o.Seed,
-		Revisions: r.revisions, NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
+		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
 			Servers: int(r.starts.Load()), Cases: r.tally.ran, Messages: int(r.messages.Load()),
@@ -49,6 +50,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		s := r.stock[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
 	}
+	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return cmp.Compare(b.Revision, a.Revision) })
 	if r.handshakeFails != "" && reason == "" {
 		p.Incomplete = r.handshakeFails
 	}

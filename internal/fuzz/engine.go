@@ -13,6 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -102,6 +103,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	for _, p := range s.places {
 		r.Revisions = append(r.Revisions, p.Offer.Revision)
 	}
+	r.Revisions = spec.NewestFirst(r.Revisions)
 	switch cause := context.Cause(bounded); {
 	case ctx.Err() != nil:
 		r.Incomplete = context.Cause(ctx).Error()

@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +59,11 @@ func (r Revision) AtLeast(other Revision) bool { return r >= other }
 
 // Batches reports whether JSON-RPC batches exist in r.
 func (r Revision) Batches() bool { return r == V20250326 }
+
+// NewestFirst returns the revisions in order, the newest first.
+func NewestFirst[R ~string](revisions []R) []R {
+	return slices.SortedFunc(slices.Values(revisions), func(a, b R) int { return cmp.Compare(b, a) })
+}
 
 // ParseRevision returns the revision that s names, or an error that lists
 // what could have been meant.

@@ -57,12 +57,12 @@ func NewFinding(k Key, d *Deviation, o Outcome) Finding {
 }
 
 // compareFindings orders findings: the most severe first, then by requirement,
-// revision, transport, judge and summary.
+// revision, the newest first, transport, judge and summary.
 func compareFindings(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(b.Outcome, a.Outcome),
 		cmp.Compare(a.Requirement, b.Requirement),
-		cmp.Compare(a.Revision, b.Revision),
+		cmp.Compare(b.Revision, a.Revision),
 		cmp.Compare(a.Transport, b.Transport),
 		cmp.Compare(a.Judge, b.Judge),
 		cmp.Compare(a.Summary, b.Summary),

@@ -71,7 +71,7 @@ func (o *Opinions) Say(place Place, judge string, said Opinion) {
 
 // Verdicts merges the opinions: a verdict for each place at which a judge was
 // expected, with the most severe opinion, of equals the one expected first. They
-// are ordered by revision, transport, and then as the catalogue is.
+// are ordered by revision, the newest first, by transport, and then as the catalogue is.
 func (o *Opinions) Verdicts() []Verdict {
 	rank := map[string]int{}
 	for i, q := range spec.Requirements().All() {
@@ -96,7 +96,7 @@ func (o *Opinions) Verdicts() []Verdict {
 		v.Judges = append(v.Judges, key.judge)
 	}
 	slices.SortStableFunc(out, func(a, b Verdict) int {
-		return cmp.Or(cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Transport, b.Transport), cmp.Compare(rank[a.Requirement], rank[b.Requirement]))
+		return cmp.Or(cmp.Compare(b.Revision, a.Revision), cmp.Compare(a.Transport, b.Transport), cmp.Compare(rank[a.Requirement], rank[b.Requirement]))
 	})
 	return out
 }

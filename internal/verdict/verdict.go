@@ -118,7 +118,7 @@ type Server struct {
 
 // ReportFormat is the version of the report's form; it grows when a reader of an
 // older form would misread a newer one.
-const ReportFormat = 1
+const ReportFormat = 2
 
 // Report is the outcome of a run.
 type Report struct {
@@ -129,9 +129,9 @@ type Report struct {
 	Transport  spec.Transport  `json:"transport"`
 	Server     Server          `json:"server"`
 	Seed       uint64          `json:"seed"`
-	Revisions  []spec.Revision `json:"revisions"`            // those judged, oldest first
+	Revisions  []spec.Revision `json:"revisions"`            // those judged, newest first
 	NotSpoken  []NotSpoken     `json:"notSpoken"`            // those asked for that the server does not speak
-	Verdicts   []Verdict       `json:"verdicts"`             // by revision, then in the order of the catalogue
+	Verdicts   []Verdict       `json:"verdicts"`             // the newest revision first, then in the order of the catalogue
 	Findings   []Finding       `json:"findings"`             // heaviest first
 	NotJudged  int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices    []string        `json:"notices"`              // what the user should know about this run
