@@ -15,7 +15,11 @@ func (t Tool) Arguments() (map[string]any, error) {
 	if len(t.given) > 0 {
 		return maps.Clone(t.given[0]), nil
 	}
-	return generate.Arguments(wire.At(t.Raw, "/inputSchema"))
+	if t.plain == nil {
+		return generate.Arguments(wire.At(t.Raw, "/inputSchema"))
+	}
+	plain, err := t.plain()
+	return maps.Clone(plain), err
 }
 
 // maxGiven is how many calls of a tool are made that the user told of.

@@ -15,6 +15,10 @@ var telling = map[Role]*regexp.Regexp{
 	AsksRoots:       regexp.MustCompile(`(?i)\broots?\b|[-_]roots?\b|roots?[-_]`),
 }
 
+// telltale is how many bytes of a name or a description are searched: some are
+// megabytes.
+const telltale = 16 << 10
+
 // Askers returns the tools that may be called, and ask something of the client,
 // as far as is known or their names and descriptions tell: those first of
 // which it is known, then those whose names say so.
@@ -28,11 +32,12 @@ func (v *Inventory) Askers(topic Role) []Tool {
 	}
 	for _, t := range v.Callable() {
 		description, _ := wire.Text(wire.At(t.Raw, "/description"))
-		switch re := telling[topic]; {
+		says := func(text string) bool { return telling[topic].MatchString(text[:min(len(text), telltale)]) }
+		switch {
 		case slices.ContainsFunc(known, t.same):
-		case re.MatchString(t.Name):
+		case says(t.Name):
 			named = append(named, t)
-		case re.MatchString(description):
+		case says(description):
 			described = append(described, t)
 		}
 	}

@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -34,6 +36,9 @@ type Tool struct {
 	ReadOnly bool // annotations.readOnlyHint is true
 	Raw      jsontext.Value
 	given    []map[string]any // arguments that are known to be good, in place of any that would be made
+	// plain makes the plainest arguments, once: a schema may be megabytes. Nil
+	// where nobody keeps them.
+	plain func() (map[string]any, error)
 }
 
 // Inventory is what a server offers in one revision. Entries of lists that have
@@ -53,6 +58,10 @@ type Inventory struct {
 	config     Config
 	silent     bool             // a list had no answer
 	learned    func() []Learned // see LearnBy; nil where nothing is learned
+	unknownOf  struct {         // see unknown
+		sync.Once
+		tools []Tool
+	}
 }
 
 // Declares reports whether the server declared the capability, as
@@ -73,7 +82,8 @@ func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory
 		v.walk(ctx, c, spec.MethodToolsList, "tools", maxPages, func(item jsontext.Value) {
 			if name, ok := wire.Text(wire.At(item, "/name")); ok {
 				readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
-				v.Tools = append(v.Tools, Tool{name, readOnly, item, config.given(name, item)})
+				plain := sync.OnceValues(func() (map[string]any, error) { return generate.Arguments(wire.At(item, "/inputSchema")) })
+				v.Tools = append(v.Tools, Tool{name, readOnly, item, config.given(name, item), plain})
 			}
 		})
 	}

@@ -91,16 +91,24 @@ func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	return out
 }
 
-// unknown returns the tools that may be called of which nothing is known, and
-// for which arguments can be made.
+// unknown returns the first tools that may be called of which nothing is known,
+// and for which arguments can be made. They are looked for once.
 func (v *Inventory) unknown() []Tool {
+	v.unknownOf.Do(func() { v.unknownOf.tools = v.findUnknown() })
+	return v.unknownOf.tools
+}
+
+func (v *Inventory) findUnknown() []Tool {
 	var out []Tool
 	for _, t := range v.Callable() {
+		if len(out) == learnTools {
+			break
+		}
 		known := func(f Fixture) bool { return f.Tool == t.Name }
 		if slices.ContainsFunc(v.config.Fixtures, known) || slices.ContainsFunc(fixtures, func(f Fixture) bool { return known(f) && v.meant(f, t) }) {
 			continue
 		}
-		if _, err := t.Arguments(); err == nil && len(out) < learnTools {
+		if _, err := t.Arguments(); err == nil {
 			out = append(out, t)
 		}
 	}

@@ -1,30 +1,55 @@
 package redact
 
 import (
+	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 var (
 	// tokenShape finds secrets by the prefixes that their issuers give them.
 	// The length and the digit (see issued) keep package names out.
-	tokenShape = regexp.MustCompile(`\b(?:sk-|[spr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|sbp_|xox[a-z]-|xapp-|npm_|pypi-|hf_|` +
-		`dckr_pat_|shpat_|lin_api_|ntn_|secret_|figd_|fc-|tvly-|pplx-|gsk_|ctx7sk-|SG\.|ya29\.|AKIA|ASIA|AIza|dop_v1_|vercel_|sntrys_)[A-Za-z0-9_.\-]{12,}`)
-	jwtShape    = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`)
-	schemeShape = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9+/=._~\-]{6,}`)
-	userShape   = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.\-]*://[^/\s:@"']*:)[^/\s@"']+@`)
+	tokenShape = newShape("sk-,k_live_,k_test_,gho_,ghp_,ghr_,ghs_,ghu_,github_pat_,glpat-,sbp_,xox,xapp-,npm_,pypi-,hf_,"+
+		"dckr_pat_,shpat_,lin_api_,ntn_,secret_,figd_,fc-,tvly-,pplx-,gsk_,ctx7sk-,sg.,ya29.,akia,asia,aiza,dop_v1_,vercel_,sntrys_",
+		`\b(?:sk-|[spr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|sbp_|xox[a-z]-|xapp-|npm_|pypi-|hf_|`+
+			`dckr_pat_|shpat_|lin_api_|ntn_|secret_|figd_|fc-|tvly-|pplx-|gsk_|ctx7sk-|SG\.|ya29\.|AKIA|ASIA|AIza|dop_v1_|vercel_|sntrys_)[A-Za-z0-9_.\-]{12,}`)
+	jwtShape    = newShape("eyj", `\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`)
+	schemeShape = newShape("bearer,basic", `(?i)\b(bearer|basic)\s+[A-Za-z0-9+/=._~\-]{6,}`)
+	userShape   = newShape("://", `([A-Za-z][A-Za-z0-9+.\-]*://[^/\s:@"']*:)[^/\s@"']+@`)
 
 	// headerShape finds the value of a header that carries a secret, up to
 	// the end of the line.
-	headerShape = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*:\s*)([^\s"',][^\r\n"']*)`)
-	bearerShape = regexp.MustCompile(`(?i)\b(bearer\s+)([A-Za-z0-9+/=._~\-]{8,})`)
-	// name=value, and "name": "value" as in JSON and Python.
-	equalShape  = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(=)("[^"\r\n]+"|'[^'\r\n]+'|[^\s"'&;,]+)`)
-	doubleShape = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(["']\s*:\s*")((?:[^"\\\r\n]|\\.)+)`)
-	singleShape = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(["']\s*:\s*')((?:[^'\\\r\n]|\\.)+)`)
-	// "name": "value" whose quotes are escaped, in a line that is no JSON.
-	escapedShape = regexp.MustCompile(`([A-Za-z0-9_.\-]+)(\\+"\s*:\s*\\+")([^"\\\r\n]+)`)
+	headerShape = newShape("authorization,cookie,x-api-key,x-auth-token",
+		`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*:\s*)([^\s"',][^\r\n"']*)`)
+	bearerShape = newShape("bearer", `(?i)\b(bearer\s+)([A-Za-z0-9+/=._~\-]{8,})`)
+	// pairShapes find name=value, and "name": "value" as in JSON and Python, and
+	// the latter where its quotes are escaped, in a line that is no JSON.
+	pairShapes = []shape{
+		newShape("=", `([A-Za-z0-9_.\-]+)(=)("[^"\r\n]+"|'[^'\r\n]+'|[^\s"'&;,]+)`),
+		newShape(`"`, `([A-Za-z0-9_.\-]+)(["']\s*:\s*")((?:[^"\\\r\n]|\\.)+)`),
+		newShape("'", `([A-Za-z0-9_.\-]+)(["']\s*:\s*')((?:[^'\\\r\n]|\\.)+)`),
+		newShape(`\"`, `([A-Za-z0-9_.\-]+)(\\+"\s*:\s*\\+")([^"\\\r\n]+)`),
+	}
 )
+
+// shape is a form by which a secret can be known.
+type shape struct {
+	*regexp.Regexp
+	// parts are texts in lower case of which one is in all that matches. To look
+	// for them costs a hundredth of what it costs to match megabytes.
+	parts [][]byte
+}
+
+// newShape takes the parts with commas between them.
+func newShape(parts, expression string) shape {
+	return shape{regexp.MustCompile(expression), bytes.Split([]byte(parts), []byte(","))}
+}
+
+// possible reports whether the text, given in lower case, may hold the shape.
+func (s shape) possible(lower []byte) bool {
+	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
+}
 
 // Shapes returns free text without what looks like a secret by its form, or by
 // the name in front of it.
@@ -32,19 +57,31 @@ func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b
 	}
-	b = headerShape.ReplaceAll(b, []byte("${1}${2}"+Mark))
-	b = replaceValue(bearerShape, b, func(_, value string) bool { return issued(value) })
-	b = jwtShape.ReplaceAll(b, []byte(Mark))
-	b = tokenShape.ReplaceAllFunc(b, func(found []byte) []byte { return []byte(issuedMark(string(found))) })
-	b = userShape.ReplaceAll(b, []byte("${1}"+Mark+"@"))
-	for _, shape := range []*regexp.Regexp{equalShape, doubleShape, singleShape, escapedShape} {
-		b = replaceValue(shape, b, func(name, _ string) bool { return Member(name) })
+	lower := bytes.ToLower(b) // marks, which come into b, add nothing that a shape looks for
+	replace := func(s shape, by func(b []byte) []byte) {
+		if s.possible(lower) {
+			b = by(b)
+		}
+	}
+	replace(headerShape, func(b []byte) []byte { return headerShape.ReplaceAll(b, []byte("${1}${2}"+Mark)) })
+	replace(bearerShape, func(b []byte) []byte {
+		return replaceValue(bearerShape, b, func(_, value string) bool { return issued(value) })
+	})
+	replace(jwtShape, func(b []byte) []byte { return jwtShape.ReplaceAll(b, []byte(Mark)) })
+	replace(tokenShape, func(b []byte) []byte {
+		return tokenShape.ReplaceAllFunc(b, func(found []byte) []byte { return []byte(issuedMark(string(found))) })
+	})
+	replace(userShape, func(b []byte) []byte { return userShape.ReplaceAll(b, []byte("${1}"+Mark+"@")) })
+	for _, s := range pairShapes {
+		replace(s, func(b []byte) []byte {
+			return replaceValue(s, b, func(name, _ string) bool { return Member(name) })
+		})
 	}
 	return b
 }
 
 // replaceValue replaces the last part of what shape finds where secret says so.
-func replaceValue(shape *regexp.Regexp, b []byte, secret func(name, value string) bool) []byte {
+func replaceValue(shape shape, b []byte, secret func(name, value string) bool) []byte {
 	return shape.ReplaceAllFunc(b, func(found []byte) []byte {
 		parts := shape.FindSubmatch(found)
 		value := parts[len(parts)-1]

@@ -72,23 +72,40 @@ type listener struct {
 	out  *Out
 }
 
-// audience is who listens to what.
-type audience map[Topic][]listener
+// audience is who listens to what, in the order in which they hear it: what
+// keeps shared state before the rules do, the rules, and what keeps it after.
+type audience struct {
+	session              *Session
+	before, rules, after map[Topic][]listener
+}
 
-func (a audience) add(f Fold, out *Out) {
-	for topic, hear := range f.Hear {
-		a[topic] = append(a[topic], listener{hear, out})
+func newAudience(s *Session) *audience {
+	return &audience{s, map[Topic][]listener{}, map[Topic][]listener{}, map[Topic][]listener{}}
+}
+
+func (a *audience) add(f Fold, out *Out) {
+	add := func(to map[Topic][]listener, hears Hears, out *Out) {
+		for topic, hear := range hears {
+			to[topic] = append(to[topic], listener{hear, out})
+		}
 	}
+	for _, k := range f.Reads {
+		before, after := k.start(a.session)
+		add(a.before, before, nil)
+		add(a.after, after, nil)
+	}
+	add(a.rules, f.Hear, out)
 }
 
 // hear hands the messages of an event to those who listen, until ended is
 // closed: one message may be megabytes of work for each of them.
-func (a audience) hear(s *Session, e *transcript.Event, ended <-chan struct{}) {
+func (a *audience) hear(e *transcript.Event, ended <-chan struct{}) {
+	s := a.session
 	switch e.Kind {
 	case transcript.Received:
 		for _, m := range received(s, e) {
 			if topic, h, ok := s.heard(e, m); ok {
-				a.tell(s, topic, h, ended)
+				a.tell(topic, h, ended)
 			}
 		}
 	case transcript.Sent:
@@ -97,19 +114,21 @@ func (a audience) hear(s *Session, e *transcript.Event, ended <-chan struct{}) {
 		}
 		for i := range s.sent.Messages {
 			if topic, h, ok := s.overheard(e, &s.sent.Messages[i]); ok {
-				a.tell(s, topic, h, ended)
+				a.tell(topic, h, ended)
 			}
 		}
 	}
 }
 
-func (a audience) tell(s *Session, topic Topic, h *Heard, ended <-chan struct{}) {
-	for _, listeners := range [][]listener{a[topic], a[Topic{topic.voice, ""}]} {
-		for _, l := range listeners {
-			if isClosed(ended) {
-				return
+func (a *audience) tell(topic Topic, h *Heard, ended <-chan struct{}) {
+	for _, part := range []map[Topic][]listener{a.before, a.rules, a.after} {
+		for _, listeners := range [][]listener{part[topic], part[Topic{topic.voice, ""}]} {
+			for _, l := range listeners {
+				if isClosed(ended) {
+					return
+				}
+				l.hear(a.session, h, l.out)
 			}
-			l.hear(s, h, l.out)
 		}
 	}
 }

@@ -22,6 +22,8 @@ type Rule struct {
 
 // Fold is the state of one rule over one transcript. Each member may be nil.
 type Fold struct {
+	// Reads lists the shared states that the rule reads.
+	Reads []Keeper
 	// Hear is called for messages by their topic. It is preferred to See.
 	Hear Hears
 	// See is called for each event, after the session took note of it.
@@ -165,7 +167,7 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 	s.lines = readLines(events, t)
 	s.negotiated = agreed(events, s)
 	runs := make([]running, 0, len(all))
-	listeners := audience{}
+	listeners := newAudience(s)
 	var watchers []running
 	for i := range all {
 		r := running{all[i].Start(), &Out{&all[i], s, map[string]*Result{}}}
@@ -184,7 +186,7 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 			}
 			r.fold.See(s, e, r.out)
 		}
-		listeners.hear(s, e, ended)
+		listeners.hear(e, ended)
 	}
 	return s, runs
 }

@@ -56,6 +56,7 @@ type Session struct {
 	pointless map[string]*transcript.Event
 	sent      *wire.Frame // what the client sent last
 	memo      map[any]any // see Memo
+	shared    map[Keeper]any
 	ordeal    *Ordeal
 
 	// givenUp are the positions of what the client stopped waiting for.

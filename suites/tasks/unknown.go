@@ -78,7 +78,10 @@ func undeclared(ctx context.Context, t *suite.T) {
 	}
 	var calls []inventory.Known
 	for _, tool := range t.Inventory.Callable() {
-		if arguments, err := tool.Arguments(); err == nil && len(calls) < maxPlain {
+		if len(calls) == maxPlain {
+			break
+		}
+		if arguments, err := tool.Arguments(); err == nil {
 			calls = append(calls, inventory.Known{Tool: tool.Name, Arguments: arguments})
 		}
 	}

@@ -27,10 +27,13 @@ func readyTools(t *suite.T) []ready {
 	callable := t.Inventory.Callable()
 	var out []ready
 	for _, tool := range callable {
+		if len(out) == maxTools {
+			break
+		}
 		if t.Disturbs(tool) {
 			continue
 		}
-		if arguments, err := tool.Arguments(); err == nil && len(out) < maxTools {
+		if arguments, err := tool.Arguments(); err == nil {
 			out = append(out, ready{tool, arguments})
 		}
 	}

@@ -13,8 +13,11 @@ import (
 // named looks for names that occur twice. The same item on two pages is a
 // matter of pagination.
 func (f *feature) named() rules.Fold {
-	o := newOffer(f.list)
-	o.onPiece = func(_ *rules.Session, p piece, out *rules.Out) {
+	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(f.method): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		p, ok := catalogs.Of(s).offer(f.method).piece(s, h)
+		if !ok {
+			return
+		}
 		here := map[string]bool{}
 		for _, i := range p.items {
 			if !i.text { // that it is no name is said elsewhere
@@ -44,8 +47,7 @@ func (f *feature) named() rules.Fold {
 				})
 			}
 		}
-	}
-	return rules.Fold{Hear: o.hears()}
+	}}}
 }
 
 // unasked judges at the end, for what is told before the answer to initialize
@@ -95,21 +97,27 @@ type change struct{ before, after *walk }
 // changes compares each walk to the end with the one before. The word of a
 // change may come before the list shows it, or after.
 func (f *feature) changes() rules.Fold {
-	o := newOffer(f.list)
 	var last *walk
 	var seen []change
 	var told []int
-	o.onWhole = func(_ *rules.Session, w *walk, _ *rules.Out) {
-		if last != nil && w.begun > last.begun && !sameNames(last, w) {
+	// compare looks at the last complete walk, which stays until the next ends.
+	compare := func(s *rules.Session) {
+		w := catalogs.Of(s).offer(f.method).latest
+		if last != nil && w != last && w.begun > last.begun && !sameNames(last, w) {
 			seen = append(seen, change{last, w})
 		}
 		last = w
 	}
 	return rules.Fold{
-		Hear: together(o.hears(), rules.Hears{rules.Notification(f.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			told = append(told, h.Event.Seq)
-		}}),
+		Reads: readsCatalog,
+		Hear: rules.Hears{
+			rules.ResultOf(f.method): func(s *rules.Session, _ *rules.Heard, _ *rules.Out) { compare(s) },
+			rules.Notification(f.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+				told = append(told, h.Event.Seq)
+			},
+		},
 		End: func(s *rules.Session, out *rules.Out) {
+			compare(s)
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}

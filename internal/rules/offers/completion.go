@@ -29,7 +29,7 @@ func completionRules() []rules.Rule {
 			ID:           "rule.completion-declared",
 			Title:        "only who declares completion answers it, and who does answers it",
 			Requirements: []string{completionDeclared, completionUnsupported, completionAnswered},
-			Start:        rules.Stateless(rules.Fold{Hear: onComplete(nil, completionCapability)}),
+			Start:        rules.Stateless(rules.Fold{Hear: onComplete(completionCapability)}),
 		},
 		{
 			ID:           "rule.completion-refused",
@@ -92,18 +92,14 @@ func readQuestion(params jsontext.Value) question {
 func (q *question) sound() bool { return !q.missing && !q.mistyped && !q.strange }
 
 // onComplete hears the answers to completion/complete that show how the server
-// means it. The book may be nil.
-func onComplete(b *book, hear func(s *rules.Session, q question, h *rules.Heard, out *rules.Out)) rules.Hears {
+// means it.
+func onComplete(hear func(s *rules.Session, q question, h *rules.Heard, out *rules.Out)) rules.Hears {
 	heard := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		if regular(s, h) {
 			hear(s, readQuestion(h.Asked.Message.Params()), h, out)
 		}
 	}
-	own := rules.Hears{rules.ResultOf(spec.MethodComplete): heard, rules.ErrorTo(spec.MethodComplete): heard}
-	if b == nil {
-		return own
-	}
-	return b.hears(own)
+	return rules.Hears{rules.ResultOf(spec.MethodComplete): heard, rules.ErrorTo(spec.MethodComplete): heard}
 }
 
 // completes reports whether the server may be asked for values: 2024-11-05 has
@@ -145,8 +141,8 @@ func completionCapability(s *rules.Session, q question, h *rules.Heard, out *rul
 }
 
 func completionRefused() rules.Fold {
-	b := newBook()
-	return rules.Fold{Hear: onComplete(b, func(s *rules.Session, q question, h *rules.Heard, out *rules.Out) {
+	return rules.Fold{Reads: readsCatalog, Hear: onComplete(func(s *rules.Session, q question, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
 		switch {
 		case !completes(s) || unknownMethod(h.Message): // said of the capability
 		case q.mistyped:
@@ -171,7 +167,7 @@ func completionRefused() rules.Fold {
 
 // anyQuestion is a sound request for values of something that is listed, or
 // where there is nothing of the kind, a list.
-func (b *book) anyQuestion() rules.Ordinary {
+func (b *catalog) anyQuestion() rules.Ordinary {
 	return rules.Ordinary{
 		What: "a sound request for values", ByName: true,
 		Is: func(a *rules.Asked) bool {

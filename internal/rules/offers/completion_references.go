@@ -21,11 +21,10 @@ type trial struct {
 // completionReferences judges at the end: where some requests about a thing
 // get values, what the others are refused for lies in what sets them apart.
 func completionReferences() rules.Fold {
-	b := newBook()
 	trials := map[string]*trial{}
 	var order []*trial
-	hears := onComplete(b, func(s *rules.Session, q question, h *rules.Heard, _ *rules.Out) {
-		if !q.sound() || !completes(s) || unknownMethod(h.Message) || !b.offers(q) {
+	hears := onComplete(func(s *rules.Session, q question, h *rules.Heard, _ *rules.Out) {
+		if !q.sound() || !completes(s) || unknownMethod(h.Message) || !catalogs.Of(s).offers(q) {
 			return
 		}
 		key := q.kind + "\x00" + q.of + "\x00" + q.argument
@@ -37,7 +36,7 @@ func completionReferences() rules.Fold {
 		}
 		t.take(q, s.Revision(), h)
 	})
-	return rules.Fold{Hear: hears, End: func(_ *rules.Session, out *rules.Out) {
+	return rules.Fold{Reads: readsCatalog, Hear: hears, End: func(_ *rules.Session, out *rules.Out) {
 		for _, t := range order {
 			t.judge(out)
 		}
@@ -88,7 +87,7 @@ func (t *trial) judge(out *rules.Out) {
 
 // offers reports whether what the question refers to is listed, with the
 // argument or variable.
-func (b *book) offers(q question) bool {
+func (b *catalog) offers(q question) bool {
 	if q.kind == "ref/resource" {
 		return b.templates.seen[q.of] != nil && slices.Contains(uri.Parse(q.of).Variables, q.argument)
 	}

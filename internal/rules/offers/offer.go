@@ -41,27 +41,26 @@ type walk struct {
 	pages   []*transcript.Event
 	items   map[string]jsontext.Value
 	cursors map[string]bool
+	cursor  string // the one that leads on
 }
 
 // offer is what a list was heard to hold. What stands on a page is there; only
 // a walk to the end, in which no change was told of, says what is not there.
 type offer struct {
 	list
-	whole   *walk            // the last that came to the end; nil where the list may have changed since
+	whole   *walk            // the last that came to the end; nil where a change was told of since
+	latest  *walk            // the last that came to the end, even so
 	walks   map[string]*walk // by the cursor that leads on
-	settled bool             // the last two that came to the end had the same
+	settled bool             // the last two that came to the end had the same, and nothing was done between that may change it
 	changes int              // the position of the last word of a change, -1 before one
+	touched int              // that of the last result of a call that may have changed the list, -1 before one
 	seen    map[string]jsontext.Value
 	shares  bool            // seen is that of the whole walk, and is copied before it changes
 	ever    map[string]bool // all that ever stood in it: it may be hidden, and not gone
-	// onPiece is called before the piece is remembered, onWhole after the end
-	// of a walk; both may be nil.
-	onPiece func(s *rules.Session, p piece, out *rules.Out)
-	onWhole func(s *rules.Session, w *walk, out *rules.Out)
 }
 
 func newOffer(l list) *offer {
-	return &offer{list: l, walks: map[string]*walk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1}
+	return &offer{list: l, walks: map[string]*walk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1, touched: -1}
 }
 
 // hears returns what it takes to know the list.
@@ -69,38 +68,46 @@ func (o *offer) hears() rules.Hears {
 	return rules.Hears{
 		rules.ResultOf(o.method): o.heard,
 		rules.Notification(o.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			o.forget(h.Event)
+			o.whole, o.settled, o.changes = nil, false, h.Event.Seq
+			clear(o.walks)
 			o.seen, o.shares = map[string]jsontext.Value{}, false
 		},
 	}
 }
 
-// forget says that the list may have changed.
-func (o *offer) forget(e *transcript.Event) {
-	o.whole, o.settled, o.changes = nil, false, e.Seq
-	clear(o.walks)
-}
+// catalog is all that is known of what the server offers.
+type catalog struct{ tools, prompts, templates *offer }
 
-// book is all that is known of what the server offers.
-type book struct{ tools, prompts, templates *offer }
-
-func newBook() *book {
-	return &book{newOffer(toolList), newOffer(promptList), newOffer(templateList)}
-}
-
-// hears returns what it takes to keep the book, after what the rule itself has
-// to say of a message.
-func (b *book) hears(own rules.Hears) rules.Hears {
-	return together(own, b.tools.hears(), b.prompts.hears(), b.templates.hears(), rules.Hears{
-		rules.ResultOf(spec.MethodToolsCall): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			// What does more than read may well change what is offered.
-			if name, _ := wire.Text(wire.At(h.Asked.Message.Params(), "/name")); !failed(h.Message) && !readOnly(b.tools.seen[name]) {
-				b.tools.forget(h.Event)
-				b.prompts.forget(h.Event)
-				b.templates.forget(h.Event)
-			}
-		},
+// catalogs keeps the catalog of each conversation, as it was before the message
+// that a rule hears.
+var catalogs = &rules.Shared[*catalog]{Start: func() (c *catalog, before, after rules.Hears) {
+	c = &catalog{newOffer(toolList), newOffer(promptList), newOffer(templateList)}
+	return c, nil, together(c.tools.hears(), c.prompts.hears(), c.templates.hears(), rules.Hears{
+		rules.ResultOf(spec.MethodToolsCall): c.called,
 	})
+}}
+
+// readsCatalog is for the folds of rules that read the catalog.
+var readsCatalog = []rules.Keeper{catalogs}
+
+// offer returns what is known of a list, by its method.
+func (c *catalog) offer(method string) *offer {
+	for _, o := range []*offer{c.tools, c.prompts, c.templates} {
+		if o.method == method {
+			return o
+		}
+	}
+	return nil
+}
+
+// called takes note of a call: what does more than read may well change what is
+// offered.
+func (c *catalog) called(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if name, _ := wire.Text(wire.At(h.Asked.Message.Params(), "/name")); !failed(h.Message) && !readOnly(c.tools.seen[name]) {
+		for _, o := range []*offer{c.tools, c.prompts, c.templates} {
+			o.touched, o.settled = h.Event.Seq, false
+		}
+	}
 }
 
 func readOnly(tool jsontext.Value) bool {
@@ -115,20 +122,29 @@ func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError"
 // list has it may be there by now, unless the list can be taken to be what it
 // was: changes are told, or it was found the same twice.
 func (o *offer) lacks(s *rules.Session, name string, a *rules.Asked, served bool) bool {
-	if o.whole == nil || o.changes >= a.Event.Seq || o.ever[name] {
+	if !o.known() || max(o.changes, o.touched) >= a.Event.Seq || o.ever[name] {
 		return false
 	}
 	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
 }
 
-func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
+// known reports whether the list was walked to its end, and nothing was done
+// since that walk began that may have changed it.
+func (o *offer) known() bool { return o.whole != nil && o.whole.begun > o.touched }
+
+// piece returns what a result holds of the list; false where the result does
+// not show how the server means it.
+func (o *offer) piece(s *rules.Session, h *rules.Heard) (piece, bool) {
 	if !regular(s, h) {
-		return
+		return piece{}, false
 	}
-	p := piece{event: h.Event, items: itemsOf(s, h.Message, o.member, "/"+o.key)}
-	p.walk = o.walked(h)
-	if o.onPiece != nil {
-		o.onPiece(s, p, out)
+	return piece{h.Event, itemsOf(s, h.Message, o.member, "/"+o.key), o.walked(h)}, true
+}
+
+func (o *offer) heard(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	p, ok := o.piece(s, h)
+	if !ok {
+		return
 	}
 	for _, i := range p.items {
 		o.ever[i.key] = true
@@ -143,17 +159,18 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if p.walk == nil {
 		return
 	}
+	if o.walks[p.walk.cursor] == p.walk {
+		delete(o.walks, p.walk.cursor)
+	}
 	p.walk.pages = append(p.walk.pages, h.Event)
 	o.remember(p.walk.items, p)
 	if next.raw != nil {
 		o.lead(p.walk, next)
 		return
 	}
-	o.settled = o.whole != nil && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
+	o.settled = o.known() && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
 	o.whole, o.seen, o.shares = p.walk, p.walk.items, true
-	if o.onWhole != nil {
-		o.onWhole(s, p.walk, out)
-	}
+	o.latest = p.walk
 }
 
 // walked returns the walk that the result goes on with, or begins; nil where
@@ -166,9 +183,7 @@ func (o *offer) walked(h *rules.Heard) *walk {
 	case cursor == nil:
 		return &walk{begun: h.Asked.Event.Seq, items: map[string]jsontext.Value{}, cursors: map[string]bool{}}
 	case ok:
-		w := o.walks[text]
-		delete(o.walks, text)
-		return w
+		return o.walks[text]
 	default:
 		return nil
 	}
@@ -178,7 +193,7 @@ func (o *offer) walked(h *rules.Heard) *walk {
 // in a circle.
 func (o *offer) lead(w *walk, n next) {
 	if n.ok && !w.cursors[n.text] {
-		w.cursors[n.text] = true
+		w.cursors[n.text], w.cursor = true, n.text
 		o.walks[n.text] = w
 	}
 }

@@ -28,10 +28,10 @@ func heardOf(t *testing.T, lines ...string) string {
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%d conversations: %v", len(found), err)
 	}
-	b := newBook()
-	rule := rules.Rule{ID: "rule.test", Start: func() rules.Fold { return rules.Fold{Hear: b.hears(rules.Hears{})} }}
+	var c *catalog
+	rule := rules.Rule{ID: "rule.test", Start: rules.Stateless(rules.Fold{Reads: readsCatalog, End: func(s *rules.Session, _ *rules.Out) { c = catalogs.Of(s) }})}
 	rules.Judge([]rules.Rule{rule}, found[0].Events, spec.V20251125, spec.Stdio)
-	return fmt.Sprintf("%s whole=%v", strings.Join(slices.Sorted(maps.Keys(b.tools.seen)), ","), b.tools.whole != nil)
+	return fmt.Sprintf("%s whole=%v", strings.Join(slices.Sorted(maps.Keys(c.tools.seen)), ","), c.tools.known())
 }
 
 func asks(id int, cursor string) string {

@@ -36,18 +36,15 @@ func pageRules() []rules.Rule {
 			Title:        "a cursor that was given out gets a page, and the same one each time",
 			Requirements: []string{cursorAccepted, cursorStable},
 			Start: func() rules.Fold {
-				c := &cursors{ledger: newLedger(), asked: map[string]*page{}}
-				return rules.Fold{Hear: c.ledger.hears(c.page)}
+				c := &cursors{asked: map[string]*page{}}
+				return rules.Fold{Reads: readsLedger, Hear: onPages(c.page)}
 			},
 		},
 		{
 			ID:           "rule.pages-go-on",
 			Title:        "each page goes on where the one before ended, and the last comes",
 			Requirements: []string{cursorContinues, walkEnds},
-			Start: func() rules.Fold {
-				l := newLedger()
-				return rules.Fold{Hear: l.hears(goesOn)}
-			},
+			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(goesOn)}),
 		},
 		{
 			ID:           "rule.walks-complete",
@@ -55,7 +52,7 @@ func pageRules() []rules.Rule {
 			Requirements: []string{walkComplete},
 			Start: func() rules.Fold {
 				w := newWalks()
-				return rules.Fold{Hear: w.ledger.hears(w.page)}
+				return rules.Fold{Reads: readsLedger, Hear: onPages(w.page)}
 			},
 		},
 		{
@@ -63,8 +60,8 @@ func pageRules() []rules.Rule {
 			Title:        "a cursor that was never given out is refused, and does no harm",
 			Requirements: []string{invalidHandled, invalidCode},
 			Start: func() rules.Fold {
-				b := &badCursors{ledger: newLedger(), served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
-				return rules.Fold{Hear: b.ledger.hears(b.page), End: b.end}
+				b := &badCursors{served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
+				return rules.Fold{Reads: readsLedger, Hear: onPages(b.page), End: b.end}
 			},
 		},
 		{
@@ -77,10 +74,7 @@ func pageRules() []rules.Rule {
 			ID:           "rule.cursors-of-other-lists",
 			Title:        "a cursor of another list is refused",
 			Requirements: []string{cursorOtherList},
-			Start: func() rules.Fold {
-				l := newLedger()
-				return rules.Fold{Hear: l.hears(l.otherList)}
-			},
+			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(otherList)}),
 		},
 	}
 }
@@ -123,8 +117,7 @@ func weight(p *page) verdict.Weight {
 
 // cursors follows what becomes of cursors that were given out.
 type cursors struct {
-	ledger *ledger
-	asked  map[string]*page // the last page that a cursor got, by method and cursor
+	asked map[string]*page // the last page that a cursor got, by method and cursor
 }
 
 func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
@@ -236,20 +229,13 @@ func idle(pages []*page) int {
 	return n
 }
 
-// repeated enters the items of a page into the index of its walk, and returns
-// where the first of them stands that came on a page before.
+// repeated returns where the first item of a page stands that came on a page
+// before.
 func repeated(p *page, earlier []*page) (place, bool) {
-	var found place
-	for _, i := range p.items {
-		if i.key == "" {
-			continue
-		}
-		was, known := p.index[i.key]
-		if !known {
-			p.index[i.key] = place{p, i.raw}
-		} else if found.on == nil && bytes.Equal(was.raw, i.raw) && slices.Contains(earlier, was.on) {
-			found = was
+	for _, r := range p.repeats {
+		if bytes.Equal(r.first.raw, r.raw) && slices.Contains(earlier, r.first.on) {
+			return r.first, true
 		}
 	}
-	return found, found.on != nil
+	return place{}, false
 }

@@ -16,7 +16,6 @@ func madeUp(cursor string) bool { return strings.Contains(cursor, "mcp-conform")
 
 // badCursors follows what becomes of cursors that were never given out.
 type badCursors struct {
-	ledger *ledger
 	served map[string]bool  // lists whose first page came
 	paged  map[string]bool  // lists that gave out a cursor
 	poison map[string]*page // what a made-up cursor got last, where the first page was not asked for since
@@ -159,12 +158,12 @@ func paged(s *rules.Session, method string) bool {
 // otherList judges what becomes of a cursor that only other lists gave out.
 // Nothing forbids that lists share a format, so that the same text may be good
 // for several.
-func (l *ledger) otherList(s *rules.Session, p *page, out *rules.Out) {
+func otherList(s *rules.Session, p *page, out *rules.Out) {
 	if !p.hasCursor || p.before != nil || p.cursor == "" || !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
 	for _, method := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates} {
-		from := l.handed[method][p.cursor]
+		from := ledgers.Of(s).handed[method][p.cursor]
 		if method == p.method || from == nil || from.event.Seq > p.asked.Event.Seq {
 			continue
 		}

@@ -51,12 +51,20 @@ type page struct {
 	// index has where each item of the walk came first; the pages of a walk
 	// share it.
 	index map[string]place
+	// repeats are the items with a key that came before in the walk.
+	repeats []repeat
 }
 
 // place is where an item stands.
 type place struct {
 	on  *page
 	raw jsontext.Value
+}
+
+// repeat is an item with the key of another, and where that stands.
+type repeat struct {
+	item
+	first place
 }
 
 // first reports whether the page is the first of a walk.
@@ -98,6 +106,26 @@ type ledger struct {
 	listed map[string]listedItem
 	// refused are the lists whose first page was refused last.
 	refused map[string]bool
+	last    *page // what was entered last
+}
+
+// ledgers keeps the ledger of each conversation, the message that a rule hears
+// included.
+var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rules.Hears) {
+	l = newLedger()
+	return l, l.hears(), nil
+}}
+
+// readsLedger is for the folds of rules that read the ledger.
+var readsLedger = []rules.Keeper{ledgers}
+
+// onPages hears each page, be it a result or a refusal.
+func onPages(see func(s *rules.Session, p *page, out *rules.Out)) rules.Hears {
+	return onLists(func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		if p := ledgers.Of(s).last; p != nil && p.message == h.Message {
+			see(s, p, out)
+		}
+	})
 }
 
 type listedItem struct {
@@ -113,9 +141,8 @@ func newLedger() *ledger {
 	}
 }
 
-// hears keeps the ledger, and hands on each page, be it a result or a refusal,
-// after it was entered. On may be nil.
-func (l *ledger) hears(on func(s *rules.Session, p *page, out *rules.Out)) rules.Hears {
+// hears returns what it takes to keep the ledger.
+func (l *ledger) hears() rules.Hears {
 	h := rules.Hears{
 		rules.ClientRequest(spec.MethodToolsCall):         func(*rules.Session, *rules.Heard, *rules.Out) { l.anything() },
 		rules.ResultOf(spec.MethodToolsCall):              func(*rules.Session, *rules.Heard, *rules.Out) { l.anything() },
@@ -126,11 +153,7 @@ func (l *ledger) hears(on func(s *rules.Session, p *page, out *rules.Out)) rules
 	}
 	for method, list := range listings {
 		h[rules.ClientRequest(method)] = func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { l.sent[h.Asked] = l.changes[list.capability] }
-		answer := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			if p := l.enter(s, method, h); p != nil && on != nil {
-				on(s, p, out)
-			}
-		}
+		answer := func(s *rules.Session, h *rules.Heard, _ *rules.Out) { l.last = l.enter(s, method, h) }
 		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = answer, answer
 	}
 	return h
@@ -167,7 +190,7 @@ func (l *ledger) enter(s *rules.Session, method string, h *rules.Heard) *page {
 	}
 	p.items = itemsOf(s, h.Message, list.member, list.key)
 	p.next, p.hasNext = nextOf(s, h.Message)
-	l.keep(p)
+	l.keep(p, s.Began())
 	return p
 }
 
@@ -218,24 +241,42 @@ func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
 }
 
 // keep remembers what follows from a page.
-func (l *ledger) keep(p *page) {
+func (l *ledger) keep(p *page, began bool) {
 	switch {
 	case p.first():
 		p.index = map[string]place{}
 	case p.before != nil:
 		p.index = p.before.index
 	}
+	chain := p.chain()
+	if chain != nil && began {
+		p.enterItems()
+	}
 	if p.hasNext {
 		if l.handed[p.method] == nil {
 			l.handed[p.method] = map[string]*page{}
 		}
 		l.handed[p.method][p.next] = p
-	} else if chain := p.chain(); chain != nil {
+	} else if chain != nil {
 		l.whole[p.method] = chain
 	}
 	if p.method == spec.MethodResourcesList && p.calm {
 		for _, i := range p.items {
 			l.listed[i.key] = listedItem{i, p, p.era}
+		}
+	}
+}
+
+// enterItems enters the items of a page into the index of its walk.
+func (p *page) enterItems() {
+	for _, i := range p.items {
+		if i.key == "" {
+			continue
+		}
+		if first, known := p.index[i.key]; known {
+			p.repeats = append(p.repeats, repeat{i, first})
+		} else {
+			p.index[i.key] = place{p, i.raw}
 		}
 	}
 }

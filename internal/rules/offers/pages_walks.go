@@ -13,8 +13,7 @@ const walkComplete = "pagination.walk.complete"
 // it, belongs to what the walks between them had to bring. Two walks say
 // nothing, as a list may change and nobody has to tell.
 type walks struct {
-	ledger *ledger
-	of     map[string]*walked
+	of map[string]*walked
 }
 
 // walked are the complete walks through one list while it cannot have changed.
@@ -24,7 +23,7 @@ type walked struct {
 	last map[string]int // the newest walk that brought an item, by its key
 }
 
-func newWalks() *walks { return &walks{ledger: newLedger(), of: map[string]*walked{}} }
+func newWalks() *walks { return &walks{of: map[string]*walked{}} }
 
 func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 	if p.refused || p.hasNext || !s.Began() || s.Era() != spec.Handshake {

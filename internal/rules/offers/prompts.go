@@ -65,19 +65,19 @@ func (i invalid) judge(h *rules.Heard, like rules.Ordinary, out *rules.Out) {
 }
 
 // onGet hears the answers to prompts/get that show how the server means it.
-func onGet(b *book, hear func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out)) rules.Hears {
+func onGet(hear func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out)) rules.Hears {
 	heard := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		if regular(s, h) {
 			name, named := wire.Text(wire.At(h.Asked.Message.Params(), "/name"))
 			hear(s, name, named, h, out)
 		}
 	}
-	return b.hears(rules.Hears{rules.ResultOf(spec.MethodPromptsGet): heard, rules.ErrorTo(spec.MethodPromptsGet): heard})
+	return rules.Hears{rules.ResultOf(spec.MethodPromptsGet): heard, rules.ErrorTo(spec.MethodPromptsGet): heard}
 }
 
 func promptsFound() rules.Fold {
-	b := newBook()
-	return rules.Fold{Hear: onGet(b, func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out) {
+	return rules.Fold{Reads: readsCatalog, Hear: onGet(func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
 		switch declared, spoiled := declares(s, "prompts"); {
 		case spoiled:
 		case !declared:
@@ -102,7 +102,7 @@ func promptsFound() rules.Fold {
 }
 
 // validGet is a request for the prompt with all that it requires.
-func (b *book) validGet(name string) rules.Ordinary {
+func (b *catalog) validGet(name string) rules.Ordinary {
 	return rules.Ordinary{
 		What: "a request for " + rules.Excerpt(wire.Quote(name)) + " with the arguments that it requires",
 		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, name) },
@@ -111,7 +111,7 @@ func (b *book) validGet(name string) rules.Ordinary {
 
 // anyGet is a request for any listed prompt with all that it requires, for
 // requests that name no prompt, or one that is not listed.
-func (b *book) anyGet() rules.Ordinary {
+func (b *catalog) anyGet() rules.Ordinary {
 	return rules.Ordinary{
 		What: "a request for a listed prompt", ByName: true,
 		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, "") },
@@ -119,7 +119,7 @@ func (b *book) anyGet() rules.Ordinary {
 	}
 }
 
-func (b *book) isValidGet(a *rules.Asked, name string) bool {
+func (b *catalog) isValidGet(a *rules.Asked, name string) bool {
 	asked, _ := wire.Text(wire.At(a.Message.Params(), "/name"))
 	prompt := b.prompts.seen[asked]
 	return a.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missing(prompt, a) == "" && soundArguments(a)
@@ -169,9 +169,9 @@ func missing(prompt jsontext.Value, a *rules.Asked) string {
 }
 
 func promptArguments() rules.Fold {
-	b := newBook()
 	bare := &without{requirement: promptArgumentsOptional, thing: "prompt"}
-	hears := onGet(b, func(s *rules.Session, name string, _ bool, h *rules.Heard, out *rules.Out) {
+	hears := onGet(func(s *rules.Session, name string, _ bool, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
 		prompt, arguments := b.prompts.seen[name], wire.At(h.Asked.Message.Params(), "/arguments")
 		code, _ := h.Message.ErrorCode()
 		denied := h.Message.IsError() && (spec.Code(code) == spec.CodeMethodNotFound || saysUnknown("prompt", name, h.Message))
@@ -192,7 +192,7 @@ func promptArguments() rules.Fold {
 			}
 		}
 	})
-	return rules.Fold{Hear: hears, End: func(s *rules.Session, out *rules.Out) { bare.judge(s, out) }}
+	return rules.Fold{Reads: readsCatalog, Hear: hears, End: func(s *rules.Session, out *rules.Out) { bare.judge(s, out) }}
 }
 
 func requiresNone(prompt jsontext.Value) bool {

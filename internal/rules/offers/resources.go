@@ -70,10 +70,7 @@ func resourceListRules() []rules.Rule {
 			ID:           "rule.resource-uris-unique",
 			Title:        "a URI stands for one listed resource",
 			Requirements: []string{resourceUnique},
-			Start: func() rules.Fold {
-				l := newLedger()
-				return rules.Fold{Hear: l.hears(uniqueURIs)}
-			},
+			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(uniqueURIs)}),
 		},
 	}
 }
@@ -176,15 +173,12 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
 		return
 	}
 	for _, i := range p.items {
-		if i.key == "" {
-			continue
+		if i.key != "" {
+			out.Subject(resourceUnique)
 		}
-		out.Subject(resourceUnique)
-		was, known := p.index[i.key]
-		if !known {
-			p.index[i.key] = place{p, i.raw}
-			continue
-		}
+	}
+	for _, i := range p.repeats {
+		was := i.first
 		if was.on != p && (bytes.Equal(was.raw, i.raw) || !slices.Contains(chain, was.on)) {
 			continue
 		}

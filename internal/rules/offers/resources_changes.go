@@ -23,10 +23,10 @@ func changeRules() []rules.Rule {
 			Title:        "who declares to tell of changed lists of resources does",
 			Requirements: []string{resourcesChangeSent},
 			Start: func() rules.Fold {
-				c := &changedLists{ledger: newLedger()}
-				return rules.Fold{Hear: together(rules.Hears{
+				c := &changedLists{}
+				return rules.Fold{Reads: readsLedger, Hear: together(rules.Hears{
 					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { c.told = append(c.told, h.Event.Seq) },
-				}, c.ledger.hears(c.page)), End: c.end}
+				}, onPages(c.page)), End: c.end}
 			},
 		},
 	}
@@ -55,7 +55,6 @@ func changeDeclared(s *rules.Session, h *rules.Heard, out *rules.Out) {
 
 // changedLists compares each complete walk with the one before.
 type changedLists struct {
-	ledger *ledger
 	before *completeWalk
 	told   []int // the positions of the notifications
 	// silent are the changes of which nothing was said before they were seen.
@@ -74,7 +73,7 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Out) {
 		return
 	}
 	chain := p.chain()
-	uris, ok := c.ledger.keys(spec.MethodResourcesList)
+	uris, ok := ledgers.Of(s).keys(spec.MethodResourcesList)
 	if chain == nil || !ok {
 		return
 	}

@@ -17,41 +17,38 @@ import (
 )
 
 func readRules() []rules.Rule {
-	read := func(hear func(*rules.Session, *rules.Heard, *rules.Out)) rules.Hears {
-		return rules.Hears{rules.ResultOf(spec.MethodResourcesRead): hear, rules.ErrorTo(spec.MethodResourcesRead): hear}
-	}
-	withLedger := func(hear func(*ledger) func(*rules.Session, *rules.Heard, *rules.Out)) func() rules.Fold {
-		return func() rules.Fold {
-			l := newLedger()
-			return rules.Fold{Hear: together(l.hears(nil), read(hear(l)))}
-		}
+	read := func(judge func(l *ledger, s *rules.Session, h *rules.Heard, out *rules.Out)) func() rules.Fold {
+		hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) { judge(ledgers.Of(s), s, h, out) }
+		return rules.Stateless(rules.Fold{Reads: readsLedger, Hear: rules.Hears{
+			rules.ResultOf(spec.MethodResourcesRead): hear, rules.ErrorTo(spec.MethodResourcesRead): hear,
+		}})
 	}
 	return []rules.Rule{
 		{
 			ID:           "rule.listed-resources-readable",
 			Title:        "what is listed can be read",
 			Requirements: []string{listedReadable},
-			Start:        withLedger(func(l *ledger) func(*rules.Session, *rules.Heard, *rules.Out) { return l.readable }),
+			Start:        read((*ledger).readable),
 		},
 		{
 			ID:           "rule.missing-resources",
 			Title:        "reading what does not exist gets error -32002",
 			Requirements: []string{notFoundCode},
-			Start:        withLedger(func(l *ledger) func(*rules.Session, *rules.Heard, *rules.Out) { return l.missing }),
+			Start:        read((*ledger).missing),
 		},
 		{
 			ID:           "rule.resource-uris-validated",
 			Title:        "reading what is no URI, or without one, is refused",
 			Requirements: []string{uriValidated, uriMissing},
-			Start:        withLedger(func(l *ledger) func(*rules.Session, *rules.Heard, *rules.Out) { return l.garbage }),
+			Start:        read((*ledger).garbage),
 		},
 		{
 			ID:           "rule.resource-sizes",
 			Title:        "size is that of the raw content in bytes",
 			Requirements: []string{sizeRaw},
 			Start: func() rules.Fold {
-				z := &sizes{ledger: newLedger(), byURI: map[string]*sized{}}
-				return rules.Fold{Hear: together(z.ledger.hears(nil), rules.Hears{rules.ResultOf(spec.MethodResourcesRead): z.read}), End: z.end}
+				z := &sizes{byURI: map[string]*sized{}}
+				return rules.Fold{Reads: readsLedger, Hear: rules.Hears{rules.ResultOf(spec.MethodResourcesRead): z.read}, End: z.end}
 			},
 		},
 	}
@@ -226,9 +223,8 @@ func missingParam(h *rules.Heard, d verdict.Deviation, out *rules.Out) {
 
 // sizes compares what is listed as size with what is read.
 type sizes struct {
-	ledger *ledger
-	byURI  map[string]*sized
-	reads  []*sized
+	byURI map[string]*sized
+	reads []*sized
 }
 
 // sized is what was read of a URI first, whether that was the same each time it
@@ -253,7 +249,7 @@ func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 	if !ok {
 		return
 	}
-	listed, isListed := z.ledger.resource(asked)
+	listed, isListed := ledgers.Of(s).resource(asked)
 	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
 	if before := z.byURI[asked]; before != nil {
 		before.same = (before.same || !before.again) && held(contents(before.read)[0]) == held(items[0])

@@ -21,13 +21,13 @@ func subscriptionRules() []rules.Rule {
 			Title:        "subscriptions are confirmed where they are declared, and refused where they are not",
 			Requirements: []string{subscribeConfirmed, unsubscribed, subscribeRefused},
 			Start: func() rules.Fold {
-				a := &answeredSubscriptions{ledger: newLedger(), on: map[string]bool{}}
-				return rules.Fold{Hear: together(a.ledger.hears(nil), rules.Hears{
+				a := &answeredSubscriptions{on: map[string]bool{}}
+				return rules.Fold{Reads: readsLedger, Hear: rules.Hears{
 					rules.ResultOf(spec.MethodResourcesSubscribe):   a.subscribed,
 					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.subscribed,
 					rules.ResultOf(spec.MethodResourcesUnsubscribe): a.unsubscribed,
 					rules.ErrorTo(spec.MethodResourcesUnsubscribe):  a.unsubscribed,
-				})}
+				}}
 			},
 		},
 		{
@@ -54,8 +54,7 @@ func subscriptionRules() []rules.Rule {
 // answeredSubscriptions judges whether requests for subscriptions are served.
 // That a result which only confirms is empty, another rule sees to.
 type answeredSubscriptions struct {
-	ledger *ledger
-	on     map[string]bool // URIs that the server confirmed
+	on map[string]bool // URIs that the server confirmed
 }
 
 func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out *rules.Out) {
@@ -64,7 +63,7 @@ func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out
 		return
 	}
 	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
-	_, listed := a.ledger.resource(asked)
+	_, listed := ledgers.Of(s).resource(asked)
 	switch {
 	case !s.ServerDeclared("resources.subscribe"):
 		unsupported(s, h, d, out)

@@ -18,8 +18,8 @@ func templateRules() []rules.Rule {
 		Title:        "what a template expands to can be read, and is of the template's type",
 		Requirements: []string{templateType, expansionReadable},
 		Start: func() rules.Fold {
-			t := &shelves{ledger: newLedger(), good: map[string]*rules.Heard{}}
-			return rules.Fold{Hear: together(t.ledger.hears(t.listed), rules.Hears{
+			t := &shelves{good: map[string]*rules.Heard{}}
+			return rules.Fold{Reads: readsLedger, Hear: together(onPages(t.listed), rules.Hears{
 				rules.ResultOf(spec.MethodComplete):      t.completed,
 				rules.ResultOf(spec.MethodResourcesRead): t.read,
 				rules.ErrorTo(spec.MethodResourcesRead):  t.refused,
@@ -30,7 +30,6 @@ func templateRules() []rules.Rule {
 
 // shelves are the templates of a server: what is known to stand on them.
 type shelves struct {
-	ledger    *ledger
 	templates []*shelf
 	good      map[string]*rules.Heard // the completions that gave good values, by the URI that a template makes of them
 }
@@ -140,7 +139,7 @@ func (t *shelves) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		out.Subject(expansionReadable)
 	}
 	on := t.of(asked)
-	if _, listed := t.ledger.listed[asked]; on == nil || listed {
+	if _, listed := ledgers.Of(s).listed[asked]; on == nil || listed {
 		return // what is listed by itself may look like the template by chance
 	}
 	if t.good[asked] == nil && len(contents(h)) > 0 {

@@ -22,8 +22,8 @@ const (
 
 // toolArguments judges calls of listed tools whose arguments break the schema.
 func toolArguments() rules.Fold {
-	b := newBook()
 	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
 		_, params := wire.Members(h.Asked.Message.Params())
 		name, _ := wire.Text(params["name"])
 		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
@@ -35,7 +35,7 @@ func toolArguments() rules.Fold {
 			brokenArguments(s, input, arguments, h, out)
 		}
 	}
-	return rules.Fold{Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear})}
+	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
 // brokenArguments has three sentences for a success: what nobody could take

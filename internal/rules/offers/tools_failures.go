@@ -21,16 +21,15 @@ const (
 
 // toolFailures judges failures of listed tools whose arguments are in order.
 func toolFailures() rules.Fold {
-	b := newBook()
 	// inOrder reports whether nothing is wrong with a call.
 	inOrder := func(s *rules.Session, h *rules.Heard) (name string, ok bool) {
 		_, params := wire.Members(h.Asked.Message.Params())
 		name, _ = wire.Text(params["name"])
-		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
+		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), params["arguments"]
 		return name, input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
 	}
 	asTask := func(h *rules.Heard) bool { return wire.At(h.Asked.Message.Params(), "/task") != nil }
-	return rules.Fold{Hear: b.hears(rules.Hears{
+	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{
 		rules.ErrorTo(spec.MethodToolsCall): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			if !regular(s, h) || asTask(h) {
 				return
@@ -48,7 +47,7 @@ func toolFailures() rules.Fold {
 			}
 			failedByResult(h, out)
 		},
-	})}
+	}}
 }
 
 // failedByError can't know whether the tool failed or the server did: only a

@@ -21,8 +21,8 @@ const (
 
 // toolsFound judges by the names in calls alone.
 func toolsFound() rules.Fold {
-	b := newBook()
 	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
 		name, ok := wire.Text(wire.At(h.Asked.Message.Params(), "/name"))
 		arguments := wire.At(h.Asked.Message.Params(), "/arguments")
 		if !ok || !regular(s, h) || arguments != nil && arguments.Kind() != '{' {
@@ -42,7 +42,7 @@ func toolsFound() rules.Fold {
 			unlistedCall(b, name, s, h, out)
 		}
 	}
-	return rules.Fold{Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear})}
+	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
 // about returns a deviation that a request and its answer show.
@@ -75,7 +75,7 @@ func listedCall(name string, h *rules.Heard, out *rules.Out) {
 }
 
 // unlistedCall judges the call of a tool that a complete list does not have.
-func unlistedCall(b *book, name string, s *rules.Session, h *rules.Heard, out *rules.Out) {
+func unlistedCall(b *catalog, name string, s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if other := sameButCase(b.tools, name); other != "" {
 		like := b.validCall(s, other)
 		like.ByName = true

@@ -20,9 +20,9 @@ const (
 
 // toolRequests judges the form of calls.
 func toolRequests() rules.Fold {
-	b := newBook()
 	bare := &without{requirement: toolArgumentsOptional, thing: "tool"}
 	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
 		if !regular(s, h) || !s.ServerDeclared("tools") {
 			return
 		}
@@ -39,13 +39,14 @@ func toolRequests() rules.Fold {
 		}
 	}
 	return rules.Fold{
-		Hear: b.hears(rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}),
-		End:  func(s *rules.Session, out *rules.Out) { bare.judge(s, out) },
+		Reads: readsCatalog,
+		Hear:  rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear},
+		End:   func(s *rules.Session, out *rules.Out) { bare.judge(s, out) },
 	}
 }
 
 // validCall is a call of the tool with arguments that fit its schema.
-func (b *book) validCall(s *rules.Session, name string) rules.Ordinary {
+func (b *catalog) validCall(s *rules.Session, name string) rules.Ordinary {
 	return rules.Ordinary{
 		What: "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
 		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, name) },
@@ -55,7 +56,7 @@ func (b *book) validCall(s *rules.Session, name string) rules.Ordinary {
 // anyCall is a call of a listed tool with arguments that fit its schema, for
 // odd calls that name no tool, or one that is not listed. A server whose tools
 // must not be called shows by its list that it knows its tools.
-func (b *book) anyCall(s *rules.Session) rules.Ordinary {
+func (b *catalog) anyCall(s *rules.Session) rules.Ordinary {
 	return rules.Ordinary{
 		What: "a call of a listed tool with valid arguments", ByName: true,
 		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, "") },
@@ -65,7 +66,7 @@ func (b *book) anyCall(s *rules.Session) rules.Ordinary {
 
 // isValidCall reports whether a is a call of the named tool, or with "" of any
 // that is listed, with arguments that fit.
-func (b *book) isValidCall(s *rules.Session, a *rules.Asked, name string) bool {
+func (b *catalog) isValidCall(s *rules.Session, a *rules.Asked, name string) bool {
 	if a.Message.Method != spec.MethodToolsCall {
 		return false
 	}

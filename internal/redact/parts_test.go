@@ -1,0 +1,22 @@
+package redact
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestPartsAreInAllThatMatches draws texts that match a shape: each must hold
+// one of the shape's parts, or a secret would be passed over.
+func TestPartsAreInAllThatMatches(t *testing.T) {
+	shapes := append(slices.Clone(pairShapes), tokenShape, jwtShape, schemeShape, userShape, headerShape, bearerShape)
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.SampledFrom(shapes).Draw(t, "shape")
+		text := rapid.StringMatching(s.String()).Draw(t, "text")
+		if s.MatchString(text) && !s.possible(bytes.ToLower([]byte(text))) {
+			t.Fatalf("%q matches %s, and holds none of %q", text, s, s.parts)
+		}
+	})
+}
