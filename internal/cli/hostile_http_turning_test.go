@@ -39,7 +39,7 @@ func turning() []hostileServer {
 		{"500 in the middle", turned(late, reply("500 Internal Server Error", "", "boom")), 4, []string{`serves nobody any more: the POST of initialize was answered with "HTTP/1\.1 500`}, 60 * time.Second},
 		{"proxy page in the middle", turned(late, page), 4, []string{`serves nobody any more: the POST of initialize was answered with "HTTP/1\.1 502`}, 60 * time.Second},
 		{"401 in the middle", turned(late, reply("401 Unauthorized", "", "")), 4, []string{`serves nobody any more: the POST of initialize was answered with "HTTP/1\.1 401`}, 60 * time.Second},
-		{"silence in the middle", turned(late, hold), 4, []string{`serves nobody any more: the POST of initialize got no response within 2s`}, 60 * time.Second},
+		{"silence in the middle", turned(late, hold), 4, []string{`serves nobody any more: the POST of initialize got no response within [12]s`}, 60 * time.Second},
 		{"resets in the middle", turned(late, reset), 4, []string{`serves nobody any more: the POST of initialize got no response: the connection was reset`}, 60 * time.Second},
 		{"floods in the middle", turned(late, func(p *peer) { p.say(json + "\r\n"); p.flood("flood ") }), 4, []string{`more than 16777216 bytes|within [12]s`}, 60 * time.Second},
 		{"proxy page now and then", briefly(turned(seldom, page)), 0, []string{`requests were answered with "HTTP/1\.1 502 Bad Gateway" and the like`}, 60 * time.Second},

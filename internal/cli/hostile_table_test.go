@@ -12,11 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// fewHostile are the servers that every test run holds the tool against. With
-// MCP_CONFORM_HOSTILE=sample it is those of sampleOfHostile, too, and with all
-// it is all of them. "hostile schemas", which needs nearly all of its 20 s, and
-// "100,000 tools, http", which took 816 MiB of the 256 it may, are in the whole
-// table alone until they keep their bounds.
+// fewHostile are the servers of every test run. With MCP_CONFORM_HOSTILE=sample
+// it is those of sampleOfHostile, too, and with all it is all of them.
 var (
 	fewHostile      = []string{"escape sequences", "gzip bomb", "a huge header", "redirect without end"}
 	sampleOfHostile = []string{

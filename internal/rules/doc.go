@@ -18,7 +18,8 @@
 // Topics are preferred: a fold that hears costs nothing for what is not its
 // matter. What all rules need to know of the conversation (which requests are
 // pending, what was declared, which revision was negotiated) is kept by the
-// Session; what only one rule needs it keeps itself, in the closure of Start.
+// Session; what several rules need, and may be large, a Shared keeps for them;
+// what only one rule needs it keeps itself, in the closure of Start.
 //
 // Over HTTP, Session.Exchanges has each request with its response. A message
 // that HTTP brought before is none, nor is an error whose status refuses what

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,13 +30,29 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 // readValue reads the value that v begins with, in place: what it returns is a
 // part of v, and no append to it reaches what stands behind it.
 func readValue(v []byte, opts ...jsontext.Options) (jsontext.Value, error) {
+	if len(v) > largeText {
+		largeTurn.Lock()
+		defer largeTurn.Unlock()
+		return new(reader).read(v, opts...)
+	}
 	r := readers.Get().(*reader)
+	defer readers.Put(r)
+	return r.read(v, opts...)
+}
+
+// largeText is the size in bytes from which texts are read one at a time, by a
+// decoder that is not kept: to find a name that occurs twice it remembers all
+// names of an object, 50 MiB and more where they are half a million.
+const largeText = 1 << 20
+
+var largeTurn sync.Mutex
+
+func (r *reader) read(v []byte, opts ...jsontext.Options) (jsontext.Value, error) {
 	r.text = *bytes.NewBuffer(v)
 	r.decoder.Reset(&r.text, opts...)
 	value, err := r.decoder.ReadValue()
 	r.text = bytes.Buffer{}
 	r.decoder.Reset(&r.text) // lets go of v
-	readers.Put(r)
 	return value, err
 }
 
@@ -121,10 +138,18 @@ func walk(v jsontext.Value, opening byte) Walk {
 	return Inside(v)
 }
 
+// longText is the size in bytes from which it costs less to keep a whole message
+// than a copy of one of its strings.
+const longText = 64 << 10
+
 // plain returns the text that stands between the quotes of a string, and
-// whether it can be read; what is not UTF-8 in it becomes U+FFFD.
+// whether it can be read; what is not UTF-8 in it becomes U+FFFD. A long text is
+// not copied: it is a part of the message, whose bytes nothing alters.
 func plain(s []byte) (string, bool) {
 	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
+		if len(s) > longText {
+			return unsafe.String(unsafe.SliceData(s), len(s)), true
+		}
 		return string(s), true
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(slices.Concat([]byte{'"'}, s, []byte{'"'})), lenient()...)

@@ -43,7 +43,7 @@ const (
 
 // longBodies has a place for each long body that is taken in at a time, all
 // clients together: a server that floods every one of them fills no memory.
-var longBodies = make(chan struct{}, 4)
+var longBodies = make(chan struct{}, 2)
 
 // grown waits for such a place once the body is long, unless we end the
 // exchange: then there is not much to come.
@@ -105,10 +105,11 @@ func (w *whole) end(broken bool) {
 	case len(w.parts) > 1:
 		e.Raw = bytes.Join(w.parts, nil)
 	}
-	w.drop()
+	w.parts = nil
 	if w.c.admit(w.p, e.Raw) == nil {
 		w.c.Record.Add(e)
 	}
+	w.drop() // not before it is read, which takes ten times its size, and counted as held
 }
 
 // pieces records an event stream piece by piece.

@@ -1,0 +1,52 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// TestSharedState has two rules read one state: it is started once, and its
+// parts hear a message before and after both.
+func TestSharedState(t *testing.T) {
+	var order []string
+	hears := func(who string) Hears {
+		return Hears{Notification(""): func(_ *Session, h *Heard, _ *Out) {
+			text, _ := wire.Text(wire.At(h.Message.Params(), "/data"))
+			order = append(order, who+" "+text)
+		}}
+	}
+	count := &Shared[*int]{Start: func() (*int, Hears, Hears) {
+		order = append(order, "start")
+		return new(int), hears("before"), hears("after")
+	}}
+	reader := func(name string) Rule {
+		return Rule{ID: "rule." + name, Start: Stateless(Fold{Reads: []Keeper{count}, Hear: hears(name), End: func(s *Session, _ *Out) { *count.Of(s)++ }})}
+	}
+	alone := Rule{ID: "rule.alone", Start: Stateless(Fold{Reads: []Keeper{count}, End: func(s *Session, _ *Out) {
+		if n := *count.Of(s); n != 2 {
+			t.Errorf("the state was counted up %d times before, not twice", n)
+		}
+	}})}
+	const script = "revision: 2025-11-25\ntransport: stdio\n\n" +
+		`< {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"one"}}` + "\n" +
+		`< {"jsonrpc":"2.0","method":"notifications/message","params":{"data":"two"}}` + "\n"
+	found, err := transcript.ReadRecordings("script.txt", strings.NewReader(script))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d conversations: %v", len(found), err)
+	}
+	Judge([]Rule{reader("first"), reader("second"), alone}, found[0].Events, spec.V20251125, spec.Stdio)
+	want := []string{
+		"start",
+		"before one", "first one", "second one", "after one",
+		"before two", "first two", "second two", "after two",
+	}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("the order in which messages are heard (-want +got):\n%s", diff)
+	}
+}
