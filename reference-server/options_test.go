@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -38,8 +40,9 @@ func TestPageSizes(t *testing.T) {
 	params := "{}"
 	for n := 0; ; n++ {
 		uris, next := ask(params)
-		if again, _ := ask(params); !slices.Equal(uris, again) {
-			t.Errorf("page %d holds %v, then %v", n, uris, again)
+		again, _ := ask(params)
+		if diff := cmp.Diff(uris, again); diff != "" {
+			t.Errorf("page %d differs when requested again (-first +second):\n%s", n, diff)
 		}
 		all = append(all, uris...)
 		if next == "" {

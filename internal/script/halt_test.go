@@ -1,9 +1,11 @@
 package script
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -70,8 +72,8 @@ func TestAttribute(t *testing.T) {
 					got = append(got, e.Of-1) // the first is that of the start
 				}
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%v, not %v", got, c.want)
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("positions of the requests given up (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -51,8 +52,8 @@ func TestSplitCommandReadsWhatIsQuoted(t *testing.T) {
 		for _, w := range got {
 			texts = append(texts, w.text)
 		}
-		if !slices.Equal(argv, texts) {
-			t.Fatalf("%q is read as %q", argv, texts)
+		if diff := cmp.Diff(argv, texts, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("words (-written +read):\n%s", diff)
 		}
 	})
 }

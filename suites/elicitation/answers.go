@@ -175,16 +175,9 @@ func visited(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
 	if !n.Answered() || declined.Message.IsError() {
 		return
 	}
-	code, failed := n.Message.ErrorCode()
-	if !failed || spec.Code(code) == spec.CodeURLElicitation {
-		t.Kept(acceptWithoutContent)
-		return
-	}
-	t.Deviates(c, verdict.Deviation{
-		Requirement: acceptWithoutContent,
-		Summary:     "A request fails when the user agrees to visit a page.",
-		Permitted:   "a result, or the error -32042; declining gave a result",
-		Seen:        suite.Describe(n.Reply),
-		At:          n.Positions(spec.MethodElicit),
-	})
+	t.Expect(c, n.Reply, n.At(spec.MethodElicit)).Keeps(acceptWithoutContent, "A request fails when the user agrees to visit a page.",
+		suite.Satisfy("a result, or the error -32042; declining gave a result", func(r *client.Reply) bool {
+			code, failed := r.Message.ErrorCode()
+			return !failed || spec.Code(code) == spec.CodeURLElicitation
+		}))
 }

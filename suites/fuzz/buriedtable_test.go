@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
@@ -143,8 +145,8 @@ func TestBuriedTableIsWhole(t *testing.T) {
 			got = append(got, id)
 		}
 	}
-	if !slices.Equal(want, got) {
-		t.Errorf("the page has %v, and buried are %v", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the page does not have what is buried (-buried +page):\n%s", diff)
 	}
 }
 

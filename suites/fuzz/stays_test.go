@@ -1,9 +1,11 @@
 package fuzz_test
 
 import (
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
@@ -51,8 +53,8 @@ func TestWhoEndsTheServer(t *testing.T) {
 					got = append(got, s.Requirement)
 				}
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("blamed is %v, want %v", got, c.want)
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("blamed (-want +got):\n%s", diff)
 			}
 		})
 	}

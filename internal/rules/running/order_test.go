@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/rules/running"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -77,8 +80,11 @@ func TestOrderOfStreams(t *testing.T) {
 				}
 			}
 			slices.Sort(kept)
-			if !slices.Equal(kept, c.kept) || broken != c.broken {
-				t.Errorf("kept %v, broken %v; want %v, %v", kept, broken, c.kept, c.broken)
+			if diff := cmp.Diff(c.kept, kept, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("kept (-want +got):\n%s", diff)
+			}
+			if broken != c.broken {
+				t.Errorf("broken is %v", broken)
 			}
 		})
 	}
