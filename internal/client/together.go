@@ -54,7 +54,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 		bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
 		r := c.awaitAnswer(bounded, from, id, frame)
 		cancel()
-		r.Sent = c.sentWith(from, id)
+		r.Sent = c.RequestSent(from, id)
 		switch {
 		case r.Answered() == (limit < owed):
 			limit = c.Grace()
@@ -85,7 +85,7 @@ func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]by
 		}
 		id := wire.Parse(frame).Messages[0].ID
 		r := c.awaitAnswer(bounded, from, id, frame)
-		r.Sent = c.sentWith(from, id)
+		r.Sent = c.RequestSent(from, id)
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, id, transcript.OverdueReason)
 		}
@@ -94,15 +94,12 @@ func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]by
 	return replies
 }
 
-func (c *Conversation) sentWith(from int, id wire.ID) *transcript.Event {
-	for _, e := range c.Record.From(from) {
-		if e.Kind != transcript.Sent {
-			continue
-		}
-		for i := range e.Frame.Messages {
-			if e.Frame.Messages[i].ID == id {
-				return e
-			}
+// RequestSent returns the event in which the first request with this id was sent
+// at position from or later, or nil.
+func (c *Conversation) RequestSent(from int, id wire.ID) *transcript.Event {
+	for e, m := range transcript.Messages(c.Record.From(from), transcript.Sent) {
+		if m.Kind == wire.Request && m.ID.Same(id) {
+			return e
 		}
 	}
 	return nil

@@ -231,22 +231,17 @@ func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) si
 	if r.Succeeded() && !Fails.ShownBy(r.Message) {
 		s.took = r.Event.At - r.Sent.At
 	}
-	for _, e := range l.c.Record.From(from) {
-		if e.Kind != transcript.Received {
+	for _, m := range transcript.Messages(l.c.Record.From(from), transcript.Received) {
+		if m.Kind == wire.Response {
 			continue
 		}
-		for _, m := range e.Messages() {
-			if m.Kind == wire.Response {
-				continue
-			}
-			s.methods = append(s.methods, m.Method)
-			switch m.Method {
-			case spec.MethodProgress:
-				s.progress++
-			case spec.MethodResourcesUpdated:
-				if uri, ok := wire.Text(wire.At(m.Params(), "/uri")); ok && !slices.Contains(s.updated, uri) {
-					s.updated = append(s.updated, uri)
-				}
+		s.methods = append(s.methods, m.Method)
+		switch m.Method {
+		case spec.MethodProgress:
+			s.progress++
+		case spec.MethodResourcesUpdated:
+			if uri, ok := wire.Text(wire.At(m.Params(), "/uri")); ok && !slices.Contains(s.updated, uri) {
+				s.updated = append(s.updated, uri)
 			}
 		}
 	}

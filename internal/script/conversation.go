@@ -132,5 +132,5 @@ func owed(method string) bool {
 	}, method)
 }
 
-// String names the request.
-func (r *request) String() string { return fmt.Sprintf("%s with id %s", r.method, r.id.Raw()) }
+// named returns the name of a request.
+func named(method string, id wire.ID) string { return fmt.Sprintf("%s with id %s", method, id.Raw()) }

@@ -1,7 +1,7 @@
 package script
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -103,20 +103,13 @@ func notifies(e *transcript.Event) bool {
 // open returns the operations whose requests had no answer at a position in the
 // record: what can't be read there may be the answer to any of them.
 func (c *Conversation) open(at int) []int {
-	waiting := map[int]bool{}
-	for _, e := range c.Events[:min(at, len(c.Events))] {
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			n, ours := c.Requested(m.ID)
-			switch {
-			case ours && m.Kind == wire.Request && e.Kind == transcript.Sent:
-				waiting[n] = true
-			case ours && m.Kind == wire.Response && e.Kind == transcript.Received:
-				delete(waiting, n)
-			}
+	var out []int
+	for _, r := range transcript.DialogueOf(c.Events).InFlight(at) {
+		if n, ours := c.Requested(r.Message.ID); ours {
+			out = append(out, n)
 		}
 	}
-	return slices.Collect(maps.Keys(waiting))
+	return out
 }
 
 // Unanswered returns the first request that has no answer, "" for none.
@@ -146,33 +139,23 @@ func (p *Playback) Ended() string {
 }
 
 func (c *Conversation) ended() string {
-	var open []request
 	last := ""
 	for at, e := range c.Events {
 		switch e.Kind {
 		case transcript.InputClosed, transcript.Signalled:
 			return "" // it was told to
-		case transcript.Sent, transcript.Received:
-			for i := range e.Messages() {
-				m := &e.Frame.Messages[i]
-				switch {
-				case e.Kind == transcript.Sent && m.Kind == wire.Request:
-					open = append(open, request{id: m.ID, method: m.Method})
-					last = m.Method
-				case e.Kind == transcript.Sent && m.Method != "":
-					last = m.Method
-				case e.Kind == transcript.Received && m.Kind == wire.Response:
-					open = slices.DeleteFunc(open, func(r request) bool { return r.id.Same(m.ID) })
-				}
+		case transcript.Sent:
+			for _, m := range e.Messages() {
+				last = cmp.Or(m.Method, last)
 			}
 		case transcript.OutputClosed, transcript.Exited:
 			if e.Exchange != 0 { // of one exchange of many
 				continue
 			}
-			how := howEnded(c.Events[at:])
+			how, open := howEnded(c.Events[at:]), transcript.DialogueOf(c.Events).InFlight(e.Seq)
 			switch {
 			case len(open) > 0:
-				return how + " before it answered " + open[0].String()
+				return how + " before it answered " + named(open[0].Message.Method, open[0].Message.ID)
 			case last != "":
 				return how + " behind " + last
 			}

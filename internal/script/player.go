@@ -168,7 +168,7 @@ func (r *runner) end(on int) {
 	}
 	l.read(l.c.Record.From(l.at))
 	if open := l.unsettled(); len(open) > 0 {
-		l.Unanswered = open[0].String()
+		l.Unanswered = named(open[0].method, open[0].id)
 	}
 	l.close(halted)
 	r.out.Messages += Frames(l.c.Record.From(0))

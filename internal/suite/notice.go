@@ -51,22 +51,17 @@ var notices = map[string]string{"tools": spec.MethodToolsChanged, "prompts": spe
 // to its end, and the position of that.
 func namesIn(events []*transcript.Event, member string) (names map[string]bool, last int) {
 	walk := map[string]bool{}
-	for _, e := range events {
-		if e.Kind != transcript.Received {
+	for e, m := range transcript.Messages(events, transcript.Received) {
+		items := wire.At(m.Result(), "/"+member)
+		if items == nil {
 			continue
 		}
-		for _, m := range e.Messages() {
-			items := wire.At(m.Result(), "/"+member)
-			if items == nil {
-				continue
-			}
-			for _, item := range wire.Elements(items) {
-				name, _ := wire.Text(wire.At(item, "/name"))
-				walk[name] = true
-			}
-			if wire.At(m.Result(), "/nextCursor") == nil {
-				names, last, walk = walk, e.Seq, map[string]bool{}
-			}
+		for _, item := range wire.Elements(items) {
+			name, _ := wire.Text(wire.At(item, "/name"))
+			walk[name] = true
+		}
+		if wire.At(m.Result(), "/nextCursor") == nil {
+			names, last, walk = walk, e.Seq, map[string]bool{}
 		}
 	}
 	return names, last

@@ -57,11 +57,9 @@ func (a *afterwards) request() []byte {
 // to their ends before it is its turn.
 func (a *afterwards) limit() time.Duration {
 	calls := 0
-	for _, e := range a.c.Record.From(a.from) {
-		for _, m := range e.Messages() {
-			if e.Kind == transcript.Sent && m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
-				calls++
-			}
+	for _, m := range transcript.Messages(a.c.Record.From(a.from), transcript.Sent) {
+		if m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
+			calls++
 		}
 	}
 	return max(3*a.takes, a.c.Options().Timeout) + time.Duration(calls)*(a.takes+duration)
@@ -89,7 +87,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 			Summary:     "A tool answers no call any more when some of its calls were cancelled.",
 			Permitted:   "an answer to a call that comes after those that were cancelled, as before",
 			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.takes.Round(time.Millisecond)),
-			At:          asks(c, from, id),
+			At:          transcript.Positions(c.RequestSent(from, id)),
 		})
 		_ = c.Cancel(ctx, id, "no answer in time")
 	}

@@ -116,18 +116,8 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 		Summary:     "A call is not answered any more when another was cancelled while the client was asked.",
 		Permitted:   "an answer, as where nothing was cancelled",
 		Seen:        "no answer, though it was waited for longer than it takes elsewhere",
-		At:          asks(c, from, id),
+		At:          transcript.Positions(c.RequestSent(from, id)),
 	})
-}
-
-// asks returns where the request with the id stands in the record.
-func asks(c *client.Conversation, from int, id wire.ID) []int {
-	for _, e := range c.Record.From(from) {
-		if e.Kind == transcript.Sent && suite.Carries(e, func(m *wire.Message) bool { return m.Kind == wire.Request && m.ID == id }) {
-			return []int{e.Seq}
-		}
-	}
-	return nil
 }
 
 // questions makes the calls and returns the first requests of the server, one

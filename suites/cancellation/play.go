@@ -199,7 +199,7 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 		Summary:     r.unanswered,
 		Permitted:   r.Others.String() + " for each request that was not cancelled",
 		Seen:        fmt.Sprintf("no answer to the request with id %s, though all are answered where nothing is cancelled", wire.Excerpt(e.id.Raw(), 40)),
-		At:          asks(c, p.from, e.id),
+		At:          transcript.Positions(c.RequestSent(p.from, e.id)),
 	}
 	if r.Gently {
 		d.Weight = verdict.OnlyNote

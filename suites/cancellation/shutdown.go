@@ -8,6 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -51,7 +52,7 @@ func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
 			Summary:     "The server does not exit when its stdin is closed behind a cancellation.",
 			Permitted:   "the exit of the process, promptly, as where nothing was cancelled",
 			Seen:        fmt.Sprintf("the process was alive %v later", suite.ExitTime(c, leastExit)),
-			At:          asks(c, p.from, p.asked[0].id),
+			At:          transcript.Positions(c.RequestSent(p.from, p.asked[0].id)),
 		})
 	}
 }

@@ -115,11 +115,9 @@ func place(pointer string) string {
 
 // called reports whether a tool was called in a conversation.
 func called(t *script.Conversation) bool {
-	for _, e := range t.Events {
-		for i := range e.Messages() {
-			if e.Frame.Messages[i].Method == spec.MethodToolsCall {
-				return true
-			}
+	for _, m := range transcript.Messages(t.Events) {
+		if m.Method == spec.MethodToolsCall {
+			return true
 		}
 	}
 	return false
@@ -127,12 +125,10 @@ func called(t *script.Conversation) bool {
 
 // changed reports whether the server said that a list changed.
 func changed(t *script.Conversation, from, to int) bool {
-	for _, e := range t.Events[from:min(to, len(t.Events))] {
-		for i := range e.Messages() {
-			switch e.Frame.Messages[i].Method {
-			case spec.MethodToolsChanged, spec.MethodResourcesChanged, spec.MethodPromptsChanged:
-				return true
-			}
+	for _, m := range transcript.Messages(t.Events[from:min(to, len(t.Events))]) {
+		switch m.Method {
+		case spec.MethodToolsChanged, spec.MethodResourcesChanged, spec.MethodPromptsChanged:
+			return true
 		}
 	}
 	return false

@@ -59,7 +59,7 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 		r := answers[id.Key()]
 		switch {
 		case r != nil && r.Succeeded():
-			r.Sent = sentFirst(c, from, id)
+			r.Sent = c.RequestSent(from, id)
 			deviates(t, c, r, batchInitialize, "Initialize is accepted as part of a batch.", "an error, or silence")
 		case r != nil:
 			t.Kept(batchInitialize)
@@ -74,14 +74,4 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 
 func batch(members ...[]byte) []byte {
 	return slices.Concat([]byte("["), bytes.Join(members, []byte(",")), []byte("]"))
-}
-
-// sentFirst returns the batch that begins with the request with this id.
-func sentFirst(c *client.Conversation, from int, id wire.ID) *transcript.Event {
-	for _, e := range c.Record.From(from) {
-		if e.Kind == transcript.Sent && len(e.Messages()) > 0 && e.Messages()[0].ID.Same(id) {
-			return e
-		}
-	}
-	return nil
 }

@@ -73,15 +73,8 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 }
 
 func firstRequest(c *client.Conversation) *transcript.Event {
-	for _, e := range c.Record.From(0) {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for _, m := range e.Messages() {
-			if m.Kind == wire.Request {
-				return e
-			}
-		}
+	if all := c.Record.Dialogue().ServerRequests(); len(all) > 0 {
+		return all[0].Event
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -174,12 +175,10 @@ func doubtful(tool inventory.Known) string {
 // or "".
 func missing(c *client.Conversation, from int, want []string) string {
 	got := map[string]bool{}
-	for _, e := range c.Record.From(from) {
-		for i := range e.Messages() {
-			if m := &e.Messages()[i]; m.Method == spec.MethodMessage {
-				level, _ := wire.Text(wire.At(m.Params(), "/level"))
-				got[level] = true
-			}
+	for _, m := range transcript.Messages(c.Record.From(from)) {
+		if m.Method == spec.MethodMessage {
+			level, _ := wire.Text(wire.At(m.Params(), "/level"))
+			got[level] = true
 		}
 	}
 	for _, level := range want {

@@ -84,7 +84,7 @@ func (a *asking) pings(ctx context.Context, tool inventory.Known) bool {
 	a.tried = true
 	c.AwaitResponse(ctx, from, call, client.Within(c.Grace())) // what else the tool asks at once has come
 	at, pings := c.Record.Len(), []wire.ID{c.NewID()}
-	if sent(c, 0, question.ID) == nil {
+	if c.RequestSent(0, question.ID) == nil {
 		pings = append(pings, question.ID)
 	}
 	prompt := make([]bool, len(pings))
@@ -100,7 +100,7 @@ func (a *asking) pings(ctx context.Context, tool inventory.Known) bool {
 	a.refuse(ctx)
 	for i, id := range pings {
 		r := c.AwaitResponse(ctx, at, id, client.Within(c.Options().Timeout))
-		r.Sent = sent(c, at, id)
+		r.Sent = c.RequestSent(at, id)
 		if !prompt[i] && r.Succeeded() {
 			a.behind(question, r)
 		} else if !asked(ctx, a.t, c, r) {

@@ -102,7 +102,7 @@ func behindCalls(ctx context.Context, t *suite.T) {
 			return // nobody knows how long the calls would have taken
 		}
 	}
-	if ping.Sent = sent(c, from, id); !asked(ctx, t, c, ping) {
+	if ping.Sent = c.RequestSent(from, id); !asked(ctx, t, c, ping) {
 		return
 	}
 	alone = c.Do(ctx, spec.MethodPing, nil)

@@ -8,7 +8,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -62,7 +61,7 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	if !early.Answered() && init.Answered() {
 		early = c.AwaitResponse(ctx, from, id, client.MayIgnore)
 	}
-	early.Sent = sent(c, from, id)
+	early.Sent = c.RequestSent(from, id)
 	judgeEarly(ctx, t, c, early)
 	return init
 }
@@ -96,15 +95,4 @@ func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversati
 	}
 	_ = c.Quiet(ctx)
 	_ = c.Initialized(ctx)
-}
-
-// sent returns the event at position from or later in which the request with
-// this id went out.
-func sent(c *client.Conversation, from int, id wire.ID) *transcript.Event {
-	for _, e := range c.Record.From(from) {
-		if e.Kind == transcript.Sent && len(e.Messages()) == 1 && e.Messages()[0].ID.Same(id) {
-			return e
-		}
-	}
-	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const (
@@ -97,11 +96,8 @@ func busy(ctx context.Context, t *suite.T) {
 		return
 	}
 	var requests [][]byte
-	ids := map[wire.ID]bool{}
 	for range 8 {
-		id := c.NewID()
-		ids[id] = true
-		requests = append(requests, c.Request(id, c.Harmless(), nil))
+		requests = append(requests, c.Request(c.NewID(), c.Harmless(), nil))
 	}
 	from := c.Record.Len()
 	if err := c.Send(ctx, requests...); err != nil {
@@ -113,11 +109,9 @@ func busy(ctx context.Context, t *suite.T) {
 		return
 	}
 	answers := 0
-	for _, e := range c.Record.From(from) {
-		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; e.Kind == transcript.Received && m.Kind == wire.Response && ids[m.ID] {
-				answers++
-			}
+	for _, r := range c.Record.Dialogue().Requests() {
+		if r.Event.Seq >= from {
+			answers += len(r.Responses)
 		}
 	}
 	if answers == len(requests) {

@@ -174,13 +174,7 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 	}
 	release()
 	r := owed(ctx, c, from, id)
-	for _, e := range c.Record.From(from) {
-		for i := range e.Messages() {
-			if r.Sent == nil && e.Frame.Messages[i].ID == id {
-				r.Sent = e
-			}
-		}
-	}
+	r.Sent = c.RequestSent(from, id)
 	return r
 }
 

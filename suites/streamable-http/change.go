@@ -179,10 +179,8 @@ func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change f
 // the events around them may have ids.
 func texts(events []*transcript.Event) []string {
 	var out []string
-	for _, e := range events {
-		for _, m := range e.Messages() {
-			out = append(out, string(m.Raw))
-		}
+	for _, m := range transcript.Messages(events) {
+		out = append(out, string(m.Raw))
 	}
 	slices.Sort(out)
 	return out

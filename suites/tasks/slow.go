@@ -113,15 +113,9 @@ func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 
 // requestOf returns the id of the request that the task came of.
 func (r *runner) requestOf(id string) string {
-	for _, e := range r.c.Record.From(0) {
-		if e.Kind != transcript.Received {
-			continue
-		}
-		for i := range e.Messages() {
-			m := &e.Frame.Messages[i]
-			if found, ok := wire.Text(wire.At(m.Result(), "/task/taskId")); ok && found == id {
-				return m.ID.Raw()
-			}
+	for _, m := range transcript.Messages(r.c.Record.From(0), transcript.Received) {
+		if found, ok := wire.Text(wire.At(m.Result(), "/task/taskId")); ok && found == id {
+			return m.ID.Raw()
 		}
 	}
 	return ""

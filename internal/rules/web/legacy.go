@@ -337,7 +337,7 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 // or nil. The answer may come on its own stream, too, sooner or later. Where
 // another request has the same id, nobody can say whose answer it is.
 func (v *view) astray(own *channel, a *rules.Asked) *transcript.Event {
-	if slices.ContainsFunc(v.s.All(), func(other *rules.Asked) bool { return other != a && other.Message.ID.Same(a.Message.ID) }) {
+	if len(v.s.Requests(a.Message.ID)) > 1 {
 		return nil
 	}
 	for _, c := range v.channels() {
