@@ -73,7 +73,7 @@ var layers = []struct {
 		"internal/control", "internal/discount", "internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/uri",
 		"internal/verdict", "internal/wire",
 	}},
-	{"internal/judges", []string{"internal/rules", "internal/rules/*"}},
+	{"internal/ruleset", []string{"internal/rules", "internal/rules/*"}},
 
 	// The engine is handed its cases and never reaches for them.
 	{"internal/engine", []string{
@@ -95,7 +95,7 @@ var layers = []struct {
 	// What the tests of the suites share; no suite itself may import it.
 	{"internal/suitetest", []string{anything}},
 	// What tests do that need what others made.
-	{"internal/outside", nil},
+	{"internal/thirdparty", nil},
 	// What measures.
 	{"internal/cputime", nil},
 	{"reporters", []string{"internal/spec", "internal/transcript", "internal/verdict"}},
@@ -104,7 +104,7 @@ var layers = []struct {
 	{"reference-server", []string{"internal/spec", "internal/wire"}},
 	{"reference-server/faults", []string{"internal/spec", "internal/wire", "reference-server"}},
 
-	{"internal/bundled", []string{"internal/transport", "internal/transport/stdio", "reference-server"}},
+	{"internal/inprocess", []string{"internal/transport", "internal/transport/stdio", "reference-server"}},
 
 	// The proofs put the judge and the judged together.
 	{"internal/selftest", []string{anything}},

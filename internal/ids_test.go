@@ -12,14 +12,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
 // provers are the rooms whose tests name requirements, too. Those of other rooms
 // make up ids of their own.
-var provers = []string{"internal/discount", "internal/fuzz", "internal/judges", "internal/rules", "reference-server", "suites"}
+var provers = []string{"internal/discount", "internal/fuzz", "internal/ruleset", "internal/rules", "reference-server", "suites"}
 
 // notIDs are the rooms in which such words are keys: of the configuration file.
 var notIDs = []string{"internal/config"}
@@ -39,7 +39,7 @@ func ids() vocabulary {
 	for _, c := range suites.Cases() {
 		v = append(v, c.ID)
 	}
-	for _, r := range judges.All() {
+	for _, r := range ruleset.All() {
 		v = append(v, r.ID)
 	}
 	return v

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-func judged() map[string][]string { return engine.Judges(suites.Cases(), judges.All()) }
+func judged() map[string][]string { return engine.Judges(suites.Cases(), ruleset.All()) }
 
 func TestEveryIDExists(t *testing.T) {
 	ids := map[string]bool{}
@@ -30,7 +30,7 @@ func TestEveryIDExists(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, r := range judges.All() {
+	for _, r := range ruleset.All() {
 		claim(r.ID)
 	}
 	for id, judges := range judged() {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/suites"
@@ -47,7 +47,7 @@ func (a *app) explain(id string) error {
 			return nil
 		}
 	}
-	for _, r := range judges.All() {
+	for _, r := range ruleset.All() {
 		if r.ID == id {
 			fmt.Fprintf(a.Out, "%s: a rule\n  %s\n", r.ID, r.Title)
 			a.explainAll(r.Requirements)

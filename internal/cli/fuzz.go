@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -45,7 +45,7 @@ type fuzzFlags struct {
 // lawsBy returns the laws of those names; without names all that the
 // specification states.
 func lawsBy(names []string) ([]fuzz.Law, error) {
-	all := append([]fuzz.Law{fuzz.Passive(judges.All())}, lawbook.Laws()...)
+	all := append([]fuzz.Law{fuzz.Passive(ruleset.All())}, lawbook.Laws()...)
 	var out []fuzz.Law
 	var known []string
 	for _, l := range all {
@@ -182,7 +182,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		fmt.Fprintln(a.Out, a.visible(n))
 	}
 	if f.reference && o.Dialer.Transport() == spec.Stdio {
-		o.Dialer = bundled.Dialer(nil)
+		o.Dialer = inprocess.Dialer(nil)
 	}
 	if err := undefined(&o); err != nil {
 		return err

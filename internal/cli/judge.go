@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -84,7 +84,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	if err != nil {
 		return a.unjudged(files, verdict.Report{Target: strings.Join(names, ", "), Transport: spec.Transport(f.transport), Stats: verdict.Stats{Started: started}}, err)
 	}
-	j := newJudgement(judges.All())
+	j := newJudgement(ruleset.All())
 	redactor := transcript.NewRedactor(a.secrets)
 	for _, r := range all {
 		r.Events = redactor.Events(r.Events) // reports quote them

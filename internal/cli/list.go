@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites"
@@ -141,7 +141,7 @@ func (l *listing) cases() {
 }
 
 func (l *listing) rules() {
-	for _, r := range judges.All() {
+	for _, r := range ruleset.All() {
 		l.row("rules", row{id: r.ID, long: strings.Join(r.Requirements, " "), title: r.Title})
 	}
 }
@@ -176,4 +176,4 @@ func (l *listing) coverage() {
 }
 
 // judgedBy returns the ids of those who judge each requirement.
-func judgedBy() map[string][]string { return engine.Judges(suites.Cases(), judges.All()) }
+func judgedBy() map[string][]string { return engine.Judges(suites.Cases(), ruleset.All()) }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -265,7 +265,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if o, notices, err = a.reach(&f.serverFlags); err != nil {
 		return o, nil, err
 	}
-	o.Cases, o.Rules, o.Revisions = suites.Cases(), judges.All(), revisions
+	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Jobs, o.Seed, o.Selection = f.jobs, f.seed, engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus)}
 	if f.transcript != "" {
 		if f.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {

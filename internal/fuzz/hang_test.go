@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -74,7 +74,7 @@ func halting(takes time.Duration) stdio.Serve {
 // takes so long and has as long as timeout.
 func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding, r *Report) {
 	t.Helper()
-	answered := slices.DeleteFunc(judges.All(), func(r rules.Rule) bool { return !slices.Contains(r.Requirements, "base.request-answered") })
+	answered := slices.DeleteFunc(ruleset.All(), func(r rules.Rule) bool { return !slices.Contains(r.Requirements, "base.request-answered") })
 	r, err := Run(t.Context(), Options{
 		Dialer: stdio.InProcess("halting", halting(takes)), Laws: []Law{Passive(answered)}, Revisions: []spec.Revision{spec.V20250618},
 		Policy: inventory.Config{Policy: inventory.CallNone}, Time: 8 * time.Second, Jobs: 4, Timeout: timeout, Start: 20 * time.Second,

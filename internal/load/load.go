@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -71,7 +71,7 @@ type run struct {
 
 // Run carries out the plan.
 func Run(ctx context.Context, p Plan) Report {
-	r := &run{Plan: p, rules: judges.All(), started: time.Now(), wrong: map[string]int{}}
+	r := &run{Plan: p, rules: ruleset.All(), started: time.Now(), wrong: map[string]int{}}
 	var wg sync.WaitGroup
 	for place := range p.Sessions {
 		wg.Go(func() { r.hold(ctx, place) })

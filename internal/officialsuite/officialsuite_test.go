@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/officialsuite"
-	"github.com/mcp-conform/mcp-conform/internal/outside"
+	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 )
 
 // fixtureFree are the scenarios that can be run on any server.
@@ -70,7 +70,7 @@ func find(t *testing.T) *officialsuite.Suite {
 	}
 	suite, err := officialsuite.Find(folder)
 	if err != nil {
-		outside.Missing(t, "official suite", err.Error())
+		thirdparty.Missing(t, "official suite", err.Error())
 	}
 	return suite
 }

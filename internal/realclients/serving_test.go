@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/outside"
+	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 )
 
 // patience bounds what a server or a client may take; only a failure uses it up.
@@ -68,7 +68,7 @@ func installed(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		outside.Missing(t, "real client", "it is not installed; fixtures/clients/install.sh does that")
+		thirdparty.Missing(t, "real client", "it is not installed; fixtures/clients/install.sh does that")
 	}
 	return path
 }
@@ -77,7 +77,7 @@ func needNode(t *testing.T) string {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		outside.Missing(t, "real client", err.Error())
+		thirdparty.Missing(t, "real client", err.Error())
 	}
 	return node
 }

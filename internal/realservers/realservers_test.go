@@ -20,9 +20,9 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
-	"github.com/mcp-conform/mcp-conform/internal/outside"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -36,8 +36,8 @@ var update = flag.Bool("update", false, "write the goldens anew")
 // reason where it is not installed.
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
-	if s.argv[0] == "node" && os.Getenv(outside.Required) != "required" {
-		t.Skipf("servers on node take minutes: they are judged where %s=required", outside.Required)
+	if s.argv[0] == "node" && os.Getenv(thirdparty.Required) != "required" {
+		t.Skipf("servers on node take minutes: they are judged where %s=required", thirdparty.Required)
 	}
 	root, err := filepath.Abs("../../fixtures/servers")
 	if err != nil {
@@ -50,18 +50,18 @@ func (s server) command(t *testing.T) stdio.Command {
 		if strings.HasPrefix(word, "./") {
 			word = filepath.Join(root, word)
 			if _, err := os.Stat(word); err != nil {
-				outside.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
+				thirdparty.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
 			}
 		}
 		c.Argv = append(c.Argv, word)
 	}
 	if s.argv[0] == "node" {
 		if _, err := os.Stat(filepath.Join(root, "node_modules")); err != nil {
-			outside.Missing(t, "real server", "its packages are not installed; fixtures/servers/install.sh does that")
+			thirdparty.Missing(t, "real server", "its packages are not installed; fixtures/servers/install.sh does that")
 		}
 	}
 	if _, err := exec.LookPath(c.Argv[0]); err != nil {
-		outside.Missing(t, "real server", err.Error())
+		thirdparty.Missing(t, "real server", err.Error())
 	}
 	c.Env = os.Environ()
 	for _, kv := range s.env {
@@ -76,7 +76,7 @@ func (s server) judge(t *testing.T, d transport.Dialer, c *cost) (*verdict.Repor
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	return engine.Run(ctx, engine.Options{
-		Dialer: d, Cases: suites.Cases(), Rules: judges.All(), Target: "the server",
+		Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Target: "the server",
 		Revisions: s.revisions, Policy: inventory.Config{Policy: s.tools},
 		StartTimeout: 60 * time.Second, Timeout: 30 * time.Second, Record: c.record,
 	})

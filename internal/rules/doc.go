@@ -27,5 +27,5 @@
 //
 // This package has the rules of messages, handshake, stdio and ping, which
 // need to know the session from within. Those of the features are below it,
-// a package an area; package judges is the table of contents.
+// a package an area; package ruleset is the table of contents.
 package rules

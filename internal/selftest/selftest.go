@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -306,7 +306,7 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verd
 
 func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.Options {
 	e := engine.Options{
-		Dialer: d, Cases: suites.Cases(), Rules: judges.All(), Revisions: []spec.Revision{j.at.Revision},
+		Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: []spec.Revision{j.at.Revision},
 		Selection: s, Unconfirmed: !j.fault.Legal, Target: j.fault.ID,
 		StartTimeout: 3 * time.Second, Timeout: 2 * time.Second,
 	}
@@ -339,7 +339,7 @@ func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *at
 		}
 		return h, h.end
 	}
-	return counted{bundled.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}
+	return counted{inprocess.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}
 }
 
 // counted counts the servers that a dialer of stdio starts.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -134,5 +134,5 @@ func (m Misbehaviour) dialer(t *testing.T) transport.Dialer {
 		t.Cleanup(stop)
 		return d
 	}
-	return bundled.Misbehaving(m.Seams)
+	return inprocess.Misbehaving(m.Seams)
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -25,11 +25,11 @@ func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 		t.Parallel()
 		why := map[string]string{}
 		kept := func(late time.Duration) map[string]bool {
-			d := bundled.Dialer(func() refserver.Options {
+			d := inprocess.Dialer(func() refserver.Options {
 				<-time.After(late) // as a slow start takes
 				return refserver.Options{}
 			})
-			report := runCase(t, cases, id, spec.V20250326, judges.All(), lateStart, d)
+			report := runCase(t, cases, id, spec.V20250326, ruleset.All(), lateStart, d)
 			for _, f := range report.Findings {
 				if f.Outcome > verdict.Note {
 					t.Errorf("%v late, %s: %s (%s), seen: %s", late, f.Requirement, f.Summary, f.Outcome, f.Seen)

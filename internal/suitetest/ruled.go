@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -54,7 +54,7 @@ func isGeneral(requirement string) bool {
 
 func findings(t *testing.T, cases []suite.Case, id string, rev spec.Revision, d transport.Dialer) []verdict.Finding {
 	t.Helper()
-	report := runCase(t, cases, id, rev, judges.All(), time.Second, d)
+	report := runCase(t, cases, id, rev, ruleset.All(), time.Second, d)
 	for _, v := range report.Verdicts {
 		if v.Outcome == verdict.HarnessError {
 			t.Errorf("%s: %s", v.Requirement, v.Reason)
@@ -88,7 +88,7 @@ func (u Unclear) Try(t *testing.T, cases []suite.Case) {
 		t.Parallel()
 		d, stop := ReferenceOver(std.Or(u.Over, spec.Stdio), refserver.Options{Seams: u.Seams()})
 		t.Cleanup(stop)
-		report := runCase(t, cases, u.Case, std.Or(u.Revision, spec.V20251125), judges.All(), time.Second, d)
+		report := runCase(t, cases, u.Case, std.Or(u.Revision, spec.V20251125), ruleset.All(), time.Second, d)
 		for _, f := range report.Findings {
 			if f.Outcome > verdict.Note && !slices.Contains(u.May, f.Requirement) {
 				t.Errorf("%s: %s (%s), seen: %s", f.Requirement, f.Summary, f.Outcome, f.Seen)

@@ -13,9 +13,9 @@ import (
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -47,7 +47,7 @@ func Declare(cases []suite.Case, over ...spec.Transport) {
 func judge(ctx context.Context, c suite.Case, rev spec.Revision, over spec.Transport) {
 	expect := gomega.NewGomega(ginkgo.Fail).Expect
 	report, err := engine.Run(ctx, engine.Options{
-		Dialer: dialer(over), Cases: []suite.Case{c}, Rules: judges.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
+		Dialer: dialer(over), Cases: []suite.Case{c}, Rules: ruleset.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
 	})
 	expect(err).NotTo(gomega.HaveOccurred())
 	for _, f := range report.Findings {
@@ -73,5 +73,5 @@ func dialer(over spec.Transport) transport.Dialer {
 
 // Reference returns a dialer for reference servers in this process.
 func Reference(o refserver.Options) transport.Dialer {
-	return bundled.Dialer(func() refserver.Options { return o })
+	return inprocess.Dialer(func() refserver.Options { return o })
 }

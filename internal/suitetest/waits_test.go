@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -97,7 +97,7 @@ func waits(t *testing.T, over spec.Transport) map[string]suitetest.Wait {
 	var mu sync.Mutex
 	all := map[string]suitetest.Wait{}
 	_, err := engine.Run(t.Context(), engine.Options{
-		Dialer: d, Cases: suites.Cases(), Rules: judges.All(), Revisions: []spec.Revision{revision}, Unconfirmed: true,
+		Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: []spec.Revision{revision}, Unconfirmed: true,
 		Record: func(r engine.Recorded) {
 			mu.Lock()
 			defer mu.Unlock()

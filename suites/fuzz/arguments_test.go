@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -133,7 +133,7 @@ func TestArguments(t *testing.T) {
 		"two of the same id, though": {taking("echo"), []script.Operation{calling(2001, "echo", `{}`), calling(2001, "echo", `{}`)}, []string{takes}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := bundled.Misbehaving(withoutRoots(c.seams))
+			d := inprocess.Misbehaving(withoutRoots(c.seams))
 			place, _, err := fuzz.Probe(t.Context(), d, spec.V20251125, inventory.Config{Policy: inventory.CallAll}, client.Options{})
 			if err != nil || place == nil {
 				t.Fatal("the server can't be asked", err)

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -32,7 +32,7 @@ func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, leng
 	t.Helper()
 	var found *fuzz.Finding
 	report, err := fuzz.Run(ctx, fuzz.Options{
-		Dialer: bundled.Misbehaving(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
+		Dialer: inprocess.Misbehaving(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
 		Time: length, Seed: seed, Shrink: fuzz.Budget{Time: 10 * time.Second, Tries: 300},
 		Enough: func(one *fuzz.Finding) bool {
 			if one.Requirement == f.Requirement && one.Outcome > verdict.Note && !one.Flaky() && found == nil {
@@ -111,7 +111,7 @@ func TestBuriedFaultsStayHidden(t *testing.T) {
 		}
 		t.Run(f.ID, func(t *testing.T) {
 			report, err := engine.Run(t.Context(), engine.Options{
-				Dialer: bundled.Misbehaving(f.Seams), Cases: suites.Cases(), Rules: judges.All(), Revisions: f.Revisions,
+				Dialer: inprocess.Misbehaving(f.Seams), Cases: suites.Cases(), Rules: ruleset.All(), Revisions: f.Revisions,
 				Policy: inventory.Config{Policy: inventory.CallSafe}, Unconfirmed: true, StartTimeout: 20 * time.Second, Timeout: 5 * time.Second,
 			})
 			if err != nil {

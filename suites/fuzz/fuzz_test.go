@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/selftest"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
@@ -22,7 +22,7 @@ import (
 
 // laws are all that hold by themselves.
 func laws() []fuzz.Law {
-	out := []fuzz.Law{fuzz.Passive(judges.All())}
+	out := []fuzz.Law{fuzz.Passive(ruleset.All())}
 	for _, l := range lawbook.Laws() {
 		if !l.Opinion {
 			out = append(out, l)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
@@ -195,7 +195,7 @@ func TestMemorySearched(t *testing.T) {
 func TestMemoryUntold(t *testing.T) {
 	web, stop := suitetest.ReferenceOver(spec.StreamableHTTP, refserver.Options{})
 	defer stop()
-	for name, d := range map[string]transport.Dialer{"within the process": bundled.Dialer(nil), "over HTTP": web} {
+	for name, d := range map[string]transport.Dialer{"within the process": inprocess.Dialer(nil), "over HTTP": web} {
 		report, err := fuzz.Run(t.Context(), fuzz.Options{
 			Dialer: d, Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Time: time.Hour,
 		})

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -45,7 +45,7 @@ func TestWhoEndsTheServer(t *testing.T) {
 			if !ok {
 				t.Fatal("there is no such fault")
 			}
-			p := script.Player{Dialer: bundled.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
+			p := script.Player{Dialer: inprocess.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
 			o := &fuzz.Outcome{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script})}
 			var got []string
 			for _, s := range fuzz.Judge(laws(), o) {

@@ -1,7 +1,7 @@
-// Package bundled reaches the reference server within this process, over pipes:
-// to start a process for each conversation would cost more than to judge what it
-// says.
-package bundled
+// Package inprocess runs reference servers as goroutines of this process and
+// connects to them over pipes: starting a process for each conversation would
+// cost more than judging it.
+package inprocess
 
 import (
 	"context"

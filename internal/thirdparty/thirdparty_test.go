@@ -1,10 +1,10 @@
-package outside_test
+package thirdparty_test
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/mcp-conform/mcp-conform/internal/outside"
+	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 )
 
 // ending notes how a test would end.
@@ -24,9 +24,9 @@ func TestMissing(t *testing.T) {
 		"":         "skips: real server skipped, npm or network missing: it is not installed",
 		"required": "fails: real server: it is not installed",
 	} {
-		t.Setenv(outside.Required, value)
+		t.Setenv(thirdparty.Required, value)
 		e := &ending{TB: t}
-		if outside.Missing(e, "real server", "it is not installed"); e.how != want {
+		if thirdparty.Missing(e, "real server", "it is not installed"); e.how != want {
 			t.Errorf("with %q it %s; want: it %s", value, e.how, want)
 		}
 	}

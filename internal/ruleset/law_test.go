@@ -1,4 +1,4 @@
-package judges_test
+package ruleset_test
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -351,7 +351,7 @@ func record(t *rapid.T, woven []line) []*transcript.Event {
 // A valid session, in whatever order and at whatever times its parts come,
 // gives no finding but notes; nor does its beginning.
 func TestValidSessionsInAnyOrder(t *testing.T) {
-	all := judges.All()
+	all := ruleset.All()
 	rapid.Check(t, func(t *rapid.T) {
 		w := &weaver{t: t, revision: rapid.SampledFrom(spec.HandshakeRevisions()).Draw(t, "revision")}
 		lines := w.handshake()

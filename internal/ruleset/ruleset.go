@@ -1,5 +1,5 @@
-// Package judges is the table of contents of the rules.
-package judges
+// Package ruleset lists all rules.
+package ruleset
 
 import (
 	"slices"

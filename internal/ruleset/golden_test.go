@@ -1,4 +1,4 @@
-package judges_test
+package ruleset_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/fixtures"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -52,7 +52,7 @@ func goldens(t *testing.T, folder string) []golden {
 }
 
 func (g golden) judge(events []*transcript.Event) []rules.Result {
-	return rules.Judge(judges.All(), events, spec.Revision(g.Revision), spec.Transport(g.Transport))
+	return rules.Judge(ruleset.All(), events, spec.Revision(g.Revision), spec.Transport(g.Transport))
 }
 
 // told returns the findings in the form in which scripts announce them.
@@ -99,7 +99,7 @@ func TestBrokenTranscripts(t *testing.T) {
 			}
 		})
 	}
-	for _, r := range judges.All() {
+	for _, r := range ruleset.All() {
 		for _, id := range r.Requirements {
 			if !shown[r.ID+" "+id] {
 				t.Errorf("no transcript in fixtures/transcripts/broken shows that %s finds %s", r.ID, id)
@@ -118,7 +118,7 @@ func TestEveryRuleWasSeenKept(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range judges.All() {
+	for _, r := range ruleset.All() {
 		for _, id := range r.Requirements {
 			if !kept[r.ID+" "+id] && r.ID+" "+id != "rule.message-utf8 base.jsonrpc-2-0" { // which rule.jsonrpc-version counts
 				t.Errorf("in no transcript in fixtures/transcripts %s sees %s kept", r.ID, id)
@@ -130,7 +130,7 @@ func TestEveryRuleWasSeenKept(t *testing.T) {
 // Rules are whole, and their ids are their own.
 func TestRulesAreWhole(t *testing.T) {
 	ids := map[string]bool{}
-	for _, r := range judges.All() {
+	for _, r := range ruleset.All() {
 		if !strings.HasPrefix(r.ID, "rule.") || ids[r.ID] || r.Title == "" || r.Start == nil || len(r.Requirements) == 0 {
 			t.Errorf("rule %q is incomplete, or its id is taken", r.ID)
 		}

@@ -1,10 +1,10 @@
-package bundled_test
+package inprocess_test
 
 import (
 	"testing"
 
-	"github.com/mcp-conform/mcp-conform/internal/bundled"
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -14,10 +14,10 @@ import (
 func TestEachServerIsItsOwn(t *testing.T) {
 	made := 0
 	for name, d := range map[string]transport.Dialer{
-		"options": bundled.Dialer(func() refserver.Options { made++; return refserver.Options{} }),
-		"seams":   bundled.Misbehaving(func() refserver.Seams { made++; return refserver.Seams{} }),
-		"neither": bundled.Misbehaving(nil),
-		"nothing": bundled.Dialer(nil),
+		"options": inprocess.Dialer(func() refserver.Options { made++; return refserver.Options{} }),
+		"seams":   inprocess.Misbehaving(func() refserver.Seams { made++; return refserver.Seams{} }),
+		"neither": inprocess.Misbehaving(nil),
+		"nothing": inprocess.Dialer(nil),
 	} {
 		made = 0
 		for range 2 {

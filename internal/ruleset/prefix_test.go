@@ -1,12 +1,12 @@
-package judges_test
+package ruleset_test
 
 import (
 	"os"
 	"slices"
 	"testing"
 
-	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -98,7 +98,7 @@ func TestPrefixesOfKeptTranscripts(t *testing.T) {
 // It is judged where the client goes on: before, the server may be in the middle
 // of a message.
 func TestWhatWasFoundStays(t *testing.T) {
-	found, all := 0, judges.All()
+	found, all := 0, ruleset.All()
 	for _, g := range goldens(t, "broken") {
 		whole := told(g.judge(g.Events))
 		for n, e := range g.Events {

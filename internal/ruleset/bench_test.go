@@ -1,4 +1,4 @@
-package judges_test
+package ruleset_test
 
 import (
 	"bytes"
@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/fixtures"
-	"github.com/mcp-conform/mcp-conform/internal/judges"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -36,7 +36,7 @@ func BenchmarkJudge(b *testing.B) {
 		}{{"judged", false}, {"and read", true}} {
 			b.Run(file+"/"+c.name, func(b *testing.B) {
 				b.ReportAllocs()
-				all := judges.All()
+				all := ruleset.All()
 				for b.Loop() {
 					if c.read {
 						for _, e := range events {

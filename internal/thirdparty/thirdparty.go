@@ -1,0 +1,23 @@
+// Package thirdparty skips tests that need servers, clients or suites that are
+// not installed with the project.
+package thirdparty
+
+import (
+	"os"
+	"testing"
+)
+
+// Required is the environment variable that, set to "required", makes such
+// tests fail instead.
+const Required = "MCP_CONFORM_REAL_SERVERS"
+
+// Missing skips the test because the program is not installed, or fails it
+// where Required says so. It logs the program and the reason.
+func Missing(t testing.TB, what, why string) {
+	t.Helper()
+	if os.Getenv(Required) == "required" {
+		t.Fatalf("%s: %s", what, why)
+	} else {
+		t.Skipf("%s skipped, npm or network missing: %s", what, why)
+	}
+}
