@@ -23,9 +23,10 @@
 //
 // Over HTTP, Session.Exchanges has each request with its response. A message
 // that HTTP brought before is none, nor is an error whose status refuses what
-// was posted: both are matters of package web.
+// was posted: both are matters of package streamablehttp.
 //
 // This package has the rules of messages, handshake, stdio and ping, which
-// need to know the session from within. Those of the features are below it,
-// a package an area; package ruleset is the table of contents.
+// need to know the session from within. Those of the features are below it, in
+// packages named as the specification groups its pages, and in files named
+// after areas; package ruleset is the table of contents.
 package rules

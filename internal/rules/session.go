@@ -53,11 +53,11 @@ type Session struct {
 
 	// pointless are the first responses of the client that answer nothing, by
 	// the key of their id.
-	pointless map[string]*transcript.Event
-	sent      *wire.Frame // what the client sent last
-	memo      map[any]any // see Memo
-	shared    map[Keeper]any
-	ordeal    *Ordeal
+	pointless  map[string]*transcript.Event
+	sent       *wire.Frame // what the client sent last
+	memo       map[any]any // see Memo
+	shared     map[Keeper]any
+	disruption *Disruption
 
 	// givenUp are the positions of what the client stopped waiting for.
 	givenUp map[int]bool
@@ -188,11 +188,11 @@ func (s *Session) noteSent(e *transcript.Event) {
 		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.negotiated.Batches()), f.Batch) {
 			legal = false
 		}
-		s.noteOrdeal(e, &f.Messages[i])
+		s.noteDisruption(e, &f.Messages[i])
 	}
 	if !legal {
 		s.illegal = append(s.illegal, e.Seq)
-		s.unruly, s.ordeal = true, nil
+		s.unruly, s.disruption = true, nil
 	}
 	if !legal || len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing {
 		s.beyondPing = true

@@ -8,12 +8,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Ordeal is a message of the client that may name what the server does not
+// Disruption is a message of the client that may name what the server does not
 // know (any more): a cancellation, progress, or an answer to a request that the
 // server has cancelled. It lasts until a ping behind it is answered, or the
 // client asks something else. If the server ends or falls silent meanwhile,
 // that falls on rules of their own, and not on those of requests.
-type Ordeal struct {
+type Disruption struct {
 	Event   *transcript.Event
 	Message *wire.Message
 	// Cancelled is the client's newest request with the id that a cancellation
@@ -22,18 +22,18 @@ type Ordeal struct {
 	// Posed is the server's request that an answer came too late for; nil for
 	// notifications.
 	Posed *transcript.Request
-	// Before is the ordeal that still lasted when this one began, if any.
-	Before *Ordeal
+	// Before is the disruption that still lasted when this one began, if any.
+	Before *Disruption
 	// Mixed: another notification was sent behind it, which may be to blame.
 	Mixed bool
 }
 
-// Ordeal returns the one that lasts, if any.
-func (s *Session) Ordeal() *Ordeal { return s.ordeal }
+// Disruption returns the one that lasts, if any.
+func (s *Session) Disruption() *Disruption { return s.disruption }
 
-// noteOrdeal takes note of a message of the client.
-func (s *Session) noteOrdeal(e *transcript.Event, m *wire.Message) {
-	o := &Ordeal{Event: e, Message: m, Before: s.ordeal}
+// noteDisruption takes note of a message of the client.
+func (s *Session) noteDisruption(e *transcript.Event, m *wire.Message) {
+	o := &Disruption{Event: e, Message: m, Before: s.disruption}
 	switch {
 	case m.Kind == wire.Request && (m.Method == spec.MethodPing || m.Method == spec.MethodDiscover):
 		return
@@ -43,8 +43,8 @@ func (s *Session) noteOrdeal(e *transcript.Event, m *wire.Message) {
 		}
 	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
 	case m.Kind == wire.Notification:
-		if s.ordeal != nil {
-			s.ordeal.Mixed = true
+		if s.disruption != nil {
+			s.disruption.Mixed = true
 		}
 		return
 	case m.Kind == wire.Response:
@@ -53,26 +53,26 @@ func (s *Session) noteOrdeal(e *transcript.Event, m *wire.Message) {
 			return // what the server waits for does it no harm
 		}
 	default:
-		s.ordeal = nil
+		s.disruption = nil
 		return
 	}
 	if busy(s) { // whatever happens may be the work of another request
 		o = nil
 	}
-	s.ordeal = o
+	s.disruption = o
 }
 
-// borne ends the ordeal when a request that was sent behind it is answered.
+// borne ends the disruption when a request that was sent behind it is answered.
 func (s *Session) borne(a *Asked) {
-	if s.ordeal != nil && a.Event.Seq > s.ordeal.Event.Seq {
-		s.ordeal = nil
+	if s.disruption != nil && a.Event.Seq > s.disruption.Event.Seq {
+		s.disruption = nil
 	}
 }
 
-// tried reports whether an ordeal may be the reason for which a was not answered
+// tried reports whether a disruption may be the reason for which a was not answered
 // up to e: it is, where the server ended, and where a was sent behind it.
 func (s *Session) tried(a *Asked, e *transcript.Event) bool {
-	return s.ordeal != nil && (e.Kind != transcript.GaveUp || a.Event.Seq > s.ordeal.Event.Seq)
+	return s.disruption != nil && (e.Kind != transcript.GaveUp || a.Event.Seq > s.disruption.Event.Seq)
 }
 
 // namedBy returns the id that a cancellation names.

@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
-	"github.com/mcp-conform/mcp-conform/internal/rules/asking"
-	"github.com/mcp-conform/mcp-conform/internal/rules/offers"
-	"github.com/mcp-conform/mcp-conform/internal/rules/running"
+	"github.com/mcp-conform/mcp-conform/internal/rules/clientfeatures"
+	"github.com/mcp-conform/mcp-conform/internal/rules/serverfeatures"
 	"github.com/mcp-conform/mcp-conform/internal/rules/shapes"
+	"github.com/mcp-conform/mcp-conform/internal/rules/streamablehttp"
 	"github.com/mcp-conform/mcp-conform/internal/rules/tasks"
-	"github.com/mcp-conform/mcp-conform/internal/rules/web"
+	"github.com/mcp-conform/mcp-conform/internal/rules/utilities"
 )
 
 // All returns all rules, area by area.
@@ -18,10 +18,10 @@ func All() []rules.Rule {
 	return slices.Concat(
 		rules.Base(),
 		shapes.Rules(),
-		offers.Rules(),
-		running.Rules(),
-		asking.Rules(),
-		web.Rules(),
+		serverfeatures.Rules(),
+		utilities.Rules(),
+		clientfeatures.Rules(),
+		streamablehttp.Rules(),
 		tasks.Rules(),
 	)
 }

@@ -1,0 +1,219 @@
+package clientfeatures
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	samplingDeclared24    = "sampling.requires-client-capability-2024-11-05"
+	samplingDeclared25    = "sampling.requires-client-capability-2025-06-18"
+	elicitationDeclared   = "elicitation.requires-client-capability-2025-06-18"
+	rootsDeclared24       = "roots.requires-client-capability-2024-11-05"
+	rootsDeclared25       = "roots.requires-client-capability-2025-06-18"
+	modeDeclared          = "elicitation.mode.supported-only"
+	toolsDeclared         = "sampling.tools.requires-capability"
+	toolChoiceDeclared    = "sampling.tool-choice.requires-capability"
+	includeContextAvoided = "sampling.include-context.avoid"
+	contextDeclared       = "sampling.include-context.requires-capability"
+)
+
+func declaredRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.sampling-declared",
+			Title:        "sampling is asked only of a client that declared it",
+			Requirements: []string{samplingDeclared24, samplingDeclared25},
+			Start:        onlyDeclared(spec.MethodSampling, "sampling", "Sampling is asked of a client that has not declared it.", samplingDeclared24, samplingDeclared25),
+		},
+		{
+			ID:           "rule.elicitation-declared",
+			Title:        "elicitation is asked only of a client that declared it",
+			Requirements: []string{elicitationDeclared},
+			Start:        onlyDeclared(spec.MethodElicit, "elicitation", "Elicitation is asked of a client that has not declared it.", elicitationDeclared),
+		},
+		{
+			ID:           "rule.roots-declared",
+			Title:        "roots are asked only of a client that declared them",
+			Requirements: []string{rootsDeclared24, rootsDeclared25},
+			Start:        onlyDeclared(spec.MethodRootsList, "roots", "Roots are asked of a client that has not declared them.", rootsDeclared24, rootsDeclared25),
+		},
+		{
+			ID:           "rule.elicitation-modes",
+			Title:        "elicitation is asked only in modes that the client declared",
+			Requirements: []string{modeDeclared},
+			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+				rules.ServerRequest(spec.MethodElicit): modes,
+				rules.ErrorTo(""):                      modeOfError,
+			}}),
+		},
+		{
+			ID:           "rule.sampling-tools-declared",
+			Title:        "tools are offered in sampling only to a client that declared sampling.tools",
+			Requirements: []string{toolsDeclared, toolChoiceDeclared},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): samplingTools}}),
+		},
+		{
+			ID:           "rule.sampling-context",
+			Title:        "includeContext is avoided, and not used where the client has not declared sampling.context",
+			Requirements: []string{includeContextAvoided, contextDeclared},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): includeContext}}),
+		},
+	}
+}
+
+// began reports whether it is known what the client declared. What a server asks
+// before that is the matter of the handshake's own rules.
+func began(s *rules.Session) bool { return s.Began() && s.Era() == spec.Handshake }
+
+// onlyDeclared finds requests of a method to a client without the capability.
+// Of the ids, each exists in revisions of its own.
+func onlyDeclared(method, capability, summary string, ids ...string) func() rules.Fold {
+	return rules.Stateless(rules.Fold{Hear: rules.Hears{
+		rules.ServerRequest(method): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			if !began(s) {
+				return
+			}
+			for _, id := range ids {
+				if s.ClientDeclared(capability) {
+					out.Subject(id)
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: id,
+					Summary:     summary,
+					Permitted:   method + " only where the client declared " + capability,
+					Seen:        rules.Excerpt(h.Message.Raw),
+					At:          rules.At(s.Initialize.Event, h.Event),
+				})
+			}
+		},
+	}})
+}
+
+// mode returns the mode of an elicitation, which is form where it has none.
+func mode(params []byte) string {
+	m := wire.At(params, "/mode")
+	if m == nil {
+		return "form"
+	}
+	text, _ := wire.Text(m)
+	return text
+}
+
+// takes reports whether the client takes elicitation in a mode. One that names
+// no mode takes forms, the only kind there was at first.
+func takes(s *rules.Session, mode string) bool {
+	if !s.ClientDeclared("elicitation") {
+		return false
+	}
+	url := s.ClientDeclared("elicitation.url")
+	if mode == "url" {
+		return url
+	}
+	return !url || s.ClientDeclared("elicitation.form")
+}
+
+func modes(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	wanted := mode(h.Message.Params())
+	if !began(s) || !s.ClientDeclared("elicitation") || wanted != "form" && wanted != "url" {
+		return
+	}
+	if takes(s, wanted) {
+		out.Subject(modeDeclared)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: modeDeclared,
+		Summary:     "Elicitation is asked in a mode that the client has not declared.",
+		Permitted:   "the modes that the client declared; form where it declared elicitation without any",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(s.Initialize.Event, h.Event),
+	})
+}
+
+// modeOfError judges the error by which a request asks for a visit to a page.
+// It is no elicitation request in the letter, so that it weighs less.
+func modeOfError(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	listed := required(h)
+	if !began(s) || len(listed) == 0 {
+		return
+	}
+	if takes(s, "url") {
+		out.Subject(modeDeclared)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: modeDeclared,
+		Summary:     "A URL elicitation is required of a client that has not declared them.",
+		Permitted:   "error -32042 only where the client declared elicitation.url",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(s.Initialize.Event, h.Asked.Event, h.Event),
+		Weight:      verdict.AtMostWarning,
+	})
+}
+
+// samplingTools leaves a request to a client that declared no sampling at all
+// to the rule on that.
+func samplingTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !began(s) || !s.ClientDeclared("sampling") {
+		return
+	}
+	offered := len(wire.Elements(wire.At(h.Message.Params(), "/tools"))) > 0
+	choice := wire.At(h.Message.Params(), "/toolChoice") != nil
+	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(s.Initialize.Event, h.Event)}
+	switch declared := s.ClientDeclared("sampling.tools"); {
+	case !offered && !choice && !declared:
+		out.Subject(toolsDeclared)
+		out.Subject(toolChoiceDeclared)
+	case !offered && !choice:
+	case declared:
+		if offered {
+			out.Subject(toolsDeclared)
+		}
+		if choice {
+			out.Subject(toolChoiceDeclared)
+		}
+	case offered:
+		d.Requirement, d.Summary = toolsDeclared, "Tools are offered in sampling to a client that has not declared sampling.tools."
+		d.Permitted = "tools only where the client declared sampling.tools"
+		out.Found(d)
+		if choice {
+			out.Elsewhere(toolChoiceDeclared)
+		}
+	default:
+		d.Requirement, d.Summary = toolChoiceDeclared, "A tool choice is sent to a client that has not declared sampling.tools."
+		d.Permitted = "toolChoice only where the client declared sampling.tools"
+		out.Found(d)
+	}
+}
+
+// includeContext gives one finding: that the client did not declare it weighs
+// more than that it is better avoided.
+func includeContext(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !began(s) || !s.ClientDeclared("sampling") {
+		return
+	}
+	value, _ := wire.Text(wire.At(h.Message.Params(), "/includeContext"))
+	declared := s.ClientDeclared("sampling.context")
+	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(s.Initialize.Event, h.Event)}
+	switch {
+	case value != "thisServer" && value != "allServers":
+		out.Subject(includeContextAvoided)
+		if !declared {
+			out.Subject(contextDeclared)
+		}
+	case declared:
+		d.Requirement, d.Summary = includeContextAvoided, "Sampling asks for the context of servers."
+		d.Permitted = "no includeContext, or none"
+		out.Found(d)
+		out.Subject(contextDeclared)
+	default:
+		d.Requirement, d.Summary = contextDeclared, "Sampling asks for the context of servers, which the client has not declared to give."
+		d.Permitted = "thisServer and allServers only where the client declared sampling.context"
+		out.Found(d)
+		out.Elsewhere(includeContextAvoided)
+	}
+}

@@ -1,0 +1,178 @@
+package clientfeatures
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	noSensitive   = "elicitation.form.no-sensitive-information-2025-06-18"
+	noCredentials = "elicitation.form.no-credentials-2025-11-25" //nolint:gosec // the name of a requirement
+	noLinks       = "elicitation.form.no-clickable-urls"
+)
+
+func formRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.elicitation-secrets",
+			Title:        "no form has a field for a password, a key or a card number",
+			Requirements: []string{noSensitive, noCredentials},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): secrets}}),
+		},
+		{
+			ID:           "rule.elicitation-links",
+			Title:        "no form has a link to click",
+			Requirements: []string{noLinks},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): links}}),
+		},
+	}
+}
+
+// secretNames are names of fields that can hardly mean anything else, without
+// capitals and separators. What opens no door, such as a name or an address,
+// may be asked for.
+var secretNames = []string{
+	"password", "passwd", "passphrase", "apikey", "apisecret", "accesstoken", "refreshtoken", "authtoken", "bearertoken",
+	"secretkey", "secretaccesskey", "clientsecret", "privatekey", "creditcard", "creditcardnumber", "cardnumber", "cvv", "cvc",
+}
+
+// secrets judges by the names of text fields alone. A name is no proof, so
+// that nothing is broken by it.
+func secrets(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+	fields, ok := form(h)
+	if !ok {
+		return
+	}
+	for _, id := range []string{noSensitive, noCredentials} {
+		found := false
+		for _, f := range fields {
+			kind, _ := wire.Text(wire.At(f.schema, "/type"))
+			if kind != "string" || !slices.Contains(secretNames, plain(f.name)) || wire.At(f.schema, "/enum") != nil {
+				continue
+			}
+			found = true
+			out.Found(verdict.Deviation{
+				Requirement: id,
+				Summary:     "A form asks for a secret, by the name of a field.",
+				Permitted:   "fields that hold no passwords, keys, tokens or payment data",
+				Seen:        "the field " + rules.Excerpt(wire.Quote(f.name)),
+				At:          rules.At(h.Event),
+				Weight:      verdict.AtMostWarning,
+			})
+		}
+		if !found {
+			out.Subject(id)
+		}
+	}
+}
+
+// plain returns a name without capitals and separators.
+func plain(name string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' || r == '.' {
+			return -1
+		}
+		return r
+	}, name))
+}
+
+// field is a property of a form's schema.
+type field struct {
+	name   string
+	schema jsontext.Value
+}
+
+// form returns the fields of an elicitation by form; false where it is none.
+func form(h *rules.Heard) ([]field, bool) {
+	if mode(h.Message.Params()) != "form" {
+		return nil, false
+	}
+	names, schemas := wire.Members(wire.At(h.Message.Params(), "/requestedSchema/properties"))
+	fields := make([]field, 0, len(names))
+	for _, name := range names {
+		fields = append(fields, field{name, schemas[name]})
+	}
+	return fields, true
+}
+
+var webAddress = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>)\]]+`)
+
+// inviting are the words by which a text sends its reader to what follows.
+var inviting = regexp.MustCompile(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
+
+// links takes an address to which the message sends the user for one to click.
+// Any other may name what the form is about, or be an example of what to enter,
+// and is only noted; so is nothing where the field itself is a URI.
+func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+	fields, ok := form(h)
+	if !ok {
+		return
+	}
+	message, _ := wire.Text(wire.At(h.Message.Params(), "/message"))
+	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without web addresses to click; url mode for a visit to a page", At: rules.At(h.Event)}
+	if link := linked(message); link != "" {
+		d.Summary, d.Seen = "The message of a form sends the user to a web address.", "in the message: "+rules.Excerpt(message)
+		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
+			d.Summary, d.Weight = "The message of a form has a web address.", verdict.OnlyNote
+		}
+		out.Found(d)
+		return
+	}
+	for _, f := range fields {
+		if format, _ := wire.Text(wire.At(f.schema, "/format")); format == "uri" {
+			continue
+		}
+		for _, text := range texts(f.schema) {
+			if link := linked(text); link != "" {
+				d.Summary, d.Seen = "A field of a form has a web address in its title or description.", "in the field "+rules.Excerpt(wire.Quote(f.name))+": "+rules.Excerpt(link)
+				d.Weight = verdict.OnlyNote
+				out.Found(d)
+				return
+			}
+		}
+	}
+	out.Subject(noLinks)
+}
+
+// texts returns what a user is shown of a field.
+func texts(schema jsontext.Value) []string {
+	values := []jsontext.Value{wire.At(schema, "/title"), wire.At(schema, "/description")}
+	for _, list := range []string{"/oneOf", "/items/anyOf"} {
+		for _, option := range wire.Elements(wire.At(schema, list)) {
+			values = append(values, wire.At(option, "/title"))
+		}
+	}
+	var out []string
+	for _, v := range append(values, wire.Elements(wire.At(schema, "/enumNames"))...) {
+		if text, ok := wire.Text(v); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// linked returns the first web address in a text that leads somewhere: hosts
+// that are kept for examples do not.
+func linked(text string) string {
+	for _, link := range webAddress.FindAllString(text, 20) {
+		u, err := url.Parse(link)
+		if err != nil || !strings.Contains(u.Hostname(), ".") || development(u.Hostname()) {
+			continue
+		}
+		host := "." + strings.ToLower(u.Hostname())
+		if strings.HasSuffix(host, ".example.com") || strings.HasSuffix(host, ".example.org") || strings.HasSuffix(host, ".example.net") || strings.Contains(host, "..") {
+			continue
+		}
+		return link
+	}
+	return ""
+}

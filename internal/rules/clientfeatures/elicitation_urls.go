@@ -1,0 +1,200 @@
+package clientfeatures
+
+import (
+	"math"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	urlHTTPS        = "elicitation.url.https"
+	urlNoSecrets    = "elicitation.url.no-sensitive-data" //nolint:gosec // the name of a requirement
+	idUnique        = "elicitation.url.id-unique-2025-11-25"
+	completeKnownID = "elicitation.complete.known-id-2025-11-25"
+)
+
+func urlRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.elicitation-urls",
+			Title:        "the pages that a user is sent to are served over https, and their addresses hold no credentials",
+			Requirements: []string{urlHTTPS, urlNoSecrets},
+			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+				rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+					if mode(h.Message.Params()) == "url" {
+						address(wire.At(h.Message.Params(), "/url"), h, out)
+					}
+				},
+				rules.ErrorTo(""): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+					for _, e := range required(h) {
+						address(wire.At(e, "/url"), h, out)
+					}
+				},
+			}}),
+		},
+		{
+			ID:           "rule.elicitation-ids",
+			Title:        "each elicitation by URL has an id of its own, and completion names one that was given out",
+			Requirements: []string{idUnique, completeKnownID},
+			Start:        elicitationIDs,
+		},
+	}
+}
+
+// required returns the elicitations that an error says have to come first; nil
+// where it is no such error.
+func required(h *rules.Heard) []jsontext.Value {
+	if code, ok := h.Message.ErrorCode(); !ok || spec.Code(code) != spec.CodeURLElicitation {
+		return nil
+	}
+	return wire.Elements(wire.At(h.Message.Member("error"), "/data/elicitations"))
+}
+
+// address judges the URL of an elicitation; that it is one at all is judged
+// elsewhere.
+func address(v jsontext.Value, h *rules.Heard, out *rules.Out) {
+	text, _ := wire.Text(v)
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		return
+	}
+	d := verdict.Deviation{Seen: rules.Excerpt(text), At: rules.At(h.Event)}
+	switch scheme := strings.ToLower(u.Scheme); {
+	case scheme == "https":
+		out.Subject(urlHTTPS)
+	case scheme == "http" && development(u.Hostname()):
+	default:
+		d.Requirement, d.Summary = urlHTTPS, "The user is sent to a page that is not served over https."
+		d.Permitted = "https; http on a machine of the developer's own"
+		out.Found(d)
+	}
+	if password, ok := u.User.Password(); ok && password != "" {
+		d.Requirement, d.Summary = urlNoSecrets, "The URL that the user is sent to holds a user name and a password."
+		d.Permitted = "a URL without credentials and without personal data of the user"
+		out.Found(d)
+		return
+	}
+	out.Subject(urlNoSecrets)
+}
+
+// development reports whether a host is most likely no public one.
+func development(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return !strings.Contains(host, ".") || slices.ContainsFunc([]string{".localhost", ".local", ".test", ".internal", ".example", ".lan", ".home.arpa", ".invalid"}, func(end string) bool {
+		return strings.HasSuffix(host, end)
+	})
+}
+
+// visit is an elicitation by URL.
+type visit struct {
+	url   string
+	event *transcript.Event
+}
+
+// unannounced is the end of a visit that was told before anything of the visit was.
+type unannounced struct {
+	id    string
+	found verdict.Deviation
+	event *transcript.Event
+}
+
+// withheld returns the position of the first request whose answer the client may
+// not have been given: none comes for one that was cancelled, and that of a task
+// may never be fetched. It may have been the error that asks for a visit.
+func withheld(s *rules.Session) int {
+	for _, a := range s.All() {
+		if a.Cancelled || len(a.Responses) == 0 || a.Succeeded() && wire.At(a.Responses[0].Member("result"), "/task") != nil {
+			return a.Event.Seq
+		}
+	}
+	return math.MaxInt
+}
+
+func elicitationIDs() rules.Fold {
+	given := map[string]visit{} // by request
+	// known are those given by request or by error, with the exchange in which
+	// they first were.
+	known := map[string]int{}
+	var early []unannounced
+	learn := func(e jsontext.Value, at *transcript.Event) (id string, ok bool) {
+		if id, ok = wire.Text(wire.At(e, "/elicitationId")); ok {
+			if _, before := known[id]; !before {
+				known[id] = at.Exchange
+			}
+		}
+		return id, ok
+	}
+	return rules.Fold{Hear: rules.Hears{
+		rules.ErrorTo(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			for _, e := range required(h) {
+				learn(e, h.Event)
+			}
+		},
+		rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
+			if mode(h.Message.Params()) != "url" {
+				return
+			}
+			id, ok := learn(h.Message.Params(), h.Event)
+			if !ok {
+				return
+			}
+			text, _ := wire.Text(wire.At(h.Message.Params(), "/url"))
+			before, again := given[id]
+			if again && before.url != text { // with the same URL it may be the same elicitation
+				out.Found(verdict.Deviation{
+					Requirement: idUnique,
+					Summary:     "An elicitationId is used for two elicitations.",
+					Permitted:   "an id of its own for each",
+					Seen:        "elicitationId " + rules.Excerpt(wire.Quote(id)) + " for another URL",
+					At:          rules.At(before.event, h.Event),
+				})
+				return
+			}
+			given[id] = visit{text, h.Event}
+			if len(given) > 1 && !again {
+				out.Subject(idUnique)
+			}
+		},
+		rules.Notification(spec.MethodElicitDone): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			id, ok := wire.Text(wire.At(h.Message.Params(), "/elicitationId"))
+			_, before := known[id]
+			switch {
+			case !began(s) || !ok:
+			case before:
+				out.Subject(completeKnownID)
+			default:
+				early = append(early, unannounced{id, verdict.Deviation{
+					Requirement: completeKnownID,
+					Summary:     "The completion of an elicitation is told that was not asked for.",
+					Permitted:   "the elicitationId of an elicitation/create, or of an error -32042, that came before",
+					Seen:        rules.Excerpt(h.Message.Raw),
+					At:          rules.At(h.Event),
+				}, h.Event})
+			}
+		},
+	}, End: func(s *rules.Session, out *rules.Out) {
+		first := withheld(s)
+		for _, e := range early {
+			exchange, later := known[e.id]
+			switch {
+			case later && exchange != e.event.Exchange: // of two streams none is the first
+				out.Subject(completeKnownID)
+			case e.event.Seq < first:
+				out.Found(e.found)
+			}
+		}
+	}}
+}

@@ -1,0 +1,210 @@
+package clientfeatures
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	resultsAlone      = "sampling.tool-result.alone"
+	usesAnswered      = "sampling.tool-use.answered"
+	resultMatches     = "sampling.tool-result.matches-id"
+	replyToStopReason = "sampling.tool-use.reply-to-stop-reason"
+	roles             = "sampling.tool-use.roles"
+	iterationLimit    = "sampling.tool-use.iteration-limit"
+	resultConforms    = "sampling.tool-result.structured-conforms"
+)
+
+func toolRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.sampling-tool-messages",
+			Title:        "tool uses and tool results stand in messages of their role, and results by themselves",
+			Requirements: []string{resultsAlone, roles},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): toolMessages}}),
+		},
+		{
+			ID:           "rule.sampling-tool-balance",
+			Title:        "each tool use is answered at once, and each result answers one",
+			Requirements: []string{usesAnswered, resultMatches},
+			Start:        balance,
+		},
+		{
+			ID:           "rule.sampling-tool-loop",
+			Title:        "what a model wants to call is answered in the next request, and not without end",
+			Requirements: []string{replyToStopReason, iterationLimit},
+			Start:        loops,
+		},
+		{
+			ID:           "rule.sampling-structured-results",
+			Title:        "structured tool results fit the output schema of the tool that was offered",
+			Requirements: []string{resultConforms},
+			Start:        structured,
+		},
+	}
+}
+
+// hasTools reports whether the session's revision has tools in sampling.
+func hasTools(s *rules.Session) bool {
+	return s.Era() == spec.Handshake && s.Revision().AtLeast(spec.V20251125)
+}
+
+func toolMessages(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !hasTools(s) {
+		return
+	}
+	for i, m := range conversation(h.Message.Params()) {
+		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(h.Message.Raw)), At: rules.At(h.Event)}
+		switch {
+		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
+			d.Requirement, d.Summary = resultsAlone, "A message with tool results holds something else, too."
+			d.Permitted = "tool results alone"
+			out.Found(d)
+		case len(m.results) > 0 && m.role == "user":
+			out.Subject(resultsAlone)
+		}
+		switch {
+		case m.role != "user" && m.role != "assistant" || len(m.uses)+len(m.results) == 0:
+		case len(m.uses) > 0 && m.role == "user", len(m.results) > 0 && m.role == "assistant":
+			d.Requirement, d.Summary = roles, "A tool use or a tool result stands in a message of the other role."
+			d.Permitted = "tool uses from the assistant, tool results from the user"
+			out.Found(d)
+		default:
+			out.Subject(roles)
+		}
+	}
+}
+
+// balance knows the tool uses of the whole conversation: a server may leave
+// out the beginning of the history.
+func balance() rules.Fold {
+	known := map[string]bool{}
+	learn := func(m said) {
+		for _, u := range m.uses {
+			known[u.id] = true
+		}
+	}
+	return rules.Fold{Hear: rules.Hears{
+		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			learn(read("assistant", wire.At(h.Message.Result(), "/content")))
+		},
+		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			if !hasTools(s) {
+				return
+			}
+			messages := conversation(h.Message.Params())
+			for i, m := range messages {
+				var next said
+				if i+1 < len(messages) {
+					next = messages[i+1]
+				}
+				learn(m)
+				unknown := stranger(m, known)
+				if unknown != "" {
+					out.Found(verdict.Deviation{
+						Requirement: resultMatches,
+						Summary:     "A tool result names a tool use that was not seen before.",
+						Permitted:   "the id of an earlier tool use",
+						Seen:        "toolUseId " + rules.Excerpt(wire.Quote(unknown)),
+						At:          rules.At(h.Event),
+					})
+				} else if len(m.results) > 0 {
+					out.Subject(resultMatches)
+				}
+				answered(m, next, known, h, out)
+			}
+		},
+	}}
+}
+
+// stranger returns the id of a result for which there is no tool use, or "".
+func stranger(m said, known map[string]bool) string {
+	for _, r := range m.results {
+		if r.id != "" && !known[r.id] {
+			return r.id
+		}
+	}
+	return ""
+}
+
+// answered judges the message that follows one with tool uses. Where a result
+// in it has an unknown id, that is the one finding.
+func answered(m, next said, known map[string]bool, h *rules.Heard, out *rules.Out) {
+	if m.role != "assistant" || len(m.uses) == 0 {
+		return
+	}
+	open := slices.IndexFunc(m.uses, func(u use) bool { return u.id != "" && !next.answers(u.id) })
+	switch {
+	case open < 0:
+		out.Subject(usesAnswered)
+	case stranger(next, known) != "":
+		out.Elsewhere(usesAnswered)
+	default:
+		out.Found(verdict.Deviation{
+			Requirement: usesAnswered,
+			Summary:     "A tool use is not answered in the message that follows it.",
+			Permitted:   "a message of the user with a result for each tool use",
+			Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(m.uses[open].id)),
+			At:          rules.At(h.Event),
+		})
+	}
+}
+
+// structured holds the results against the schemas that the same request offers.
+func structured() rules.Fold {
+	names := map[string]string{} // of tools, by the id of their use
+	learn := func(m said) {
+		for _, u := range m.uses {
+			names[u.id] = u.name
+		}
+	}
+	return rules.Fold{Hear: rules.Hears{
+		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			learn(read("assistant", wire.At(h.Message.Result(), "/content")))
+		},
+		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			if !hasTools(s) {
+				return
+			}
+			for _, m := range conversation(h.Message.Params()) {
+				learn(m)
+				for _, r := range m.results {
+					conforms(s, h, r, names[r.id], out)
+				}
+			}
+		},
+	}}
+}
+
+func conforms(s *rules.Session, h *rules.Heard, r result, tool string, out *rules.Out) {
+	content := wire.At(r.raw, "/structuredContent")
+	if content == nil || tool == "" || string(wire.At(r.raw, "/isError")) == "true" {
+		return
+	}
+	for _, t := range wire.Elements(wire.At(h.Message.Params(), "/tools")) {
+		name, _ := wire.Text(wire.At(t, "/name"))
+		output := wire.At(t, "/outputSchema")
+		if name != tool || output == nil {
+			continue
+		}
+		wrong := schema.For(s.Revision()).Structured(output, content)
+		if len(wrong) == 0 {
+			out.Subject(resultConforms)
+			return
+		}
+		out.Found(verdict.Deviation{
+			Requirement: resultConforms,
+			Summary:     "A structured tool result does not fit the output schema of its tool.",
+			Permitted:   "what the output schema of the tool that was offered permits",
+			Seen:        rules.Excerpt(wrong[0].String()),
+			At:          rules.At(h.Event),
+		})
+		return
+	}
+}

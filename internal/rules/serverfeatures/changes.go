@@ -1,0 +1,180 @@
+package serverfeatures
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// named looks for names that occur twice. The same item on two pages is a
+// matter of pagination.
+func (f *feature) named() rules.Fold {
+	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(f.method): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		p, ok := catalogs.Of(s).offer(f.method).piece(s, h)
+		if !ok {
+			return
+		}
+		here := map[string]bool{}
+		for _, i := range p.items {
+			if !i.text { // that it is no name is said elsewhere
+				continue
+			}
+			name := i.key
+			at := rules.At(p.event)
+			again := here[name]
+			here[name] = true
+			if !again && p.walk != nil {
+				if before := p.walk.items[name]; before != nil && string(before) != string(i.raw) {
+					again = true
+					at = rules.At(append(slices.Clone(p.walk.pages), p.event)...)
+				}
+			}
+			for _, id := range f.once {
+				if !again {
+					out.Subject(id)
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: id,
+					Summary:     "Two " + f.things + " have the same name.",
+					Permitted:   "a name of its own for each " + f.thing,
+					Seen:        rules.Excerpt(name) + " twice",
+					At:          at,
+				})
+			}
+		}
+	}}}
+}
+
+// unasked judges at the end, for what is told before the answer to initialize
+// may turn out to be declared.
+func (f *feature) unasked() rules.Fold {
+	var told []*transcript.Event
+	alive := false
+	return rules.Fold{
+		Hear: rules.Hears{
+			rules.Notification(f.changed): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+				if s.Initialize != nil {
+					told = append(told, h.Event)
+				}
+			},
+			rules.ResultOf(""): func(s *rules.Session, h *rules.Heard, _ *rules.Out) { alive = alive || regular(s, h) },
+		},
+		End: func(s *rules.Session, out *rules.Out) {
+			if !s.Began() {
+				return
+			}
+			capability := f.capability + ".listChanged"
+			for _, id := range f.silent {
+				for _, e := range told {
+					if s.ServerDeclared(capability) {
+						out.Subject(id)
+						continue
+					}
+					out.Found(verdict.Deviation{
+						Requirement: id,
+						Summary:     "The server tells of a change to its list of " + f.things + ", which it did not declare to do.",
+						Permitted:   capability + ": true in the answer to initialize, or silence",
+						Seen:        rules.Excerpt(e.Raw),
+						At:          rules.At(s.Initialize.Event, e),
+					})
+				}
+				if alive && len(told) == 0 && !s.ServerDeclared(capability) {
+					out.Subject(id)
+				}
+			}
+		},
+	}
+}
+
+// change is a list that was found otherwise than before.
+type change struct{ before, after *walk }
+
+// changes compares each walk to the end with the one before. The word of a
+// change may come before the list shows it, or after.
+func (f *feature) changes() rules.Fold {
+	var last *walk
+	var seen []change
+	var told []int
+	// compare looks at the last complete walk, which stays until the next ends.
+	compare := func(s *rules.Session) {
+		w := catalogs.Of(s).offer(f.method).latest
+		if last != nil && w != last && w.begun > last.begun && !sameNames(last, w) {
+			seen = append(seen, change{last, w})
+		}
+		last = w
+	}
+	return rules.Fold{
+		Reads: readsCatalog,
+		Hear: rules.Hears{
+			rules.ResultOf(f.method): func(s *rules.Session, _ *rules.Heard, _ *rules.Out) { compare(s) },
+			rules.Notification(f.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+				told = append(told, h.Event.Seq)
+			},
+		},
+		End: func(s *rules.Session, out *rules.Out) {
+			compare(s)
+			if !s.ServerDeclared(f.capability + ".listChanged") {
+				return
+			}
+			deaf := streamRefused(s)
+			for _, c := range seen {
+				if slices.ContainsFunc(told, func(seq int) bool { return seq > c.before.begun }) {
+					out.Subject(f.told)
+					continue
+				}
+				if deaf || !answeredLater(s, c.after.pages[len(c.after.pages)-1]) {
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: f.told,
+					Summary:     "The list of " + f.things + " changes, and the server does not tell.",
+					Permitted:   f.changed + " for each change, which was declared",
+					Seen:        rules.Excerpt(difference(c.before, c.after)),
+					At:          rules.At(append(slices.Clone(c.before.pages), c.after.pages...)...),
+				})
+			}
+		},
+	}
+}
+
+// streamRefused reports whether the server refused every GET of the
+// conversation: without a stream of its own, a notification that belongs to no
+// request has no way to the client. A server may refuse it with 405, and any
+// other refusal is a finding by itself.
+func streamRefused(s *rules.Session) bool {
+	refused := false
+	for _, x := range s.Exchanges().All() {
+		if x.Method() != http.MethodGet {
+			continue
+		}
+		if !x.Refused() {
+			return false
+		}
+		refused = true
+	}
+	return refused
+}
+
+func sameNames(a, b *walk) bool {
+	return len(a.items) == len(b.items) && difference(a, b) == ""
+}
+
+// difference names an item that is in one of the lists only.
+func difference(before, after *walk) string {
+	for _, name := range slices.Sorted(maps.Keys(after.items)) {
+		if before.items[name] == nil {
+			return name + " is new"
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before.items)) {
+		if after.items[name] == nil {
+			return name + " is gone"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package serverfeatures
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// trial is what came of asking for values of one thing.
+type trial struct {
+	kind   string
+	all    []*rules.Heard
+	empty  []*rules.Heard // those for an empty value
+	placed []*rules.Heard // those with context
+	served bool
+}
+
+// completionReferences judges at the end: where some requests about a thing
+// get values, what the others are refused for lies in what sets them apart.
+func completionReferences() rules.Fold {
+	trials := map[string]*trial{}
+	var order []*trial
+	hears := onComplete(func(s *rules.Session, q question, h *rules.Heard, _ *rules.Out) {
+		if !q.sound() || !completes(s) || unknownMethod(h.Message) || !catalogs.Of(s).offers(q) {
+			return
+		}
+		key := q.kind + "\x00" + q.of + "\x00" + q.argument
+		t := trials[key]
+		if t == nil {
+			t = &trial{kind: q.kind}
+			trials[key] = t
+			order = append(order, t)
+		}
+		t.take(q, s.Revision(), h)
+	})
+	return rules.Fold{Reads: readsCatalog, Hear: hears, End: func(_ *rules.Session, out *rules.Out) {
+		for _, t := range order {
+			t.judge(out)
+		}
+	}}
+}
+
+func (t *trial) take(q question, r spec.Revision, h *rules.Heard) {
+	t.all = append(t.all, h)
+	t.served = t.served || !h.Message.IsError()
+	switch {
+	case q.context != nil && r.AtLeast(spec.V20250618):
+		t.placed = append(t.placed, h)
+	case q.value == "":
+		t.empty = append(t.empty, h)
+	}
+}
+
+func (t *trial) judge(out *rules.Out) {
+	requirement, thing := completionPrompt, "an argument of a listed prompt"
+	if t.kind == "ref/resource" {
+		requirement, thing = completionTemplate, "a variable of a listed template"
+	}
+	if !t.served {
+		d := about(requirement, t.all[0])
+		d.Summary, d.Permitted = "Completion for "+thing+" is refused.", "a result, if without values"
+		out.Found(d)
+		return
+	}
+	out.Subject(requirement)
+	for _, group := range []struct {
+		heard                []*rules.Heard
+		requirement, summary string
+	}{
+		{t.empty, completionEmpty, "Completion is refused where nothing was typed yet."},
+		{t.placed, completionContext, "Completion is refused where other values are given as context."},
+	} {
+		switch {
+		case len(group.heard) == 0:
+		case slices.ContainsFunc(group.heard, func(h *rules.Heard) bool { return !h.Message.IsError() }):
+			out.Subject(group.requirement)
+		default:
+			d := about(group.requirement, group.heard[0])
+			d.Summary, d.Permitted = group.summary, "a result, as to other requests about the same"
+			out.Found(d)
+		}
+	}
+}
+
+// offers reports whether what the question refers to is listed, with the
+// argument or variable.
+func (b *catalog) offers(q question) bool {
+	if q.kind == "ref/resource" {
+		return b.templates.seen[q.of] != nil && slices.Contains(uri.Parse(q.of).Variables, q.argument)
+	}
+	for _, a := range wire.Elements(wire.At(b.prompts.seen[q.of], "/arguments")) {
+		if name, ok := wire.Text(wire.At(a, "/name")); ok && name == q.argument {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package serverfeatures
+
+import (
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// list is one of the lists that a server can be asked for.
+type list struct {
+	capability string
+	method     string
+	member     string // of the result, an array
+	key        string // the member of an item that it is known by
+	changed    string // the notification
+}
+
+var (
+	toolList     = list{"tools", spec.MethodToolsList, "tools", "name", spec.MethodToolsChanged}
+	promptList   = list{"prompts", spec.MethodPromptsList, "prompts", "name", spec.MethodPromptsChanged}
+	templateList = list{"resources", spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate", spec.MethodResourcesChanged}
+)
+
+// piece is the part of a list that one result holds.
+type piece struct {
+	event *transcript.Event
+	items []item
+	// walk is what of the list was gone through before; nil where that is not
+	// known, or where the list may have changed between.
+	walk *walk
+}
+
+// walk is a list as far as it was gone through, page by page.
+type walk struct {
+	begun   int // the position of its first request
+	pages   []*transcript.Event
+	items   map[string]jsontext.Value
+	cursors map[string]bool
+	cursor  string // the one that leads on
+}
+
+// offer is what a list was heard to hold. What stands on a page is there; only
+// a walk to the end, in which no change was told of, says what is not there.
+type offer struct {
+	list
+	whole   *walk            // the last that came to the end; nil where a change was told of since
+	latest  *walk            // the last that came to the end, even so
+	walks   map[string]*walk // by the cursor that leads on
+	settled bool             // the last two that came to the end had the same, and nothing was done between that may change it
+	changes int              // the position of the last word of a change, -1 before one
+	touched int              // that of the last result of a call that may have changed the list, -1 before one
+	seen    map[string]jsontext.Value
+	shares  bool            // seen is that of the whole walk, and is copied before it changes
+	ever    map[string]bool // all that ever stood in it: it may be hidden, and not gone
+}
+
+func newOffer(l list) *offer {
+	return &offer{list: l, walks: map[string]*walk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1, touched: -1}
+}
+
+// hears returns what it takes to know the list.
+func (o *offer) hears() rules.Hears {
+	return rules.Hears{
+		rules.ResultOf(o.method): o.heard,
+		rules.Notification(o.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			o.whole, o.settled, o.changes = nil, false, h.Event.Seq
+			clear(o.walks)
+			o.seen, o.shares = map[string]jsontext.Value{}, false
+		},
+	}
+}
+
+// catalog is all that is known of what the server offers.
+type catalog struct{ tools, prompts, templates *offer }
+
+// catalogs keeps the catalog of each conversation, as it was before the message
+// that a rule hears.
+var catalogs = &rules.Shared[*catalog]{Start: func() (c *catalog, before, after rules.Hears) {
+	c = &catalog{newOffer(toolList), newOffer(promptList), newOffer(templateList)}
+	return c, nil, together(c.tools.hears(), c.prompts.hears(), c.templates.hears(), rules.Hears{
+		rules.ResultOf(spec.MethodToolsCall): c.called,
+	})
+}}
+
+// readsCatalog is for the folds of rules that read the catalog.
+var readsCatalog = []rules.Keeper{catalogs}
+
+// offer returns what is known of a list, by its method.
+func (c *catalog) offer(method string) *offer {
+	for _, o := range []*offer{c.tools, c.prompts, c.templates} {
+		if o.method == method {
+			return o
+		}
+	}
+	return nil
+}
+
+// called takes note of a call: what does more than read may well change what is
+// offered.
+func (c *catalog) called(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if name, _ := wire.Text(wire.At(h.Asked.Message.Params(), "/name")); !failed(h.Message) && !readOnly(c.tools.seen[name]) {
+		for _, o := range []*offer{c.tools, c.prompts, c.templates} {
+			o.touched, o.settled = h.Event.Seq, false
+		}
+	}
+}
+
+func readOnly(tool jsontext.Value) bool {
+	return string(wire.At(tool, "/annotations/readOnlyHint")) == "true"
+}
+
+// failed reports whether the result of a tool says that it failed.
+func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
+
+// lacks reports whether the item was known not to be in the list when the
+// request was sent, and still is, and never was. What was served although no
+// list has it may be there by now, unless the list can be taken to be what it
+// was: changes are told, or it was found the same twice.
+func (o *offer) lacks(s *rules.Session, name string, a *rules.Asked, served bool) bool {
+	if !o.known() || max(o.changes, o.touched) >= a.Event.Seq || o.ever[name] {
+		return false
+	}
+	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
+}
+
+// known reports whether the list was walked to its end, and nothing was done
+// since that walk began that may have changed it.
+func (o *offer) known() bool { return o.whole != nil && o.whole.begun > o.touched }
+
+// piece returns what a result holds of the list; false where the result does
+// not show how the server means it.
+func (o *offer) piece(s *rules.Session, h *rules.Heard) (piece, bool) {
+	if !regular(s, h) {
+		return piece{}, false
+	}
+	return piece{h.Event, itemsOf(s, h.Message, o.member, "/"+o.key), o.walked(h)}, true
+}
+
+func (o *offer) heard(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	p, ok := o.piece(s, h)
+	if !ok {
+		return
+	}
+	for _, i := range p.items {
+		o.ever[i.key] = true
+	}
+	next := cursorOf(s, h.Message)
+	if p.walk == nil || next.raw != nil { // else it is seen with the whole walk
+		if o.shares {
+			o.seen, o.shares = maps.Clone(o.seen), false
+		}
+		o.remember(o.seen, p)
+	}
+	if p.walk == nil {
+		return
+	}
+	if o.walks[p.walk.cursor] == p.walk {
+		delete(o.walks, p.walk.cursor)
+	}
+	p.walk.pages = append(p.walk.pages, h.Event)
+	o.remember(p.walk.items, p)
+	if next.raw != nil {
+		o.lead(p.walk, next)
+		return
+	}
+	o.settled = o.known() && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
+	o.whole, o.seen, o.shares = p.walk, p.walk.items, true
+	o.latest = p.walk
+}
+
+// walked returns the walk that the result goes on with, or begins; nil where
+// it belongs to none that is undisturbed.
+func (o *offer) walked(h *rules.Heard) *walk {
+	cursor := wire.At(h.Asked.Message.Params(), "/cursor")
+	switch text, ok := wire.Text(cursor); {
+	case h.Asked.Event.Seq < o.changes:
+		return nil
+	case cursor == nil:
+		return &walk{begun: h.Asked.Event.Seq, items: map[string]jsontext.Value{}, cursors: map[string]bool{}}
+	case ok:
+		return o.walks[text]
+	default:
+		return nil
+	}
+}
+
+// lead remembers by which cursor the walk goes on; one that came before leads
+// in a circle.
+func (o *offer) lead(w *walk, n next) {
+	if n.ok && !w.cursors[n.text] {
+		w.cursors[n.text], w.cursor = true, n.text
+		o.walks[n.text] = w
+	}
+}
+
+func (o *offer) remember(into map[string]jsontext.Value, p piece) {
+	for _, i := range p.items {
+		if i.keyed {
+			into[i.key] = i.raw
+		}
+	}
+}
+
+// regular reports whether an answer shows how the server means it: the first one
+// to a request that was in order, its metadata included, in a conversation
+// whose beginning was seen.
+func regular(s *rules.Session, h *rules.Heard) bool {
+	return s.Began() && h.Asked.Regular() && !h.Asked.Cancelled && h.Asked.Responses[0].Message == h.Message && !h.Event.Cut() && metadataInOrder(h.Asked.Message)
+}
+
+func metadataInOrder(m *wire.Message) bool {
+	meta := wire.At(m.Params(), "/_meta")
+	if meta == nil {
+		return true
+	}
+	token := wire.At(meta, "/progressToken")
+	_, whole := wire.Integer(token)
+	return meta.Kind() == '{' && (token == nil || token.Kind() == '"' || whole)
+}
+
+// declares reports whether the server declared the capability; spoiled where
+// what it declared can't be read.
+func declares(s *rules.Session, capability string) (yes, spoiled bool) {
+	yes = s.ServerDeclared(capability)
+	return yes, !yes && wire.At(s.ServerCapabilities, "/"+capability) != nil
+}

@@ -1,0 +1,241 @@
+package serverfeatures
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	nextCursorString = "pagination.next-cursor.string"
+	cursorAccepted   = "pagination.cursor.accepted"
+	cursorContinues  = "pagination.cursor.continues"
+	cursorStable     = "pagination.cursor.stable"
+	walkEnds         = "pagination.walk.ends"
+	invalidHandled   = "pagination.cursor.invalid-handled"
+	invalidCode      = "pagination.cursor.invalid-code"
+	cursorWrongType  = "pagination.cursor.wrong-type"
+	cursorOtherList  = "pagination.cursor.other-list"
+)
+
+func pageRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.next-cursor",
+			Title:        "nextCursor is a string",
+			Requirements: []string{nextCursorString},
+			Start:        rules.Stateless(rules.Fold{Hear: onLists(nextCursor)}),
+		},
+		{
+			ID:           "rule.cursors-accepted",
+			Title:        "a cursor that was given out gets a page, and the same one each time",
+			Requirements: []string{cursorAccepted, cursorStable},
+			Start: func() rules.Fold {
+				c := &cursors{asked: map[string]*page{}}
+				return rules.Fold{Reads: readsLedger, Hear: onPages(c.page)}
+			},
+		},
+		{
+			ID:           "rule.pages-go-on",
+			Title:        "each page goes on where the one before ended, and the last comes",
+			Requirements: []string{cursorContinues, walkEnds},
+			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(goesOn)}),
+		},
+		{
+			ID:           "rule.walks-complete",
+			Title:        "what a list holds comes in each walk through it",
+			Requirements: []string{walkComplete},
+			Start: func() rules.Fold {
+				w := newWalks()
+				return rules.Fold{Reads: readsLedger, Hear: onPages(w.page)}
+			},
+		},
+		{
+			ID:           "rule.cursors-invalid",
+			Title:        "a cursor that was never given out is refused, and does no harm",
+			Requirements: []string{invalidHandled, invalidCode},
+			Start: func() rules.Fold {
+				b := &badCursors{served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
+				return rules.Fold{Reads: readsLedger, Hear: onPages(b.page), End: b.end}
+			},
+		},
+		{
+			ID:           "rule.cursors-mistyped",
+			Title:        "a cursor that is no string is refused",
+			Requirements: []string{cursorWrongType},
+			Start:        rules.Stateless(rules.Fold{Hear: onLists(mistyped)}),
+		},
+		{
+			ID:           "rule.cursors-of-other-lists",
+			Title:        "a cursor of another list is refused",
+			Requirements: []string{cursorOtherList},
+			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(otherList)}),
+		},
+	}
+}
+
+// onLists hears the answers to list requests.
+func onLists(hear func(s *rules.Session, h *rules.Heard, out *rules.Out)) rules.Hears {
+	h := rules.Hears{}
+	for method := range listings {
+		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = hear, hear
+	}
+	return h
+}
+
+func nextCursor(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !firstAnswer(s, h) || h.Message.IsError() || h.Message.Result().Kind() != '{' {
+		return
+	}
+	next := wire.At(h.Message.Result(), "/nextCursor")
+	if next == nil || next.Kind() == '"' {
+		out.Subject(nextCursorString)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: nextCursorString,
+		Summary:     "nextCursor is not a string.",
+		Permitted:   "a string; on the last page, no nextCursor",
+		Seen:        "nextCursor is " + rules.Excerpt(next),
+		At:          rules.At(h.Asked.Event, h.Event),
+	})
+}
+
+// weight softens what is said of empty cursors: before 2026-07-28 nothing says
+// that an empty string is a cursor, and many servers mean the end by it.
+func weight(p *page) verdict.Weight {
+	if p.cursor == "" {
+		return verdict.OnlyNote
+	}
+	return verdict.Full
+}
+
+// cursors follows what becomes of cursors that were given out.
+type cursors struct {
+	asked map[string]*page // the last page that a cursor got, by method and cursor
+}
+
+func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
+	if p.before == nil || !p.calm || !s.Began() || s.Era() != spec.Handshake {
+		return
+	}
+	key := p.method + "\x00" + p.cursor
+	last := c.asked[key]
+	if !p.refused {
+		c.asked[key] = p
+	}
+	// Given out anew, a cursor may mean another position.
+	again := last != nil && last.era == p.era && p.before.event.Seq < last.asked.Event.Seq
+	d := verdict.Deviation{Weight: weight(p)}
+	switch {
+	case p.refused && again:
+		d.Requirement, d.Summary, d.Permitted = cursorStable, "A cursor that got a page is refused when it is sent again.", "the same page each time"
+		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
+		out.Found(d)
+	case p.refused:
+		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "A cursor that the list has just given out is refused.", "the next page"
+		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.at(), p.at()...)
+		out.Found(d)
+	case again && !samePage(last, p):
+		d.Requirement, d.Summary, d.Permitted = cursorStable, "The same cursor gets another page when it is sent again.", "the same items, as far as the shorter page goes, and a next page where more follow"
+		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
+		d.Weight = max(d.Weight, unannounced(s, p.method))
+		out.Found(d)
+	default:
+		out.Subject(cursorAccepted)
+		if again {
+			out.Subject(cursorStable)
+		}
+	}
+}
+
+// samePage reports whether two pages stand at the same place and hold the same
+// items; how the next cursor is written does not matter. Pages may be of any
+// size each time, so that of two the shorter may be how the longer begins, as
+// long as more follows it.
+func samePage(p, q *page) bool {
+	if len(p.items) == len(q.items) {
+		return sameItems(p, q) && p.hasNext == q.hasNext
+	}
+	short, long := p, q
+	if len(q.items) < len(p.items) {
+		short, long = q, p
+	}
+	return short.hasNext && sameItems(short, &page{items: long.items[:len(short.items)]})
+}
+
+func sameItems(p, q *page) bool {
+	return slices.EqualFunc(p.items, q.items, func(i, j item) bool {
+		return i.key == j.key && (i.key != "" || bytes.Equal(i.raw, j.raw)) // what has no name is known by all of it
+	})
+}
+
+// idlePages is how many pages in a row may bring nothing before a walk counts
+// as one without end.
+const idlePages = 20
+
+// goesOn judges a page by those before it in the same walk.
+func goesOn(s *rules.Session, p *page, out *rules.Out) {
+	if p.refused || !s.Began() || s.Era() != spec.Handshake {
+		return
+	}
+	chain := p.chain()
+	if len(chain) == 0 {
+		return
+	}
+	earlier := chain[:len(chain)-1]
+	was, again := repeated(p, earlier)
+	if len(earlier) == 0 {
+		return
+	}
+	d := verdict.Deviation{Weight: weight(p)}
+	for _, q := range earlier {
+		if len(p.items) > 0 && p.hasNext && q.hasNext && sameItems(p, q) {
+			d.Requirement, d.Summary, d.Permitted = walkEnds, "Following cursors leads back to a page that came before.", "new items on each page, and a page without nextCursor in the end"
+			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.at(), p.at()...)
+			out.Found(d)
+			return
+		}
+	}
+	if n := idle(chain); n >= idlePages && p.hasNext {
+		d.Requirement, d.Summary, d.Permitted = walkEnds, "Page after page is empty and has a nextCursor.", "a page without nextCursor in the end"
+		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", n), append(chain[len(chain)-n].at(), p.at()...)
+		out.Found(d)
+		return
+	}
+	if again {
+		d.Requirement, d.Summary, d.Permitted = cursorContinues, "A page holds an item that a page before it held, too.", "the items after the position that the cursor marks"
+		d.Seen, d.At = rules.Excerpt(was.raw)+" on both", append(was.on.at(), p.at()...)
+		out.Found(d)
+		return
+	}
+	out.Subject(cursorContinues)
+	if !p.hasNext {
+		out.Subject(walkEnds)
+	}
+}
+
+// idle counts the empty pages at the end.
+func idle(pages []*page) int {
+	n := 0
+	for n < len(pages) && len(pages[len(pages)-1-n].items) == 0 {
+		n++
+	}
+	return n
+}
+
+// repeated returns where the first item of a page stands that came on a page
+// before.
+func repeated(p *page, earlier []*page) (place, bool) {
+	for _, r := range p.repeats {
+		if bytes.Equal(r.first.raw, r.raw) && slices.Contains(earlier, r.first.on) {
+			return r.first, true
+		}
+	}
+	return place{}, false
+}

@@ -1,0 +1,192 @@
+package serverfeatures
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// madeUp reports whether a cursor is one that cases make up, and that no server
+// can have given out: of others, it may be that another session did.
+func madeUp(cursor string) bool { return strings.Contains(cursor, "mcp-conform") }
+
+// badCursors follows what becomes of cursors that were never given out.
+type badCursors struct {
+	served map[string]bool  // lists whose first page came
+	paged  map[string]bool  // lists that gave out a cursor
+	poison map[string]*page // what a made-up cursor got last, where the first page was not asked for since
+	passed []*page          // what made-up cursors got of lists that had not given out any
+}
+
+func (b *badCursors) page(s *rules.Session, p *page, out *rules.Out) {
+	if !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
+		return
+	}
+	switch {
+	case p.first():
+		b.firstPage(p, out)
+	case !b.served[p.method]:
+	case p.before == nil && madeUp(p.cursor):
+		b.poison[p.method] = p
+		if out.Telling(&rules.Heard{Event: p.event, Message: p.message, Asked: p.asked}, firstPage(p.method), invalidCode) {
+			b.code(p, out)
+		}
+	case p.before == nil && p.cursor == "":
+		b.poison[p.method] = p
+		b.empty(p, out)
+	case p.before != nil && p.before.era != p.era:
+		b.poison[p.method] = p // stale: it may be good still, or not, and must do no harm
+	}
+	b.paged[p.method] = b.paged[p.method] || p.hasNext
+}
+
+// empty judges what becomes of the empty cursor where none was given out. Many
+// take it for no cursor, which no sentence forbids.
+func (b *badCursors) empty(p *page, out *rules.Out) {
+	if !p.refused && b.paged[p.method] {
+		out.Found(verdict.Deviation{
+			Requirement: invalidCode, Summary: "An empty cursor that was never given out gets a page.", Permitted: "error -32602, or the first page",
+			Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: verdict.OnlyNote,
+		})
+	}
+}
+
+// firstPage judges what is left of a list after a bad cursor.
+func (b *badCursors) firstPage(p *page, out *rules.Out) {
+	bad := b.poison[p.method]
+	delete(b.poison, p.method)
+	switch {
+	case !p.refused:
+		b.served[p.method] = true
+		if bad != nil {
+			out.Subject(invalidHandled)
+		}
+	case bad != nil && b.served[p.method] && !p.message.Busy():
+		out.Found(verdict.Deviation{
+			Requirement: invalidHandled,
+			Summary:     afterBad[bad.before != nil],
+			Permitted:   "the first page, as before",
+			Seen:        rules.Excerpt(p.message.Raw),
+			At:          append(bad.at(), p.at()...),
+		})
+	}
+}
+
+// afterBad says what was wrong with the cursor: whether it was given out.
+var afterBad = map[bool]string{
+	false: "After a cursor that was never given out, the list is refused.",
+	true:  "After a cursor that may be out of date, the list is refused.",
+}
+
+func (b *badCursors) code(p *page, out *rules.Out) {
+	code, _ := p.message.ErrorCode()
+	switch {
+	case p.refused && spec.Code(code) == spec.CodeInvalidParams:
+		out.Subject(invalidCode)
+	case p.refused:
+		b.found(p, "A cursor that was never given out is refused with another code than -32602.", verdict.Full, out)
+	default:
+		b.passed = append(b.passed, p) // whether the list pages is known at the end
+	}
+}
+
+func (b *badCursors) end(_ *rules.Session, out *rules.Out) {
+	for _, p := range b.passed {
+		if b.paged[p.method] {
+			b.found(p, "A cursor that was never given out gets a page.", verdict.Full, out)
+		} else { // pagination begins with a cursor of the server's: no sentence asks a server without pages to look for one
+			b.found(p, "A cursor is passed over by a list that gives out none.", verdict.OnlyNote, out)
+		}
+	}
+}
+
+func (b *badCursors) found(p *page, summary string, weight verdict.Weight, out *rules.Out) {
+	out.Found(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
+}
+
+// firstPage is the request for the beginning of a list.
+func firstPage(method string) rules.Ordinary {
+	return rules.Ordinary{What: method + " without a cursor", Is: func(a *rules.Asked) bool {
+		return a.Message.Method == method && wire.At(a.Message.Params(), "/cursor") == nil
+	}}
+}
+
+// mistyped judges what becomes of a cursor that is no string. Null is passed
+// over, for it stands for none in many languages.
+func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	list := listings[h.Asked.Message.Method]
+	cursor := wire.At(h.Asked.Message.Params(), "/cursor")
+	if !firstAnswer(s, h) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
+		return
+	}
+	if !out.Telling(h, firstPage(h.Asked.Message.Method), cursorWrongType) {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: cursorWrongType,
+		Permitted:   "error -32602",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(h.Asked.Event, h.Event),
+	}
+	code, _ := h.Message.ErrorCode()
+	switch {
+	case h.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
+		out.Subject(cursorWrongType)
+	case h.Message.IsError():
+		d.Summary, d.Weight = "A cursor that is no string is refused with another code than -32602.", verdict.OnlyNote
+		out.Found(d)
+	case paged(s, h.Asked.Message.Method):
+		d.Summary = "A cursor that is no string gets a page."
+		out.Found(d)
+	default:
+		d.Summary, d.Weight = "A cursor that is no string is passed over by a list that gives out none.", verdict.OnlyNote
+		out.Found(d)
+	}
+}
+
+// paged reports whether a list has given out a cursor so far.
+func paged(s *rules.Session, method string) bool {
+	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
+		return a.Message.Method == method && a.WellFormed && a.Succeeded() && wire.At(a.Responses[0].Result(), "/nextCursor").Kind() == '"'
+	})
+}
+
+// otherList judges what becomes of a cursor that only other lists gave out.
+// Nothing forbids that lists share a format, so that the same text may be good
+// for several.
+func otherList(s *rules.Session, p *page, out *rules.Out) {
+	if !p.hasCursor || p.before != nil || p.cursor == "" || !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
+		return
+	}
+	for _, method := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates} {
+		from := ledgers.Of(s).handed[method][p.cursor]
+		if method == p.method || from == nil || from.event.Seq > p.asked.Event.Seq {
+			continue
+		}
+		if !out.Telling(&rules.Heard{Event: p.event, Message: p.message, Asked: p.asked}, firstPage(p.method), cursorOtherList) {
+			return
+		}
+		d := verdict.Deviation{
+			Requirement: cursorOtherList,
+			Permitted:   "error -32602",
+			Seen:        rules.Excerpt(p.message.Raw),
+			At:          rules.At(from.event, p.asked.Event, p.event),
+		}
+		code, _ := p.message.ErrorCode()
+		switch {
+		case p.refused && spec.Code(code) == spec.CodeInvalidParams:
+			out.Subject(cursorOtherList)
+			return
+		case p.refused:
+			d.Summary = "A cursor of another list is refused with another code than -32602."
+		default:
+			d.Summary, d.Weight = "A cursor of another list gets a page.", verdict.OnlyNote
+		}
+		out.Found(d)
+		return
+	}
+}

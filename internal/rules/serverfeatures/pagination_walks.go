@@ -1,0 +1,75 @@
+package serverfeatures
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const walkComplete = "pagination.walk.complete"
+
+// walks compares the complete walks through each list. What a list holds is
+// known from them alone: an item that one walk brings, and another one after
+// it, belongs to what the walks between them had to bring. Two walks say
+// nothing, as a list may change and nobody has to tell.
+type walks struct {
+	of map[string]*walked
+}
+
+// walked are the complete walks through one list while it cannot have changed.
+type walked struct {
+	era  int
+	ends []*page        // the last page of each
+	last map[string]int // the newest walk that brought an item, by its key
+}
+
+func newWalks() *walks { return &walks{of: map[string]*walked{}} }
+
+func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
+	if p.refused || p.hasNext || !s.Began() || s.Era() != spec.Handshake {
+		return
+	}
+	chain := p.chain()
+	if chain == nil {
+		return
+	}
+	all := w.of[p.method]
+	if all == nil || all.era != p.era {
+		all = &walked{era: p.era, last: map[string]int{}}
+		w.of[p.method] = all
+	}
+	n, missed := len(all.ends), false
+	all.ends = append(all.ends, p)
+	for _, q := range chain {
+		for _, i := range q.items {
+			before, known := all.last[i.key]
+			all.last[i.key] = n
+			if !known || before >= n-1 || missed || i.key == "" {
+				continue
+			}
+			missed = true
+			lacking := all.ends[before+1]
+			out.Found(verdict.Deviation{
+				Requirement: walkComplete,
+				Weight:      unannounced(s, p.method),
+				Summary:     "An item is missing from a walk through a list, and those before and after it bring it.",
+				Permitted:   "in each walk all that the list holds, as long as it does not change",
+				Seen:        "no page of the walk holds " + rules.Excerpt(i.raw),
+				At:          append(append(all.ends[before].at(), lacking.at()...), q.at()...),
+			})
+		}
+	}
+	if n >= 2 && !missed {
+		out.Subject(walkComplete)
+	}
+}
+
+// unannounced softens what is said of a list that may change without anybody
+// being told: where the capability listChanged is not declared, and always where
+// it is of templates, for which there is no notification of their own.
+func unannounced(s *rules.Session, method string) verdict.Weight {
+	if method == spec.MethodResourcesTemplates || !s.ServerDeclared(listings[method].capability+".listChanged") {
+		return verdict.OnlyNote
+	}
+	return verdict.Full
+}

@@ -1,0 +1,240 @@
+package serverfeatures
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	promptListedGettable    = "prompts.get.listed-is-gettable"
+	promptArgumentsOptional = "prompts.get.arguments-optional"
+	promptUnknown           = "prompts.get.unknown-name"
+	promptMissingArgument   = "prompts.get.missing-required-argument"
+	promptValidates         = "prompts.get.validates-arguments"
+	promptMissingName       = "prompts.get.missing-name"
+	promptNotSupported      = "prompts.get.not-supported-error"
+)
+
+// promptRules returns the rules on prompts.
+func promptRules() []rules.Rule {
+	return slices.Concat(promptFeature.rules(), []rules.Rule{
+		{
+			ID:           "rule.prompts-found",
+			Title:        "listed prompts are found by their names, and others are refused with an error",
+			Requirements: []string{promptListedGettable, promptUnknown, promptMissingName, promptNotSupported},
+			Start:        promptsFound,
+		},
+		{
+			ID:           "rule.prompts-arguments",
+			Title:        "prompts are refused without what they require, and without text, and given where nothing is required",
+			Requirements: []string{promptMissingArgument, promptValidates, promptArgumentsOptional},
+			Start:        promptArguments,
+		},
+	})
+}
+
+// invalid judges the answer to a request that should get error -32602.
+type invalid struct {
+	requirement string
+	served      string // the summary where it gets a result
+	miscoded    string // the summary where it gets another error
+	weight      verdict.Weight
+}
+
+// A refusal counts where requests like it that are in order are served.
+func (i invalid) judge(h *rules.Heard, like rules.Ordinary, out *rules.Out) {
+	if !out.Telling(h, like, i.requirement) {
+		return
+	}
+	d := about(i.requirement, h)
+	d.Permitted, d.Summary = "error -32602", i.served
+	if h.Message.IsError() {
+		if code, _ := h.Message.ErrorCode(); spec.Code(code) == spec.CodeInvalidParams {
+			out.Subject(i.requirement)
+			return
+		}
+		d.Summary, d.Weight = i.miscoded, i.weight
+	}
+	out.Found(d)
+}
+
+// onGet hears the answers to prompts/get that show how the server means it.
+func onGet(hear func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out)) rules.Hears {
+	heard := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		if regular(s, h) {
+			name, named := wire.Text(wire.At(h.Asked.Message.Params(), "/name"))
+			hear(s, name, named, h, out)
+		}
+	}
+	return rules.Hears{rules.ResultOf(spec.MethodPromptsGet): heard, rules.ErrorTo(spec.MethodPromptsGet): heard}
+}
+
+func promptsFound() rules.Fold {
+	return rules.Fold{Reads: readsCatalog, Hear: onGet(func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
+		switch declared, spoiled := declares(s, "prompts"); {
+		case spoiled:
+		case !declared:
+			if out.Telling(h, rules.AnyPing(), promptNotSupported) {
+				undeclaredGet(h, out)
+			}
+		case !named:
+			invalid{
+				promptMissingName, "A prompt is served to a request that does not name one.",
+				"A request for a prompt that does not name one is refused with another code than -32602.", verdict.OnlyNote,
+			}.judge(h, b.anyGet(), out)
+		case b.prompts.seen[name] != nil:
+			listedGet(b.prompts.seen[name], name, h, out)
+		case h.Message.IsError() && !soundArguments(h.Asked): // which may be why
+		case b.prompts.lacks(s, name, h.Asked, !h.Message.IsError()):
+			invalid{
+				promptUnknown, "A prompt that is not listed is served.",
+				"A prompt that does not exist is refused with another code than -32602.", verdict.Full,
+			}.judge(h, b.anyGet(), out)
+		}
+	})}
+}
+
+// validGet is a request for the prompt with all that it requires.
+func (b *catalog) validGet(name string) rules.Ordinary {
+	return rules.Ordinary{
+		What: "a request for " + rules.Excerpt(wire.Quote(name)) + " with the arguments that it requires",
+		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, name) },
+	}
+}
+
+// anyGet is a request for any listed prompt with all that it requires, for
+// requests that name no prompt, or one that is not listed.
+func (b *catalog) anyGet() rules.Ordinary {
+	return rules.Ordinary{
+		What: "a request for a listed prompt", ByName: true,
+		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, "") },
+		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPromptsList },
+	}
+}
+
+func (b *catalog) isValidGet(a *rules.Asked, name string) bool {
+	asked, _ := wire.Text(wire.At(a.Message.Params(), "/name"))
+	prompt := b.prompts.seen[asked]
+	return a.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missing(prompt, a) == "" && soundArguments(a)
+}
+
+// undeclaredGet leaves it to the capability that there was a prompt.
+func undeclaredGet(h *rules.Heard, out *rules.Out) {
+	switch {
+	case h.Message.IsError():
+		out.Subject(promptNotSupported)
+	case promptFeature.used(h.Message):
+		out.Elsewhere(promptNotSupported)
+	default:
+		d := about(promptNotSupported, h)
+		d.Summary, d.Permitted = "A request for a prompt gets a result, though prompts are not declared.", "an error"
+		out.Found(d)
+	}
+}
+
+// listedGet takes the error of an unknown method for a denial, too: no prompt
+// has a method of its own.
+func listedGet(prompt jsontext.Value, name string, h *rules.Heard, out *rules.Out) {
+	if missing(prompt, h.Asked) != "" {
+		return
+	}
+	code, _ := h.Message.ErrorCode()
+	if !h.Message.IsError() || spec.Code(code) != spec.CodeMethodNotFound && !saysUnknown("prompt", name, h.Message) {
+		out.Subject(promptListedGettable)
+		return
+	}
+	d := about(promptListedGettable, h)
+	d.Summary, d.Permitted = "A listed prompt is said not to exist.", "any answer that deals with the prompt"
+	out.Found(d)
+}
+
+// missing returns the name of a required argument that the request does not
+// have, or "".
+func missing(prompt jsontext.Value, a *rules.Asked) string {
+	_, given := wire.Members(wire.At(a.Message.Params(), "/arguments"))
+	for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
+		name, ok := wire.Text(wire.At(argument, "/name"))
+		if ok && given[name] == nil && string(wire.At(argument, "/required")) == "true" {
+			return name
+		}
+	}
+	return ""
+}
+
+func promptArguments() rules.Fold {
+	bare := &without{requirement: promptArgumentsOptional, thing: "prompt"}
+	hears := onGet(func(s *rules.Session, name string, _ bool, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
+		prompt, arguments := b.prompts.seen[name], wire.At(h.Asked.Message.Params(), "/arguments")
+		code, _ := h.Message.ErrorCode()
+		denied := h.Message.IsError() && (spec.Code(code) == spec.CodeMethodNotFound || saysUnknown("prompt", name, h.Message))
+		switch {
+		case prompt == nil || !s.ServerDeclared("prompts") || denied || arguments != nil && arguments.Kind() != '{':
+		case missing(prompt, h.Asked) != "":
+			invalid{
+				promptMissingArgument, "A prompt is served without an argument that it requires.",
+				"A prompt without an argument that it requires is refused with another code than -32602.", verdict.Full,
+			}.judge(h, b.validGet(name), out)
+		case !texts(arguments):
+			if out.Telling(h, b.validGet(name), promptValidates) {
+				mistypedArgument(arguments, h, out)
+			}
+		default:
+			if requiresNone(prompt) {
+				bare.heard(name, arguments, h)
+			}
+		}
+	})
+	return rules.Fold{Reads: readsCatalog, Hear: hears, End: func(s *rules.Session, out *rules.Out) { bare.judge(s, out) }}
+}
+
+func requiresNone(prompt jsontext.Value) bool {
+	return !slices.ContainsFunc(wire.Elements(wire.At(prompt, "/arguments")), func(a jsontext.Value) bool {
+		required := wire.At(a, "/required")
+		return required != nil && required.Kind() != 'f'
+	})
+}
+
+// texts reports whether all members of an object are strings.
+func texts(arguments jsontext.Value) bool {
+	_, given := wire.Members(arguments)
+	for _, v := range given {
+		if v.Kind() != '"' {
+			return false
+		}
+	}
+	return true
+}
+
+// soundArguments reports whether the arguments of a request, if any, are an object
+// of strings.
+func soundArguments(a *rules.Asked) bool {
+	arguments := wire.At(a.Message.Params(), "/arguments")
+	return arguments == nil || arguments.Kind() == '{' && texts(arguments)
+}
+
+// mistypedArgument is lenient with null, which many take for a missing value.
+func mistypedArgument(arguments jsontext.Value, h *rules.Heard, out *rules.Out) {
+	if h.Message.IsError() {
+		out.Subject(promptValidates)
+		return
+	}
+	d := about(promptValidates, h)
+	d.Summary, d.Permitted = "A prompt is served with an argument that is no string.", "an error, usually with code -32602"
+	_, given := wire.Members(arguments)
+	others := false
+	for _, v := range given {
+		others = others || v.Kind() != '"' && v.Kind() != 'n'
+	}
+	if !others {
+		d.Summary, d.Weight = "A prompt is served with an argument that is null.", verdict.OnlyNote
+	}
+	out.Found(d)
+}

@@ -1,0 +1,201 @@
+package serverfeatures
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	resourcesDeclared   = "resources.capability.declared"
+	resourcesAnswered   = "resources.list.answered"
+	templatesAnswered   = "resources.templates.answered"
+	resourcesParams     = "resources.list.params-optional"
+	resourceUnique      = "resources.uri.unique"
+	listedReadable      = "resources.read.listed-is-readable"
+	notFoundCode        = "resources.read.not-found-code-2024-11-05"
+	uriValidated        = "resources.read.validates-uri"
+	uriMissing          = "resources.read.missing-uri-param"
+	sizeRaw             = "resources.read.size-is-raw-bytes"
+	templateType        = "resources.templates.mime-only-if-uniform"
+	expansionReadable   = "resources.templates.expansion-readable"
+	subscribeConfirmed  = "resources.subscribe.confirmed"
+	subscribeRefused    = "resources.subscribe.unsupported-error"
+	updateSent          = "resources.subscribe.update-sent"
+	updateUnsubscribed  = "resources.subscribe.no-update-without-subscription"
+	unsubscribed        = "resources.unsubscribe.confirmed"
+	updatesStop         = "resources.unsubscribe.stops-updates"
+	updateUndeclared    = "resources.updated.requires-subscribe-capability"
+	resourcesChangeSent = "resources.list-changed.sent-on-change-2024-11-05"
+	resourcesChanged24  = "resources.list-changed.only-if-declared-2024-11-05"
+	resourcesChanged25  = "resources.list-changed.only-if-declared-2025-06-18"
+)
+
+func resourceRules() []rules.Rule {
+	return slices.Concat(resourceListRules(), readRules(), templateRules(), subscriptionRules(), changeRules())
+}
+
+func resourceListRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.resources-declared",
+			Title:        "who offers resources declares them",
+			Requirements: []string{resourcesDeclared},
+			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+				rules.ResultOf(spec.MethodResourcesList):      offered("/resources"),
+				rules.ResultOf(spec.MethodResourcesTemplates): offered("/resourceTemplates"),
+				rules.ResultOf(spec.MethodResourcesRead):      offered("/contents"),
+				rules.ErrorTo(spec.MethodResourcesList):       notOffered,
+			}}),
+		},
+		{
+			ID:           "rule.resources-listed",
+			Title:        "lists of resources and templates are answered, with params and without",
+			Requirements: []string{resourcesAnswered, templatesAnswered, resourcesParams},
+			Start: func() rules.Fold {
+				l := answeredLists{}
+				return rules.Fold{Hear: rules.Hears{
+					rules.ResultOf(spec.MethodResourcesList): l.answer, rules.ErrorTo(spec.MethodResourcesList): l.answer,
+					rules.ResultOf(spec.MethodResourcesTemplates): l.answer, rules.ErrorTo(spec.MethodResourcesTemplates): l.answer,
+				}, End: l.end}
+			},
+		},
+		{
+			ID:           "rule.resource-uris-unique",
+			Title:        "a URI stands for one listed resource",
+			Requirements: []string{resourceUnique},
+			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(uniqueURIs)}),
+		},
+	}
+}
+
+// offered judges a result that gives away resources. Empty ones show little:
+// that a method of something undeclared is served is another requirement's
+// matter.
+func offered(pointer string) func(*rules.Session, *rules.Heard, *rules.Out) {
+	return func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		if !firstAnswer(s, h) || len(wire.Elements(wire.At(h.Message.Result(), pointer))) == 0 {
+			return
+		}
+		if wire.At(s.ServerCapabilities, "/resources") != nil {
+			out.Subject(resourcesDeclared) // one that is null is a matter of its schema
+			return
+		}
+		out.Found(verdict.Deviation{
+			Requirement: resourcesDeclared,
+			Summary:     "The server offers resources and does not declare them.",
+			Permitted:   "the capability resources in the answer to initialize, or an error",
+			Seen:        rules.Excerpt(h.Message.Raw),
+			At:          rules.At(s.Initialize.Responses[0].Event, h.Asked.Event, h.Event),
+		})
+	}
+}
+
+// notOffered takes note that what is not declared is not offered either.
+func notOffered(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if firstAnswer(s, h) && wire.At(s.ServerCapabilities, "/resources") == nil && out.Telling(h, rules.AnyPing(), resourcesDeclared) {
+		out.Subject(resourcesDeclared)
+	}
+}
+
+// answeredLists keeps the first result and the first error that a list
+// request without cursor got, by method and by whether it had params.
+type answeredLists map[listRequest]*rules.Heard
+
+type listRequest struct {
+	method             string
+	hasParams, refused bool
+}
+
+func (l answeredLists) answer(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	params := h.Asked.Message.Params()
+	if !firstAnswer(s, h) || !s.ServerDeclared("resources") || wire.At(params, "/cursor") != nil {
+		return
+	}
+	k := listRequest{h.Asked.Message.Method, params != nil, h.Message.IsError()}
+	if l[k] == nil {
+		l[k] = h
+	}
+}
+
+func (l answeredLists) end(_ *rules.Session, out *rules.Out) {
+	for _, list := range []struct{ method, requirement, summary string }{
+		{spec.MethodResourcesList, resourcesAnswered, "The server declares resources and refuses to list them."},
+		{spec.MethodResourcesTemplates, templatesAnswered, "The server declares resources and refuses to list their templates."},
+	} {
+		bare, refusedBare := l[listRequest{list.method, false, false}], l[listRequest{list.method, false, true}]
+		with, refusedWith := l[listRequest{list.method, true, false}], l[listRequest{list.method, true, true}]
+		refused := refusedBare
+		if refused == nil {
+			refused = refusedWith
+		}
+		switch {
+		case bare != nil:
+			out.Subject(list.requirement)
+			out.Subject(resourcesParams)
+		case with != nil && refusedBare != nil:
+			out.Found(verdict.Deviation{
+				Requirement: resourcesParams,
+				Summary:     "A list request without params is refused, and one with params is not.",
+				Permitted:   "a result both times",
+				Seen:        rules.Excerpt(refusedBare.Message.Raw),
+				At:          rules.At(with.Asked.Event, with.Event, refusedBare.Asked.Event, refusedBare.Event),
+			})
+			out.Elsewhere(list.requirement)
+		case with != nil:
+			out.Subject(list.requirement)
+		case refused != nil:
+			out.Found(verdict.Deviation{
+				Requirement: list.requirement,
+				Summary:     list.summary,
+				Permitted:   "a result; an empty list where there are none",
+				Seen:        rules.Excerpt(refused.Message.Raw),
+				At:          rules.At(refused.Asked.Event, refused.Event),
+			})
+		}
+	}
+}
+
+// uniqueURIs judges the URIs of a walk. That an item stands on two pages as it
+// is is a matter of the cursors.
+func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
+	if p.method != spec.MethodResourcesList || p.refused || !s.Began() || s.Era() != spec.Handshake {
+		return
+	}
+	chain := p.chain()
+	if chain == nil {
+		return
+	}
+	for _, i := range p.items {
+		if i.key != "" {
+			out.Subject(resourceUnique)
+		}
+	}
+	for _, i := range p.repeats {
+		was := i.first
+		if was.on != p && (bytes.Equal(was.raw, i.raw) || !slices.Contains(chain, was.on)) {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: resourceUnique,
+			Summary:     "Two listed resources have the same URI.",
+			Permitted:   "a URI of its own for each resource",
+			Seen:        rules.Excerpt(was.raw) + " and " + rules.Excerpt(i.raw),
+			At:          rules.At(was.on.asked.Event, was.on.event, p.asked.Event, p.event),
+		})
+	}
+}
+
+// uriOf returns the uri of a request; not ok where it is no string.
+func uriOf(a *rules.Asked) (string, bool) { return wire.Text(wire.At(a.Message.Params(), "/uri")) }
+
+// contents returns the items of the result of a read.
+func contents(h *rules.Heard) []jsontext.Value {
+	return wire.Elements(wire.At(h.Message.Result(), "/contents"))
+}

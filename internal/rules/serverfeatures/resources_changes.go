@@ -1,0 +1,124 @@
+package serverfeatures
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+func changeRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.resource-changes-declared",
+			Title:        "who tells of changed lists of resources declares it",
+			Requirements: []string{resourcesChanged24, resourcesChanged25},
+			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.Notification(spec.MethodResourcesChanged): changeDeclared}}),
+		},
+		{
+			ID:           "rule.resource-changes-told",
+			Title:        "who declares to tell of changed lists of resources does",
+			Requirements: []string{resourcesChangeSent},
+			Start: func() rules.Fold {
+				c := &changedLists{}
+				return rules.Fold{Reads: readsLedger, Hear: together(rules.Hears{
+					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { c.told = append(c.told, h.Event.Seq) },
+				}, onPages(c.page)), End: c.end}
+			},
+		},
+	}
+}
+
+func changeDeclared(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !s.Began() || s.Era() != spec.Handshake {
+		return
+	}
+	requirement := resourcesChanged24
+	if s.Revision().AtLeast(spec.V20250618) {
+		requirement = resourcesChanged25
+	}
+	if s.ServerDeclared("resources.listChanged") {
+		out.Subject(requirement)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: requirement,
+		Summary:     "A changed list of resources is told of by a server that does not declare to.",
+		Permitted:   "no such notification, or the capability resources.listChanged",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(s.Initialize.Responses[0].Event, h.Event),
+	})
+}
+
+// changedLists compares each complete walk with the one before.
+type changedLists struct {
+	before *completeWalk
+	told   []int // the positions of the notifications
+	// silent are the changes of which nothing was said before they were seen.
+	silent []silentChange
+}
+
+type completeWalk struct {
+	pages []*page
+	uris  []string // sorted
+}
+
+type silentChange struct{ from, to *completeWalk }
+
+func (c *changedLists) page(s *rules.Session, p *page, out *rules.Out) {
+	if p.method != spec.MethodResourcesList || p.refused || p.hasNext || !s.ServerDeclared("resources.listChanged") || s.Era() != spec.Handshake {
+		return
+	}
+	chain := p.chain()
+	uris, ok := ledgers.Of(s).keys(spec.MethodResourcesList)
+	if chain == nil || !ok {
+		return
+	}
+	slices.Sort(uris)
+	now := &completeWalk{chain, slices.Compact(uris)}
+	before := c.before
+	c.before = now
+	if before == nil || slices.Equal(before.uris, now.uris) {
+		return
+	}
+	if slices.ContainsFunc(c.told, func(at int) bool { return at > before.begun() }) {
+		out.Subject(resourcesChangeSent)
+	} else {
+		c.silent = append(c.silent, silentChange{before, now})
+	}
+}
+
+func (w *completeWalk) begun() int               { return w.pages[0].asked.Event.Seq }
+func (w *completeWalk) ended() *transcript.Event { return w.pages[len(w.pages)-1].event }
+
+// end judges the changes of which nothing was said in time: a notification
+// may come late, so that the conversation has to have gone on.
+func (c *changedLists) end(s *rules.Session, out *rules.Out) {
+	for _, x := range c.silent {
+		switch {
+		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
+			out.Subject(resourcesChangeSent)
+		case streamRefused(s):
+		case answeredLater(s, x.to.ended()):
+			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
+			out.Found(verdict.Deviation{
+				Requirement: resourcesChangeSent,
+				Summary:     "The list of resources has changed, and nothing was said of it.",
+				Permitted:   "notifications/resources/list_changed",
+				Seen:        fmt.Sprintf("%d resources before, %d after, not all the same", len(x.from.uris), len(x.to.uris)),
+				At:          rules.At(first.asked.Event, first.event, last.asked.Event, last.event),
+			})
+		}
+	}
+}
+
+// answeredLater reports whether a request was answered that was sent so long after
+// the event that the server had the time to tell of a change.
+func answeredLater(s *rules.Session, e *transcript.Event) bool {
+	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
+		return a.Event.Seq > e.Seq && a.Event.At-e.At >= verdict.NoticeTime && len(a.Responses) > 0
+	})
+}

@@ -1,0 +1,331 @@
+package serverfeatures
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func readRules() []rules.Rule {
+	read := func(judge func(l *ledger, s *rules.Session, h *rules.Heard, out *rules.Out)) func() rules.Fold {
+		hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) { judge(ledgers.Of(s), s, h, out) }
+		return rules.Stateless(rules.Fold{Reads: readsLedger, Hear: rules.Hears{
+			rules.ResultOf(spec.MethodResourcesRead): hear, rules.ErrorTo(spec.MethodResourcesRead): hear,
+		}})
+	}
+	return []rules.Rule{
+		{
+			ID:           "rule.listed-resources-readable",
+			Title:        "what is listed can be read",
+			Requirements: []string{listedReadable},
+			Start:        read((*ledger).readable),
+		},
+		{
+			ID:           "rule.missing-resources",
+			Title:        "reading what does not exist gets error -32002",
+			Requirements: []string{notFoundCode},
+			Start:        read((*ledger).missing),
+		},
+		{
+			ID:           "rule.resource-uris-validated",
+			Title:        "reading what is no URI, or without one, is refused",
+			Requirements: []string{uriValidated, uriMissing},
+			Start:        read((*ledger).garbage),
+		},
+		{
+			ID:           "rule.resource-sizes",
+			Title:        "size is that of the raw content in bytes",
+			Requirements: []string{sizeRaw},
+			Start: func() rules.Fold {
+				z := &sizes{byURI: map[string]*sized{}}
+				return rules.Fold{Reads: readsLedger, Hear: rules.Hears{rules.ResultOf(spec.MethodResourcesRead): z.read}, End: z.end}
+			},
+		},
+	}
+}
+
+// notFound reports whether an error says that there is no such resource, be it
+// by its code or by its words.
+func notFound(h *rules.Heard) bool {
+	code, _ := h.Message.ErrorCode()
+	switch spec.Code(code) {
+	case spec.CodeResourceNotFound:
+		return true
+	case spec.CodeMethodNotFound, spec.CodeInvalidRequest, spec.CodeParse:
+		return false
+	}
+	message, _ := wire.Text(wire.At(h.Message.Member("error"), "/message"))
+	said := strings.ToLower(message)
+	return slices.ContainsFunc([]string{"not found", "no such", "does not exist", "doesn't exist", "unknown resource"}, func(words string) bool {
+		return strings.Contains(said, words)
+	})
+}
+
+// readable judges the reading of what is listed. Other errors than that there
+// is no such thing may have good reasons.
+func (l *ledger) readable(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	listed, isListed := l.resource(asked)
+	if !ok || !isListed || !firstAnswer(s, h) || listed.on.event.Seq > h.Asked.Event.Seq {
+		return
+	}
+	if !h.Message.IsError() {
+		out.Subject(listedReadable)
+		return
+	}
+	code, _ := h.Message.ErrorCode()
+	if !notFound(h) && spec.Code(code) != spec.CodeMethodNotFound {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: listedReadable,
+		Summary:     "A listed resource can't be read: the server does not find it.",
+		Permitted:   "its contents",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(listed.on.event, h.Asked.Event, h.Event),
+	}
+	if scheme, _, _ := strings.Cut(asked, ":"); scheme == "https" || scheme == "http" {
+		d.Weight = verdict.OnlyNote // clients may load these from the web by themselves
+	}
+	out.Found(d)
+}
+
+// missing judges the reading of what does not exist: what is made up to be
+// nowhere, or what the server itself says it does not find.
+func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !firstAnswer(s, h) || !s.ServerDeclared("resources") {
+		return
+	}
+	if _, listed := l.resource(asked); listed {
+		return
+	}
+	nowhere := strings.Contains(asked, uri.Nowhere) && l.nowhere(asked)
+	d := verdict.Deviation{
+		Requirement: notFoundCode,
+		Permitted:   "error -32002",
+		Seen:        rules.Excerpt(h.Message.Raw),
+		At:          rules.At(h.Asked.Event, h.Event),
+	}
+	code, _ := h.Message.ErrorCode()
+	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || notFound(h)) && !out.Telling(h, l.anyRead(), notFoundCode) {
+		return
+	}
+	switch {
+	case h.Message.IsError() && spec.Code(code) == spec.CodeResourceNotFound:
+		out.Subject(notFoundCode)
+		return
+	case h.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
+		return // nothing can be read there
+	case h.Message.IsError() && (nowhere || notFound(h)):
+		d.Summary = "A resource that does not exist is refused with another code than -32002."
+	case h.Message.IsError() || !nowhere:
+		return
+	case len(contents(h)) == 0:
+		d.Summary = "A resource that does not exist is read as empty contents."
+	default:
+		d.Summary = "A resource that does not exist is read as contents."
+	}
+	out.Found(d)
+}
+
+// anyRead is the reading of a listed resource, or where none is listed, the list.
+func (l *ledger) anyRead() rules.Ordinary {
+	return rules.Ordinary{
+		What: "the reading of a listed resource", ByName: true,
+		Is: func(a *rules.Asked) bool {
+			asked, ok := uriOf(a)
+			_, listed := l.resource(asked)
+			return a.Message.Method == spec.MethodResourcesRead && ok && listed
+		},
+		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodResourcesList },
+	}
+}
+
+// nowhere reports whether the lists are known to their ends, and neither names
+// the URI nor has a template for it.
+func (l *ledger) nowhere(asked string) bool {
+	uris, known := l.keys(spec.MethodResourcesList)
+	if !known || slices.Contains(uris, asked) {
+		return false
+	}
+	templates, known := l.keys(spec.MethodResourcesTemplates)
+	return (known || l.refused[spec.MethodResourcesTemplates]) && !uri.MatchesAny(templates, asked)
+}
+
+// garbage judges the reading of what is no URI at all. What the server lists
+// by such a name itself, or has a template for, it may well have.
+func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !firstAnswer(s, h) || !s.ServerDeclared("resources") {
+		return
+	}
+	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	asked, isText := uriOf(h.Asked)
+	if !isText {
+		d.Requirement, d.Permitted = uriMissing, "error -32602"
+		if out.Telling(h, l.anyRead(), uriMissing) {
+			missingParam(h, d, out)
+		}
+		return
+	}
+	_, listed := l.listed[asked]
+	if uri.CannotBeURI(asked) && !listed && !l.templated(asked) && out.Telling(h, l.anyRead(), uriValidated) {
+		if h.Message.IsError() {
+			out.Subject(uriValidated)
+		} else if len(contents(h)) > 0 && l.templatesKnown() {
+			d.Requirement, d.Summary, d.Permitted = uriValidated, "What is no URI is read as contents.", "an error"
+			out.Found(d)
+		}
+	}
+}
+
+// templatesKnown reports whether the list of templates was gone through, or
+// refused.
+func (l *ledger) templatesKnown() bool {
+	return l.whole[spec.MethodResourcesTemplates] != nil || l.refused[spec.MethodResourcesTemplates]
+}
+
+// templated reports whether a template may stand for the text.
+func (l *ledger) templated(text string) bool {
+	for _, p := range l.whole[spec.MethodResourcesTemplates] {
+		for _, i := range p.items {
+			if uri.Parse(i.key).MayMatch(text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func missingParam(h *rules.Heard, d verdict.Deviation, out *rules.Out) {
+	code, _ := h.Message.ErrorCode()
+	switch {
+	case h.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
+		out.Subject(uriMissing)
+	case h.Message.IsError():
+		d.Summary, d.Weight = "A read without a uri is refused with another code than -32602.", verdict.OnlyNote
+		out.Found(d)
+	default:
+		d.Summary = "A read without a uri is served."
+		out.Found(d)
+	}
+}
+
+// sizes compares what is listed as size with what is read.
+type sizes struct {
+	byURI map[string]*sized
+	reads []*sized
+}
+
+// sized is what was read of a URI first, whether that was the same each time it
+// was read again, whether the list gave the same size in between, and whether
+// it had another size later.
+type sized struct {
+	listed       listedItem
+	read         *rules.Heard
+	claim, bytes int64
+	again, same  bool
+	listedAgain  bool
+	resized      bool
+}
+
+func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	asked, _ := uriOf(h.Asked)
+	items := contents(h)
+	if !firstAnswer(s, h) || len(items) != 1 {
+		return
+	}
+	n, ok := rawBytes(items[0])
+	if !ok {
+		return
+	}
+	listed, isListed := ledgers.Of(s).resource(asked)
+	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
+	if before := z.byURI[asked]; before != nil {
+		before.same = (before.same || !before.again) && held(contents(before.read)[0]) == held(items[0])
+		before.again, before.resized = true, before.resized || before.bytes != n
+		before.listedAgain = before.listedAgain || isListed && isSize && claim == before.claim &&
+			before.read.Event.Seq < listed.on.asked.Event.Seq && listed.on.event.Seq < h.Asked.Event.Seq
+		return
+	}
+	of, _ := wire.Text(wire.At(items[0], "/uri"))
+	if isListed && isSize && of == asked {
+		r := &sized{listed: listed, read: h, claim: claim, bytes: n}
+		z.byURI[asked] = r
+		z.reads = append(z.reads, r)
+	}
+}
+
+// held returns what an item holds, as JSON.
+func held(item []byte) string {
+	return string(wire.At(item, "/text")) + string(wire.At(item, "/blob"))
+}
+
+// rawBytes returns the length of an item before base64.
+func rawBytes(item []byte) (int64, bool) {
+	text, isText := wire.Text(wire.At(item, "/text"))
+	blob, isBlob := wire.Text(wire.At(item, "/blob"))
+	if isText == isBlob {
+		return 0, false
+	}
+	if isText {
+		return int64(len(text)), true
+	}
+	raw, err := base64.StdEncoding.DecodeString(blob)
+	return int64(len(raw)), err == nil
+}
+
+// storedAs reports whether a text may come from a file of that many bytes: reading
+// it may have made LF of CRLF, left out a byte order mark, or made UTF-8 of
+// another encoding. The raw content is then what the file holds.
+func storedAs(text string, size int64) bool {
+	units, latin := 0, true
+	for _, r := range text {
+		units += utf16.RuneLen(r)
+		latin = latin && r <= unicode.MaxLatin1
+	}
+	type form struct{ bytes, ofBreak int }
+	forms := []form{{len(text), 1}, {len("\ufeff") + len(text), 1}, {2 * units, 2}, {2 + 2*units, 2}}
+	if latin {
+		forms = append(forms, form{utf8.RuneCountInString(text), 1})
+	}
+	breaks := strings.Count(text, "\n") - strings.Count(text, "\r\n")
+	return slices.ContainsFunc(forms, func(f form) bool {
+		return size == int64(f.bytes) || size == int64(f.bytes+breaks*f.ofBreak)
+	})
+}
+
+func (z *sizes) end(_ *rules.Session, out *rules.Out) {
+	for _, r := range z.reads {
+		switch {
+		case r.resized:
+		case r.claim == r.bytes:
+			out.Subject(sizeRaw)
+		case r.same && r.listedAgain:
+			// Else it may be one that changes with every read, if not its length,
+			// or one that changed between the list and the reads.
+			d := verdict.Deviation{
+				Requirement: sizeRaw,
+				Summary:     "The size of a listed resource is not that of its raw content.",
+				Permitted:   "the number of bytes, before any encoding as base64",
+				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
+				At:          rules.At(r.listed.on.event, r.read.Asked.Event, r.read.Event),
+			}
+			if text, isText := wire.Text(wire.At(contents(r.read)[0], "/text")); isText && storedAs(text, r.claim) {
+				d.Summary, d.Weight = "The size of a listed resource is that of its text in another form.", verdict.OnlyNote
+				d.Seen += ": as many as with CRLF, with a byte order mark, as UTF-16 or as Latin-1"
+			}
+			out.Found(d)
+		}
+	}
+}

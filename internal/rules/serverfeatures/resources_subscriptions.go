@@ -1,0 +1,329 @@
+package serverfeatures
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func subscriptionRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.subscriptions-answered",
+			Title:        "subscriptions are confirmed where they are declared, and refused where they are not",
+			Requirements: []string{subscribeConfirmed, unsubscribed, subscribeRefused},
+			Start: func() rules.Fold {
+				a := &answeredSubscriptions{on: map[string]bool{}}
+				return rules.Fold{Reads: readsLedger, Hear: rules.Hears{
+					rules.ResultOf(spec.MethodResourcesSubscribe):   a.subscribed,
+					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.subscribed,
+					rules.ResultOf(spec.MethodResourcesUnsubscribe): a.unsubscribed,
+					rules.ErrorTo(spec.MethodResourcesUnsubscribe):  a.unsubscribed,
+				}}
+			},
+		},
+		{
+			ID:           "rule.updates-wanted",
+			Title:        "updates go to who subscribed, as long as the subscription lasts",
+			Requirements: []string{updateUndeclared, updateUnsubscribed, updatesStop, updateSent},
+			Start: func() rules.Fold {
+				u := &updates{lines: map[string]*line{}}
+				return rules.Fold{Hear: rules.Hears{
+					rules.ResultOf(""): u.answer,
+					rules.ErrorTo(""):  u.answer,
+					rules.ClientRequest(spec.MethodResourcesSubscribe):   u.subscribe,
+					rules.ResultOf(spec.MethodResourcesSubscribe):        u.confirmed,
+					rules.ClientRequest(spec.MethodResourcesUnsubscribe): u.unsubscribe,
+					rules.ResultOf(spec.MethodResourcesUnsubscribe):      u.ended,
+					rules.ResultOf(spec.MethodResourcesRead):             u.read,
+					rules.Notification(spec.MethodResourcesUpdated):      u.updated,
+				}, End: u.end}
+			},
+		},
+	}
+}
+
+// answeredSubscriptions judges whether requests for subscriptions are served.
+// That a result which only confirms is empty, another rule sees to.
+type answeredSubscriptions struct {
+	on map[string]bool // URIs that the server confirmed
+}
+
+func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	if !ok || !firstAnswer(s, h) {
+		return
+	}
+	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	_, listed := ledgers.Of(s).resource(asked)
+	switch {
+	case !s.ServerDeclared("resources.subscribe"):
+		unsupported(s, h, d, out)
+	case !h.Message.IsError():
+		a.on[asked] = true
+		out.Subject(subscribeConfirmed)
+	case listed:
+		d.Summary = "A subscription to a listed resource is refused."
+		out.Found(d)
+	}
+}
+
+// unsupported judges a subscription with a server that declares resources and
+// no subscriptions.
+func unsupported(s *rules.Session, h *rules.Heard, d verdict.Deviation, out *rules.Out) {
+	switch {
+	case !s.ServerDeclared("resources") || !out.Telling(h, rules.AnyPing(), subscribeRefused):
+	case h.Message.IsError():
+		out.Subject(subscribeRefused)
+	default:
+		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "A subscription is confirmed by a server that does not declare them.", "an error, or the capability resources.subscribe"
+		out.Found(d)
+	}
+}
+
+func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, ok := uriOf(h.Asked)
+	if !ok || !firstAnswer(s, h) || !a.on[asked] {
+		return
+	}
+	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	if h.Message.IsError() {
+		d.Summary = "The end of a subscription that was confirmed is refused."
+		if code, _ := h.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
+			d.Weight = verdict.OnlyNote // no page has the method, only the schema
+		}
+		out.Found(d)
+		return
+	}
+	out.Subject(unsubscribed)
+	delete(a.on, asked)
+}
+
+// updates follows subscriptions and what comes of them.
+type updates struct {
+	asked   bool             // for any subscription, whatever the answer
+	fence   int              // the position of the newest request that was answered: what came before it was read
+	lines   map[string]*line // by URI
+	ordered []*line
+}
+
+// line is what is known of the dealings over one URI.
+type line struct {
+	uri string
+	// pending counts requests to subscribe that may be in force.
+	pending   int
+	confirmed *transcript.Event // that the last subscription is in force
+	leaving   bool              // an unsubscribe was sent
+	left      *rules.Heard      // the answer that ended it
+	// What the reads of the URI showed while it was subscribed to: the last
+	// contents, whether they came twice, and the changes after that.
+	last    *rules.Heard
+	steady  bool
+	changes []*seenChange
+	// notified is where updates of the URI, or below it, came.
+	notified []int
+}
+
+// seenChange is a change that a read showed.
+type seenChange struct {
+	by        *rules.Heard
+	steadyAt  int               // the position of the last read before the change
+	confirmed *transcript.Event // the subscription in force
+	// until is the request that ends the subscription, or begins another: a
+	// server may drop what it has not told of by then. Nil where there was none.
+	until *transcript.Event
+}
+
+// until says that the subscription was in force until the event.
+func (l *line) until(e *transcript.Event) {
+	for _, c := range l.changes {
+		if c.until == nil {
+			c.until = e
+		}
+	}
+}
+
+func (u *updates) line(uri string) *line {
+	l := u.lines[uri]
+	if l == nil {
+		l = &line{uri: uri}
+		u.lines[uri] = l
+		u.ordered = append(u.ordered, l)
+	}
+	return l
+}
+
+func (u *updates) answer(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	u.fence = max(u.fence, h.Asked.Event.Seq)
+}
+
+func (u *updates) subscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	u.asked = true
+	if asked, ok := uriOf(h.Asked); ok {
+		l := u.line(asked)
+		l.pending++
+		l.leaving, l.left = false, nil
+		l.until(h.Event)
+		l.last, l.steady = nil, false
+	}
+}
+
+func (u *updates) confirmed(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if asked, ok := uriOf(h.Asked); ok && firstAnswer(s, h) {
+		u.line(asked).confirmed = h.Event
+	}
+}
+
+func (u *updates) unsubscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if asked, ok := uriOf(h.Asked); ok {
+		l := u.line(asked)
+		l.leaving = true
+		l.until(h.Event)
+	}
+}
+
+func (u *updates) ended(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	if asked, ok := uriOf(h.Asked); ok && firstAnswer(s, h) {
+		l := u.line(asked)
+		if l.leaving && l.pending == 1 && l.confirmed != nil { // of several, one may be left
+			l.left, l.pending, l.last, l.steady = h, 0, nil, false
+		}
+	}
+}
+
+// read takes note of a change that two reads show. One read alone may change
+// what the next shows, so the contents have to come twice before that.
+func (u *updates) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	asked, _ := uriOf(h.Asked)
+	l := u.lines[asked]
+	if l == nil || l.confirmed == nil || !firstAnswer(s, h) || l.leaving && l.left == nil {
+		return
+	}
+	same := l.last != nil && bytes.Equal(wire.At(l.last.Message.Result(), "/contents"), wire.At(h.Message.Result(), "/contents"))
+	switch {
+	case l.last == nil || same:
+		l.steady = same
+	case l.left != nil:
+		if !l.told(l.last.Event.Seq, h.Event.Seq) {
+			out.Subject(updatesStop) // it changed, and nobody said so
+		}
+	case l.steady:
+		l.changes = append(l.changes, &seenChange{by: h, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
+		l.steady = false
+	default:
+		l.steady = false
+	}
+	l.last = h
+}
+
+func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	if !s.Began() || s.Era() != spec.Handshake {
+		return
+	}
+	about, _ := wire.Text(wire.At(h.Message.Params(), "/uri"))
+	for _, l := range u.ordered {
+		if covers(l.uri, about) {
+			l.notified = append(l.notified, h.Event.Seq)
+		}
+	}
+	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
+	if !s.ServerDeclared("resources.subscribe") {
+		d.Requirement, d.Summary = updateUndeclared, "An update is sent by a server that does not declare resources.subscribe."
+		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Responses[0].Event, h.Event)
+		out.Found(d)
+		return
+	}
+	out.Subject(updateUndeclared)
+	if about == "" {
+		return // it can't be told what it is about, which is a matter of its shape
+	}
+	if !u.asked {
+		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "An update is sent, and there was no subscription.", "updates only of what was subscribed to"
+		out.Found(d)
+		return
+	}
+	out.Subject(updateUnsubscribed)
+	u.late(h, about, d, out)
+}
+
+// crossing is how long after the end of a subscription an update may have been
+// on its way still.
+const crossing = 100 * time.Millisecond
+
+// late judges an update of what is not subscribed to any more. One that was on
+// its way may cross the answer, so something asked for after that must have
+// been answered before the update came, and some time must have passed.
+func (u *updates) late(h *rules.Heard, about string, d verdict.Deviation, out *rules.Out) {
+	l := u.lines[about]
+	if l == nil || l.left == nil || h.Event.At-l.left.Event.At < crossing || u.fence < l.left.Event.Seq {
+		return
+	}
+	for _, other := range u.ordered {
+		if other != l && other.left == nil && covers(other.uri, about) {
+			return
+		}
+	}
+	d.Requirement, d.Summary, d.Permitted = updatesStop, "An update comes after its subscription was ended.", "no more updates of the resource"
+	d.At = rules.At(l.left.Asked.Event, l.left.Event, h.Event)
+	out.Found(d)
+}
+
+// covers reports whether a subscription may stand for updates of the URI: they
+// may name something below what was subscribed to.
+func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
+
+// told reports whether an update came between two positions.
+func (l *line) told(from, to int) bool {
+	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
+}
+
+// upTo is the position up to which an update tells of the change: those that
+// come later are of another subscription.
+func (c *seenChange) upTo() int {
+	if c.until == nil {
+		return math.MaxInt
+	}
+	return c.until.Seq
+}
+
+// end judges changes that reads showed: the update may come at any time, also
+// before the read that shows the change. One that comes later stands for all
+// changes before it.
+func (u *updates) end(s *rules.Session, out *rules.Out) {
+	if !s.ServerDeclared("resources.subscribe") {
+		return
+	}
+	for _, l := range u.ordered {
+		for _, c := range l.changes {
+			switch {
+			case l.told(c.steadyAt, c.upTo()):
+				out.Subject(updateSent)
+			case u.fence > c.by.Event.Seq && c.hadTime(s):
+				out.Found(verdict.Deviation{
+					Requirement: updateSent,
+					Summary:     "A resource that is subscribed to has changed, and no update came.",
+					Permitted:   "notifications/resources/updated",
+					Seen:        "other contents than before, twice the same: " + rules.Excerpt(c.by.Message.Raw),
+					At:          rules.At(c.confirmed, c.by.Event),
+				})
+			}
+		}
+	}
+}
+
+// hadTime reports whether the server had the time to tell of the change while the
+// subscription was in force.
+func (c *seenChange) hadTime(s *rules.Session) bool {
+	if c.until != nil {
+		return c.until.At-c.by.Event.At >= verdict.NoticeTime
+	}
+	return answeredLater(s, c.by.Event)
+}

@@ -1,0 +1,172 @@
+package serverfeatures
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	toolValidates       = "tools.call.validates-inputs"
+	toolRejects         = "tools.call.invalid-arguments-rejected-2024-11-05"
+	toolInvalidIsResult = "tools.call.invalid-arguments-is-execution-error-2025-11-25"
+)
+
+// toolArguments judges calls of listed tools whose arguments break the schema.
+func toolArguments() rules.Fold {
+	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
+		_, params := wire.Members(h.Asked.Message.Params())
+		name, _ := wire.Text(params["name"])
+		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
+		if !regular(s, h) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
+			return
+		}
+		if !fits(s.Revision(), input, arguments) && !saysUnknown("tool", name, h.Message) &&
+			out.Telling(h, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
+			brokenArguments(s, input, arguments, h, out)
+		}
+	}
+	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
+}
+
+// brokenArguments has three sentences for a success: what nobody could take
+// for right was not validated; what could be converted was perhaps, and then
+// it should have been said; what there is too much of does no harm.
+func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules.Heard, out *rules.Out) {
+	d := about(toolInvalidIsResult, h)
+	d.Permitted = "a result with isError true"
+	if !s.Revision().AtLeast(spec.V20251125) {
+		d.Permitted += ", or an error"
+	}
+	code, _ := h.Message.ErrorCode()
+	switch {
+	case h.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
+		// It is refused for another reason, such as that it has to be a task.
+	case h.Message.IsError():
+		out.Subject(toolValidates)
+		out.Subject(toolRejects)
+		d.Summary = "Arguments that break the tool's schema get an error, not a result with isError."
+		out.Found(d) // does not exist in the older revisions
+	case failed(h.Message):
+		out.Subject(toolValidates)
+		out.Subject(toolRejects)
+		out.Subject(toolInvalidIsResult)
+	case plainlyWrong(input, arguments):
+		d.Requirement, d.Summary = toolValidates, "A tool succeeds with arguments that break its schema."
+		out.Found(d)
+		out.Elsewhere(toolRejects)
+	case schema.For(s.Revision()).BreaksModern(input, arguments): // told as a dialect that is not supported
+		out.Elsewhere(toolValidates)
+	default:
+		d.Requirement, d.Weight = toolRejects, verdict.AtMostWarning
+		if s.Revision().AtLeast(spec.V20251125) {
+			d.Requirement = toolValidates
+		}
+		d.Summary = "A tool succeeds with arguments that break its schema, and that it may have converted."
+		if fits(s.Revision(), input, known(input, arguments)) {
+			d.Summary, d.Weight = "A tool passes over an argument that its schema forbids.", verdict.OnlyNote
+		}
+		out.Found(d)
+	}
+}
+
+// known returns the arguments less those that the schema has no word of.
+func known(input, arguments jsontext.Value) jsontext.Value {
+	_, properties := wire.Members(wire.At(input, "/properties"))
+	_, given := wire.Members(arguments)
+	for name := range given {
+		if properties[name] == nil {
+			delete(given, name)
+		}
+	}
+	return wire.JSON(given)
+}
+
+// plainlyWrong reports whether arguments break the schema where no conversion
+// helps, at any depth.
+func plainlyWrong(input, arguments jsontext.Value) bool {
+	return plainlyWrongWithin(input, arguments, 0)
+}
+
+// plainDepth is how deep values are looked into.
+const plainDepth = 8
+
+// plainlyWrongWithin reports whether an object lacks a required member that has
+// no default, or has a member whose value nobody could take for what the
+// schema permits.
+func plainlyWrongWithin(input, object jsontext.Value, depth int) bool {
+	_, given := wire.Members(object)
+	_, properties := wire.Members(wire.At(input, "/properties"))
+	for _, r := range wire.Elements(wire.At(input, "/required")) {
+		name, ok := wire.Text(r)
+		if ok && given[name] == nil && wire.At(properties[name], "/default") == nil {
+			return true
+		}
+	}
+	for name, v := range given {
+		if plainlyWrongValue(properties[name], v, depth) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainlyWrongValue reports whether nobody could take v for what a schema
+// permits. Where the first elements of an array have schemas of their own, the
+// dialects differ in what "items" means, and elements are not looked at.
+func plainlyWrongValue(schema, v jsontext.Value, depth int) bool {
+	kind, _ := wire.Text(wire.At(schema, "/type"))
+	if unlike(v, kind) || kind == "string" && outside(v, wire.At(schema, "/enum")) {
+		return true
+	}
+	items := wire.At(schema, "/items")
+	switch {
+	case depth == plainDepth:
+	case kind == "object" && v.Kind() == '{':
+		return plainlyWrongWithin(schema, v, depth+1)
+	case kind == "array" && v.Kind() == '[' && items.Kind() == '{' && wire.At(schema, "/prefixItems") == nil:
+		return slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { return plainlyWrongValue(items, e, depth+1) })
+	}
+	return false
+}
+
+// unlike reports whether nobody would convert v into a value of the type.
+func unlike(v jsontext.Value, kind string) bool {
+	text, isText := wire.Text(v)
+	composed := v.Kind() == '{' || v.Kind() == '['
+	switch kind {
+	case "string":
+		return composed
+	case "number", "integer":
+		_, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		return composed || isText && err != nil && strings.TrimSpace(text) != ""
+	case "boolean":
+		return composed
+	case "array":
+		return v.Kind() == '0' || v.Kind() == 't' || v.Kind() == 'f'
+	case "object":
+		return v.Kind() == '0' || v.Kind() == 't' || v.Kind() == 'f'
+	default:
+		return false
+	}
+}
+
+// outside reports whether a text is none of those in an enum of texts, in
+// whatever letter case.
+func outside(v, enum jsontext.Value) bool {
+	text, ok := wire.Text(v)
+	values := wire.Elements(enum)
+	return ok && text != "" && len(values) > 0 && !slices.ContainsFunc(values, func(e jsontext.Value) bool {
+		word, isText := wire.Text(e)
+		return !isText || strings.EqualFold(strings.TrimSpace(word), strings.TrimSpace(text))
+	})
+}

@@ -1,0 +1,71 @@
+package serverfeatures
+
+import (
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	nameLength  = "tools.name.length"
+	nameCharset = "tools.name.charset"
+	nameSpecial = "tools.name.no-special-characters"
+)
+
+const maxName = 128 // characters
+
+// toolNames says each thing once: a name with a space breaks one sentence, one
+// with an umlaut another.
+func toolNames() rules.Fold {
+	return rules.Fold{Hear: rules.Hears{rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		if !regular(s, h) {
+			return
+		}
+		for _, item := range wire.Elements(wire.At(h.Message.Result(), "/tools")) {
+			if name, ok := wire.Text(wire.At(item, "/name")); ok {
+				judgeName(name, h, out)
+			}
+		}
+	}}}
+}
+
+func judgeName(name string, h *rules.Heard, out *rules.Out) {
+	d := verdict.Deviation{At: rules.At(h.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
+	if n := utf8.RuneCountInString(name); n < 1 || n > maxName {
+		d.Requirement = nameLength
+		d.Summary = "The name of a tool is empty, or longer than 128 characters."
+		d.Permitted = "1 to 128 characters"
+		out.Found(d)
+	} else {
+		out.Subject(nameLength)
+	}
+	special, foreign := false, false
+	for _, r := range name {
+		switch {
+		case r == '_' || r == '-' || r == '.' || r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+		case r > unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)):
+			foreign = true
+		default:
+			special = true
+		}
+	}
+	d.Permitted = "letters and digits of ASCII, underscore, hyphen and dot"
+	switch {
+	case special:
+		d.Requirement, d.Summary = nameSpecial, "The name of a tool has a space, a comma or another special character."
+		out.Found(d)
+		out.Elsewhere(nameCharset)
+	case foreign:
+		d.Requirement, d.Summary = nameCharset, "The name of a tool has letters or digits beyond ASCII."
+		out.Found(d)
+		out.Subject(nameSpecial)
+	default:
+		out.Subject(nameCharset)
+		out.Subject(nameSpecial)
+	}
+}

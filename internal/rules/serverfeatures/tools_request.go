@@ -1,0 +1,176 @@
+package serverfeatures
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	toolMalformed         = "tools.call.malformed-request-error"
+	toolArgumentsOptional = "tools.call.arguments-optional"
+)
+
+// toolRequests judges the form of calls.
+func toolRequests() rules.Fold {
+	bare := &without{requirement: toolArgumentsOptional, thing: "tool"}
+	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		b := catalogs.Of(s)
+		if !regular(s, h) || !s.ServerDeclared("tools") {
+			return
+		}
+		_, params := wire.Members(h.Asked.Message.Params())
+		name, named := wire.Text(params["name"])
+		arguments := params["arguments"]
+		switch {
+		case !named || arguments != nil && arguments.Kind() != '{':
+			if out.Telling(h, b.anyCall(s), toolMalformed) {
+				malformedCall(h, out)
+			}
+		case params["task"] == nil && requiresNothing(s.Revision(), b.tools.seen[name]):
+			bare.heard(name, arguments, h)
+		}
+	}
+	return rules.Fold{
+		Reads: readsCatalog,
+		Hear:  rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear},
+		End:   func(s *rules.Session, out *rules.Out) { bare.judge(s, out) },
+	}
+}
+
+// validCall is a call of the tool with arguments that fit its schema.
+func (b *catalog) validCall(s *rules.Session, name string) rules.Ordinary {
+	return rules.Ordinary{
+		What: "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
+		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, name) },
+	}
+}
+
+// anyCall is a call of a listed tool with arguments that fit its schema, for
+// odd calls that name no tool, or one that is not listed. A server whose tools
+// must not be called shows by its list that it knows its tools.
+func (b *catalog) anyCall(s *rules.Session) rules.Ordinary {
+	return rules.Ordinary{
+		What: "a call of a listed tool with valid arguments", ByName: true,
+		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, "") },
+		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodToolsList },
+	}
+}
+
+// isValidCall reports whether a is a call of the named tool, or with "" of any
+// that is listed, with arguments that fit.
+func (b *catalog) isValidCall(s *rules.Session, a *rules.Asked, name string) bool {
+	if a.Message.Method != spec.MethodToolsCall {
+		return false
+	}
+	_, params := wire.Members(a.Message.Params())
+	called, _ := wire.Text(params["name"])
+	if name != "" && called != name || params["task"] != nil || b.tools.seen[called] == nil {
+		return false
+	}
+	arguments := params["arguments"]
+	if arguments == nil {
+		return requiresNothing(s.Revision(), b.tools.seen[called])
+	}
+	input := wire.At(b.tools.seen[called], "/inputSchema")
+	return input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
+}
+
+func malformedCall(h *rules.Heard, out *rules.Out) {
+	if h.Message.IsError() {
+		out.Subject(toolMalformed)
+		return
+	}
+	d := about(toolMalformed, h)
+	d.Summary, d.Permitted = "A malformed call is served.", "an error, usually with code -32602"
+	if failed(h.Message) {
+		d.Summary = "A malformed call is refused in a tool's result, not by an error."
+		d.Weight = verdict.OnlyNote
+	}
+	out.Found(d)
+}
+
+// requiresNothing reports whether a tool, as listed, takes no arguments at all.
+func requiresNothing(r spec.Revision, tool jsontext.Value) bool {
+	input := wire.At(tool, "/inputSchema")
+	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && fits(r, input, jsontext.Value("{}"))
+}
+
+// fits reports whether nothing speaks against arguments in a tool's schema.
+func fits(r spec.Revision, input, arguments jsontext.Value) bool {
+	return len(schema.For(r).Structured(input, arguments)) == 0
+}
+
+// without compares what comes of requests without arguments to those with
+// none in an object.
+type without struct {
+	requirement string
+	thing       string
+	order       []string
+	bare, empty map[string]*rules.Heard // by name, the first of each
+}
+
+func (w *without) heard(name string, arguments jsontext.Value, h *rules.Heard) {
+	if w.bare == nil {
+		w.bare, w.empty = map[string]*rules.Heard{}, map[string]*rules.Heard{}
+	}
+	into := w.empty
+	switch members, _ := wire.Members(arguments); {
+	case arguments == nil:
+		into = w.bare
+		if into[name] == nil {
+			w.order = append(w.order, name)
+		}
+	case len(members) > 0:
+		return
+	}
+	if into[name] == nil {
+		into[name] = h
+	}
+}
+
+// judge finds what was refused without arguments, and served with an empty
+// object or never tried so. What is refused either way has other reasons.
+func (w *without) judge(s *rules.Session, out *rules.Out) {
+	for _, name := range w.order {
+		bare, empty := w.bare[name], w.empty[name]
+		code, _ := bare.Message.ErrorCode()
+		switch {
+		case succeeded(bare.Message):
+			out.Subject(w.requirement)
+			continue
+		case empty != nil && !succeeded(empty.Message):
+			continue
+		case askedMeanwhile(s, bare), w.thing == "tool" && spec.Code(code) == spec.CodeInternal:
+			continue // it may hang on what the client said, or on how much there was to do
+		case empty == nil && spec.Code(code) != spec.CodeInvalidParams && spec.Code(code) != spec.CodeInvalidRequest:
+			continue
+		}
+		d := about(w.requirement, bare)
+		d.Summary = "A " + w.thing + " that needs no arguments is refused to a request that has none."
+		d.Permitted = "the same as for an empty object of arguments"
+		if empty != nil {
+			d.At = rules.At(bare.Asked.Event, bare.Event, empty.Asked.Event, empty.Event)
+		} else {
+			d.Weight = verdict.OnlyNote // there may be other reasons
+		}
+		out.Found(d)
+	}
+}
+
+// askedMeanwhile reports whether the server had a question while it worked on the
+// request.
+func askedMeanwhile(s *rules.Session, h *rules.Heard) bool {
+	return slices.ContainsFunc(s.Posed(), func(p *transcript.Request) bool {
+		return p.Event.Seq > h.Asked.Event.Seq && p.Event.Seq < h.Event.Seq
+	})
+}
+
+func succeeded(m *wire.Message) bool { return !m.IsError() && !failed(m) }

@@ -1,0 +1,226 @@
+package streamablehttp
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	httpResponse = "base.http-response"
+	httpServed   = "base.http-legal-request-served"
+	pingResponds = "ping.responds"
+	initResponse = "lifecycle.initialize-response"
+)
+
+func accountRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.http-account",
+			Title:        "every HTTP request gets an HTTP response, or there is a reason why not",
+			Requirements: []string{httpResponse},
+			Start:        look(responses),
+		},
+		{
+			ID:           "rule.http-legal-served",
+			Title:        "a legal request is not refused by its status alone",
+			Requirements: []string{httpServed},
+			Start:        look(legalServed),
+		},
+		{
+			ID:           "rule.http-plain-served",
+			Title:        "initialize and ping are served, and not refused by their HTTP status",
+			Requirements: []string{initResponse, pingResponds},
+			Start:        look(plainServed),
+		},
+	}
+}
+
+// facts returns what is known of an exchange that may have got no response.
+func (v *view) facts(x *exchange) discount.ExchangeFacts {
+	f := discount.ExchangeFacts{
+		Method: x.Method(), Status: x.Status(), Ended: x.Ended(),
+		Waited:      v.s.GaveUpOn(x.Request) || x.Sent != nil && v.s.GaveUpOn(x.Sent),
+		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
+	}
+	if x.Sent != nil {
+		f.Size = x.Sent.Size
+	}
+	// A request that names a session known to be over asks what becomes of such
+	// requests; one that was under way at its end does not.
+	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.sessionOver(x)
+	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return len(a.Responses) == 0 })
+	for _, a := range x.requests {
+		f.Judged = f.Judged || a.Unanswered()
+		f.Withdrawn = f.Withdrawn || a.Cancelled
+	}
+	return f
+}
+
+// sessionOver reports whether the session of x was over, or about to be ended by
+// the client, when x ended.
+func (v *view) sessionOver(x *exchange) bool {
+	ending, ends := v.sessions.ending[x.session]
+	_, gone := v.sessions.gone[x.session]
+	return x.session != "" && (gone || ends && (x.End == nil || ending < x.End.Seq))
+}
+
+// unexplained reports whether x got no HTTP response and no discount applies.
+func (v *view) unexplained(x *exchange) bool {
+	return x.Response == nil && discount.OfExchange(v.facts(x)) == nil
+}
+
+func responses(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		switch {
+		case x.Response != nil:
+			out.Subject(httpResponse)
+		case v.unexplained(x):
+			d := verdict.Deviation{
+				Requirement: httpResponse,
+				Permitted:   "an HTTP response, with a status of an error where the request is refused",
+				At:          shown(x.Request, x.Sent, x.End),
+			}
+			switch x.Ended() {
+			case transcript.Unreadable:
+				d.Summary, d.Seen = "An HTTP request is answered with something that is not HTTP.", x.Method()+": "+rules.Excerpt(x.End.Detail)
+			case transcript.Broken:
+				d.Summary, d.Seen = "The server closes the connection without an HTTP response.", x.Method()+": "+rules.Excerpt(x.End.Detail)
+			default:
+				d.Summary, d.Seen = "An HTTP request gets no response.", x.Method()+" got no response until the timeout; then the client closed the connection"
+			}
+			out.Found(d)
+		}
+	}
+}
+
+// legalServed judges requests of which nothing is wrong, neither in HTTP nor in
+// JSON-RPC, and which the server refuses by a status without a JSON-RPC
+// response; and any request on which the server fails. A status of 400 to 499
+// says that the server found something wrong, so it is a note.
+func legalServed(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if x.Response == nil || discount.Intermediary(x.Status()) || v.s.Era() != spec.Handshake || x.answersFirst() {
+			continue
+		}
+		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.initializes() &&
+			!slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Regular() }) && v.listened(x)
+		d := verdict.Deviation{
+			Requirement: httpServed,
+			Summary:     "A legal request is refused by its HTTP status, without a JSON-RPC response.",
+			Permitted:   "a result or a JSON-RPC error with the id of the request",
+			Seen:        x.seen(), At: x.at(),
+		}
+		switch failed := x.Status() >= 500 && x.Status() != 501; {
+		case legal && x.Succeeded():
+			out.Subject(httpServed)
+		case legal && failed:
+			d.Summary = "The server fails on a legal request, which gets no JSON-RPC response."
+			out.Found(d)
+		case failed && x.Method() == "DELETE" && x.flaws == 0 && x.session != "":
+			d.Summary, d.Permitted = "The server fails on a DELETE with the id of an open session.", "a status of success, or 405 where clients may not end sessions"
+			out.Found(d)
+		case failed:
+			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
+			d.Permitted = "a status of 400 to 499 that says what is wrong with the request"
+			out.Found(d)
+		case legal && x.Refused() && !dependsOnState(x.Status()):
+			d.Weight = verdict.OnlyNote
+			out.Found(d)
+		}
+	}
+}
+
+// plainServed judges what becomes of the two requests that every server has to
+// serve and that hold nothing to refuse. A refusal without the id of the request
+// is not its response.
+func plainServed(v *view, out *rules.Out) {
+	pinged := slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPing && len(a.Responses) > 0 })
+	for _, x := range v.all {
+		if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Response == nil ||
+			!x.isPost() || x.flaws != 0 || len(x.requests) != 1 || x.Sent.Frame.Batch || x.answersFirst() {
+			continue
+		}
+		switch a := x.requests[0]; {
+		case a.Succeeded() && a.Message.Method == spec.MethodPing && a.Regular():
+			out.Subject(pingResponds)
+		case a.Succeeded() && a.SoundInitialize():
+			out.Subject(initResponse)
+		case a.Message.Method == spec.MethodPing && a.Regular() && !a.Cancelled && !pinged:
+			x.refusedPing(out)
+		case a.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(a.Responses) == 0:
+			x.failedInitialize(out)
+		}
+	}
+}
+
+// refusedPing judges a ping of a conversation in which none was served. An error
+// that calls it malformed is wrong in any case; for another one there may be a
+// reason beside the request, such as a session that is kept elsewhere.
+func (x *exchange) refusedPing(out *rules.Out) {
+	if x.Status() != 400 {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: pingResponds, Summary: "A ping is refused as if it were malformed.",
+		Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at(),
+	}
+	if e := x.errorIn(); e == nil || code(e) != spec.CodeParse && code(e) != spec.CodeInvalidRequest {
+		d.Summary, d.Weight = "Every ping is refused by its HTTP status.", verdict.AtMostWarning
+	}
+	out.Found(d)
+}
+
+// failedInitialize judges the first initialize, where the response shows that
+// its receiver reads JSON-RPC, or streams: what else refuses it may be no MCP
+// server. An invalid request may mean that another client has the only session.
+func (x *exchange) failedInitialize(out *rules.Out) {
+	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at()}
+	e := x.errorIn()
+	switch {
+	case x.Status() == 400 && e != nil && code(e) == spec.CodeParse:
+		d.Summary = "A sound initialize is refused as if it could not be parsed."
+	case x.Status() == 500 && e != nil:
+		d.Summary = "The server fails on a sound initialize."
+	case x.opened() && x.Ended() == transcript.Complete && !x.goesOn():
+		d.Summary, d.At = "The stream for initialize ends without the response.", shown(x.Request, x.Sent, x.Response, x.End)
+	default:
+		return
+	}
+	out.Found(d)
+}
+
+// goesOn reports whether an event on the stream has an id, so that the client
+// may take the stream up again behind it.
+func (x *exchange) goesOn() bool {
+	return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
+		ev := e.StreamEvent()
+		return ev != nil && ev.ID != ""
+	})
+}
+
+// listened reports whether the stream on which the response to x is due was open
+// when x was responded to; over Streamable HTTP that is the exchange itself.
+func (v *view) listened(x *exchange) bool {
+	if v.s.Transport != spec.SSE {
+		return true
+	}
+	streams := v.channelsFor(x)
+	return len(streams) == 1 && streams[0].open(x.Response.Seq)
+}
+
+// dependsOnState reports whether a status depends on something other than what
+// the request says: 404 and 410 may mean that the session is over, 406 and 415
+// are judged by what the client accepts and sends, the others name a conflict, a
+// size, or a time.
+func dependsOnState(status int) bool {
+	switch status {
+	case 404, 406, 408, 409, 410, 411, 413, 415, 422, 423, 425, 428, 431:
+		return true
+	}
+	return false
+}

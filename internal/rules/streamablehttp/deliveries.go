@@ -1,0 +1,161 @@
+package streamablehttp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// deliveries judges streams that the server ended.
+func deliveries(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		if v.halfDelivered(x, out) || v.misplaced(x, out) {
+			return
+		}
+		if _, all := allAnswered(x); all {
+			out.Subject(responseDelivered)
+			if x.Ended() == transcript.Complete {
+				out.Subject(noEarlyClose)
+			}
+			return
+		}
+		if x.Ended() != transcript.Complete || v.confused(x) || v.excused(x) || v.maybeOver(x) {
+			return
+		}
+		v.endedEarly(x, out)
+	})
+}
+
+// maybeOver reports whether the session of x may have been over when its stream
+// ended: nothing was served in it later.
+func (v *view) maybeOver(x *exchange) bool {
+	return x.session != "" && !slices.ContainsFunc(v.all, func(y *exchange) bool {
+		return y.session == x.session && y.Request.Seq > x.End.Seq && y.Succeeded()
+	})
+}
+
+// endedEarly judges a stream that the server ended before a response.
+func (v *view) endedEarly(x *exchange, out *rules.Out) {
+	missing, late, elsewhere := v.notOn(x)
+	if elsewhere > 0 { // streamable-http.get-no-response
+		out.Elsewhere(responseDelivered)
+		return
+	}
+	if missing+late == 0 {
+		return
+	}
+	if x.hasIDs() {
+		v.polling(x, out)
+	}
+	d := verdict.Deviation{
+		Summary:   "The stream of a POST ends without the response.",
+		Permitted: "to end the stream when all responses are sent",
+		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
+		At:        shown(x.Request, x.Sent, x.Response, x.End),
+	}
+	// From 2025-11-25 on a stream with ids may be polled; whether it is given in
+	// the end was not tried, or shows on the stream that goes on with it.
+	polled := v.revision.AtLeast(spec.V20251125)
+	switch {
+	case polled && missing == 0:
+		out.Subject(responseDelivered)
+	case polled && x.hasIDs():
+	case polled:
+		d.Requirement, d.Permitted = responseDelivered, "the response before the stream ends, or event ids by which it can be resumed"
+		out.Found(d)
+	case missing == 0:
+		out.Subject(responseDelivered)
+		d.Requirement, d.Summary = noEarlyClose, "The stream of a POST ends before the response, which comes when it is resumed."
+		out.Found(d)
+	default:
+		d.Requirement = noEarlyClose
+		out.Found(d)
+		out.Elsewhere(responseDelivered)
+	}
+}
+
+// notOn counts the requests of x whose responses did not come on its stream:
+// those without one, with one on a stream that goes on with it, and with one on
+// another stream.
+func (v *view) notOn(x *exchange) (missing, late, elsewhere int) {
+	for _, a := range x.requests {
+		switch {
+		case answeredOn(x, a) != nil || a.Cancelled:
+		case len(a.Responses) == 0:
+			missing++
+		case v.resumed(x, a.Responses[0].Event):
+			late++
+		default:
+			elsewhere++
+		}
+	}
+	return missing, late, elsewhere
+}
+
+// resumed reports whether the event came on a stream that goes on with that of x.
+func (v *view) resumed(x *exchange, e *transcript.Event) bool {
+	y := v.of(e)
+	return y != nil && y != x && v.origin(y) == x
+}
+
+// polling judges a connection that the server closed so that the client comes
+// back later.
+func (v *view) polling(x *exchange, out *rules.Out) {
+	if x.retries() {
+		out.Subject(retryBeforeClose)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: retryBeforeClose,
+		Summary:     "The server closes the connection of an unfinished stream without a retry field.",
+		Permitted:   "an event with a retry field before the connection is closed",
+		Seen:        "the end of the connection before the response",
+		At:          shown(x.Request, x.Sent, x.Response, x.End),
+	})
+}
+
+// halfDelivered judges a response in an event without the blank line that ends
+// it: clients drop such an event.
+func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
+	for _, p := range x.pieces {
+		if p.Kind != transcript.Received || p.says.Complete() || p.Cut() || x.Ended() != transcript.Complete {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: responseDelivered,
+			Summary:     "The stream ends within the event that holds a message.",
+			Permitted:   "a blank line behind each event; without it the event is lost",
+			Seen:        rules.Excerpt(p.Stream),
+			At:          shown(x.Request, x.Sent, x.Response, p.Event),
+		})
+		return true
+	}
+	return false
+}
+
+// misplaced judges a response that comes on the stream of another POST. On that
+// of a GET it is a matter of streamable-http.get-no-response.
+func (v *view) misplaced(x *exchange, out *rules.Out) bool {
+	for _, a := range x.requests {
+		if len(a.Responses) == 0 {
+			continue
+		}
+		e := a.Responses[0].Event
+		if y := v.of(e); y == nil || y == x || y.Method() != "POST" {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: responseDelivered,
+			Summary:     "The response to a request comes on the stream of another one.",
+			Permitted:   "the response on the stream that its request opened",
+			Seen:        rules.Excerpt(e.Raw),
+			At:          shown(x.Request, x.Sent, x.Response, e),
+		})
+		return true
+	}
+	return false
+}

@@ -1,0 +1,167 @@
+package streamablehttp
+
+import (
+	"mime"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// flaw is a reason that a server may have to refuse a request of ours.
+type flaw int
+
+const (
+	badAccept      flaw = 1 << iota // not all types that the client must accept
+	badType                         // another content type than JSON
+	badBody                         // no legal JSON-RPC message
+	noSession                       // no session id though one was assigned
+	unknownSession                  // a session id that nobody assigned
+	endedSession                    // one that we ended by DELETE
+	goneSession                     // one that got 404 before, or is about to be ended
+	noVersion                       // no version header where the revision has one
+	badVersion                      // a version header that no server can know
+	otherVersion                    // another version than the negotiated one
+	foreignOrigin                   // an origin on another host
+	otherHost                       // a Host that is not the server's
+)
+
+// flawsOf returns what is wrong with the request of x.
+func (v *view) flawsOf(x *exchange) flaw {
+	f := v.sessions.flaws(x) | v.versionFlaws(x) | originFlaws(x)
+	if !strings.EqualFold(hostname(x.RequestHead().Get("Host")), v.host) {
+		f |= otherHost
+	}
+	accepted := v.accepts(x.RequestHead())
+	switch x.Method() {
+	case "POST":
+		if v.s.Transport == spec.StreamableHTTP && (!accepted[jsonType] || !accepted["text/event-stream"]) {
+			f |= badAccept
+		}
+		if x.RequestHead().MediaType() != jsonType {
+			f |= badType
+		}
+		if !v.legal(x) {
+			f |= badBody
+		}
+	case "GET":
+		if !accepted["text/event-stream"] {
+			f |= badAccept
+		}
+	}
+	return f
+}
+
+// accepts returns the media types that the client accepts; it says the same in
+// most requests.
+func (v *view) accepts(head *transcript.Head) map[string]bool {
+	values := head.Get("Accept")
+	known, ok := v.accepted[values]
+	if !ok {
+		known = accepts(head.Values("Accept"))
+		v.accepted[values] = known
+	}
+	return known
+}
+
+// accepts returns the media types that Accept headers list.
+func accepts(values []string) map[string]bool {
+	out := map[string]bool{}
+	for _, value := range values {
+		for _, item := range strings.Split(value, ",") {
+			media, params, err := mime.ParseMediaType(item)
+			if err == nil && strings.Trim(params["q"], "0.") != "" || err == nil && params["q"] == "" {
+				out[media] = true
+			}
+		}
+	}
+	return out
+}
+
+// legal reports whether the body is what a client may send.
+func (v *view) legal(x *exchange) bool {
+	if x.Sent == nil || x.Sent.Cut() || x.Sent.Unterminated {
+		return false
+	}
+	f := x.Sent.Frame
+	if f == nil || len(f.Problems) > 0 || len(f.Messages) == 0 || f.Batch && !v.revision.Batches() {
+		return false
+	}
+	responses := 0
+	for i := range f.Messages {
+		m := &f.Messages[i]
+		version, _ := wire.Text(m.Member("jsonrpc"))
+		if version != "2.0" || m.Kind == wire.Invalid || m.Kind != wire.Response && m.Method == "" || f.Batch && m.Method == spec.MethodInitialize {
+			return false
+		}
+		if m.Kind == wire.Response {
+			responses++
+		}
+	}
+	for _, a := range x.requests {
+		if !a.WellFormed {
+			return false
+		}
+	}
+	return responses == 0 || responses == len(f.Messages)
+}
+
+// versionFlaws judges the version header, which 2025-03-26 does not have.
+func (v *view) versionFlaws(x *exchange) flaw {
+	head := x.RequestHead()
+	version := head.Get(versionHeader)
+	r := spec.Revision(version)
+	switch {
+	case !head.Has(versionHeader):
+		if v.revision.AtLeast(spec.V20250618) && !x.initializes() {
+			return noVersion
+		}
+	case !v.revision.AtLeast(spec.V20250618):
+		if r != v.revision {
+			return otherVersion
+		}
+	case r == v.revision:
+	case r.Published() || x.initializes() || perhapsVersion(version):
+		return otherVersion
+	default:
+		return badVersion
+	}
+	return 0
+}
+
+// perhapsVersion reports whether a server may know a version that we do not.
+func perhapsVersion(text string) bool {
+	return strings.Contains(strings.ToLower(text), "draft") || len(text) == len(spec.V20241105) && spec.Revision(text) > "2024-10" && text < "2100"
+}
+
+// originFlaws reports whether the Origin is that of a page on another host.
+func originFlaws(x *exchange) flaw {
+	head := x.RequestHead()
+	if !head.Has("Origin") {
+		return 0
+	}
+	origin, err := url.Parse(head.Get("Origin"))
+	if err != nil || origin.Host == "" || !strings.EqualFold(origin.Hostname(), hostname(head.Get("Host"))) {
+		return foreignOrigin
+	}
+	return 0
+}
+
+// hostname returns the host of a Host header without its port.
+func hostname(host string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	return name
+}
+
+// loopback reports whether a Host header names this machine.
+func loopback(host string) bool {
+	name := strings.ToLower(hostname(host))
+	ip := net.ParseIP(name)
+	return name == "localhost" || strings.HasSuffix(name, ".localhost") || ip != nil && ip.IsLoopback()
+}

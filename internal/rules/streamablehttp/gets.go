@@ -1,0 +1,296 @@
+package streamablehttp
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	singleEndpoint    = "streamable-http.single-endpoint"
+	streamOr405       = "streamable-http.get-stream-or-405"
+	getUnrelated      = "streamable-http.get-unrelated"
+	getNoResponse     = "streamable-http.get-no-response"
+	getRetry          = "streamable-http.get-retry-before-close"
+	concurrentStreams = "streamable-http.concurrent-streams"
+)
+
+func getRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.get-status",
+			Title:        "GET opens a stream or is refused with 405",
+			Requirements: []string{singleEndpoint, streamOr405, concurrentStreams},
+			Start:        look(getStatus),
+		},
+		{
+			ID:           "rule.get-messages",
+			Title:        "the stream of a GET brings nothing that belongs to a request",
+			Requirements: []string{getUnrelated, getNoResponse},
+			Start:        look(getMessages),
+		},
+		{
+			ID:           "rule.get-retry",
+			Title:        "a GET that goes on with the stream of a request is not closed before the response without a retry field",
+			Requirements: []string{getRetry},
+			Start:        look(getRetries),
+		},
+	}
+}
+
+// gets calls see with the GETs that resume nothing.
+func (v *view) gets(see func(x *exchange)) {
+	for _, x := range v.all {
+		if v.s.Transport == spec.StreamableHTTP && x.Method() == "GET" && !x.resumes() {
+			see(x)
+		}
+	}
+}
+
+func getStatus(v *view, out *rules.Out) {
+	v.gets(func(x *exchange) {
+		if x.flaws != 0 || v.initialized < 0 || x.Request.Seq < v.initialized {
+			return
+		}
+		if x.Response == nil {
+			v.unanswered(x, out)
+			return
+		}
+		if barred(x.Status()) || x.Status() == 403 {
+			return
+		}
+		d := verdict.Deviation{Requirement: streamOr405, Permitted: "200 with text/event-stream, or 405", Seen: x.seen(), At: x.at()}
+		other := v.otherOpen(x)
+		switch {
+		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
+			out.Subject(singleEndpoint)
+			out.Subject(streamOr405)
+			if other != nil && x.Succeeded() {
+				out.Subject(concurrentStreams)
+			}
+		case other != nil && x.Refused():
+			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
+			d.Summary, d.At = "A second stream is refused while the first is open.", shown(other.Request, x.Request, x.Response)
+			out.Found(d)
+		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
+		case x.Status() == 409 && v.hadStream(x): // the server may not know yet that we closed it
+		case x.Status() == 404 || x.Status() == 501:
+			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
+			d.Summary = "The endpoint knows no GET."
+			out.Found(d)
+			out.Elsewhere(streamOr405)
+		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:
+			// Of the status MCP says nothing; those who read event streams want 200.
+			d.Summary, d.Weight = "A GET opens a stream with another status than 200.", verdict.AtMostWarning
+			out.Found(d)
+		case x.Succeeded():
+			d.Summary = "A GET is answered with what is no event stream."
+			out.Found(d)
+		default:
+			d.Summary = "A GET is refused with another status than 405."
+			out.Found(d)
+		}
+	})
+}
+
+// headTime is how long a server has at least for the head of the response to a
+// GET, and slowerThan by how much it may be slower with it than with a POST.
+const (
+	headTime   = 2500 * time.Millisecond
+	slowerThan = 10
+)
+
+// unanswered judges a GET without a response, while the server answered requests
+// that were sent after it: a client can't tell then that there is a stream.
+func (v *view) unanswered(x *exchange, out *rules.Out) {
+	until := v.end
+	if x.End != nil {
+		until = x.End.At
+	}
+	limit := headTime
+	for _, y := range v.all {
+		if y.Method() == "POST" && y.Response != nil {
+			limit = max(limit, slowerThan*(y.Response.At-y.Request.At))
+		}
+	}
+	if until-x.Request.At < min(limit, lingering) || x.End != nil && x.End.How != transcript.Dropped {
+		return
+	}
+	for _, y := range v.all {
+		if y.Method() != "POST" || !y.Succeeded() || y.Request.Seq < x.Request.Seq {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: streamOr405,
+			Summary:     "A GET gets no response, though other requests do.",
+			Permitted:   "the head of the response at once, be there an event or not",
+			Seen:        fmt.Sprintf("no head for %v", (until - x.Request.At).Round(time.Second)),
+			At:          shown(x.Request, y.Response, x.End),
+			Weight:      verdict.AtMostWarning,
+		})
+		return
+	}
+}
+
+// hadStream reports whether a GET of the same session had opened a stream before x.
+func (v *view) hadStream(x *exchange) bool {
+	for _, y := range v.all {
+		if y.Method() == "GET" && y.session == x.session && y.opened() && y.Request.Seq < x.Request.Seq {
+			return true
+		}
+	}
+	return false
+}
+
+// otherOpen returns a GET of the same session whose stream was open when x was
+// sent.
+func (v *view) otherOpen(x *exchange) *exchange {
+	for _, y := range v.all {
+		if y != x && y.Method() == "GET" && y.session == x.session && y.open(x.Request.Seq) {
+			return y
+		}
+	}
+	return nil
+}
+
+func getMessages(v *view, out *rules.Out) {
+	v.gets(func(x *exchange) {
+		if !x.opened() {
+			return
+		}
+		if v.answeredDuring(x) {
+			out.Subject(getNoResponse)
+		}
+		for _, p := range x.pieces {
+			if p.Kind != transcript.Received || p.Cut() {
+				continue
+			}
+			if m := responseIn(p); m != nil {
+				if _, twice := v.firstElsewhere(p); twice { // streamable-http.no-broadcast
+					out.Elsewhere(getNoResponse)
+					continue
+				}
+				out.Found(verdict.Deviation{
+					Requirement: getNoResponse,
+					Summary:     "A response comes on the stream of a GET that resumes nothing.",
+					Permitted:   "requests and notifications; responses on the stream of their POST",
+					Seen:        rules.Excerpt(m.Raw),
+					At:          shown(x.Request, x.Response, p.Event),
+				})
+				continue
+			}
+			v.unrelated(x, p, out)
+		}
+	})
+}
+
+func responseIn(p piece) *wire.Message {
+	for i := range p.Frame.Messages {
+		if m := &p.Frame.Messages[i]; m.Kind == wire.Response {
+			return m
+		}
+	}
+	return nil
+}
+
+// answeredDuring reports whether a request was answered while the stream of x was
+// open, so that the response could have come on it.
+func (v *view) answeredDuring(x *exchange) bool {
+	for _, a := range v.s.All() {
+		if len(a.Responses) > 0 && a.Responses[0].Event.Exchange != x.Number && x.open(a.Responses[0].Event.Seq) {
+			return true
+		}
+	}
+	return false
+}
+
+// unrelated judges progress: of other messages nothing shows whether they
+// belong to a request in progress.
+func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
+	owner, token := v.progressOf(p)
+	switch {
+	case owner == nil:
+		out.Subject(getUnrelated)
+	case owner.InFlight(p.Seq):
+		out.Found(verdict.Deviation{
+			Requirement: getUnrelated,
+			Summary:     "The stream of a GET brings progress of a request.",
+			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
+			Seen:        "progress with the token " + rules.Excerpt(token),
+			At:          shown(x.Request, owner.Event, p.Event),
+		})
+	}
+}
+
+// getRetries judges a connection that the server closed though its stream had
+// not ended. A stream that the server opens for what it says unasked may end at
+// any time, and what a later one brings does not show whether it goes on with
+// the first; that of a request goes on until the response has come.
+func getRetries(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if x.Method() != "GET" || !x.opened() || x.Ended() != transcript.Complete || v.excused(x) {
+			continue
+		}
+		end := v.answeredLater(x)
+		if end == nil {
+			continue
+		}
+		if v.retriesUpTo(x) {
+			out.Subject(getRetry)
+			continue
+		}
+		if v.takenOver(x) {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: getRetry,
+			Summary:     "The server closes a GET whose stream goes on without a retry field.",
+			Permitted:   "an event with a retry field before the connection is closed",
+			Seen:        "the end of the connection; the response came when the stream was resumed again",
+			At:          shown(x.Request, x.Response, x.End, end),
+		})
+	}
+}
+
+// answeredLater returns the response to a request whose stream x went on with,
+// where it came first on a GET that went on with the stream behind the end of x.
+func (v *view) answeredLater(x *exchange) *transcript.Event {
+	origin := v.origin(x)
+	if origin == nil || origin.Method() != "POST" {
+		return nil
+	}
+	for _, a := range origin.requests {
+		if len(a.Responses) == 0 {
+			continue
+		}
+		if y := v.of(a.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
+			return a.Responses[0].Event
+		}
+	}
+	return nil
+}
+
+// retriesUpTo reports whether the stream of x had a retry field before x ended, on
+// whichever connection: a client keeps the last one.
+func (v *view) retriesUpTo(x *exchange) bool {
+	return slices.ContainsFunc(v.all, func(y *exchange) bool {
+		return v.origin(y) == v.origin(x) && slices.ContainsFunc(y.pieces, func(p piece) bool { return p.says.Retry != "" && p.Seq < x.End.Seq })
+	})
+}
+
+// takenOver reports whether the client opened another stream by GET while x was
+// open: a server that closes x for that has nothing to announce.
+func (v *view) takenOver(x *exchange) bool {
+	for _, y := range v.all {
+		if y != x && y.Method() == "GET" && y.session == x.session && y.Request.Seq > x.Request.Seq && y.Request.Seq < x.End.Seq {
+			return true
+		}
+	}
+	return false
+}

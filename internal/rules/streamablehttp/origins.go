@@ -1,0 +1,157 @@
+package streamablehttp
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	originValidated    = "streamable-http.origin-validated"
+	originInvalid      = "streamable-http.origin-invalid-403"
+	originAbsent       = "streamable-http.origin-absent-allowed"
+	originBody         = "streamable-http.origin-403-body"
+	legacyOriginChecks = "sse.origin-validated"
+)
+
+func originRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.origin",
+		Title:        "pages on other hosts are refused",
+		Requirements: []string{originValidated, originInvalid, originAbsent, originBody, legacyOriginChecks},
+		Start:        look(origins),
+	}}
+}
+
+func origins(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		switch {
+		case x.Response == nil || !slices.Contains([]string{"GET", "POST", "DELETE"}, x.Method()):
+		case x.flaws&foreignOrigin != 0:
+			v.foreign(x, out)
+		case !x.RequestHead().Has("Origin") && x.flaws == 0:
+			v.absent(x, out)
+		}
+	}
+}
+
+// foreign judges what becomes of a request that claims to come from a page on
+// another host. Only of a server on this machine it is known that it serves no
+// such page.
+func (v *view) foreign(x *exchange, out *rules.Out) {
+	validated := originValidated
+	if v.s.Transport == spec.SSE {
+		validated = legacyOriginChecks
+	}
+	d := verdict.Deviation{
+		Requirement: validated, Permitted: "to refuse it", At: x.at(),
+		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.seen(),
+	}
+	if !loopback(x.RequestHead().Get("Host")) {
+		d.Weight = verdict.OnlyNote
+	}
+	switch {
+	case x.Succeeded() && x.errorIn() != nil: // refused, or served and failed
+		return
+	case x.Succeeded():
+		v.servedAbroad(x, d, out)
+		return
+	case !x.Refused() || barred(x.Status()):
+		return
+	}
+	if x.flaws != foreignOrigin { // another one may be the reason
+		return
+	}
+	// A 403 is what the sentence demands, so that a second stream need not be
+	// the reason.
+	if !(x.Method() == "GET" && x.Status() == 403 && v.servedWithout(x)) && !v.tellingly(x, out, validated, originInvalid) {
+		return
+	}
+	out.Subject(validated)
+	if x.Status() == 403 {
+		out.Subject(originInvalid)
+		forbiddenBody(x, out)
+		return
+	}
+	d.Requirement, d.Permitted = originInvalid, "403"
+	d.Summary = "A request from a page on another host is refused with another status than 403."
+	if malformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it; HTTP itself may refuse it
+		d.Weight = max(d.Weight, verdict.AtMostWarning)
+		d.Summary = "A request with an Origin that is none is refused with another status than 403."
+	}
+	out.Found(d)
+}
+
+// servedAbroad judges a request that is served. An Origin that no browser sends
+// shows less, and nothing new where pages are served.
+func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Out) {
+	out.Elsewhere(originInvalid)
+	d.Summary = "A request from a page on another host is served."
+	if malformedOrigin(x.RequestHead().Get("Origin")) {
+		d.Weight = max(d.Weight, verdict.AtMostWarning)
+		d.Summary = "A request with an Origin that is none is served."
+		if slices.ContainsFunc(v.all, func(y *exchange) bool {
+			return y.flaws&foreignOrigin != 0 && y.Succeeded() && !malformedOrigin(y.RequestHead().Get("Origin"))
+		}) {
+			return
+		}
+	}
+	out.Found(d)
+}
+
+// malformedOrigin reports whether an Origin is neither null nor that of a page.
+func malformedOrigin(text string) bool {
+	u, err := url.Parse(text)
+	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
+}
+
+// servedWithout reports whether the server served a request of the same sort
+// that claims to come from nowhere else.
+func (v *view) servedWithout(x *exchange) bool {
+	for _, y := range v.all {
+		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
+			return true
+		}
+	}
+	return false
+}
+
+func forbiddenBody(x *exchange, out *rules.Out) {
+	m := x.errorIn()
+	switch {
+	case m == nil:
+	case !m.ID.Present() || m.ID.IsNull():
+		out.Subject(originBody)
+	default:
+		out.Found(verdict.Deviation{
+			Requirement: originBody,
+			Summary:     "The error in the body of a 403 has an id.",
+			Permitted:   "an error without an id, or any body that is none",
+			Seen:        x.seen(), At: x.at(),
+		})
+	}
+}
+
+// absent judges a 403 because there is no Origin: with one it is served.
+func (v *view) absent(x *exchange, out *rules.Out) {
+	switch {
+	case x.Succeeded():
+		out.Subject(originAbsent)
+	case x.Status() != 403:
+	default:
+		for _, y := range v.all {
+			if y.RequestHead().Has("Origin") && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
+				out.Found(verdict.Deviation{
+					Requirement: originAbsent,
+					Summary:     "A request without an Origin is refused.",
+					Permitted:   "to serve it: only browsers send one",
+					Seen:        x.seen(), At: shown(x.Request, x.Response),
+				})
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package streamablehttp
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	accepted         = "streamable-http.accepted-202"
+	acceptedResponse = "streamable-http.accepted-202-response"
+	rejectedStatus   = "streamable-http.rejected-status"
+	rejectedBody     = "streamable-http.rejected-body"
+	contentType      = "streamable-http.request-content-type"
+	singleObject     = "streamable-http.json-single-object"
+	acceptBoth       = "streamable-http.accept-both"
+	parseErrorHTTP   = "base.parse-error-http"
+	batchComplete    = "base.batch-responses-complete"
+)
+
+func postRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.post-accepted",
+			Title:        "notifications and responses get 202 and no body, or are refused by a status",
+			Requirements: []string{accepted, acceptedResponse, rejectedStatus, rejectedBody},
+			Start:        look(tellings),
+		},
+		{
+			ID:           "rule.post-answer",
+			Title:        "a request is answered with one JSON object or an event stream",
+			Requirements: []string{contentType, singleObject, batchComplete},
+			Start:        look(postAnswers),
+		},
+		{
+			ID:           "rule.post-accept",
+			Title:        "a client that takes both types is served",
+			Requirements: []string{acceptBoth},
+			Start:        look(acceptable),
+		},
+		{
+			ID:           "rule.post-unparsable",
+			Title:        "a body that is no JSON is refused by a status",
+			Requirements: []string{parseErrorHTTP},
+			Start:        look(unparsable),
+		},
+	}
+}
+
+// tellings judges the answers to bodies without requests.
+func tellings(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if !x.isPost() || len(x.requests) > 0 || x.Response == nil {
+			continue
+		}
+		requirement := accepted
+		if !slices.ContainsFunc(x.sent(), func(m wire.Message) bool { return m.Kind != wire.Response }) {
+			requirement = acceptedResponse
+		}
+		weight := verdict.Full
+		if v.s.MayBeRefused(x.Sent) {
+			weight = verdict.AtMostWarning
+		}
+		found := func(requirement, summary string) {
+			out.Found(verdict.Deviation{
+				Requirement: requirement, Summary: summary, Permitted: "202 without a body, or a status of an error", Seen: x.seen(), At: x.at(),
+				Weight: weight,
+			})
+		}
+		switch {
+		case x.Refused():
+			out.Subject(rejectedStatus)
+			refusalBody(x, out)
+		case !x.Succeeded():
+		case x.errorIn() != nil:
+			found(rejectedStatus, "A notification or response is refused with a status of success.")
+			out.Elsewhere(requirement)
+		case x.Status() != 202:
+			found(requirement, "A notification or response is accepted with another status than 202.")
+		case x.bodied():
+			found(requirement, "The 202 for a notification or response has a body.")
+		default:
+			out.Subject(requirement)
+		}
+	}
+}
+
+// refusalBody judges the messages in the body of a refusal. A body without any,
+// which was read to its end, is as good: what is refused is no request, which
+// alone has an id to answer to.
+func refusalBody(x *exchange, out *rules.Out) {
+	plain := x.bodied() && x.Ended() == transcript.Complete && !barred(x.Status())
+	for _, m := range x.Messages() {
+		if !m.Has("jsonrpc") {
+			continue
+		}
+		plain = false
+		if m.IsError() && (!m.ID.Present() || m.ID.IsNull()) {
+			out.Subject(rejectedBody)
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: rejectedBody,
+			Summary:     "The message in the body of a refusal is no error without an id.",
+			Permitted:   "an error without an id, or any body that is no message",
+			Seen:        x.seen(), At: x.at(),
+		})
+	}
+	if plain {
+		out.Subject(rejectedBody)
+	}
+}
+
+// postAnswers judges what requests are answered with, where the status says
+// that they are.
+func postAnswers(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.bodied() && v.pointless(x) {
+			continue
+		}
+		media := x.ResponseHead().MediaType()
+		if media == jsonType || media == transcript.EventStream {
+			if d, odd := x.oddStatus(); odd {
+				out.Found(d)
+			} else {
+				out.Subject(contentType)
+			}
+			if media == jsonType && x.Ended() == transcript.Complete {
+				v.jsonBody(x, out)
+				wholeBatch(x, out)
+			}
+			continue
+		}
+		d := verdict.Deviation{
+			Requirement: contentType, Permitted: "application/json or text/event-stream, with the response",
+			Summary: "A request is answered with another media type.", Seen: x.seen(), At: x.at(),
+		}
+		if !x.bodied() {
+			d.Summary = "A request is answered without a body."
+		}
+		out.Found(d)
+	}
+}
+
+// oddStatus judges the status of a response that brings what was asked for. MCP
+// names none: clients read 202 as "nothing will come", and 206 is for those who
+// asked for a part. A proxy makes 203 of 200.
+func (x *exchange) oddStatus() (verdict.Deviation, bool) {
+	d := verdict.Deviation{
+		Requirement: contentType, Weight: verdict.AtMostWarning, Permitted: "200 with the response",
+		Summary: "A request is answered with another status than 200.", Seen: x.seen(), At: x.at(),
+	}
+	switch {
+	case x.Status() == 203:
+		d.Weight = verdict.OnlyNote
+	case x.Status() == 202:
+		d.Summary = "A request is answered with 202, after which clients expect nothing."
+	}
+	return d, x.Status() != 200
+}
+
+// pointless reports whether no response is due any more: the requests were
+// cancelled, or the session has ended.
+func (v *view) pointless(x *exchange) bool {
+	cancelled := !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Cancelled })
+	return cancelled || x.End != nil && v.excused(x)
+}
+
+// jsonBody judges a whole body.
+func (v *view) jsonBody(x *exchange, out *rules.Out) {
+	found := func(summary string, at []int) {
+		out.Found(verdict.Deviation{
+			Requirement: singleObject, Summary: summary, Permitted: "one JSON object, the response to the request", Seen: x.seen(), At: at,
+		})
+	}
+	if len(x.Body) == 0 {
+		found("The JSON body of an answer is empty.", x.at())
+		return
+	}
+	e := x.Body[0]
+	if e.Cut() || e.Frame == nil || e.Stream != nil {
+		return
+	}
+	var summary string
+	posted := x.Sent.Frame.Batch
+	switch f := e.Frame; {
+	case f.Has(wire.TooDeep) || f.Has(wire.TooMany):
+		return
+	case !f.Readable():
+		summary = "The JSON body of an answer is no JSON."
+	case f.Has(wire.TrailingText):
+		summary = "The JSON body of an answer holds more than one value."
+	case f.Batch && !v.revision.Batches(): // base.batch-not-emitted
+		out.Elsewhere(singleObject)
+		return
+	case f.Batch && !posted:
+		summary = "A single request is answered with an array."
+	case f.Batch:
+		out.Subject(singleObject)
+		return
+	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
+		summary = "The JSON body of an answer is a request or a notification."
+	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !answersHere(x, &f.Messages[0]):
+		out.Elsewhere(singleObject) // base rules speak of ids and shapes
+		return
+	case f.Messages[0].Kind == wire.Invalid:
+		summary = "The JSON body of an answer is no JSON-RPC message."
+	default:
+		out.Subject(singleObject)
+		return
+	}
+	found(summary, shown(x.Request, x.Sent, x.Response, e))
+}
+
+// wholeBatch judges whether the JSON body that answers a batch has all its
+// responses: there is no other place for them.
+func wholeBatch(x *exchange, out *rules.Out) {
+	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].Cut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
+		return
+	}
+	missing := 0
+	for _, a := range x.requests {
+		if len(a.Responses) == 0 && !a.Cancelled {
+			missing++
+		}
+	}
+	if missing == 0 {
+		out.Subject(batchComplete)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: batchComplete,
+		Summary:     "The answer to a batch lacks responses.",
+		Permitted:   "one response for each request of the batch",
+		Seen:        fmt.Sprintf("%d of %d responses are missing", missing, len(x.requests)),
+		At:          shown(x.Request, x.Sent, x.Response, x.Body[0]),
+	})
+}
+
+// answersHere reports whether m has the id of a request in the exchange, or is
+// no response.
+func answersHere(x *exchange, m *wire.Message) bool {
+	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return a.Message.ID.Key() == m.ID.Key() })
+}
+
+func acceptable(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		switch {
+		case !x.isPost() || x.flaws&^noVersion != 0:
+		case x.Succeeded():
+			out.Subject(acceptBoth)
+		case x.Status() == 406:
+			out.Found(verdict.Deviation{
+				Requirement: acceptBoth,
+				Summary:     "A request whose Accept lists both types is refused with 406.",
+				Permitted:   "to serve it with either type",
+				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.seen(), At: x.at(), Header: "Accept",
+			})
+		}
+	}
+}
+
+func unparsable(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if x.Method() != "POST" || x.Sent == nil || x.Sent.Cut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || barred(x.Status()) {
+			continue
+		}
+		if x.flaws != badBody {
+			continue // it may be refused for another reason
+		}
+		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "a status of an error; with it an error -32700 without an id, if any", Seen: x.seen(), At: x.at()}
+		m := x.errorIn()
+		switch {
+		case x.Succeeded() && m != nil:
+			d.Summary = "A body that is no JSON is refused with a status of success."
+			out.Found(d)
+		case x.Succeeded():
+			d.Summary = "A body that is no JSON is accepted."
+			out.Found(d)
+		case m != nil && v.s.Era() == spec.Stateless && code(m) == spec.CodeHeaderMismatch: // no body fits its headers
+			out.Subject(parseErrorHTTP)
+		case m != nil && x.Status() == 400 && code(m) != spec.CodeParse:
+			d.Summary = "A body that is no JSON is refused with another error than -32700."
+			out.Found(d)
+		case x.Refused():
+			out.Subject(parseErrorHTTP)
+		}
+	}
+}
+
+// code returns the code of an error, 0 where it has none that is an integer.
+func code(m *wire.Message) spec.Code {
+	n, _ := m.ErrorCode()
+	return spec.Code(n)
+}

@@ -1,0 +1,356 @@
+package streamablehttp
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	eventIDUnique = "streamable-http.event-id-unique"
+	replay        = "streamable-http.last-event-id-replay"
+	noCross       = "streamable-http.no-cross-stream-replay"
+	resumeViaGet  = "streamable-http.resume-via-get"
+	noBroadcast   = "streamable-http.no-broadcast"
+)
+
+func resumeRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.event-ids",
+			Title:        "event ids are unique over the streams of a session",
+			Requirements: []string{eventIDUnique},
+			Start:        look(eventIDs),
+		},
+		{
+			ID:           "rule.resumption",
+			Title:        "a stream that is resumed goes on, and with nothing of another one",
+			Requirements: []string{replay, noCross, resumeViaGet},
+			Start:        look(resumptions),
+		},
+		{
+			ID:           "rule.one-stream",
+			Title:        "a message comes on one stream",
+			Requirements: []string{noBroadcast},
+			Start:        look(broadcasts),
+		},
+	}
+}
+
+// eventIDs passes over what is delivered again when a stream is resumed.
+func eventIDs(v *view, out *rules.Out) {
+	type place struct {
+		session, id string
+	}
+	first := map[place]piece{}
+	for _, p := range v.inOrder() {
+		if v.s.Transport != spec.StreamableHTTP || p.says.ID == "" || !p.says.Complete() {
+			continue
+		}
+		x := v.of(p.Event)
+		if x.session == "" && !v.withoutSessions() {
+			continue // what is in no session shares none
+		}
+		at := place{x.session, p.says.ID}
+		known, seen := first[at]
+		if !seen {
+			first[at] = p
+			out.Subject(eventIDUnique)
+			continue
+		}
+		same := bytes.Equal(known.says.Data, p.says.Data)
+		if x.resumes() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !(primes(v, known) && isMessage(p))) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
+			continue // redelivered, or broadcast
+		}
+		gets := x.Method() == "GET" && v.of(known.Event).Method() == "GET"
+		if gets && (len(p.says.Data) == 0 || len(known.says.Data) == 0 && known.Exchange != p.Exchange) {
+			continue // where the same stream stood, told to a client that opens it again; the two overtake each other
+		}
+		out.Found(verdict.Deviation{
+			Requirement: eventIDUnique,
+			Summary:     "Two events have the same id.",
+			Permitted:   "ids that are unique over all streams of the session",
+			Seen:        "the id " + rules.Excerpt(p.says.ID),
+			At:          shown(known.Event, p.Event),
+		})
+	}
+}
+
+// primes reports whether an event without a message came on the stream of a POST:
+// no message has its id, which may be told again where the stream goes on.
+func primes(v *view, known piece) bool {
+	x := v.of(known.Event)
+	return x.Method() == "POST" && !x.resumes()
+}
+
+// isMessage reports whether the event brings a message; some servers tell again
+// an event without one as an empty object.
+func isMessage(p piece) bool {
+	return slices.ContainsFunc(p.Event.Messages(), func(m wire.Message) bool {
+		return m.Kind == wire.Request || m.Kind == wire.Notification || m.Kind == wire.Response
+	})
+}
+
+// withoutSessions reports whether the server is known to do without sessions: it
+// has answered initialize with a result, and never named one.
+func (v *view) withoutSessions() bool {
+	if len(v.sessions.assigned) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodInitialize && a.Succeeded() })
+}
+
+// inOrder returns all pieces of streams in the order in which they came.
+func (v *view) inOrder() []piece {
+	return rules.Memo(v.s, inOrderKey{}, v.sortPieces)
+}
+
+type inOrderKey struct{}
+
+// resumptions judges what comes of a GET with the id of an event that came.
+func resumptions(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		id, resumes := x.lastID()
+		origin := v.origin(x)
+		if resumes && origin == nil && x.flaws == 0 && x.opened() {
+			v.strange(x, out)
+		}
+		if !resumes || x.Method() != "GET" || origin == nil || x.flaws != 0 || barred(x.Status()) {
+			continue
+		}
+		if x.opened() {
+			if origin.Method() == "POST" {
+				out.Subject(resumeViaGet)
+			}
+			v.replayed(x, origin, id, out)
+			continue
+		}
+		if origin.Method() == "POST" && (x.Status() == 400 || x.Status() == 405 || x.Status() == 501) {
+			v.notResumed(x, origin, id, out)
+		}
+	}
+}
+
+// notResumed judges a GET with the id of an event from the stream of a POST,
+// which is refused. 405 is what a server owes that has no streams for GET, and
+// the ids that prime a stream oblige it to none: only who closes a connection
+// before the response counts on the client's coming back.
+func (v *view) notResumed(x, origin *exchange, id string, out *rules.Out) {
+	d := verdict.Deviation{
+		Requirement: resumeViaGet,
+		Summary:     "The stream of a POST has event ids, and can't be resumed.",
+		Permitted:   "an event stream, or 405",
+		Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.seen(),
+		At:          shown(origin.Request, x.Request, x.Response),
+	}
+	switch closed := v.closedEarly(x, origin, id); {
+	case closed != nil:
+		d.Permitted = "to go on with the stream, whose response was still to come when the server closed the connection"
+		d.At = shown(origin.Request, closed, x.Request, x.Response)
+	case x.Status() == 405:
+		d.Summary, d.Weight = "Streams have event ids, and a GET that names one gets 405.", verdict.OnlyNote
+		d.Permitted = "this: to tell again what was missed is a permission"
+	}
+	out.Found(d)
+}
+
+// closedEarly returns the end of the connection that brought the event which x
+// names, where the server closed it and has left a request of its stream
+// without a response ever since.
+func (v *view) closedEarly(x, origin *exchange, id string) *transcript.Event {
+	last := v.ids[x.session][id]
+	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.confused(origin) || v.excused(last) || v.maybeOver(last) {
+		return nil
+	}
+	if slices.ContainsFunc(origin.requests, func(a *rules.Asked) bool { return len(a.Responses) == 0 && !v.cancelled(a, last.End.Seq) }) {
+		return last.End
+	}
+	return nil
+}
+
+// cancelled reports whether the client had cancelled the request, or its id,
+// before a position. That it did so when the stream was lost excuses nothing.
+func (v *view) cancelled(a *rules.Asked, before int) bool {
+	return a.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
+		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
+			return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(a.Message.ID)
+		})
+	})
+}
+
+// replayed judges what came on x, which goes on with the stream of origin
+// behind the event with the id last.
+func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
+	old := v.upTo(origin, last, x)
+	clean, fresh := true, true
+	for _, p := range x.pieces {
+		if p.Kind != transcript.Received || p.Cut() {
+			continue
+		}
+		if v.foreignTo(p, x, origin) {
+			clean = false
+			out.Found(verdict.Deviation{
+				Requirement: noCross,
+				Summary:     "A stream that is resumed brings what belongs to another one.",
+				Permitted:   "what followed on the stream of the event with the id that was named",
+				Seen:        rules.Excerpt(p.Raw),
+				At:          shown(origin.Request, x.Request, p.Event),
+			})
+		}
+		if fresh && p.says.ID != "" && old[p.says.ID] {
+			fresh = false
+			out.Found(verdict.Deviation{
+				Requirement: replay,
+				Summary:     "A stream that is resumed begins before the event that was named.",
+				Permitted:   "the events behind it",
+				Seen:        "behind " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
+				At:          shown(x.Request, p.Event),
+			})
+		}
+	}
+	if clean {
+		out.Subject(noCross)
+	}
+	if fresh {
+		out.Subject(replay)
+	}
+}
+
+// upTo returns the ids of events with data on the stream of origin, up to the
+// one named last.
+func (v *view) upTo(origin *exchange, last string, before *exchange) map[string]bool {
+	ids := map[string]bool{}
+	for _, p := range v.inOrder() {
+		y := v.of(p.Event)
+		if y == before || y.session != before.session || p.says.ID == "" || v.origin(y) != origin {
+			continue
+		}
+		if len(p.says.Data) > 0 {
+			ids[p.says.ID] = true
+		}
+		if p.says.ID == last {
+			return ids
+		}
+	}
+	return nil
+}
+
+// foreignTo reports whether a message on the resumed stream x belongs to another
+// than that of origin: it came there before, or is the response to a request
+// that was posted elsewhere, or tells its progress. What is no message, such as
+// an event that primed another stream, is not what streams must not replay.
+func (v *view) foreignTo(p piece, x, origin *exchange) bool {
+	if !isMessage(p) {
+		return false
+	}
+	if known := v.ids[x.session][p.says.ID]; p.says.ID != "" && known != nil && known.Number < x.Number {
+		// To many servers all GETs of a session are one stream.
+		if at := v.origin(known); at != nil && at != origin && (at.Method() != "GET" || origin.Method() != "GET") {
+			return true
+		}
+	}
+	if m := responseIn(p); m != nil {
+		if m.ID.IsNull() {
+			return false // an error for what has no id that can be told
+		}
+		for _, a := range v.s.Requests(m.ID) {
+			if a.Event.Exchange == origin.Number {
+				return false
+			}
+		}
+		return len(v.s.Requests(m.ID)) > 0
+	}
+	owner, _ := v.progressOf(p)
+	return owner != nil && owner.Event.Exchange != origin.Number && origin.Method() == "POST"
+}
+
+func broadcasts(v *view, out *rules.Out) {
+	several := false
+	for _, x := range v.all {
+		if v.s.Transport != spec.StreamableHTTP || x.resumes() {
+			continue
+		}
+		for _, p := range x.pieces {
+			first, twice := v.firstElsewhere(p)
+			if twice {
+				out.Found(verdict.Deviation{
+					Requirement: noBroadcast,
+					Summary:     "A message comes on two streams.",
+					Permitted:   "each message on one stream alone",
+					Seen:        rules.Excerpt(p.Raw),
+					At:          shown(first.Event, p.Event),
+				})
+			} else if !several && p.Kind == transcript.Received && v.othersOpen(x, p.Seq) {
+				several = true
+				out.Subject(noBroadcast)
+			}
+		}
+	}
+}
+
+// othersOpen reports whether another stream of the session was open.
+func (v *view) othersOpen(x *exchange, at int) bool {
+	for _, y := range v.all {
+		if y != x && y.session == x.session && y.open(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstElsewhere returns the piece of another stream of the session, which
+// brought the same message before. Notifications may be alike, but for those of
+// progress, which must grow while the token stands for one request; of a token
+// that no request gave nobody knows which it stands for.
+func (v *view) firstElsewhere(p piece) (piece, bool) {
+	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 || !v.tellsApart(&p.Frame.Messages[0]) {
+		return piece{}, false
+	}
+	x := v.of(p.Event)
+	first, ok := v.firsts()[key{x.session, string(p.Raw)}]
+	if !ok || first.Seq == p.Seq || first.Exchange == p.Exchange || x.resumes() {
+		return piece{}, false
+	}
+	if x.Response == nil || x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
+		return piece{}, false // another message of the same words
+	}
+	if m := responseIn(p); m != nil && len(x.requests) > 0 && answersHere(x, m) {
+		return piece{}, false // each request of this id is answered on its own stream
+	}
+	return first, true
+}
+
+func (v *view) tellsApart(m *wire.Message) bool {
+	switch m.Kind {
+	case wire.Request, wire.Response:
+		return m.ID.Present() && !m.ID.IsNull()
+	case wire.Notification:
+		token := wire.IDAt(m.Params(), "/progressToken")
+		return m.Method == spec.MethodProgress && len(v.tokens[token.Key()]) == 1
+	default:
+		return false
+	}
+}
+
+type key struct{ session, text string }
+
+type firstsKey struct{}
+
+// firsts returns the first piece that brought each message.
+func (v *view) firsts() map[key]piece {
+	return rules.Memo(v.s, firstsKey{}, func() map[key]piece {
+		out := map[key]piece{}
+		for _, p := range v.inOrder() {
+			k := key{v.of(p.Event).session, string(p.Raw)}
+			if _, ok := out[k]; !ok && p.Kind == transcript.Received && !p.Cut() {
+				out[k] = p
+			}
+		}
+		return out
+	})
+}

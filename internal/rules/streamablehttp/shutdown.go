@@ -1,0 +1,77 @@
+package streamablehttp
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const shutdownHTTP = "lifecycle.shutdown-http"
+
+func shutdownRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.shutdown-http",
+		Title:        "a server outlives the connections that its client closes",
+		Requirements: []string{shutdownHTTP},
+		Start:        look(shutdown),
+	}}
+}
+
+// shutdown looks for what comes after a stream that the client closed.
+func shutdown(v *view, out *rules.Out) {
+	closed := v.firstDropped()
+	for _, x := range v.all {
+		if closed != nil && x.Request.Seq > closed.End.Seq && !v.s.Signalled {
+			switch {
+			case x.Ended() == transcript.Unreachable:
+				out.Found(verdict.Deviation{
+					Requirement: shutdownHTTP,
+					Summary:     "The server can't be reached after the client closed a connection.",
+					Permitted:   "to serve other connections, and new ones",
+					Seen:        x.Method() + ": " + rules.Excerpt(x.End.Detail),
+					At:          shown(closed.Request, closed.End, x.Request, x.End),
+				})
+				return
+			case x.Succeeded():
+				out.Subject(shutdownHTTP)
+			}
+		}
+	}
+	if v.s.Transport == spec.SSE {
+		v.leftovers(out)
+	}
+}
+
+// firstDropped returns the stream that the client closed first, or nil.
+func (v *view) firstDropped() *exchange {
+	var first *exchange
+	for _, x := range v.all {
+		if x.opened() && x.Ended() == transcript.Dropped && (first == nil || x.End.Seq < first.End.Seq) {
+			first = x
+		}
+	}
+	return first
+}
+
+// leftovers looks for responses that come on a stream that was opened when the
+// one that they were asked for on was closed.
+func (v *view) leftovers(out *rules.Out) {
+	for _, a := range v.s.All() {
+		x := v.of(a.Event)
+		if x == nil || len(a.Responses) == 0 {
+			continue
+		}
+		own, on := v.channelsFor(x), v.of(a.Responses[0].Event)
+		if len(own) != 1 || v.shared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: shutdownHTTP,
+			Summary:     "A new stream brings the response to a request of one that the client closed.",
+			Permitted:   "a stream that begins anew",
+			Seen:        rules.Excerpt(a.Responses[0].Event.Raw),
+			At:          shown(own[0].Request, own[0].End, on.Request, a.Responses[0].Event),
+		})
+	}
+}

@@ -1,0 +1,353 @@
+package streamablehttp
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	twoEndpoints    = "sse.two-endpoints"
+	endpointEvent   = "sse.endpoint-event"
+	endpointFirst   = "sse.endpoint-event-first"
+	endpointOrigin  = "sse.endpoint-same-origin"
+	acceptsPost     = "sse.accepts-post"
+	messageEvents   = "sse.messages-as-events"
+	ownStream       = "sse.response-on-own-stream"
+	closedRefused   = "sse.unknown-session-refused"
+	legacyMediaType = "sse.content-type"
+)
+
+func legacyRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.sse-endpoint",
+			Title:        "the stream announces where to send messages, first of all",
+			Requirements: []string{legacyMediaType, endpointEvent, endpointFirst, endpointOrigin},
+			Start:        look(endpoints),
+		},
+		{
+			ID:           "rule.sse-posts",
+			Title:        "messages are taken where the stream said",
+			Requirements: []string{twoEndpoints, acceptsPost, closedRefused},
+			Start:        look(legacyPosts),
+		},
+		{
+			ID:           "rule.sse-messages",
+			Title:        "messages come as message events of their own stream",
+			Requirements: []string{messageEvents, ownStream},
+			Start:        look(legacyMessages),
+		},
+	}
+}
+
+// channel is a stream of the older transport, and where it takes messages.
+type channel struct {
+	*exchange
+	announced *piece
+	target    string // path and query, "" where none is known
+	foreign   bool   // it lies elsewhere
+}
+
+type channelsKey struct{}
+
+// channels returns the streams that opened.
+func (v *view) channels() []*channel {
+	return rules.Memo(v.s, channelsKey{}, func() []*channel {
+		var out []*channel
+		for _, x := range v.all {
+			if v.s.Transport == spec.SSE && x.Method() == "GET" && x.opened() {
+				c := &channel{exchange: x}
+				c.find()
+				out = append(out, c)
+			}
+		}
+		return out
+	})
+}
+
+// find looks for the event that announces the endpoint.
+func (c *channel) find() {
+	for i := range c.pieces {
+		p := &c.pieces[i]
+		if p.says.Type != "endpoint" || !p.says.Complete() {
+			continue
+		}
+		c.announced = p
+		u, ok := uri(p.says.Data)
+		if !ok {
+			return
+		}
+		base := &url.URL{Scheme: "http", Host: c.RequestHead().Get("Host"), Path: "/"}
+		if at, err := url.Parse(c.RequestHead().Target()); err == nil {
+			base = base.ResolveReference(at)
+		}
+		c.target = base.ResolveReference(u).RequestURI()
+		c.foreign = u.Host != "" && base.Host != "" && !strings.EqualFold(withoutPort(u.Scheme, u.Host), withoutPort(u.Scheme, base.Host))
+		return
+	}
+}
+
+// withoutPort cuts off the port that the scheme has by itself.
+func withoutPort(scheme, host string) string {
+	switch scheme {
+	case "https":
+		return strings.TrimSuffix(host, ":443")
+	case "http":
+		return strings.TrimSuffix(host, ":80")
+	}
+	return host
+}
+
+// uri returns what the data of an endpoint event name.
+func uri(data []byte) (*url.URL, bool) {
+	text := string(data)
+	u, err := url.Parse(text)
+	if err != nil || text == "" || strings.ContainsAny(text, "\"{}<> \n") {
+		return nil, false
+	}
+	return u, true
+}
+
+// patience is how long a stream may take to announce its endpoint.
+const patience = 3 * time.Second
+
+func endpoints(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if v.s.Transport != spec.SSE || x.Method() != "GET" || x.Status() != 200 || x.flaws != 0 {
+			continue
+		}
+		if x.ResponseHead().MediaType() != transcript.EventStream {
+			out.Found(verdict.Deviation{
+				Requirement: legacyMediaType,
+				Summary:     "The stream has another content type than text/event-stream.",
+				Permitted:   "text/event-stream, with or without parameters",
+				Seen:        x.seenStatus(), At: shown(x.Request, x.Response),
+			})
+			continue
+		}
+		out.Subject(legacyMediaType)
+	}
+	for _, c := range v.channels() {
+		v.announcement(c, out)
+	}
+}
+
+func (v *view) announcement(c *channel, out *rules.Out) {
+	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint, whose data are a URI", At: shown(c.Request, c.Response)}
+	if c.announced == nil {
+		if e := v.withoutEndpoint(c); e != nil {
+			d.Summary, d.Seen = "The stream announces no endpoint.", "no endpoint event"
+			d.At = append(d.At, e.Seq)
+			out.Found(d)
+		}
+		return
+	}
+	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), shown(c.Request, c.Response, c.announced.Event)
+	if _, ok := uri(c.announced.says.Data); !ok {
+		d.Summary = "The data of the endpoint event are no URI."
+		out.Found(d)
+		return
+	}
+	out.Subject(endpointEvent)
+	if c.foreign {
+		d.Requirement, d.Summary, d.Permitted = endpointOrigin, "The endpoint lies on another host than the stream.", "a URI with scheme, host and port of the stream"
+		out.Found(d)
+	} else {
+		out.Subject(endpointOrigin)
+	}
+	for _, p := range c.pieces {
+		if p.Seq < c.announced.Seq && p.says.HasData && p.says.Complete() {
+			d.Requirement, d.Summary, d.Permitted = endpointFirst, "Another event comes before the endpoint event.", "the endpoint event before all others; comments are none"
+			d.Seen, d.At = rules.Excerpt(p.Stream), shown(c.Request, p.Event, c.announced.Event)
+			out.Found(d)
+			return
+		}
+	}
+	out.Subject(endpointFirst)
+}
+
+// withoutEndpoint returns the event that shows that no endpoint is announced:
+// the end of the stream, another event, or that the client waited until the time-out.
+func (v *view) withoutEndpoint(c *channel) *transcript.Event {
+	for _, p := range c.pieces {
+		if p.says.HasData && p.says.Complete() {
+			return p.Event
+		}
+	}
+	if c.End != nil && (c.End.How == transcript.Complete || c.End.How == transcript.Dropped && c.End.At-c.Response.At >= patience) {
+		return c.End
+	}
+	return nil
+}
+
+// channelsFor returns the streams that announced the target of a POST.
+func (v *view) channelsFor(x *exchange) []*channel {
+	var out []*channel
+	for _, c := range v.channels() {
+		if c.target != "" && c.target == x.RequestHead().Target() && c.announced.Seq < x.Request.Seq {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// shared reports whether another stream announced the same endpoint.
+func (v *view) shared(c *channel) bool {
+	return slices.ContainsFunc(v.channels(), func(other *channel) bool { return other != c && other.target == c.target })
+}
+
+// settled is how long a server may take to notice that we closed a stream.
+const settled = time.Second
+
+func legacyPosts(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if v.s.Transport != spec.SSE || !x.isPost() || x.Response == nil || x.flaws != 0 || barred(x.Status()) || x.Status() == 403 {
+			continue
+		}
+		for _, c := range v.channelsFor(x) {
+			switch {
+			case c.open(x.Request.Seq):
+				v.taken(x, out)
+			case len(v.channelsFor(x)) == 1 && c.End != nil && c.End.Seq < x.Request.Seq && (c.End.How == transcript.Complete || x.Request.At-c.End.At >= settled):
+				toClosed(x, c, out)
+			}
+		}
+	}
+}
+
+// taken judges a POST to the endpoint of an open stream.
+func (v *view) taken(x *exchange, out *rules.Out) {
+	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a status of success", Seen: x.seen(), At: x.at()}
+	switch {
+	case x.Succeeded():
+		out.Subject(twoEndpoints)
+		out.Subject(acceptsPost)
+	case x.Status() == 404 || x.Status() == 405 || x.Status() == 501:
+		d.Requirement, d.Summary = twoEndpoints, "The endpoint that a stream announced takes no POST."
+		out.Found(d)
+		out.Elsewhere(acceptsPost)
+	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP lets a server refuse a body by its form
+	case x.Refused() && x.isKnown() && !v.s.MayBeRefused(x.Sent):
+		d.Summary = "A message is refused at the endpoint that its stream announced."
+		out.Found(d)
+	}
+}
+
+// isKnown reports whether no server has a reason to refuse the body: it knows the
+// methods, and there are no params that might not suit it.
+func (x *exchange) isKnown() bool {
+	return !slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
+		switch {
+		case m.Kind == wire.Response:
+			return false
+		case m.Method == spec.MethodInitialize:
+			return !x.initializesFully()
+		default:
+			return m.Params() != nil || !slices.Contains([]string{
+				spec.MethodInitialized, spec.MethodPing, spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList,
+			}, m.Method)
+		}
+	})
+}
+
+// toClosed judges a POST to the endpoint of a stream that is closed.
+func toClosed(x *exchange, c *channel, out *rules.Out) {
+	if !x.Succeeded() {
+		out.Subject(closedRefused)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: closedRefused,
+		Summary:     "A message is accepted at the endpoint of a stream that is closed.",
+		Permitted:   "a status of an error",
+		Seen:        x.seen(),
+		At:          shown(c.Request, c.End, x.Request, x.Sent, x.Response),
+	})
+}
+
+func legacyMessages(v *view, out *rules.Out) {
+	if v.s.Transport != spec.SSE {
+		return
+	}
+	for _, c := range v.channels() {
+		for _, p := range c.pieces {
+			if p.Kind != transcript.Received || !p.says.Complete() {
+				continue
+			}
+			if p.says.Type != "" && p.says.Type != "message" {
+				out.Found(verdict.Deviation{
+					Requirement: messageEvents,
+					Summary:     "A message comes as an event of another type than message.",
+					Permitted:   "the type message, by name or by default",
+					Seen:        "an event of the type " + rules.Excerpt(p.says.Type),
+					At:          shown(c.Request, p.Event),
+				})
+				continue
+			}
+			out.Subject(messageEvents)
+		}
+	}
+	for _, a := range v.s.All() {
+		if x := v.of(a.Event); x != nil && len(a.Responses) > 0 {
+			v.answerPlace(x, a, out)
+		}
+	}
+}
+
+// answerPlace judges where the answer to a request came.
+func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
+	e := a.Responses[0].Event
+	if e.Exchange == x.Number {
+		if e.Stream == nil && x.Succeeded() && a.Responses[0].Kind == wire.Response {
+			out.Found(verdict.Deviation{
+				Requirement: messageEvents,
+				Summary:     "A request is answered in the body of its POST.",
+				Permitted:   "the response as a message event on the stream",
+				Seen:        x.seen(), At: shown(x.Request, x.Sent, x.Response, e),
+			})
+		}
+		return
+	}
+	own := v.channelsFor(x)
+	if len(own) != 1 || !own[0].open(e.Seq) || v.shared(own[0]) {
+		return
+	}
+	if e = v.astray(own[0], a); e == nil {
+		out.Subject(ownStream)
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: ownStream,
+		Summary:     "A response comes on another stream than the one that announced the endpoint.",
+		Permitted:   "the stream on which the endpoint was announced",
+		Seen:        rules.Excerpt(e.Raw),
+		At:          shown(own[0].Request, x.Request, x.Sent, e),
+	})
+}
+
+// astray returns an event of another stream than own that answers the request,
+// or nil. The answer may come on its own stream, too, sooner or later. Where
+// another request has the same id, nobody can say whose answer it is.
+func (v *view) astray(own *channel, a *rules.Asked) *transcript.Event {
+	if len(v.s.Requests(a.Message.ID)) > 1 {
+		return nil
+	}
+	for _, c := range v.channels() {
+		for _, p := range c.pieces {
+			if c != own && p.Kind == transcript.Received && p.Seq > a.Event.Seq && slices.ContainsFunc(p.Messages(), func(m wire.Message) bool {
+				return m.Kind == wire.Response && m.ID.Same(a.Message.ID)
+			}) {
+				return p.Event
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package streamablehttp
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// strange judges a GET with an event id that never came in its session: it may
+// bring whatever the server has for that session, and nothing that bears the
+// sign of another one.
+func (v *view) strange(x *exchange, out *rules.Out) {
+	for _, p := range x.pieces {
+		owner := v.ownerElsewhere(p, x)
+		if owner == nil {
+			continue
+		}
+		out.Found(verdict.Deviation{
+			Requirement: noCross,
+			Summary:     "A stream brings what belongs to one of another session, whose event id was named.",
+			Permitted:   "a refusal, or what is for the session that asks",
+			Seen:        rules.Excerpt(p.Raw),
+			At:          shown(owner.Event, x.Request, p.Event),
+		})
+		return
+	}
+}
+
+// ownerElsewhere returns the request of another session that a message on x
+// answers, or tells the progress of; nil where the message may as well be of the
+// session of x.
+func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Asked {
+	if p.Kind != transcript.Received || p.Cut() || x.session == "" {
+		return nil
+	}
+	if owner, _ := v.progressOf(p); owner != nil {
+		return v.elsewhere(owner, x)
+	}
+	m := responseIn(p)
+	if m == nil || !m.ID.Present() || m.ID.IsNull() {
+		return nil
+	}
+	var other *rules.Asked
+	for _, a := range v.s.Requests(m.ID) {
+		if other = v.elsewhere(a, x); other == nil {
+			return nil
+		}
+	}
+	return other
+}
+
+// elsewhere returns the request where it was sent in another session than x.
+func (v *view) elsewhere(a *rules.Asked, x *exchange) *rules.Asked {
+	if at := v.of(a.Event); at != nil && at.session != "" && at.session != x.session {
+		return a
+	}
+	return nil
+}

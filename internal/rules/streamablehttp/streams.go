@@ -1,0 +1,315 @@
+package streamablehttp
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	responseDelivered  = "streamable-http.sse-response-delivered"
+	noEarlyClose       = "streamable-http.sse-no-early-close"
+	primingEvent       = "streamable-http.sse-priming-event"
+	retryBeforeClose   = "streamable-http.sse-retry-before-close"
+	closeAfterResponse = "streamable-http.sse-close-after-response-2025-03-26"
+	interimRelated     = "streamable-http.sse-interim-related-2025-03-26"
+	jsonrpc20          = "base.jsonrpc-2-0"
+	legacyUTF8         = "sse.utf8"
+)
+
+func streamRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.stream-delivers",
+			Title:        "the stream of a POST brings the response before it ends, or can be resumed",
+			Requirements: []string{responseDelivered, noEarlyClose, retryBeforeClose},
+			Start:        look(deliveries),
+		},
+		{
+			ID:           "rule.stream-primed",
+			Title:        "the stream of a POST begins with an event id",
+			Requirements: []string{primingEvent},
+			Start:        look(primed),
+		},
+		{
+			ID:           "rule.stream-ends",
+			Title:        "the stream of a POST ends with the response",
+			Requirements: []string{closeAfterResponse},
+			Start:        look(streamEnds),
+		},
+		{
+			ID:           "rule.stream-related",
+			Title:        "what comes on the stream of a POST belongs to its request",
+			Requirements: []string{interimRelated},
+			Start:        look(related),
+		},
+		{
+			ID:           "rule.stream-messages",
+			Title:        "the data of an event are a message",
+			Requirements: []string{jsonrpc20, legacyUTF8},
+			Start:        look(streamMessages),
+		},
+	}
+}
+
+// streams calls see with the streams that answer requests. What a stream must
+// be depends on the revision; without its header a server may take the request
+// for one of an older revision, and a result of initialize may begin another one.
+func (v *view) streams(see func(x *exchange)) {
+	for _, x := range v.all {
+		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOther(x)
+		if v.s.Transport == spec.StreamableHTTP && !other && x.isPost() && len(x.requests) > 0 && x.opened() {
+			see(x)
+		}
+	}
+}
+
+// beginsOther reports whether the stream answers initialize with another revision
+// than that of the transcript.
+func (v *view) beginsOther(x *exchange) bool {
+	for _, a := range x.requests {
+		if a.Message.Method != spec.MethodInitialize {
+			continue
+		}
+		for _, m := range a.Responses {
+			version, named := wire.Text(wire.At(m.Result(), "/protocolVersion"))
+			if named && version != string(v.revision) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// answeredOn returns the event on the stream that answers the request, or nil.
+func answeredOn(x *exchange, a *rules.Asked) *transcript.Event {
+	for _, m := range a.Responses {
+		if m.Event.Exchange == x.Number {
+			return m.Event
+		}
+	}
+	return nil
+}
+
+// allAnswered reports whether the stream brought all responses, and returns the
+// event with the last one.
+func allAnswered(x *exchange) (*transcript.Event, bool) {
+	var last *transcript.Event
+	for _, a := range x.requests {
+		e := answeredOn(x, a)
+		if e == nil {
+			return last, false
+		}
+		if last == nil || e.Seq > last.Seq {
+			last = e
+		}
+	}
+	return last, true
+}
+
+// confused reports whether the response may have come on the stream in another
+// form: with another id, or as what can't be read. That is judged elsewhere.
+func (v *view) confused(x *exchange) bool {
+	for _, p := range x.pieces {
+		if p.Kind != transcript.Received {
+			continue
+		}
+		if p.Cut() || !p.Frame.Readable() {
+			return true
+		}
+		for i := range p.Frame.Messages {
+			m := &p.Frame.Messages[i]
+			if (m.Kind == wire.Response || m.Kind == wire.Invalid) && !answersHere(x, m) || m.Kind == wire.Invalid {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// excused reports whether the server may have ended the stream for a reason of
+// its own: the session was over, or the client had the server end.
+func (v *view) excused(x *exchange) bool {
+	return v.s.Signalled || v.s.InputClosed || v.sessionOver(x)
+}
+
+func (x *exchange) hasIDs() bool {
+	for _, p := range x.pieces {
+		if p.says.ID != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *exchange) retries() bool {
+	for _, p := range x.pieces {
+		if p.says.Retry != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func primed(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		for _, p := range x.pieces {
+			if !p.says.HasID && !p.says.HasData {
+				continue // comments, a retry field
+			}
+			if p.says.ID != "" && len(p.says.Data) == 0 {
+				out.Subject(primingEvent)
+				return
+			}
+			out.Found(verdict.Deviation{
+				Requirement: primingEvent,
+				Summary:     "The stream of a POST does not begin with an event id and empty data.",
+				Permitted:   "an event with an id and empty data before all others",
+				Seen:        rules.Excerpt(p.Stream),
+				At:          shown(x.Request, x.Response, p.Event),
+			})
+			return
+		}
+	})
+}
+
+// lingering is for how long a stream may stay open behind its last response.
+const lingering = 5 * time.Second
+
+func streamEnds(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		last, all := allAnswered(x)
+		if !all {
+			return
+		}
+		found := func(summary, seen string, more ...int) {
+			out.Found(verdict.Deviation{
+				Requirement: closeAfterResponse, Summary: summary, Permitted: "the end of the stream behind the last response",
+				Seen: seen, At: append(shown(x.Request, x.Response, last), more...),
+			})
+		}
+		for _, p := range x.pieces {
+			if p.Seq > last.Seq && p.Kind == transcript.Received && !judgedAlone(p) {
+				found("Messages follow the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
+				return
+			}
+		}
+		until := v.end
+		switch x.Ended() {
+		case transcript.Complete:
+			out.Subject(closeAfterResponse)
+			return
+		case transcript.Dropped:
+			until = x.End.At
+		case "":
+		default:
+			return
+		}
+		if until-last.At >= lingering {
+			found("The stream stays open behind the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second)))
+		}
+	})
+}
+
+// judgedAlone reports whether other requirements speak of the messages behind a
+// response: a second response, or further progress.
+func judgedAlone(p piece) bool {
+	if p.Cut() {
+		return true
+	}
+	for i := range p.Frame.Messages {
+		if m := &p.Frame.Messages[i]; m.Kind != wire.Response && m.Method != spec.MethodProgress {
+			return false
+		}
+	}
+	return true
+}
+
+// related looks for progress of another request. What else is related to a
+// request can't be told.
+func related(v *view, out *rules.Out) {
+	v.streams(func(x *exchange) {
+		for _, p := range x.pieces {
+			owner, token := v.progressOf(p)
+			switch {
+			case owner == nil:
+			case owner.Event.Exchange == x.Number:
+				out.Subject(interimRelated)
+			default:
+				out.Found(verdict.Deviation{
+					Requirement: interimRelated,
+					Summary:     "The stream of a request brings progress of another one.",
+					Permitted:   "messages that belong to the request of the stream",
+					Seen:        "progress with the token " + rules.Excerpt(token),
+					At:          shown(x.Request, x.Sent, owner.Event, p.Event),
+				})
+			}
+		}
+	})
+}
+
+// progressOf returns the request whose progress the piece tells, and its token;
+// nil where it tells none, or two requests have the token. The tasks of
+// 2025-11-25 outlive their request.
+func (v *view) progressOf(p piece) (*rules.Asked, string) {
+	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 {
+		return nil, ""
+	}
+	m := &p.Frame.Messages[0]
+	token := wire.IDAt(m.Params(), "/progressToken")
+	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
+		return nil, ""
+	}
+	owners := v.tokens[token.Key()]
+	if len(owners) != 1 || wire.At(owners[0].Message.Params(), "/task") != nil {
+		return nil, ""
+	}
+	return owners[0], token.Raw()
+}
+
+func streamMessages(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		for _, p := range x.pieces {
+			if p.Kind != transcript.Received || p.Cut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
+				continue
+			}
+			requirement, permitted := jsonrpc20, "a JSON-RPC message as the data of a message event"
+			if out.Judges(legacyUTF8) {
+				requirement, permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
+			}
+			found := func(requirement, summary string) {
+				out.Found(verdict.Deviation{
+					Requirement: requirement, Summary: summary, Permitted: permitted,
+					Seen: rules.Excerpt(p.Raw), At: shown(x.Request, x.Response, p.Event),
+				})
+			}
+			switch {
+			case !p.Frame.Readable():
+				found(requirement, "The data of a message event are no JSON.")
+			case p.Frame.Has(wire.TrailingText):
+				found(requirement, "The data of a message event hold more than one JSON value.")
+			case p.Frame.Has(wire.InvalidUTF8) && requirement == legacyUTF8 && !p.isUTF8():
+				found(requirement, "The data of a message event are not UTF-8.")
+			case !holdsMessage(p.Frame):
+				found(jsonrpc20, "The data of a message event are no JSON-RPC message.")
+			default:
+				out.Subject(requirement)
+			}
+		}
+	}
+}
+
+// holdsMessage reports whether any member of the frame means to be a message.
+func holdsMessage(f *wire.Frame) bool {
+	for i := range f.Messages {
+		if m := &f.Messages[i]; m.Kind != wire.Invalid || m.Has("jsonrpc") {
+			return true
+		}
+	}
+	return f.Batch && len(f.Messages) == 0
+}

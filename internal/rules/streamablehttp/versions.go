@@ -1,0 +1,75 @@
+package streamablehttp
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const (
+	versionDefault = "streamable-http.version-header-default"
+	versionInvalid = "streamable-http.version-header-invalid-400"
+)
+
+func versionRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.version-header",
+		Title:        "an illegal version header is refused with 400, a missing one is not",
+		Requirements: []string{versionDefault, versionInvalid},
+		Start:        look(versionHeaders),
+	}}
+}
+
+func versionHeaders(v *view, out *rules.Out) {
+	for _, x := range v.all {
+		if x.flaws == badVersion && v.unexplained(x) {
+			v.invalidVersion(x, out)
+		}
+		if x.Response == nil || barred(x.Status()) || x.Status() == 403 || v.initialized < 0 || x.Request.Seq < v.initialized {
+			continue
+		}
+		switch x.flaws {
+		case badVersion:
+			v.invalidVersion(x, out)
+		case noVersion:
+			v.missingVersion(x, out)
+		}
+	}
+}
+
+func (v *view) invalidVersion(x *exchange, out *rules.Out) {
+	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.seen(), At: x.at()}
+	switch {
+	case x.Response == nil:
+		d.Summary = "A request with a version header that names no version gets no HTTP response."
+	case x.Status() == 405 && x.Method() != "POST":
+		return
+	case x.taken():
+		d.Summary = "A request with a version header that names no version is served."
+	case !v.tellingly(x, out, versionInvalid):
+		return
+	case x.Status() == 400:
+		out.Subject(versionInvalid)
+		return
+	default:
+		d.Summary = "A request with a version header that names no version is refused with another status than 400."
+	}
+	out.Found(d)
+}
+
+// missingVersion judges where a session tells the version. A server without
+// sessions can't know it, and need not serve the revision that it should then
+// assume.
+func (v *view) missingVersion(x *exchange, out *rules.Out) {
+	switch {
+	case x.Method() != "POST":
+	case x.Succeeded():
+		out.Subject(versionDefault)
+	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.tellingly(x, out, versionDefault):
+		out.Found(verdict.Deviation{
+			Requirement: versionDefault,
+			Summary:     "A request of a session is refused because it has no version header.",
+			Permitted:   "to serve it by the version that the session negotiated",
+			Seen:        x.seen(), At: x.at(),
+		})
+	}
+}

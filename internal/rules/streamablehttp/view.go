@@ -1,0 +1,291 @@
+package streamablehttp
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// The headers of the transport.
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "MCP-Protocol-Version"
+	lastEventID   = "Last-Event-ID"
+	jsonType      = "application/json"
+)
+
+// view is what the rules of the package know of a whole transcript.
+type view struct {
+	s        *rules.Session
+	revision spec.Revision
+	all      []*exchange
+	byNumber map[int]*exchange
+	sessions *sessions
+	ids      map[string]map[string]*exchange // by session and event id, the stream that brought it first
+	origins  map[*exchange]*exchange
+	tokens   map[string][]*rules.Asked  // requests by their progress tokens
+	accepted map[string]map[string]bool // media types by what Accept says
+	end      time.Duration              // of the transcript
+	host     string                     // of the server, by which the client knows it
+	// initialized is the position at which the client sent it, or -1.
+	initialized int
+}
+
+// exchange is an HTTP exchange and what it means.
+type exchange struct {
+	*transcript.Exchange
+	requests []*rules.Asked // in its body
+	pieces   []piece        // of its event stream
+	session  string         // that it names, or, of initialize, that it is given
+	flaws    flaw
+}
+
+// piece is a piece of an event stream.
+type piece struct {
+	*transcript.Event
+	says *transcript.StreamEvent
+}
+
+type viewKey struct{}
+
+func viewOf(s *rules.Session) *view {
+	return rules.Memo(s, viewKey{}, func() *view { return newView(s) })
+}
+
+func newView(s *rules.Session) *view {
+	v := &view{
+		s: s, revision: s.Revision(), byNumber: map[int]*exchange{}, ids: map[string]map[string]*exchange{}, initialized: -1,
+		origins: map[*exchange]*exchange{}, tokens: map[string][]*rules.Asked{},
+		accepted: map[string]map[string]bool{},
+	}
+	for _, known := range s.Exchanges().All() {
+		if known.Request == nil || known.Request.Head == nil || known.Sent != nil && known.Sent.Frame == nil {
+			continue // nothing can be said of an answer without its question
+		}
+		x := &exchange{Exchange: known, requests: s.Posted(known)}
+		for _, e := range known.Body {
+			v.end = max(v.end, e.At)
+			if says := e.StreamEvent(); says != nil && (e.Frame != nil || e.Kind == transcript.Streamed) {
+				x.pieces = append(x.pieces, piece{e, says})
+			}
+		}
+		if known.End != nil {
+			v.end = max(v.end, known.End.At)
+		}
+		v.end = max(v.end, known.Request.At)
+		if v.initialized < 0 && x.tells(spec.MethodInitialized) {
+			v.initialized = x.Sent.Seq
+		}
+		if len(v.all) == 0 {
+			v.host = hostname(x.RequestHead().Get("Host"))
+		}
+		v.all = append(v.all, x)
+		v.byNumber[x.Number] = x
+	}
+	v.sessions = newSessions(v.all)
+	for _, x := range v.all {
+		x.session = v.sessions.of(x)
+		x.flaws = v.flawsOf(x)
+	}
+	v.index()
+	for _, a := range s.All() {
+		if token := wire.IDAt(a.Message.Params(), "/_meta/progressToken"); token.Present() {
+			v.tokens[token.Key()] = append(v.tokens[token.Key()], a)
+		}
+	}
+	return v
+}
+
+// index finds the stream that each event id came on first.
+func (v *view) index() {
+	for _, x := range v.all {
+		if v.ids[x.session] == nil {
+			v.ids[x.session] = map[string]*exchange{}
+		}
+		for _, p := range x.pieces {
+			if known := v.ids[x.session]; p.says.ID != "" && known[p.says.ID] == nil {
+				known[p.says.ID] = x
+			}
+		}
+	}
+}
+
+// sortPieces puts the pieces of all streams in the order in which they came.
+func (v *view) sortPieces() []piece {
+	var out []piece
+	for _, x := range v.all {
+		out = append(out, x.pieces...)
+	}
+	slices.SortFunc(out, func(a, b piece) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out
+}
+
+// tells reports whether the body has a notification with this method.
+func (x *exchange) tells(method string) bool {
+	for _, m := range x.sent() {
+		if m.Kind == wire.Notification && m.Method == method {
+			return true
+		}
+	}
+	return false
+}
+
+// sent returns the messages of the request's body.
+func (x *exchange) sent() []wire.Message {
+	if x.Sent == nil {
+		return nil
+	}
+	return x.Sent.Messages()
+}
+
+// initializes reports whether the body has an initialize request.
+func (x *exchange) initializes() bool {
+	for _, a := range x.requests {
+		if a.Message.Method == spec.MethodInitialize {
+			return true
+		}
+	}
+	return false
+}
+
+// initializesFully reports whether the body has an initialize request that lacks
+// nothing: a server may take another one for a request before the handshake.
+func (x *exchange) initializesFully() bool {
+	for _, a := range x.requests {
+		params := a.Message.Params()
+		_, version := wire.Text(wire.At(params, "/protocolVersion"))
+		_, name := wire.Text(wire.At(params, "/clientInfo/name"))
+		_, release := wire.Text(wire.At(params, "/clientInfo/version"))
+		if a.Message.Method == spec.MethodInitialize && version && name && release && wire.At(params, "/capabilities").Kind() == '{' {
+			return true
+		}
+	}
+	return false
+}
+
+// isPost reports whether it is a POST with a body that is flawless and legal.
+func (x *exchange) isPost() bool {
+	return x.Method() == "POST" && x.Sent != nil && x.flaws&badBody == 0
+}
+
+// lastID returns the event id from which the exchange resumes a stream.
+func (x *exchange) lastID() (string, bool) {
+	head := x.RequestHead()
+	return head.Get(lastEventID), head.Has(lastEventID)
+}
+
+// resumes reports whether the client resumes a stream by the exchange.
+func (x *exchange) resumes() bool {
+	_, ok := x.lastID()
+	return ok
+}
+
+// origin returns the exchange whose stream x goes on with: x itself, unless it
+// resumes another; nil where nobody knows which.
+func (v *view) origin(x *exchange) *exchange {
+	id, resumes := x.lastID()
+	if !resumes {
+		return x
+	}
+	if known, ok := v.origins[x]; ok {
+		return known
+	}
+	v.origins[x] = nil
+	if before := v.ids[x.session][id]; before != nil && before.Request.Seq < x.Request.Seq {
+		v.origins[x] = v.origin(before)
+	}
+	return v.origins[x]
+}
+
+// isUTF8 reports whether the data are UTF-8.
+func (p piece) isUTF8() bool { return utf8.Valid(p.Raw) }
+
+// of returns the exchange of an event, or nil.
+func (v *view) of(e *transcript.Event) *exchange { return v.byNumber[e.Exchange] }
+
+// opened reports whether the response is an event stream.
+func (x *exchange) opened() bool { return x.Succeeded() && x.Streams() }
+
+// open reports whether the stream of x was open at a position.
+func (x *exchange) open(at int) bool {
+	return x.opened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
+}
+
+// servedAfter reports whether the server took something of the session of x that
+// was sent after the response to x.
+func (v *view) servedAfter(x *exchange) bool {
+	for _, y := range v.all {
+		if x.Response != nil && y.Request.Seq > x.Response.Seq && y.session == x.session && y.Method() == "POST" && y.Succeeded() {
+			return true
+		}
+	}
+	return false
+}
+
+// bodied reports whether the response has a body.
+func (x *exchange) bodied() bool {
+	for _, e := range x.Body {
+		if e.Size > 0 || len(e.Stream) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// errorIn returns the JSON-RPC error in the body of the response, or nil.
+func (x *exchange) errorIn() *wire.Message {
+	messages := x.Messages()
+	for i := range messages {
+		if messages[i].IsError() {
+			return &messages[i]
+		}
+	}
+	return nil
+}
+
+// seenStatus says which status came, and with what.
+func (x *exchange) seenStatus() string {
+	if x.Response == nil {
+		return "nothing: " + rules.Excerpt(x.End.Detail)
+	}
+	text := "status " + strconv.Itoa(x.Status())
+	if media := x.ResponseHead().MediaType(); media != "" {
+		text += ", " + rules.Excerpt(media)
+	}
+	for _, e := range x.Body {
+		if len(e.Raw) > 0 {
+			return text + ": " + rules.Excerpt(e.Raw)
+		}
+	}
+	return text
+}
+
+// seen says the same behind what was sent.
+func (x *exchange) seen() string { return x.Method() + " answered with " + x.seenStatus() }
+
+// shown returns the positions of events, in their order.
+func shown(events ...*transcript.Event) []int {
+	at := rules.At(events...)
+	slices.Sort(at)
+	return slices.Compact(at)
+}
+
+// at returns the positions that show the exchange.
+func (x *exchange) at() []int { return shown(x.Request, x.Sent, x.Response) }
+
+// barred reports whether a status may have reasons that no requirement here is
+// about: credentials, load, something in between.
+func barred(status int) bool {
+	switch status {
+	case 0, 401, 407, 421, 429, 502, 503, 504:
+		return true
+	}
+	return status >= 300 && status < 400
+}

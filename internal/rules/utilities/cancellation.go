@@ -1,0 +1,322 @@
+package utilities
+
+import (
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	stopProcessing = "cancellation.stop-processing"
+	noResponse     = "cancellation.no-response-after-cancel"
+	progressStops  = "progress.stops-after-cancel"
+	ownRequests    = "cancellation.server-cancels-own-requests"
+)
+
+func cancellationRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.cancelled-requests",
+			Title:        "a request that was cancelled is no longer worked on, and not answered",
+			Requirements: []string{stopProcessing, noResponse, progressStops},
+			Start:        cancelledRequests,
+		},
+		{
+			ID:           "rule.cancellations-of-server",
+			Title:        "the server cancels requests of its own that it may believe in progress",
+			Requirements: []string{ownRequests},
+			Start:        serverCancellations,
+		},
+		disruptionRule(),
+	}
+}
+
+// cancelled is a request that was cancelled while it was in progress, and what
+// came of it when its cancellation had surely been read.
+type cancelled struct {
+	asked    *rules.Asked
+	by       *transcript.Event
+	since    *trips
+	ran      bool // it reported progress before
+	progress []*transcript.Event
+	reports  int // how often it reported progress since, read or not
+	response *transcript.Event
+	result   bool          // the response is a result
+	failed   *wire.Message // the response, where it says that the request failed
+	crossed  bool          // a response came that may have been on its way
+	blamed   bool          // the response names the cancellation, so it was not
+	fed      bool          // the client answered a question that the server had asked before
+}
+
+func cancelledRequests() rules.Fold {
+	var all []*cancelled
+	g := newGrants()
+	ran := map[*rules.Asked]bool{}
+	var last *transcript.Event
+	return rules.Fold{
+		Hear: onAnswers(rules.Hears{
+			rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
+			rules.ClientNotification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+				if a := cancelledBy(s, h); a != nil {
+					all = append(all, &cancelled{asked: a, by: h.Event, since: since(h.Event), ran: ran[a]})
+				}
+			},
+			rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+				for _, c := range all {
+					c.fed = c.fed || c.response == nil && len(h.Posed.Cancellations) == 0 && h.Posed.Event.Seq < c.by.Seq && h.Posed.Event.Seq > c.asked.Event.Seq
+				}
+			},
+			rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+				last = h.Event
+				a := g.alone(namedToken(h.Message))
+				if a == nil {
+					return
+				}
+				ran[a] = true
+				for _, c := range all {
+					if c.asked != a {
+						continue
+					}
+					c.reports++
+					if c.since.n >= settled {
+						c.progress = append(c.progress, h.Event)
+					}
+				}
+			},
+		}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			last = h.Event
+			for _, c := range all {
+				switch {
+				case h.Asked != c.asked:
+					c.since.heard(h)
+				case c.since.n < settled && failed(h.Message) && saysCancelled(h.Message):
+					c.response, c.failed, c.blamed = h.Event, h.Message, true
+				case c.since.n < settled:
+					c.crossed = true
+				case c.response == nil && !c.crossed:
+					c.response, c.result = h.Event, h.Message.Has("result")
+					if failed(h.Message) {
+						c.failed = h.Message
+					}
+				}
+			}
+		}),
+		End: func(s *rules.Session, out *rules.Out) {
+			for _, c := range all {
+				if ordered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP what comes late may be old, and silence is silence
+					c.judge(s, last, out)
+				}
+			}
+		},
+	}
+}
+
+// cancelledBy returns the request that a cancellation stops, if there is one:
+// not initialize, which can't be cancelled, nor one that is to become a task,
+// for which there is another way.
+func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
+	all := s.Requests(wire.IDAt(h.Message.Params(), "/requestId"))
+	if len(all) != 1 || !s.Began() {
+		return nil
+	}
+	a := all[0]
+	if len(a.Responses) > 0 || !a.Regular() || wire.At(a.Message.Params(), "/task") != nil {
+		return nil
+	}
+	return a
+}
+
+func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.Out) {
+	// One report is that of a step which was under way, if it comes as soon as
+	// such a step ends: whether it does before the answers or behind them is chance.
+	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.by.At < 2*c.ranFor() {
+		c.progress = nil
+	}
+	switch {
+	case len(c.progress) > 0 && (c.reports > 1 || c.result):
+		out.Found(verdict.Deviation{
+			Requirement: stopProcessing,
+			Summary:     "A cancelled request is worked on.",
+			Permitted:   "no more progress, and no answer, once the cancellation was read; a request that can't be cancelled may go on",
+			Weight:      verdict.OnlyNote, // nobody but the server knows what can't be cancelled
+			Seen:        "progress goes on after two later requests were answered",
+			At:          rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
+		})
+		out.Elsewhere(progressStops)
+		out.Elsewhere(noResponse)
+		return
+	case len(c.progress) == 1:
+		out.Found(verdict.Deviation{
+			Requirement: progressStops,
+			Summary:     "Progress of a cancelled request is reported.",
+			Permitted:   "no more progress once the cancellation was read; that of a step which was under way is only noted",
+			Seen:        "progress after two later requests were answered",
+			At:          rules.At(c.asked.Event, c.by, c.progress[0]),
+			Weight:      verdict.OnlyNote,
+		})
+		out.Elsewhere(stopProcessing)
+	}
+	switch {
+	case c.response != nil && c.asked.Message.Method != spec.MethodToolsCall:
+		// Few servers can break off what is no call, and none has to.
+	case c.blamed && !c.othersSucceed(s):
+		// The tool may have failed by itself, and speak of something else.
+	case c.response != nil:
+		d := verdict.Deviation{
+			Requirement: noResponse,
+			Summary:     "A cancelled request is answered.",
+			Permitted:   "no answer once the cancellation was read",
+			Seen:        "an answer after two later requests were answered",
+			At:          rules.At(c.asked.Event, c.by, c.response),
+		}
+		if c.blamed {
+			d.Seen = "an error that names the cancellation: " + rules.Excerpt(c.failed.Raw)
+		}
+		if c.fed || !c.heeded(s) {
+			d.Summary = "A cancelled request is answered as if it had not been cancelled."
+			d.Permitted += "; a request that can't be cancelled may be answered all the same"
+			d.Weight = verdict.OnlyNote // nobody but the server knows what can't be cancelled
+		}
+		out.Found(d)
+	case len(c.progress) == 0 && c.stopped(last):
+		out.Subject(stopProcessing)
+		out.Subject(progressStops)
+		out.Subject(noResponse)
+	}
+}
+
+// ranFor is how long the request ran before it was cancelled.
+func (c *cancelled) ranFor() time.Duration { return c.by.At - c.asked.Event.At }
+
+// heeded reports whether the answer shows that the cancellation was heeded: the
+// call failed, and says that it was cancelled, or others of the tool succeed.
+// A server that answers as ever may have passed the cancellation over, as it may
+// where the request can't be cancelled.
+func (c *cancelled) heeded(s *rules.Session) bool {
+	if c.failed == nil {
+		return false
+	}
+	return saysCancelled(c.failed) || c.othersSucceed(s)
+}
+
+// saysCancelled reports whether a failure says that the request was cancelled.
+func saysCancelled(m *wire.Message) bool {
+	code, _ := m.ErrorCode()
+	return code == requestCancelled || cancelWords.Match(m.Raw)
+}
+
+// othersSucceed reports whether other calls of the tool succeed.
+func (c *cancelled) othersSucceed(s *rules.Session) bool {
+	tool, _ := wire.Text(wire.At(c.asked.Message.Params(), "/name"))
+	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
+		name, ok := wire.Text(wire.At(a.Message.Params(), "/name"))
+		return a.Message.Method == spec.MethodToolsCall && ok && name == tool && a.Succeeded() && !failed(a.Responses[0].Message)
+	})
+}
+
+// requestCancelled is the code by which the protocol of language servers says
+// that a request was cancelled, and after it some servers here.
+const requestCancelled = -32800
+
+var cancelWords = regexp.MustCompile(`(?i)cancel|abort`)
+
+// failed reports whether a response says that the request failed.
+func failed(m *wire.Message) bool {
+	return m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
+}
+
+// stopped reports whether the request was seen to run, and to be silent then for
+// at least as long as it had run. That it was answered when it was cancelled
+// shows neither.
+func (c *cancelled) stopped(last *transcript.Event) bool {
+	ran := c.ranFor()
+	return c.ran && !c.crossed && c.since.n >= settled && ran > 0 && last.At-c.by.At >= ran
+}
+
+// serverCancellations judges which requests the server cancels.
+func serverCancellations() rules.Fold {
+	var replied []*reply                   // those that may be unread
+	read := map[*transcript.Request]bool{} // requests whose reply was surely read
+	return rules.Fold{Hear: onAnswers(rules.Hears{
+		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			replied = append(replied, &reply{h.Posed, since(h.Event)})
+		},
+		rules.Notification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			if s.Began() && s.Era() == spec.Handshake {
+				serverCancels(s, h, read, out)
+			}
+		},
+	}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+		replied = slices.DeleteFunc(replied, func(r *reply) bool {
+			r.since.heard(h)
+			read[r.to] = r.since.n >= settled
+			return read[r.to]
+		})
+	})}
+}
+
+// reply is an answer of the client, and how far the server has read since.
+type reply struct {
+	to    *transcript.Request
+	since *trips
+}
+
+func serverCancels(s *rules.Session, h *rules.Heard, read map[*transcript.Request]bool, out *rules.Out) {
+	id := wire.IDAt(h.Message.Params(), "/requestId")
+	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no answer yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
+	if !id.Present() {
+		if s.Revision() != spec.V20251125 { // there it is a requirement of its own
+			d.Summary = "A cancellation of the server names no request."
+			out.Found(d)
+		}
+		return
+	}
+	if !id.IsString() && !id.IsInteger() {
+		d.Summary = "A cancellation of the server names what is no id."
+		out.Found(d)
+		return
+	}
+	switch p := newest(s.Posed(), id); {
+	case p != nil && (p.Response() == nil || !ordered(s) || !read[p]):
+		out.Subject(ownRequests)
+		return
+	case p != nil:
+		d.Summary, d.At = "The server cancels a request that it had the answer to.", rules.At(p.Event, p.Response().Event, h.Event)
+		d.Seen += ", though two requests sent behind the answer were answered"
+	case changed(s.Posed(), id):
+		d.Summary = "The server cancels its request by an id of another type."
+	case len(s.Requests(id)) > 0:
+		d.Summary = "The server cancels a request of the client."
+	case s.OutputEnded: // never after the end
+		return
+	default:
+		d.Summary = "The server cancels a request that it never sent."
+	}
+	out.Found(d)
+}
+
+// newest returns the server's newest request with this id, or nil.
+func newest(all []*transcript.Request, id wire.ID) *transcript.Request {
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Message.ID.Same(id) {
+			return all[i]
+		}
+	}
+	return nil
+}
+
+// changed reports whether the id is one of the server's, but for its type.
+func changed(all []*transcript.Request, id wire.ID) bool {
+	for _, p := range all {
+		if p.Response() == nil && blurred(p.Message.ID) == blurred(id) {
+			return true
+		}
+	}
+	return false
+}

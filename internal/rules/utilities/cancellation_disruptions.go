@@ -1,0 +1,175 @@
+package utilities
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	raceHandled      = "cancellation.race-handled"
+	unknownIgnored   = "cancellation.unknown-ignored"
+	malformedIgnored = "cancellation.malformed-ignored"
+	lateIgnored      = "cancellation.late-response-ignored"
+	strayTolerated   = "progress.unsolicited-from-client-tolerated"
+)
+
+func disruptionRule() rules.Rule {
+	return rules.Rule{
+		ID:           "rule.cancellations-borne",
+		Title:        "cancellations and progress that name nothing, and answers that come too late, do the server no harm",
+		Requirements: []string{raceHandled, unknownIgnored, malformedIgnored, lateIgnored, strayTolerated},
+		Start: func() rules.Fold {
+			o := &disruptions{tokens: map[string]bool{}}
+			return rules.Fold{Hear: rules.Hears{rules.ServerRequest(""): o.asked}, See: o.see, End: o.end}
+		},
+	}
+}
+
+// disruptions follows what becomes of a server to which the client said something
+// that it may be unable to make sense of.
+type disruptions struct {
+	tokens  map[string]bool // the progress tokens of the server's requests
+	now     *rules.Disruption
+	decided bool
+	deaf    []silence
+}
+
+// silence is a ping behind a disruption that timed out.
+type silence struct {
+	ping *rules.Asked
+	d    verdict.Deviation
+}
+
+func (o *disruptions) asked(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	o.tokens[tokenOf(h.Message).Key()] = true
+}
+
+func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Out) {
+	if o.now != s.Disruption() {
+		if o.now != nil && !o.decided && e.Kind == transcript.Received {
+			out.Subject(o.requirement(o.now))
+		}
+		o.now, o.decided = s.Disruption(), false
+	}
+	if o.now == nil || o.decided {
+		return
+	}
+	id := o.blamed()
+	if id == "" || !s.Began() || s.Era() != spec.Handshake || s.Unreadable() {
+		o.decided = true
+		return
+	}
+	o.judge(s, e, id, out)
+}
+
+// judge says what e tells of a server that has not shown yet that it bears the
+// disruption.
+func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Out) {
+	said := sentences(id)
+	d := verdict.Deviation{Requirement: id, Permitted: "no answer, and later requests are served", At: rules.At(o.now.Event, e)}
+	switch {
+	case s.InputClosed || s.Signalled:
+		o.decided = true
+	case e.Kind == transcript.OutputClosed:
+		d.Summary, d.Seen = said.ends, "the server ended the connection"
+		out.Found(d)
+		o.decided = true
+	case e.Kind == transcript.GaveUp && e.Of > o.now.Event.Seq:
+		d.Summary, d.Seen = said.deafens, "a ping that followed was not answered"
+		if ping := newestAt(s.All(), e.Of); ping != nil {
+			o.deaf = append(o.deaf, silence{ping, d})
+		}
+		o.decided = true
+	case e.Kind == transcript.Received && answersNothing(e):
+		out.Elsewhere(id) // that it is answered is said elsewhere
+		o.decided = true
+	}
+}
+
+// end judges at the end, for an answer that came late came after all.
+func (o *disruptions) end(_ *rules.Session, out *rules.Out) {
+	for _, q := range o.deaf {
+		if len(q.ping.Responses) == 0 {
+			out.Found(q.d)
+		}
+	}
+}
+
+// blamed returns the requirement that everything falls under by which the
+// server is tried, "" where there is none, or several.
+func (o *disruptions) blamed() string {
+	id := o.requirement(o.now)
+	for q := o.now; q != nil; q = q.Before {
+		if q.Mixed || o.requirement(q) != id {
+			return ""
+		}
+	}
+	return id
+}
+
+// requirement returns the one that says how a disruption is borne, "" for what is
+// none.
+func (o *disruptions) requirement(q *rules.Disruption) string {
+	m := q.Message
+	switch {
+	case q.Posed != nil:
+		return lateIgnored
+	case m.Method == spec.MethodProgress:
+		if o.tokens[namedToken(m).Key()] {
+			return ""
+		}
+		return strayTolerated
+	}
+	id := wire.IDAt(m.Params(), "/requestId")
+	switch {
+	case !id.IsString() && !id.IsInteger():
+		return malformedIgnored
+	case q.Cancelled == nil:
+		return unknownIgnored
+	case q.Cancelled.Message.Method == spec.MethodInitialize: // no client may
+		return ""
+	default:
+		return raceHandled
+	}
+}
+
+// sentence is what is said of a server that does not bear a disruption.
+type sentence struct{ ends, deafens string }
+
+func sentences(requirement string) sentence {
+	switch requirement {
+	case raceHandled:
+		return sentence{"The cancellation of a request ends the server.", "After the cancellation of a request the server answers no more."}
+	case unknownIgnored:
+		return sentence{"The cancellation of an unknown request ends the server.", "After the cancellation of an unknown request the server answers no more."}
+	case malformedIgnored:
+		return sentence{"A malformed cancellation ends the server.", "After a malformed cancellation the server answers no more."}
+	case lateIgnored:
+		return sentence{"The answer to a request that the server has cancelled ends it.", "After the answer to a request that it has cancelled the server answers no more."}
+	default:
+		return sentence{"Progress that the server did not ask for ends it.", "After progress that it did not ask for the server answers no more."}
+	}
+}
+
+// newestAt returns the request that was sent in the event with this position.
+func newestAt(all []*rules.Asked, seq int) *rules.Asked {
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].Event.Seq == seq {
+			return all[i]
+		}
+	}
+	return nil
+}
+
+// answersNothing reports whether an event holds a response without an id.
+func answersNothing(e *transcript.Event) bool {
+	for i := range e.Messages() {
+		if m := &e.Messages()[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package utilities
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// severities are the levels of log messages, the mildest first.
+var severities = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// severity returns the place of a level among the severities, -1 for what is none.
+func severity(level jsontext.Value) int {
+	text, ok := wire.Text(level)
+	if !ok {
+		return -1
+	}
+	return slices.Index(severities, text)
+}
+
+// threshold follows which messages a server may send. Requests that set the
+// level and overlap may be served in any order, and messages that were on
+// their way when a level was set may come behind the answer: of several
+// thresholds that may be in force it takes the lowest.
+type threshold struct {
+	lowest int // what was in force before the requests at hand; -1: anything goes
+	set    []*setting
+	// since counts the round trips since the last of them was answered.
+	since *trips
+	// begun are the requests without an answer, but for those that set a level,
+	// and older those of them that were made before the last level was answered.
+	begun, older []*rules.Asked
+}
+
+// setting is a request that sets the level.
+type setting struct {
+	asked    *rules.Asked
+	level    int // -1 for what is no level
+	answered bool
+	refused  bool
+}
+
+func (t *threshold) asked(a *rules.Asked) {
+	if t.settled() {
+		t.lowest, t.set = t.level(), nil
+	}
+	t.since = nil
+	t.set = append(t.set, &setting{asked: a, level: severity(wire.At(a.Message.Params(), "/level"))})
+}
+
+func (t *threshold) answered(h *rules.Heard) {
+	open := false
+	for _, s := range t.set {
+		if s.asked == h.Asked {
+			s.answered, s.refused = true, h.Message.IsError()
+			t.since = since(h.Event)
+		}
+		open = open || !s.answered
+	}
+	if open {
+		t.since = nil
+	}
+	t.older = slices.DeleteFunc(slices.Clone(t.begun), replied)
+}
+
+// begins takes note of a request that may make the server log.
+func (t *threshold) begins(a *rules.Asked) {
+	if a.Regular() { // only to such an answer is certain to come
+		t.begun = append(slices.DeleteFunc(t.begun, replied), a)
+	}
+}
+
+func replied(a *rules.Asked) bool { return len(a.Responses) > 0 }
+
+// settled reports whether all requests were answered, and what was on its way
+// meanwhile has come.
+func (t *threshold) settled() bool {
+	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(a *rules.Asked) bool {
+		return !replied(a) && (!a.Cancelled || t.since.n < settled) // one that was cancelled may stay without an answer
+	})
+}
+
+// level returns the mildest level that may come, -1 where anything may.
+func (t *threshold) level() int {
+	level, taken := len(severities), false
+	if !t.settled() {
+		level, taken = t.lowest, true
+	}
+	for _, s := range t.set {
+		switch {
+		case s.refused: // the level is as it was
+		case s.level < 0: // it was taken for some level
+			return -1
+		default:
+			level, taken = min(level, s.level), true
+		}
+	}
+	if !taken {
+		return t.lowest
+	}
+	return level
+}
+
+// before reports whether a message came on the stream of a request that was sent
+// when a round trip had been made since the level was set: over HTTP what comes
+// on other streams may be older.
+func (t *threshold) before(s *rules.Session, h *rules.Heard) bool {
+	x := s.Exchanges().Of(h.Event)
+	return t.settled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.behind
+}

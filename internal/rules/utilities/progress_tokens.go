@@ -1,0 +1,102 @@
+package utilities
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// tokenOf returns the progress token of a request, as it stands on the wire;
+// absent where it asks for no progress.
+func tokenOf(m *wire.Message) wire.ID {
+	return wire.IDAt(m.Params(), "/_meta/progressToken")
+}
+
+// namedToken returns the token of a progress notification; absent where there
+// is none that a token can be, which is said elsewhere.
+func namedToken(m *wire.Message) wire.ID {
+	token := wire.IDAt(m.Params(), "/progressToken")
+	if !token.IsString() && !token.IsInteger() {
+		return wire.ID{}
+	}
+	return token
+}
+
+// grants are the requests that gave tokens, oldest first.
+type grants struct {
+	byKey map[string][]*rules.Asked
+	alike map[string][]*rules.Asked // by what is left of a token when types are mixed up
+}
+
+func newGrants() *grants {
+	return &grants{byKey: map[string][]*rules.Asked{}, alike: map[string][]*rules.Asked{}}
+}
+
+func (g *grants) note(a *rules.Asked) {
+	token := tokenOf(a.Message)
+	if !token.Present() {
+		return
+	}
+	g.byKey[token.Key()] = append(pruned(g.byKey[token.Key()]), a)
+	g.alike[blurred(token)] = append(pruned(g.alike[blurred(token)]), a)
+}
+
+// many is how many requests with one token are kept, unless more of them are
+// open: a client may well use one token for all its requests.
+const many = 32
+
+// pruned drops answered requests where there are many.
+func pruned(all []*rules.Asked) []*rules.Asked {
+	if len(all) < many {
+		return all
+	}
+	return slices.DeleteFunc(all, func(a *rules.Asked) bool { return len(a.Responses) > 0 })
+}
+
+// of returns the requests that gave this token.
+func (g *grants) of(token wire.ID) []*rules.Asked { return g.byKey[token.Key()] }
+
+// alone returns the one request that can be meant by the token: those that gave
+// one like it are answered. It is nil where there are several, or none.
+func (g *grants) alone(token wire.ID) *rules.Asked {
+	var open *rules.Asked
+	for _, a := range g.alike[blurred(token)] {
+		switch {
+		case len(a.Responses) > 0:
+		case open != nil || !tokenOf(a.Message).Same(token):
+			return nil
+		default:
+			open = a
+		}
+	}
+	return open
+}
+
+// like returns the newest request whose token the given one was made from by
+// mistake, or nil.
+func (g *grants) like(token wire.ID) *rules.Asked {
+	all := g.alike[blurred(token)]
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
+}
+
+// blurred returns what types, cases, blanks and doubles leave of a token.
+func blurred(token wire.ID) string {
+	text, ok := wire.Text(jsontext.Value(token.Raw()))
+	if !ok {
+		text = token.Raw()
+	}
+	text = strings.ToLower(strings.TrimSpace(text))
+	if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return text
+}

@@ -1,0 +1,69 @@
+package utilities
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// trips counts the round trips since a point in the conversation: requests of
+// which each was sent behind the answer to the one before. An answer to what
+// was sent behind a message shows that the server has read that message. A
+// server that does several things at once may then still have something on its
+// way that it said before; after a second round trip that has come, too.
+type trips struct {
+	behind int // the position behind which the next request has to be sent
+	n      int
+}
+
+// settled is how many round trips make sure that nothing is on its way.
+const settled = 2
+
+func since(e *transcript.Event) *trips { return &trips{behind: e.Seq} }
+
+// heard takes note of an answer.
+func (t *trips) heard(h *rules.Heard) {
+	if h.Asked.Event.Seq > t.behind {
+		t.n++
+		t.behind = h.Event.Seq
+	}
+}
+
+// ordered reports whether the server's messages came in the order in which it
+// sent them, and the client's arrived so.
+func ordered(s *rules.Session) bool { return s.Transport == spec.Stdio }
+
+// inOrder reports whether what came in an event after the answer to a request was
+// sent after that answer. Over Streamable HTTP only the stream that belongs to
+// the request shows that; one that is resumed may tell again what came before.
+func inOrder(s *rules.Session, a *rules.Asked, answer, e *transcript.Event) bool {
+	switch s.Transport {
+	case spec.Stdio:
+		return true
+	case spec.SSE:
+		return onStream(s, a, e) && answer.Exchange == e.Exchange
+	default:
+		return onStream(s, a, e) && onStream(s, a, answer)
+	}
+}
+
+// onStream reports whether an event came where the server keeps the order of what
+// belongs to a request: the stream of its exchange, or the one of the session.
+func onStream(s *rules.Session, a *rules.Asked, e *transcript.Event) bool {
+	x := s.Exchanges().Of(e)
+	switch {
+	case s.Transport == spec.Stdio:
+		return true
+	case x == nil || !x.Streams() || x.RequestHead().Has("Last-Event-ID"):
+		return false
+	default:
+		return s.Transport == spec.SSE || e.Exchange == a.Event.Exchange
+	}
+}
+
+// onAnswers makes a fold hear all answers of the server, too.
+func onAnswers(hears rules.Hears, hear func(s *rules.Session, h *rules.Heard, out *rules.Out)) rules.Hears {
+	hears[rules.ResultOf("")] = hear
+	hears[rules.ErrorTo("")] = hear
+	return hears
+}

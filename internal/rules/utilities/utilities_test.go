@@ -1,0 +1,162 @@
+package utilities_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/rules/utilities"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// The transcripts in fixtures show what each rule is for; here are the corners.
+func TestCorners(t *testing.T) {
+	const (
+		ping     = `> {"jsonrpc":"2.0","id":%d,"method":"ping"}`
+		pong     = `< {"jsonrpc":"2.0","id":%d,"result":{}}`
+		call     = `> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"t"}}}`
+		done     = `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`
+		aborted  = `< {"jsonrpc":"2.0","id":1,"error":{"code":0,"message":"Request cancelled"}}`
+		fails    = `< {"jsonrpc":"2.0","id":1,"result":{"isError":true,"content":[{"type":"text","text":"no"}]}}`
+		stray    = `> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"x","progress":1}}`
+		exit     = "! exit 1"
+		race     = "cancellation.race-handled broken"
+		unknown  = "cancellation.unknown-ignored warning"
+		progress = `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%s}}`
+	)
+	cancel := func(id string) string {
+		return `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`
+	}
+	set := func(id int, level string) string {
+		return fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"logging/setLevel","params":{"level":%q}}`, id, level)
+	}
+	log := func(level string) string {
+		return fmt.Sprintf(`< {"jsonrpc":"2.0","method":"notifications/message","params":{"level":%q,"data":1}}`, level)
+	}
+	call3 := strings.Replace(call, `"id":1`, `"id":3`, 1)
+	at := fmt.Sprintf
+	trip := func(id int) string { return at(ping, id) + "\n" + at(pong, id) }
+	for _, c := range []struct {
+		name   string
+		script []string
+		want   []string
+	}{
+		// Which notification is to blame.
+		{"two cancellations of the same sort", []string{cancel("7"), cancel("8"), at(ping, 2), exit}, []string{unknown}},
+		{"two of different sorts", []string{cancel("7"), cancel("null"), at(ping, 2), exit}, nil},
+		{"progress behind a cancellation", []string{cancel("7"), stray, at(ping, 2), exit}, nil},
+		{"progress behind a cancellation that was borne", []string{cancel("7"), trip(2), stray, at(ping, 3), exit}, []string{"progress.unsolicited-from-client-tolerated warning"}},
+		{"another notification behind it", []string{cancel("7"), `> {"jsonrpc":"2.0","method":"notifications/x"}`, at(ping, 2), exit}, nil},
+		{"another request behind it", []string{cancel("7"), `> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, exit}, nil},
+		{"another request that is open", []string{`> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, cancel("7"), exit}, nil},
+		{"an answer to the server behind it", []string{
+			`< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, trip(2), cancel("2"), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, exit,
+		}, []string{race}},
+		{"an end by a signal", []string{cancel("7"), "! signal TERM", exit}, nil},
+		{"a cancellation of initialize, which no client may", []string{cancel(`"hello"`), at(ping, 2), exit}, nil},
+		{"a cancellation that is answered", []string{cancel("7"), `< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`, exit}, nil},
+
+		// Progress.
+		{"a token that may stand in what can't be read", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":"lost"}}`, at(progress, `"lost"`, "1")}, nil},
+		{"a token that may stand in what was not kept", []string{`> {"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"aaaa`, "! size 100000", at(progress, `"lost"`, "1")}, nil},
+		{"an integer token that is spelled otherwise", []string{
+			`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7}}}`, at(progress, "7.0", "1"), at(progress, "7e0", "2"), done,
+		}, nil},
+		{"values beyond all doubles", []string{call, at(progress, `"t"`, "1e400"), at(progress, `"t"`, "1e399"), done}, nil},
+		{"the same number in other words", []string{call, at(progress, `"t"`, "10"), at(progress, `"t"`, "1e1"), done}, []string{"progress.increases broken"}},
+		{"progress of a cancelled request that was then answered", []string{call, cancel("1"), done, at(progress, `"t"`, "1")}, []string{"progress.stops-after-completion broken"}},
+
+		// Cancelled requests.
+		{"an answer in between, progress after it", []string{call, cancel("1"), trip(2), trip(3), at(progress, `"t"`, "1"), done}, []string{"cancellation.stop-processing note"}},
+		{"one report in between, one behind", []string{call, cancel("1"), trip(2), at(progress, `"t"`, "1"), trip(3), at(progress, `"t"`, "2")}, []string{"cancellation.stop-processing note"}},
+		{"the report of the step that was under way", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 100ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, nil},
+		{"a report that comes later", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 200ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, []string{"progress.stops-after-cancel note"}},
+		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), aborted}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"an answer as ever", []string{call, cancel("1"), trip(2), trip(3), done}, []string{"cancellation.no-response-after-cancel note"}},
+		{"an error that may come of something else", []string{call, cancel("1"), trip(2), trip(3), fails}, []string{"cancellation.no-response-after-cancel note"}},
+		{"an error of a tool that succeeds otherwise", []string{
+			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,
+			call, cancel("1"), trip(2), trip(3), fails,
+		}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"an error of a tool of which others succeed", []string{
+			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"quick"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,
+			call, cancel("1"), trip(2), trip(3), fails,
+		}, []string{"cancellation.no-response-after-cancel note"}},
+		{"an answer that waited for one of the client", []string{
+			call, `< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), done,
+		}, []string{"cancellation.no-response-after-cancel note"}},
+		{"the answer to a question of another call", []string{
+			`< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, call, cancel("1"), trip(2), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, trip(3), aborted,
+		}, []string{"cancellation.no-response-after-cancel warning"}},
+		{"a list that may be one that can't be cancelled", []string{
+			`> {"jsonrpc":"2.0","id":1,"method":"tools/list"}`, cancel("1"), trip(2), trip(3), `< {"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`,
+		}, nil},
+		{"cancelled by a text", []string{call, cancel(`"1"`), trip(2), trip(3), at(progress, `"t"`, "1"), at(progress, `"t"`, "2"), done}, nil},
+
+		// Levels.
+		{"a level that is set while another is open", []string{
+			set(1, "error"), at(pong, 1), trip(2), set(3, "warning"), set(4, "alert"), log("warning"), at(pong, 4), log("warning"), at(pong, 3), log("warning"), trip(5), log("warning"),
+		}, nil},
+		{"milder than any that may be in force", []string{
+			set(1, "error"), at(pong, 1), trip(2), set(3, "warning"), set(4, "alert"), log("info"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from before the level was set", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), trip(6), trip(7), log("error"),
+		}, nil},
+		{"milder than any level since the call was made", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), log("warning"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from before the level was set that has its answer", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), strings.Replace(done, `"id":1`, `"id":3`, 1), log("error"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from behind the level", []string{
+			set(1, "error"), at(pong, 1), trip(2), set(4, "alert"), at(pong, 4), trip(5), call3, log("error"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a call from before the level was set that was cancelled", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), cancel("3"), trip(5), log("error"),
+		}, nil},
+		{"one that was cancelled and had its time", []string{
+			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), cancel("3"), trip(5), trip(6), log("error"),
+		}, []string{"logging.set-level.threshold warning"}},
+		{"a level that was refused", []string{
+			set(1, "error"), at(pong, 1), trip(2), set(3, "debug"), `< {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"no"}}`, trip(4), log("info"),
+		}, []string{"logging.set-level.accepted note", "logging.set-level.threshold warning"}},
+		{"an unknown level that was taken", []string{
+			set(1, "error"), at(pong, 1), trip(2), set(3, "loud"), at(pong, 3), trip(4), log("debug"),
+		}, []string{"logging.set-level.invalid-level warning"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := judge(t, c.script)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func judge(t *testing.T, script []string) []string {
+	t.Helper()
+	rec, err := transcript.ParseScript("revision: 2025-11-25\ntransport: stdio\n" + strings.Join(append([]string{
+		`> {"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		`< {"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`,
+		`> {"jsonrpc":"2.0","method":"notifications/initialized"}`,
+	}, script...), "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range rules.Judge(utilities.Rules(), rec.Events, spec.V20251125, spec.Stdio) {
+		for _, d := range r.Deviations {
+			if text := r.Requirement + " " + d.Outcome(spec.Requirements().Lookup(r.Requirement), r.Revision).String(); !slices.Contains(got, text) {
+				got = append(got, text)
+			}
+		}
+	}
+	slices.Sort(got)
+	return got
+}
