@@ -118,7 +118,7 @@ func TestUpdateIsReadBackAndCoversAll(t *testing.T) {
 		{Requirement: ping, Reason: "waits for the next major version", Expires: time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC)},
 		{Requirement: echo, Reason: "was once so"},
 	}}
-	b, change := baseline.Update(old, r, "accepted: as it is", today)
+	b, change := baseline.Update(old, r, baseline.Accept{Reason: "accepted: as it is", Warnings: true}, today)
 	if len(change.Added) != 2 || len(change.Kept) != 1 || len(change.Dropped) != 1 || change.Dropped[0].Requirement != echo {
 		t.Errorf("added %v, kept %v, dropped %v", change.Added, change.Kept, change.Dropped)
 	}
@@ -239,4 +239,37 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d entries became %d", len(b.Entries), len(again.Entries))
 		}
 	})
+}
+
+func TestUpdateTakesWhatIsAccepted(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		accept baseline.Accept
+		want   []string
+	}{
+		{"what is broken", baseline.Accept{Reason: "r"}, []string{once, cursor}},
+		{"warnings too", baseline.Accept{Reason: "r", Warnings: true}, []string{once, cursor, ping}},
+		{"one requirement", baseline.Accept{Reason: "r", Requirements: []string{cursor}}, []string{cursor}},
+		{"a warning that is not asked for", baseline.Accept{Reason: "r", Requirements: []string{ping}}, nil},
+	} {
+		r := report(said(once, verdict.Broken), said(ping, verdict.Warning), said(cursor, verdict.Broken))
+		_, change := baseline.Update(&baseline.Baseline{}, r, c.accept, today)
+		var got []string
+		for _, e := range change.Added {
+			got = append(got, e.Requirement)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestFindingsOfOneCauseAreRelated(t *testing.T) {
+	r := &verdict.Report{Findings: []verdict.Finding{
+		{Requirement: once, Group: "F1"}, {Requirement: echo, Group: "F1"}, {Requirement: ping},
+	}}
+	got := baseline.Unrelated(r, []baseline.Entry{{Requirement: once}, {Requirement: echo}, {Requirement: ping}, {Requirement: ping, Revision: spec.V20250618}})
+	if diff := cmp.Diff([]string{once, ping}, got); diff != "" {
+		t.Errorf("unrelated (-want +got):\n%s", diff)
+	}
 }

@@ -24,11 +24,23 @@ const head = `# Known findings of mcp-conform. They are judged all the same: an 
 // Change is what Update did to a baseline.
 type Change struct{ Added, Kept, Dropped []Entry }
 
-// Update returns the entries by which everything that the report finds above a
-// note is known. Entries that stand keep their words; new ones get the reason,
-// and the revision where the finding is not in every revision that was judged.
-// Those that occur no more are dropped, unless the report can't tell.
-func Update(old *Baseline, r *verdict.Report, reason string, now time.Time) (*Baseline, Change) {
+// Accept says which findings become known, and why.
+type Accept struct {
+	Reason       string
+	Requirements []string // these alone; none for all
+	Warnings     bool     // not only what is broken: warnings too, and what was not reproduced
+}
+
+func (a *Accept) wants(v *verdict.Verdict) bool {
+	return deviates(v) && (a.Warnings || v.Outcome == verdict.Broken) &&
+		(len(a.Requirements) == 0 || slices.Contains(a.Requirements, v.Requirement))
+}
+
+// Update returns the entries by which the accepted findings of a report are
+// known. Entries that stand keep their words; new ones get the reason, and the
+// revision where the finding is not in every revision that was judged. Those
+// that occur no more are dropped, unless the report can't tell.
+func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Baseline, Change) {
 	for i := range r.Verdicts {
 		r.Verdicts[i].Known = ""
 	}
@@ -43,8 +55,8 @@ func Update(old *Baseline, r *verdict.Report, reason string, now time.Time) (*Ba
 		change.Kept = append(change.Kept, e)
 		out.Entries = append(out.Entries, e)
 	}
-	for _, e := range unknown(r) {
-		e.Reason = reason
+	for _, e := range unknown(r, &accept) {
+		e.Reason = accept.Reason
 		change.Added = append(change.Added, e)
 		out.Entries = append(out.Entries, e)
 	}
@@ -54,10 +66,29 @@ func Update(old *Baseline, r *verdict.Report, reason string, now time.Time) (*Ba
 	return out, change
 }
 
-// unknown returns an entry for each requirement with findings that are not
+// Unrelated returns the requirements of entries whose findings have different
+// causes, one for each cause.
+func Unrelated(r *verdict.Report, entries []Entry) []string {
+	var out, causes []string
+	for _, e := range entries {
+		cause := e.Requirement
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Requirement == e.Requirement && f.Group != "" {
+				cause = f.Group
+				break
+			}
+		}
+		if !slices.Contains(causes, cause) {
+			causes, out = append(causes, cause), append(out, e.Requirement)
+		}
+	}
+	return out
+}
+
+// unknown returns an entry for each requirement with accepted findings that are not
 // known: one for all revisions where the finding is in each in which the
 // requirement was judged, else one a revision.
-func unknown(r *verdict.Report) []Entry {
+func unknown(r *verdict.Report, accept *Accept) []Entry {
 	var ids []string
 	revisions, judged := map[string][]spec.Revision{}, map[string]int{}
 	for i := range r.Verdicts {
@@ -65,7 +96,7 @@ func unknown(r *verdict.Report) []Entry {
 		if v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked {
 			judged[v.Requirement]++
 		}
-		if !deviates(v) || v.Known != "" {
+		if !accept.wants(v) || v.Known != "" {
 			continue
 		}
 		if revisions[v.Requirement] == nil {

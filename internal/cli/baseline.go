@@ -141,16 +141,18 @@ true no more (the finding is gone, the day of its expiry has come) does.`,
 }
 
 func (a *app) baselineWriteCommand() *cobra.Command {
-	var from, reason string
+	var from string
+	accept := baseline.Accept{}
 	c := &cobra.Command{
 		Use:   "write [flags] [FILE]",
 		Short: "Write the findings of a report as a baseline",
-		Long: `Write what a JSON report finds above a note into FILE (default: ` + baselineFile + `).
+		Long: `Write what a JSON report finds broken into FILE (default: ` + baselineFile + `).
 Entries of a file that is there keep their reasons and days; those that occur no
-more are taken out.
+more are taken out. A reason is that of one cause: where the report has several,
+name the requirements that the reason is about.
 
   mcp-conform run --report json ./my-server
-  mcp-conform baseline write --reason 'waits for version 3'
+  mcp-conform baseline write --requirement base.response-once --reason 'waits for version 3'
   mcp-conform run --baseline ` + baselineFile + ` ./my-server
 
 Exit codes: 0 written, 2 usage, or a file that can't be read or written.`,
@@ -160,28 +162,40 @@ Exit codes: 0 written, 2 usage, or a file that can't be read or written.`,
 			if len(args) == 1 {
 				path = args[0]
 			}
-			return a.writeBaseline(path, from, reason)
+			accept.Reason = strings.TrimSpace(accept.Reason)
+			return a.writeBaseline(path, from, accept)
 		},
 	}
 	c.Flags().StringVar(&from, "from", filepath.Join(".mcp-conform", fileName("json")), "JSON report to take the findings from")
-	c.Flags().StringVar(&reason, "reason", "", "why the new entries stand")
+	c.Flags().StringVar(&accept.Reason, "reason", "", "why the new entries stand")
+	c.Flags().StringSliceVar(&accept.Requirements, "requirement", nil, "add only the findings of this requirement (repeatable)")
+	c.Flags().BoolVar(&accept.Warnings, "warnings", false, "add warnings and what was not reproduced, too (default where the run had --fail-on should)")
 	return c
 }
 
-func (a *app) writeBaseline(path, from, reason string) error {
+func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
+	for _, id := range accept.Requirements {
+		if spec.Requirements().Lookup(id) == nil {
+			return usagef(nearest(id), "there is no requirement %q", id)
+		}
+	}
 	r, err := readReport(from, "mcp-conform run --report json=FILE writes one; --from FILE names it")
 	if err != nil {
 		return err
 	}
+	accept.Warnings = accept.Warnings || r.FailOn == reporters.FailOnShould
 	old := &baseline.Baseline{Path: path}
 	if _, err := os.Stat(path); err == nil {
 		if old, err = baseline.Read(path); err != nil {
 			return fileError(err)
 		}
 	}
-	b, change := baseline.Update(old, r, strings.TrimSpace(reason), time.Now())
-	if len(change.Added) > 0 && strings.TrimSpace(reason) == "" {
+	b, change := baseline.Update(old, r, accept, time.Now())
+	if len(change.Added) > 0 && accept.Reason == "" {
 		return usagef("give it with --reason; it can be made more precise in the file", "%s not known yet, and no reason is given why that stands", amount(len(change.Added), "finding is", "findings are"))
+	}
+	if unrelated := baseline.Unrelated(r, change.Added); len(unrelated) > 1 && len(accept.Requirements) == 0 {
+		return usagef("name those that the reason is about: --requirement "+unrelated[0], "one reason is given for findings of %d causes: %s", len(unrelated), strings.Join(unrelated, ", "))
 	}
 	if err := a.writeFile(path, b.Write); err != nil {
 		return usagef("", "%v", err)

@@ -158,9 +158,15 @@ protocol, and what exactly it breaks.
 Judge a server:
   mcp-conform run ./my-server                          a command, started over stdio
   mcp-conform run -- npx -y some-server                a command with arguments
+  mcp-conform run http://localhost:3000/mcp            a server that is running
   mcp-conform run --config .mcp.json --server NAME     as a client would start it
   mcp-conform run --reference                          the server bundled with the tool
   mcp-conform judge session.jsonl                      what a client and a server once said
+
+When it does not start, or offers more than is called:
+  mcp-conform doctor ./my-server                       why it does not start
+  mcp-conform init ./my-server                         a configuration file that names its tools
+  mcp-conform fuzz ./my-server                         a search for bugs that no check names
 
 Understand a finding:
   mcp-conform explain base.response-id-echo            a requirement, a case or a rule
@@ -176,7 +182,7 @@ Exit codes:
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "mcp-conform",
-		Short:         "Tells whether an MCP server keeps the protocol",
+		Short:         "Reports whether an MCP server keeps the protocol",
 		Long:          longHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -218,7 +218,7 @@ func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, repl
 		why := engine.Refused(c.Record.From(0), waited)
 		d.say(bad, "%s", why.Reason)
 		d.advise(why.Advice)
-		if text := strings.TrimSpace(c.Stderr(800)); text != "" {
+		if text := strings.TrimSpace(c.Stderr(stderrRead)); text != "" {
 			d.quote(text)
 		}
 		return
@@ -251,7 +251,7 @@ func (d *diagnosis) exit(c *client.Conversation) string {
 
 // stderr shows the last lines that the server wrote there.
 func (d *diagnosis) stderr(c *client.Conversation) {
-	text := strings.TrimSpace(c.Stderr(800))
+	text := strings.TrimSpace(c.Stderr(stderrRead))
 	if text == "" {
 		d.advise("it wrote nothing on stderr")
 		return
@@ -259,8 +259,19 @@ func (d *diagnosis) stderr(c *client.Conversation) {
 	d.quote(text)
 }
 
-// quote shows the last lines of what the server wrote beside its messages.
+// stderrRead is how many bytes of stderr are searched for the cause.
+const stderrRead = 16 << 10
+
+// quote shows the lines of stderr that say why the server ended; the last lines
+// where none does.
 func (d *diagnosis) quote(text string) {
+	if cause := causeIn(d.app.clear(text)); cause != nil {
+		d.advise("it wrote on stderr:")
+		for _, line := range cause {
+			d.advise("  " + head(line))
+		}
+		return
+	}
 	d.advise("the last it wrote on stderr:")
 	lines := strings.Split(strings.TrimSpace(d.app.clear(text)), "\n")
 	for _, line := range lines[max(0, len(lines)-8):] {
@@ -278,13 +289,13 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 	stock := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
 	var offers []string
 	for _, of := range []struct {
-		capability, method, what string
-		n                        int
+		capability, method, one, more string
+		n                             int
 	}{
-		{"tools", spec.MethodToolsList, "tools", len(stock.Tools)},
-		{"resources", spec.MethodResourcesList, "resources", len(stock.Resources)},
-		{"resources", spec.MethodResourcesTemplates, "resource templates", len(stock.Templates)},
-		{"prompts", spec.MethodPromptsList, "prompts", len(stock.Prompts)},
+		{"tools", spec.MethodToolsList, "tool", "tools", len(stock.Tools)},
+		{"resources", spec.MethodResourcesList, "resource", "resources", len(stock.Resources)},
+		{"resources", spec.MethodResourcesTemplates, "resource template", "resource templates", len(stock.Templates)},
+		{"prompts", spec.MethodPromptsList, "prompt", "prompts", len(stock.Prompts)},
 	} {
 		if !stock.Declares(of.capability) {
 			continue
@@ -292,7 +303,7 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 		if why := stock.Incomplete[of.method]; why != "" {
 			d.say(doubt, "%s: %s", of.method, why)
 		}
-		offers = append(offers, fmt.Sprintf("%d %s", of.n, of.what))
+		offers = append(offers, amount(of.n, of.one, of.more))
 	}
 	if len(offers) == 0 {
 		d.say(doubt, "it declares neither tools nor resources nor prompts")

@@ -45,7 +45,7 @@ func (a *app) example(q *spec.Requirement) {
 		a.field("fault", candidates[0].ID)
 		return
 	}
-	a.field("faults", fmt.Sprintf("%d ways to break it: mcp-conform list faults %s", len(candidates), q.ID))
+	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", amount(len(candidates), "way", "ways"), q.ID))
 }
 
 // show returns the first of the faults whose finding can be had in time.

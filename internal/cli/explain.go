@@ -3,12 +3,14 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
@@ -149,19 +151,39 @@ func grades(q *spec.Requirement) []string {
 // A deviation whose verdict.Weight is less than full gets a milder verdict.
 var called = map[spec.Grade]string{spec.GradeBroken: "at most broken", spec.GradeWarning: "at most a warning", spec.GradeNote: "a note"}
 
-// nearest suggests ids that share the most words with id.
-func nearest(id string) string {
-	words := strings.FieldsFunc(id, func(r rune) bool { return r == '.' || r == '-' })
-	best, most := "", 0
+// judgeIDs returns the ids of all requirements, cases and rules.
+func judgeIDs() []string {
+	var out []string
 	for _, q := range spec.Requirements().All() {
+		out = append(out, q.ID)
+	}
+	for _, c := range suites.Cases() {
+		out = append(out, c.ID)
+	}
+	for _, r := range ruleset.All() {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// nearest suggests the id that is spelled most like another; where none is, the
+// one that shares the most words with it.
+func nearest(id string) string {
+	all := judgeIDs()
+	if best := target.Nearest(id, all); best != "" {
+		return "did you mean " + best + "? mcp-conform list shows all"
+	}
+	words := strings.FieldsFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	best, most := "", 0
+	for _, other := range all {
 		n := 0
 		for _, w := range words {
-			if strings.Contains(q.ID, w) {
+			if strings.Contains(other, w) {
 				n += len(w)
 			}
 		}
 		if n > most {
-			best, most = q.ID, n
+			best, most = other, n
 		}
 	}
 	if best == "" {

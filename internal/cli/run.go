@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -95,6 +96,7 @@ was found could not be tried again.`,
 	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
 	f.watch.register(fs)
+	c.SetUsageFunc(groupedUsage(a, runGroups))
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, areas without findings, and what would show more")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
@@ -262,6 +264,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if len(revisions) == 0 {
 		revisions = known
 	}
+	if err := checkFocus(f.focus); err != nil {
+		return o, nil, err
+	}
 	if o, notices, err = a.reach(&f.serverFlags); err != nil {
 		return o, nil, err
 	}
@@ -288,6 +293,21 @@ func parseRevisions(texts []string) ([]spec.Revision, error) {
 		out = append(out, rev)
 	}
 	return out, nil
+}
+
+// checkFocus refuses a focus that matches no requirement, case or rule.
+func checkFocus(focus []string) error {
+	all := judgeIDs()
+	for _, text := range focus {
+		re, err := regexp.Compile(text)
+		if err != nil {
+			return usagef("give an id, or a regular expression", "invalid --focus %q: %v", text, err)
+		}
+		if !slices.ContainsFunc(all, re.MatchString) {
+			return usagef(nearest(text), "--focus %q matches no requirement, case or rule", text)
+		}
+	}
+	return nil
 }
 
 // checkJobs refuses a --jobs below one, where it was given.

@@ -10,11 +10,15 @@ import (
 // stderrLines bounds what is quoted of a server's stderr.
 const stderrLines = 12
 
-// quoteStderr shows the last lines that the server wrote to stderr, or to both
-// its outputs where they say nothing to us.
+// quoteStderr shows the lines of a server's stderr that say why it ended; the
+// last lines where none does. Where its outputs say nothing to us, it is both.
 func (a *app) quoteStderr(text string) {
-	fmt.Fprintf(a.Err, "  the server's %s ends with:\n", a.outletName())
-	for _, line := range a.stderrEnd(text) {
+	shown, what := a.stderrEnd(text), "ends with"
+	if cause := causeIn(a.clear(text)); cause != nil {
+		shown, what = cause, "says"
+	}
+	fmt.Fprintf(a.Err, "  the server's %s %s:\n", a.outletName(), what)
+	for _, line := range shown {
 		fmt.Fprintf(a.Err, "    | %s\n", reporters.Visible(line))
 	}
 }

@@ -404,7 +404,7 @@ func (r *prober) unreachable(ctx context.Context, p *probed) error {
 	if !discount.IsFlooded(p.conv.Record.From(0)) && r.stateless(ctx) {
 		return ErrStatelessOnly
 	}
-	e := &UnreachableError{Stderr: p.conv.Stderr(2048), Err: p.reply.Err}
+	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
 	if r.over() != spec.Stdio {
 		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err

@@ -4,6 +4,7 @@
 package realservers
 
 import (
+	order "cmp"
 	"context"
 	"errors"
 	"flag"
@@ -106,6 +107,7 @@ func digest(p *verdict.Report) string {
 	p.Findings = slices.DeleteFunc(p.Findings, func(f verdict.Finding) bool {
 		return raced(f.Requirement) || f.Outcome == verdict.Flaky || timed(p) && f.Outcome == verdict.Note && ending(f.Requirement)
 	})
+	oldestFirst(p)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", reporters.Visible(p.Server.Name), reporters.Visible(p.Server.Version))
 	for _, r := range p.Revisions {
@@ -138,6 +140,19 @@ func digest(p *verdict.Report) string {
 		fmt.Fprintf(&b, "\n%s  %v\n", e.text, e.revisions)
 	}
 	return b.String()
+}
+
+// oldestFirst puts a report in the order of the goldens, which were written when
+// reports began with the oldest revision.
+func oldestFirst(p *verdict.Report) {
+	slices.Sort(p.Revisions)
+	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return order.Compare(a.Revision, b.Revision) })
+	slices.SortStableFunc(p.Findings, func(a, b verdict.Finding) int {
+		return order.Or(
+			order.Compare(b.Outcome, a.Outcome), order.Compare(a.Requirement, b.Requirement), order.Compare(a.Revision, b.Revision),
+			order.Compare(a.Judge, b.Judge), order.Compare(a.Summary, b.Summary),
+		)
+	})
 }
 
 // hold compares what is said of a server with its golden, or writes that anew.

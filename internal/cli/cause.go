@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// causes are the lines by which runtimes say why a program ends. Of a kind that
+// nests, the innermost cause is written last.
+var causes = []struct {
+	line *regexp.Regexp
+	last bool
+}{
+	{regexp.MustCompile(`^Caused by: `), true},                                              // Java
+	{regexp.MustCompile(`^Exception in thread |^Unhandled exception\.? `), false},           // Java, .NET
+	{regexp.MustCompile(`^(panic|fatal error): |^thread '.*' panicked at`), false},          // Go, Rust
+	{regexp.MustCompile(`^(Uncaught )?([\w.]*(Error|Exception|Exit)\b[^:]{0,40}): `), true}, // Python, Node
+	{regexp.MustCompile(`^npm (error|ERR!) (code [A-Z]+|[^ca]|[ca][^oh])`), false},
+	{regexp.MustCompile(`(?i)(: not found|no such file or directory|permission denied|address already in use)$`), false},
+}
+
+// frame is a line of a stack, or code that is quoted in one.
+var frame = regexp.MustCompile(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
+
+// maxCause is how many lines a cause is shown with.
+const maxCause = 3
+
+// causeIn returns the lines of a program's stderr that say why it ended, without
+// the stack; none where no line does.
+func causeIn(text string) []string {
+	all := lines(text)
+	for _, c := range causes {
+		at := -1
+		for i, line := range all {
+			if c.line.MatchString(strings.TrimSpace(line)) && !frame.MatchString(line) {
+				if at = i; !c.last {
+					break
+				}
+			}
+		}
+		if at < 0 {
+			continue
+		}
+		rest := all[at+1:]
+		if end := slices.IndexFunc(rest, func(line string) bool { return strings.TrimSpace(line) == "" || frame.MatchString(line) }); end >= 0 {
+			rest = rest[:end]
+		}
+		return append([]string{all[at]}, rest[:min(len(rest), maxCause-1)]...)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroup are flags that belong together.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// runGroups are the flags of run, in the order in which its help lists them.
+var runGroups = []flagGroup{
+	{"The server", []string{"reference", "env", "clean-env", "cwd", "config", "server", "input", "no-config", "call-tools"}},
+	{"A server with a URL", []string{"transport", "header", "bearer-env", "ca-file", "insecure", "start", "ready"}},
+	{"What is judged", []string{"revision", "label-filter", "focus", "rerun-failed", "baseline", "fail-on"}},
+	{"Time and work", []string{"jobs", "timeout", "start-timeout", "max-time", "seed"}},
+	{"Search", []string{"fuzz", "property"}},
+	{"Output", []string{"verbose", "quiet", "report", "out", "replay-files", "transcript", "help"}},
+	{"Watch", []string{"watch", "watch-build", "watch-path"}},
+}
+
+// groupedUsage returns a usage function that lists the flags in groups.
+func groupedUsage(a *app, groups []flagGroup) func(c *cobra.Command) error {
+	return func(c *cobra.Command) error {
+		var b strings.Builder
+		fmt.Fprintf(&b, "Usage:\n  %s\n", c.UseLine())
+		for _, g := range groups {
+			fs := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
+			fs.SortFlags = false
+			for _, name := range g.flags {
+				if f := c.Flags().Lookup(name); f != nil {
+					fs.AddFlag(f)
+				}
+			}
+			fmt.Fprintf(&b, "\n%s:\n%s", g.title, fs.FlagUsagesWrapped(min(a.Columns, widest)))
+		}
+		_, err := fmt.Fprint(c.OutOrStderr(), b.String())
+		return err
+	}
+}
