@@ -223,7 +223,7 @@ func (c *Conversation) stray(e *transcript.Event) bool {
 			continue
 		}
 		if m.ID.Present() && !m.ID.IsNull() {
-			if !c.knows(m.ID) {
+			if !c.Knows(m.ID) {
 				return true
 			}
 		} else if m.Has("result") { // an error without an id may be about something else
@@ -233,8 +233,8 @@ func (c *Conversation) stray(e *transcript.Event) bool {
 	return false
 }
 
-// knows reports whether anything with the id was sent.
-func (c *Conversation) knows(id wire.ID) bool {
+// Knows reports whether anything with the id was sent.
+func (c *Conversation) Knows(id wire.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sentIDs == nil {

@@ -16,7 +16,6 @@ import (
 type fixtureCall struct {
 	outcome *fixtureOutcome
 	request *transcript.Request
-	token   string
 	open    bool
 	tells   bool // its effects show whether the fixture does what its role says
 	// before is what that held which the call is to change, where that is known.
@@ -47,7 +46,7 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 		case e.Kind == transcript.Received && m.Kind == wire.Response && r != nil:
 			s.answer(r, e, m)
 		case e.Kind == transcript.Received && m.Kind != wire.Response:
-			s.hear(m)
+			s.hear(r, m)
 		}
 	}
 }
@@ -63,9 +62,10 @@ func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript
 			if name != one.Tool || !fits(one.Arguments, wire.At(m.Params(), "/arguments")) {
 				continue
 			}
-			w := &fixtureCall{outcome: one, request: r, token: string(wire.At(m.Params(), "/_meta/progressToken")), open: true}
-			w.tells = s.tells(one.Role, rev, w.token)
-			one.asked = one.asked || w.token != ""
+			w := &fixtureCall{outcome: one, request: r, open: true}
+			token := wire.IDAt(m.Params(), "/_meta/progressToken").Present()
+			w.tells = s.tells(one.Role, rev, token)
+			one.asked = one.asked || token
 			w.before, w.known = s.held[one.changes()]
 			s.forget(one.changes()) // a second call may undo what this one does
 			s.calls = append(s.calls, w)
@@ -82,12 +82,12 @@ func (s *callHistory) forget(what string) {
 }
 
 // tells says whether a call that is made now shows what plays the role.
-func (s *callHistory) tells(role Role, rev spec.Revision, token string) bool {
+func (s *callHistory) tells(role Role, rev spec.Revision, token bool) bool {
 	switch role {
 	case Slow:
 		return true
 	case Progress:
-		return token != ""
+		return token
 	case Logging:
 		return s.level == "debug"
 	case AsksSampling:
@@ -183,14 +183,15 @@ func (o *fixtureOutcome) counts() bool {
 	return err == nil && strings.Contains(string(text), "{count}")
 }
 
-// hear notes a request or a notification of the server.
-func (s *callHistory) hear(m *wire.Message) {
+// hear notes a request or a notification of the server; the request is the one
+// that it is about.
+func (s *callHistory) hear(r *transcript.Request, m *wire.Message) {
 	uri, _ := wire.Text(wire.At(m.Params(), "/uri"))
 	for _, w := range s.calls {
 		role := w.outcome.Role
 		switch m.Method {
 		case spec.MethodProgress:
-			if w.open && w.token != "" && string(wire.At(m.Params(), "/progressToken")) == w.token {
+			if w.open && w.request == r {
 				w.outcome.moved = true
 				w.outcome.done = w.outcome.done || role == Progress
 			}

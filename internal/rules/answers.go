@@ -195,8 +195,8 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 		d.Requirement, d.Summary, d.Permitted = errorResponseID, "An error has no id though the request could be read.", "the id of the request; null or none only for a message whose id can't be read"
 	case toNotification:
 		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "A notification is answered.", "no answer"
-		d.At = at(r.told.event, r.event)
-		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.told.method), excerpt(r.message.Raw))
+		d.At = at(r.told.Event, r.event)
+		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.told.Method), excerpt(r.message.Raw))
 	case toResponse: // no client may send such a one
 		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "A response that answers nothing is answered with an error.", "no answer"
 		d.Weight = verdict.AtMostWarning
@@ -218,7 +218,7 @@ func (s *Session) notified(out *Out) {
 		}
 	}
 	for _, n := range s.notifications {
-		if n.event.Seq < last {
+		if n.Event.Seq < last {
 			out.Subject(notificationNoResponse)
 		}
 	}

@@ -31,7 +31,7 @@ type Session struct {
 	strays    []*stray
 	settled   bool // the strays were attributed
 
-	notifications []*told
+	notifications []*transcript.Message // of the client, those that are well formed
 	// illegal are the frames sent, by position, that a receiver may refuse
 	// without knowing whose id to give back.
 	illegal []int
@@ -85,12 +85,6 @@ type Session struct {
 	Exited *transcript.Event
 }
 
-// told is a notification of the client.
-type told struct {
-	event  *transcript.Event
-	method string
-}
-
 // NewSession returns the state of a conversation in which nothing was said.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
@@ -109,9 +103,14 @@ func (s *Session) Revision() spec.Revision {
 }
 
 // Requests returns the client's requests with this id, oldest first.
-func (s *Session) Requests(id wire.ID) []*Asked {
+func (s *Session) Requests(id wire.ID) []*Asked { return s.asAsked(s.dialogue.WithID(id)) }
+
+// WithToken returns the client's requests with this progress token, oldest first.
+func (s *Session) WithToken(token wire.ID) []*Asked { return s.asAsked(s.dialogue.WithToken(token)) }
+
+func (s *Session) asAsked(all []*transcript.Request) []*Asked {
 	var out []*Asked
-	for _, r := range s.dialogue.WithID(id) {
+	for _, r := range all {
 		out = append(out, s.of[r])
 	}
 	return out
@@ -209,9 +208,10 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 		s.place(a)
 		return a.WellFormed
 	case wire.Notification:
+		s.dialogue.NoteNotification(e, m)
 		ok := sound && hasVersion(m) && m.Method != "" && structured(m)
 		if ok {
-			s.notifications = append(s.notifications, &told{e, m.Method})
+			s.notifications = append(s.notifications, &transcript.Message{Message: m, Event: e})
 		}
 		switch m.Method {
 		case spec.MethodInitialized:
@@ -221,8 +221,8 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 			}
 		case spec.MethodCancelled:
 			s.cancelled[namedBy(m).Key()] = true
-			for _, r := range s.dialogue.NoteCancellation(e, m) {
-				s.of[r].Cancelled = true
+			for _, a := range s.Requests(namedBy(m)) {
+				a.Cancelled = true
 			}
 		}
 		return ok
@@ -278,8 +278,8 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 		if !isAnswer(m) {
 			if m.Kind == wire.Request {
 				s.dialogue.NoteRequest(e, m)
-			} else if m.Method == spec.MethodCancelled {
-				s.dialogue.NoteCancellation(e, m)
+			} else {
+				s.dialogue.NoteNotification(e, m)
 			}
 			continue
 		}

@@ -19,8 +19,8 @@ type stray struct {
 	message *wire.Message
 
 	class strayClass
-	of    *Asked // the request it was meant for, if any
-	told  *told  // toNotification: the notification it answers
+	of    *Asked              // the request it was meant for, if any
+	told  *transcript.Message // toNotification: the notification it answers
 }
 
 // strayClass says what a stray is, and so which one requirement it offends.
@@ -214,10 +214,10 @@ func (s *Session) unanswered(e *transcript.Event) []*Asked {
 }
 
 // lastTold returns the last notification that the client sent before e.
-func (s *Session) lastTold(e *transcript.Event) *told {
-	var last *told
+func (s *Session) lastTold(e *transcript.Event) *transcript.Message {
+	var last *transcript.Message
 	for _, n := range s.notifications {
-		if n.event.Seq < e.Seq {
+		if n.Event.Seq < e.Seq {
 			last = n
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -56,7 +57,7 @@ func (p *Playback) ByItself() []ByItself {
 func own(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	r := d.Of(m)
 	switch {
-	case r == nil || r.Message == m:
+	case r == nil || m.Kind != wire.Response && m.Method != spec.MethodCancelled:
 		return "", ""
 	case m.Kind != wire.Response:
 		return "the client cancelled " + r.Message.Method, fmt.Sprintf(" with id %s, which was still open when it left", wire.IDAt(m.Params(), "/requestId").Raw())

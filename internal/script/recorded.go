@@ -61,8 +61,8 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 			out[e.Of] = true
 		case transcript.Received:
 			for i := range e.Messages() {
-				if r := d.Of(&e.Messages()[i]); r != nil && r.Event.Kind == transcript.Sent {
-					out[r.Event.Seq] = true
+				if m := &e.Messages()[i]; m.Kind == wire.Response && d.Of(m) != nil {
+					out[d.Of(m).Event.Seq] = true
 				}
 			}
 		}

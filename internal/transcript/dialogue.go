@@ -15,7 +15,8 @@ import (
 // one that was made in the same HTTP exchange, else to the oldest that has no
 // response, else to the newest. A response with the id null belongs to a request
 // that has none. A cancellation belongs to every request of its own side that
-// has the id and was made before.
+// has the id and was made before, progress to one of the other side that gave
+// the token: the newest that has no response, else the newest.
 //
 // Messages are told apart by their address: that in Event.Messages.
 type Dialogue struct {
@@ -23,13 +24,12 @@ type Dialogue struct {
 	client    requests
 	server    requests
 	of        map[*wire.Message]*Request
-	progress  []Message
 }
 
 // requests are those of one side.
 type requests struct {
-	all  []*Request
-	byID map[string][]*Request
+	all           []*Request
+	byID, byToken map[string][]*Request
 }
 
 // A Message is a message and the event that holds it.
@@ -48,6 +48,8 @@ type Request struct {
 	// Cancellations are all that name it, in their order. They may have come
 	// after the response.
 	Cancellations []Message
+	// Progress are the notifications of its progress, in their order.
+	Progress []Message
 	// Exchange is the HTTP exchange in which the request was made, nil where
 	// there is none. It grows with the dialogue.
 	Exchange *Exchange
@@ -88,10 +90,8 @@ func (d *Dialogue) Note(e *Event) {
 			d.NoteRequest(e, m)
 		case m.Kind == wire.Response:
 			d.NoteResponse(e, m)
-		case m.Method == "notifications/cancelled":
-			d.NoteCancellation(e, m)
-		case m.Method == "notifications/progress":
-			d.progress = append(d.progress, Message{m, e})
+		case m.Kind == wire.Notification:
+			d.NoteNotification(e, m)
 		}
 	}
 }
@@ -107,10 +107,13 @@ func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
 	r := &Request{Event: e, Message: m, Exchange: d.exchanges.Of(e)}
 	by := d.by(e.Kind)
 	if by.byID == nil {
-		by.byID = map[string][]*Request{}
+		by.byID, by.byToken = map[string][]*Request{}, map[string][]*Request{}
 	}
 	key := m.ID.Key()
 	by.all, by.byID[key] = append(by.all, r), append(by.byID[key], r)
+	if token := wire.IDAt(m.Params(), "/_meta/progressToken"); token.Present() {
+		by.byToken[token.Key()] = append(by.byToken[token.Key()], r)
+	}
 	d.belongs(m, r)
 	return r
 }
@@ -118,7 +121,7 @@ func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
 // NoteResponse takes note of a response in the event, and returns the request
 // that it belongs to, nil where there is none.
 func (d *Dialogue) NoteResponse(e *Event, m *wire.Message) *Request {
-	r := d.respondedBy(e, m.ID)
+	r := d.to(e.Kind).respondedBy(e, m.ID)
 	if r != nil {
 		r.Responses = append(r.Responses, Message{m, e})
 		d.belongs(m, r)
@@ -126,15 +129,21 @@ func (d *Dialogue) NoteResponse(e *Event, m *wire.Message) *Request {
 	return r
 }
 
-// NoteCancellation takes note of a cancellation in the event, and returns the
-// requests that it names.
-func (d *Dialogue) NoteCancellation(e *Event, m *wire.Message) []*Request {
-	named := d.by(e.Kind).byID[wire.IDAt(m.Params(), "/requestId").Key()]
-	for _, r := range named {
-		r.Cancellations = append(r.Cancellations, Message{m, e})
-		d.belongs(m, r)
+// NoteNotification takes note of a notification in the event: a cancellation,
+// or progress. Others belong to no request.
+func (d *Dialogue) NoteNotification(e *Event, m *wire.Message) {
+	switch m.Method {
+	case "notifications/cancelled":
+		for _, r := range d.by(e.Kind).byID[wire.IDAt(m.Params(), "/requestId").Key()] {
+			r.Cancellations = append(r.Cancellations, Message{m, e})
+			d.belongs(m, r)
+		}
+	case "notifications/progress":
+		if r := d.to(e.Kind).reportedBy(wire.IDAt(m.Params(), "/progressToken")); r != nil {
+			r.Progress = append(r.Progress, Message{m, e})
+			d.belongs(m, r)
+		}
 	}
-	return named
 }
 
 // by returns the requests of the side that made events of the kind.
@@ -145,13 +154,17 @@ func (d *Dialogue) by(kind Kind) *requests {
 	return &d.server
 }
 
-// respondedBy returns the request that a response in e with this id belongs to.
-func (d *Dialogue) respondedBy(e *Event, id wire.ID) *Request {
-	other := &d.client
-	if e.Kind == Sent {
-		other = &d.server
+// to returns the requests of the other side.
+func (d *Dialogue) to(kind Kind) *requests {
+	if kind == Sent {
+		return &d.server
 	}
-	all := other.byID[id.Key()]
+	return &d.client
+}
+
+// respondedBy returns the request that a response in e with this id belongs to.
+func (q *requests) respondedBy(e *Event, id wire.ID) *Request {
+	all := q.byID[id.Key()]
 	if !id.Present() || len(all) == 0 {
 		return nil
 	}
@@ -169,6 +182,20 @@ func (d *Dialogue) respondedBy(e *Event, id wire.ID) *Request {
 		return all[len(all)-1]
 	}
 	return oldest
+}
+
+// reportedBy returns the request that progress with this token belongs to.
+func (q *requests) reportedBy(token wire.ID) *Request {
+	all := q.byToken[token.Key()]
+	for _, r := range slices.Backward(all) {
+		if len(r.Responses) == 0 {
+			return r
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
 }
 
 func (d *Dialogue) belongs(m *wire.Message, r *Request) {
@@ -190,22 +217,12 @@ func (d *Dialogue) ServerRequests() []*Request { return d.server.all }
 // WithID returns the client's requests with this id, oldest first.
 func (d *Dialogue) WithID(id wire.ID) []*Request { return d.client.byID[id.Key()] }
 
-// Of returns the request that the message is, or that it responds to or cancels
-// (the newest, where it cancels several); nil for all else.
-func (d *Dialogue) Of(m *wire.Message) *Request { return d.of[m] }
+// WithToken returns the client's requests with this progress token, oldest first.
+func (d *Dialogue) WithToken(token wire.ID) []*Request { return d.client.byToken[token.Key()] }
 
-// Progress returns the notifications of the other side with the progress token
-// of the request that came after it.
-func (d *Dialogue) Progress(r *Request) []Message {
-	token := wire.IDAt(r.Message.Params(), "/_meta/progressToken")
-	var out []Message
-	for _, p := range d.progress {
-		if token.Present() && p.Event.Kind != r.Event.Kind && p.Event.Seq > r.Event.Seq && wire.IDAt(p.Params(), "/progressToken").Same(token) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+// Of returns the request that the message is, responds to, cancels (the newest,
+// where it cancels several) or reports progress of; nil for all else.
+func (d *Dialogue) Of(m *wire.Message) *Request { return d.of[m] }
 
 // InFlight returns the client's requests that were sent before the position and
 // had no response by then, those that were cancelled included.

@@ -40,7 +40,7 @@ func describe(d *Dialogue) (out []string) {
 		if at := positionsOf(r.Cancellations); at != nil {
 			text += fmt.Sprint(" cancelled ", at)
 		}
-		if at := positionsOf(d.Progress(r)); at != nil {
+		if at := positionsOf(r.Progress); at != nil {
 			text += fmt.Sprint(" progress ", at)
 		}
 		if r.Exchange != nil {
@@ -118,6 +118,15 @@ func TestDialogue(t *testing.T) {
 < {"jsonrpc":"2.0","id":1,"result":{}}
 < {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"\u0061","progress":2}}
 `, []string{"sent 2 tools/call responses [6] progress [5 7]"}},
+		{"progress of requests with one token is that of the newest in flight", `
+> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+> {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"_meta":{"progressToken":"a"}}}
+< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}
+< {"jsonrpc":"2.0","id":2,"result":{}}
+< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":2}}
+< {"jsonrpc":"2.0","id":1,"result":{}}
+< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":3}}
+`, []string{"sent 1 tools/call responses [6] progress [5]", "sent 2 tools/call responses [4] progress [3 7]"}},
 		{"a batch", `
 > [{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]
 < [{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":1,"result":{}}]
@@ -195,6 +204,11 @@ func TestDialogueLaws(t *testing.T) {
 					t.Fatalf("the response at %d belongs to two requests", m.Event.Seq)
 				}
 				paired[m.Message] = r
+			}
+			for _, p := range r.Progress {
+				if p.Event.Kind == r.Event.Kind || p.Event.Seq <= r.Event.Seq || d.Of(p.Message) != r {
+					t.Fatalf("the progress at %d is not of the request at %d", p.Event.Seq, r.Event.Seq)
+				}
 			}
 			for _, c := range r.Cancellations {
 				if c.Event.Kind != r.Event.Kind || c.Event.Seq <= r.Event.Seq {

@@ -69,9 +69,8 @@ type walk struct {
 	c      *client.Conversation
 	from   int // where the lines begin in the record
 	probes []*probe
-	sent   map[string]bool // keys of all ids sent
-	posts  map[int]*probe  // over HTTP, by the exchanges in which the lines went
-	over   bool            // nothing more can come
+	posts  map[int]*probe // over HTTP, by the exchanges in which the lines went
+	over   bool           // nothing more can come
 }
 
 // send sends lines, a fence behind each, until one ends the server or makes
@@ -116,7 +115,7 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 // await sorts the answers to the lines, those that came and those that are
 // still to come.
 func (w *walk) await(ctx context.Context) {
-	w.sent, w.posts = map[string]bool{}, map[int]*probe{}
+	w.posts = map[int]*probe{}
 	for _, p := range w.probes {
 		if x := suite.PostedIn(w.c, p.sent); x != 0 {
 			w.posts[x] = p
@@ -147,11 +146,7 @@ func (w *walk) waiting() bool {
 
 func (w *walk) take(e *transcript.Event) {
 	for i := range e.Messages() {
-		m := &e.Frame.Messages[i]
-		switch {
-		case e.Kind == transcript.Sent && m.ID.Present():
-			w.sent[m.ID.Key()] = true
-		case e.Kind == transcript.Received && m.Kind == wire.Response && e.Seq >= w.from:
+		if m := &e.Frame.Messages[i]; e.Kind == transcript.Received && m.Kind == wire.Response && e.Seq >= w.from {
 			w.assign(e, m)
 		}
 	}
@@ -163,7 +158,7 @@ func (w *walk) take(e *transcript.Event) {
 // followed at once; and any that still misses its answer.
 func (w *walk) assign(e *transcript.Event, m *wire.Message) {
 	usable := m.ID.Present() && !m.ID.IsNull()
-	foreign := usable && !w.sent[m.ID.Key()]
+	foreign := usable && !w.c.Knows(m.ID)
 	if p := w.posts[e.Exchange]; p != nil {
 		if p.reply == nil {
 			p.reply, p.event, p.invented = m, e, foreign

@@ -331,7 +331,7 @@ func (v *view) tellsApart(m *wire.Message) bool {
 		return m.ID.Present() && !m.ID.IsNull()
 	case wire.Notification:
 		token := wire.IDAt(m.Params(), "/progressToken")
-		return m.Method == spec.MethodProgress && len(v.tokens[token.Key()]) == 1
+		return m.Method == spec.MethodProgress && len(v.s.WithToken(token)) == 1
 	default:
 		return false
 	}

@@ -265,7 +265,7 @@ func (v *view) progressOf(p piece) (*rules.Asked, string) {
 	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
 		return nil, ""
 	}
-	owners := v.tokens[token.Key()]
+	owners := v.s.WithToken(token)
 	if len(owners) != 1 || wire.At(owners[0].Message.Params(), "/task") != nil {
 		return nil, ""
 	}

@@ -30,7 +30,6 @@ type view struct {
 	sessions *sessions
 	ids      map[string]map[string]*exchange // by session and event id, the stream that brought it first
 	origins  map[*exchange]*exchange
-	tokens   map[string][]*rules.Asked  // requests by their progress tokens
 	accepted map[string]map[string]bool // media types by what Accept says
 	end      time.Duration              // of the transcript
 	host     string                     // of the server, by which the client knows it
@@ -62,8 +61,7 @@ func viewOf(s *rules.Session) *view {
 func newView(s *rules.Session) *view {
 	v := &view{
 		s: s, revision: s.Revision(), byNumber: map[int]*exchange{}, ids: map[string]map[string]*exchange{}, initialized: -1,
-		origins: map[*exchange]*exchange{}, tokens: map[string][]*rules.Asked{},
-		accepted: map[string]map[string]bool{},
+		origins: map[*exchange]*exchange{}, accepted: map[string]map[string]bool{},
 	}
 	for _, known := range s.Exchanges().All() {
 		if known.Request == nil || known.Request.Head == nil || known.Sent != nil && known.Sent.Frame == nil {
@@ -95,11 +93,6 @@ func newView(s *rules.Session) *view {
 		x.flaws = v.flawsOf(x)
 	}
 	v.index()
-	for _, a := range s.All() {
-		if token := wire.IDAt(a.Message.Params(), "/_meta/progressToken"); token.Present() {
-			v.tokens[token.Key()] = append(v.tokens[token.Key()], a)
-		}
-	}
 	return v
 }
 
