@@ -85,12 +85,12 @@ func Messages(events []*Event, kinds ...Kind) iter.Seq2[*Event, *wire.Message] {
 func (d *Dialogue) Note(e *Event) {
 	d.NoteExchange(e)
 	for i := range e.Messages() {
-		switch m := &e.Frame.Messages[i]; {
-		case m.Kind == wire.Request:
+		switch m := &e.Frame.Messages[i]; m.Kind {
+		case wire.Request:
 			d.NoteRequest(e, m)
-		case m.Kind == wire.Response:
+		case wire.Response:
 			d.NoteResponse(e, m)
-		case m.Kind == wire.Notification:
+		case wire.Notification:
 			d.NoteNotification(e, m)
 		}
 	}

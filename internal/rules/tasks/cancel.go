@@ -164,8 +164,8 @@ func (l *ledger) goesOn(q *query, e *transcript.Event) bool {
 func (l *ledger) progress(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.notes {
-		if n.message.Method == spec.MethodProgress && (names(n.message, t) || l.owner(wire.At(n.message.Params(), "/progressToken"), n.event) == t) {
-			out = append(out, n.event)
+		if n.Method == spec.MethodProgress && (names(n.Message, t) || l.owner(wire.At(n.Params(), "/progressToken"), n.Event) == t) {
+			out = append(out, n.Event)
 		}
 	}
 	return out
@@ -176,8 +176,8 @@ func (l *ledger) progress(t *task) []*transcript.Event {
 func (l *ledger) signs(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.notes {
-		if n.message.Method == spec.MethodMessage && names(n.message, t) {
-			out = append(out, n.event)
+		if n.Method == spec.MethodMessage && names(n.Message, t) {
+			out = append(out, n.Event)
 		}
 	}
 	for _, p := range l.s.Posed() {
@@ -200,16 +200,15 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 	if t.call == nil {
 		return
 	}
-	for _, n := range l.taken {
-		id := wire.IDAt(n.message.Params(), "/requestId")
-		if !id.Same(t.call.asked.Message.ID) || n.event.Seq < t.call.event.Seq {
+	for _, n := range t.call.asked.Cancellations {
+		if n.Event.Seq < t.call.event.Seq {
 			continue
 		}
 		for _, v := range t.sights {
-			if v.event.Seq < n.event.Seq && terminal(v.status) {
+			if v.event.Seq < n.Event.Seq && terminal(v.status) {
 				return
 			}
-			if v.event.Seq < n.event.Seq || v.query != nil && v.query.asked.Event.Seq < n.event.Seq {
+			if v.event.Seq < n.Event.Seq || v.query != nil && v.query.asked.Event.Seq < n.Event.Seq {
 				continue
 			}
 			if all := l.cancels(t); len(all) > 0 && all[0].Event.Seq < v.event.Seq {
@@ -224,7 +223,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 				Summary:     "A task is cancelled by a notification that names the request it came from.",
 				Permitted:   "the task in the status that it had",
 				Seen:        cancelled,
-				At:          rules.At(n.event, v.event),
+				At:          rules.At(n.Event, v.event),
 				Weight:      verdict.AtMostWarning,
 			})
 			return

@@ -91,13 +91,13 @@ func judgeDeclared(l *ledger, out *rules.Out) {
 		l.judgeUndeclared(c, out)
 	}
 	for _, n := range l.notes {
-		if n.message.Method == spec.MethodTasksStatus && !l.s.ServerDeclared("tasks") {
+		if n.Method == spec.MethodTasksStatus && !l.s.ServerDeclared("tasks") {
 			out.Found(verdict.Deviation{
 				Requirement: capabilityDeclared,
 				Summary:     "A server that declares no tasks tells of the status of one.",
 				Permitted:   "such notifications from servers that declare tasks",
-				Seen:        rules.Excerpt(n.message.Raw),
-				At:          rules.At(l.s.Initialize.Responses[0].Event, n.event),
+				Seen:        rules.Excerpt(n.Raw),
+				At:          rules.At(l.s.Initialize.Responses[0].Event, n.Event),
 			})
 		}
 	}

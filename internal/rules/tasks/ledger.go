@@ -17,9 +17,8 @@ type ledger struct {
 	calls []*call
 	tasks []*task // in the order in which they were first spoken of
 	byID  map[string]*task
-	// notes are the server's notifications that may have to do with tasks, and
-	// taken those by which the client takes back a request.
-	notes, taken []*note
+	// notes are the server's notifications that may have to do with tasks.
+	notes []*transcript.Message
 	// answered are the client's requests about tasks that have an answer.
 	answered []*query
 	odd      *transcript.Event // the first call that may be refused for its form, and is not looked at
@@ -52,12 +51,6 @@ type sight struct {
 	query  *query // it is answered by; nil for a creation and for a notification
 	object jsontext.Value
 	status string
-}
-
-// note is a notification.
-type note struct {
-	event   *transcript.Event
-	message *wire.Message
 }
 
 // query is an answered request about tasks.
@@ -106,18 +99,15 @@ func known(status string) bool {
 }
 
 func (l *ledger) hears() rules.Hears {
-	keep := func(into *[]*note) func(*rules.Session, *rules.Heard, *rules.Out) {
-		return func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			*into = append(*into, &note{h.Event, h.Message})
-		}
+	keep := func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+		l.notes = append(l.notes, &transcript.Message{Message: h.Message, Event: h.Event})
 	}
 	return rules.Hears{
-		rules.Notification(spec.MethodTasksStatus):     keep(&l.notes),
-		rules.Notification(spec.MethodProgress):        keep(&l.notes),
-		rules.Notification(spec.MethodMessage):         keep(&l.notes),
-		rules.Notification(spec.MethodCancelled):       keep(&l.notes),
-		rules.Notification(spec.MethodToolsChanged):    keep(&l.notes),
-		rules.ClientNotification(spec.MethodCancelled): keep(&l.taken),
+		rules.Notification(spec.MethodTasksStatus):  keep,
+		rules.Notification(spec.MethodProgress):     keep,
+		rules.Notification(spec.MethodMessage):      keep,
+		rules.Notification(spec.MethodCancelled):    keep,
+		rules.Notification(spec.MethodToolsChanged): keep,
 	}
 }
 
@@ -139,9 +129,9 @@ func (l *ledger) read(s *rules.Session) {
 		}
 	}
 	for _, n := range l.notes {
-		if n.message.Method == spec.MethodTasksStatus {
-			id, ok := wire.Text(wire.At(n.message.Params(), "/taskId"))
-			l.see(id, ok, n.event, nil, n.message.Params())
+		if n.Method == spec.MethodTasksStatus {
+			id, ok := wire.Text(wire.At(n.Params(), "/taskId"))
+			l.see(id, ok, n.Event, nil, n.Params())
 		}
 	}
 	for _, t := range l.tasks {

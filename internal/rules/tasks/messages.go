@@ -24,7 +24,7 @@ func messageRules() []rules.Rule {
 			Requirements: []string{relatedEverywhere},
 			Start: atEnd(func(l *ledger, out *rules.Out) {
 				for _, n := range l.notes {
-					switch n.message.Method {
+					switch n.Method {
 					case spec.MethodProgress, spec.MethodMessage:
 						l.judgeNaming(n, out)
 					}
@@ -48,26 +48,26 @@ func messageRules() []rules.Rule {
 
 // judgeNaming judges a notification that says that it belongs to a task, or
 // does so by its progress token. Of others it is not known.
-func (l *ledger) judgeNaming(n *note, out *rules.Out) {
-	params := n.message.Params()
+func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Out) {
+	params := n.Params()
 	meta := wire.At(params, related)
 	id, isText := wire.Text(wire.At(meta, "/taskId"))
 	d := verdict.Deviation{
 		Requirement: relatedEverywhere,
 		Permitted:   "related-task in _meta, an object with the taskId",
-		Seen:        rules.Excerpt(n.message.Raw),
-		At:          rules.At(n.event),
+		Seen:        rules.Excerpt(n.Raw),
+		At:          rules.At(n.Event),
 	}
-	owner := l.owner(wire.At(params, "/progressToken"), n.event)
+	owner := l.owner(wire.At(params, "/progressToken"), n.Event)
 	switch {
 	case meta != nil && !isText:
 		d.Summary = "The related-task of a message is no object with a taskId."
 		out.Found(d)
 	case owner != nil && meta == nil:
-		d.Summary, d.At = "The progress of a task does not name its task.", rules.At(owner.call.event, n.event)
+		d.Summary, d.At = "The progress of a task does not name its task.", rules.At(owner.call.event, n.Event)
 		out.Found(d)
 	case owner != nil && id != owner.id:
-		d.Summary, d.At = "The progress of a task names another task.", rules.At(owner.call.event, n.event)
+		d.Summary, d.At = "The progress of a task names another task.", rules.At(owner.call.event, n.Event)
 		out.Found(d)
 	case isText && l.byID[id] != nil:
 		out.Subject(relatedEverywhere)
@@ -105,11 +105,11 @@ func same(a, b jsontext.Value) bool {
 func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 	end, reported := t.over(), false
 	for _, n := range l.notes {
-		if n.message.Method != spec.MethodProgress || n.event.Seq < t.call.event.Seq {
+		if n.Method != spec.MethodProgress || n.Event.Seq < t.call.event.Seq {
 			continue
 		}
-		token := wire.At(n.message.Params(), "/progressToken")
-		named := names(n.message, t)
+		token := wire.At(n.Params(), "/progressToken")
+		named := names(n.Message, t)
 		switch {
 		case named && !same(token, t.token):
 			out.Found(verdict.Deviation{
@@ -117,25 +117,25 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 				Summary:     "The progress of a task has another token than its request.",
 				Permitted:   string(t.token),
 				Seen:        rules.Excerpt(token),
-				At:          rules.At(t.call.asked.Event, n.event),
+				At:          rules.At(t.call.asked.Event, n.Event),
 			})
 		case named:
 			out.Subject(tokenContinues)
 		}
-		if !named && l.owner(token, n.event) != t {
+		if !named && l.owner(token, n.Event) != t {
 			continue
 		}
 		reported = true
-		if end == nil || n.event.Seq < end.event.Seq {
+		if end == nil || n.Event.Seq < end.event.Seq {
 			continue
 		}
-		if l.surelyLater(end.event, n.event) {
+		if l.surelyLater(end.event, n.Event) {
 			out.Found(verdict.Deviation{
 				Requirement: stopsAtTerminal,
 				Summary:     "There is progress on a task that is over.",
 				Permitted:   "no progress after " + end.status,
-				Seen:        rules.Excerpt(n.message.Raw),
-				At:          rules.At(end.event, n.event),
+				Seen:        rules.Excerpt(n.Raw),
+				At:          rules.At(end.event, n.Event),
 			})
 			return
 		}

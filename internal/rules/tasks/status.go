@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -191,7 +192,7 @@ func judgeShown(l *ledger, out *rules.Out) {
 		}
 	}
 	for _, n := range l.notes {
-		if n.message.Method == spec.MethodTasksStatus {
+		if n.Method == spec.MethodTasksStatus {
 			l.judgeNotification(n, out)
 		}
 	}
@@ -309,19 +310,19 @@ func judgeFailedMessage(q *query, out *rules.Out) {
 }
 
 // judgeNotification judges a status notification whose shape is right.
-func (l *ledger) judgeNotification(n *note, out *rules.Out) {
-	if wire.At(n.message.Params(), related) != nil {
+func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
+	if wire.At(n.Params(), related) != nil {
 		out.Found(verdict.Deviation{
 			Requirement: notificationRelated,
 			Summary:     "A status notification has related-task.",
 			Permitted:   "no related-task, as the task is named already",
-			Seen:        rules.Excerpt(n.message.Raw),
-			At:          rules.At(n.event),
+			Seen:        rules.Excerpt(n.Raw),
+			At:          rules.At(n.Event),
 		})
 	} else {
 		out.Subject(notificationRelated)
 	}
-	id, ok := wire.Text(wire.At(n.message.Params(), "/taskId"))
+	id, ok := wire.Text(wire.At(n.Params(), "/taskId"))
 	if !ok || !l.s.ServerDeclared("tasks") {
 		return
 	}
@@ -331,10 +332,10 @@ func (l *ledger) judgeNotification(n *note, out *rules.Out) {
 			return
 		}
 	}
-	if l.odd != nil && l.odd.Seq < n.event.Seq {
+	if l.odd != nil && l.odd.Seq < n.Event.Seq {
 		return // it may be that of a call that is not looked at
 	}
-	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.asked.Event.Seq < n.event.Seq }) {
+	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.asked.Event.Seq < n.Event.Seq }) {
 		return // it may be the task of a call that is not answered yet
 	}
 	out.Found(verdict.Deviation{
@@ -342,7 +343,7 @@ func (l *ledger) judgeNotification(n *note, out *rules.Out) {
 		Summary:     "A status notification is about a task that the client knows nothing of.",
 		Permitted:   "notifications about tasks of this client",
 		Seen:        "the id " + rules.Excerpt(wire.Quote(id)),
-		At:          rules.At(n.event),
+		At:          rules.At(n.Event),
 		Weight:      verdict.AtMostWarning,
 	})
 }

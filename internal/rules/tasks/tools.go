@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -89,8 +90,8 @@ func (l *ledger) supports(c *call) support {
 		if !listed || page.came > c.asked.Event.Seq {
 			continue
 		}
-		if slices.ContainsFunc(l.notes, func(n *note) bool {
-			return n.message.Method == spec.MethodToolsChanged && n.event.Seq > page.asked && (c.event == nil || n.event.Seq < c.event.Seq)
+		if slices.ContainsFunc(l.notes, func(n *transcript.Message) bool {
+			return n.Method == spec.MethodToolsChanged && n.Event.Seq > page.asked && (c.event == nil || n.Event.Seq < c.event.Seq)
 		}) {
 			return support{}
 		}
