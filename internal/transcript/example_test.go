@@ -7,6 +7,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
+// A dialogue has each request with what came of it.
+func ExampleDialogue() {
+	rec := transcript.New()
+	for _, raw := range []string{
+		`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"a"}}}`,
+		`> {"jsonrpc":"2.0","id":2,"method":"ping"}`,
+		`< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"a","progress":1}}`,
+		`< {"jsonrpc":"2.0","id":2,"result":{}}`,
+		`> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+	} {
+		kind := transcript.Sent
+		if raw[0] == '<' {
+			kind = transcript.Received
+		}
+		rec.Add(transcript.Event{Kind: kind, Raw: []byte(raw[2:])})
+	}
+	for _, r := range rec.Dialogue().Requests() {
+		fmt.Printf("%s: %d responses, %d cancellations, %d progress, in flight at 4: %v\n",
+			r.Message.Method, len(r.Responses), len(r.Cancellations), len(r.Progress), r.InFlight(4))
+	}
+	// Output:
+	// tools/call: 0 responses, 1 cancellations, 1 progress, in flight at 4: true
+	// ping: 1 responses, 0 cancellations, 0 progress, in flight at 4: false
+}
+
 // A transport over HTTP writes each exchange as it happens.
 func ExampleTranscript_Add_exchange() {
 	rec := transcript.New()

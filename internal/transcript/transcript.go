@@ -1,7 +1,8 @@
 // Package transcript keeps the ordered record of everything that happened on
 // the connections of one conversation: messages with their exact bytes, HTTP
 // exchanges, stderr, and the life of the process. It is the one truth:
-// conversations wait on it, rules fold over it, reporters quote it.
+// conversations wait on it, rules fold over it, reporters quote it. A Dialogue
+// has its requests, each with what came of it.
 package transcript
 
 import (
