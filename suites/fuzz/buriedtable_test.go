@@ -16,14 +16,14 @@ import (
 )
 
 var (
-	measured  = flag.Int("buried.seeds", 0, "search for every buried fault with this many seeds, from 1 on, and print the table of docs/fuzzing.md")
+	measured  = flag.Int("buried.seeds", 0, "search for every buried fault with this many seeds, from 1 on, and print the table of docs/evidence.md")
 	firstSeed = flag.Uint64("buried.first", 1, "the first of the seeds")
-	written   = flag.Bool("buried.write", false, "put what was measured into docs/fuzzing.md; rows of other faults stay")
+	written   = flag.Bool("buried.write", false, "put what was measured into docs/evidence.md; rows of other faults stay")
 )
 
-// The table of docs/fuzzing.md stands between these lines.
+// The table of docs/evidence.md is between these lines.
 const (
-	tableFile  = "../../docs/fuzzing.md"
+	tableFile  = "../../docs/evidence.md"
 	tableBegin = "<!-- measured: go test ./suites/fuzz -run BuriedTable -buried.seeds 10 -buried.write -timeout 12h -->"
 	tableEnd   = "<!-- end -->"
 )
