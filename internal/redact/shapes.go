@@ -15,7 +15,7 @@ var (
 		`\b(?:sk-|[spr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|sbp_|xox[a-z]-|xapp-|npm_|pypi-|hf_|`+
 			`dckr_pat_|shpat_|lin_api_|ntn_|secret_|figd_|fc-|tvly-|pplx-|gsk_|ctx7sk-|SG\.|ya29\.|AKIA|ASIA|AIza|dop_v1_|vercel_|sntrys_)[A-Za-z0-9_.\-]{12,}`)
 	jwtShape    = newShape("eyj", `\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?`)
-	schemeShape = newShape("bearer,basic", `(?i)\b(bearer|basic)\s+[A-Za-z0-9+/=._~\-]{6,}`)
+	schemeShape = newShape("bearer,ba", `(?i)\b(bearer|basic)\s+[A-Za-z0-9+/=._~\-]{6,}`)
 	userShape   = newShape("://", `([A-Za-z][A-Za-z0-9+.\-]*://[^/\s:@"']*:)[^/\s@"']+@`)
 
 	// headerShape finds the value of a header that carries a secret, up to
