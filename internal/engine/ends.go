@@ -40,16 +40,14 @@ func (e *ends) settle(u *unit) {
 	delete(e.pending, u)
 }
 
-// undecided returns how many units had a conversation ended and have not been
-// run again: each may explain one end.
+// undecided returns how many conversations ended of units that have not been run
+// again: each may explain one end, for a unit opens another after each.
 func (e *ends) undecided() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := 0
 	for _, o := range e.pending {
-		if o.disturbed() {
-			n++
-		}
+		n += o.exits()
 	}
 	return n
 }

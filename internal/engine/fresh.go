@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -32,11 +31,19 @@ func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 
 // disturbed reports whether a process ended by itself that the conversations had
 // in common with others: it may have been the doing of another unit.
-func (o *opener) disturbed() bool {
-	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.r.o.Dialer {
-		return false
+func (o *opener) disturbed() bool { return o.exits() > 0 }
+
+// exits returns how many of the conversations such an end cut short.
+func (o *opener) exits() int {
+	n := 0
+	if _, shares := o.dialer.(transport.Sharer); shares && o.dialer == o.r.o.Dialer {
+		for _, c := range o.all() {
+			if exited(c.Record) {
+				n++
+			}
+		}
 	}
-	return slices.ContainsFunc(o.all(), func(c *client.Conversation) bool { return exited(c.Record) })
+	return n
 }
 
 func exited(record *transcript.Transcript) bool {
