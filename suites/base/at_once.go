@@ -25,7 +25,7 @@ func atOnce() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "concurrency.pipelined",
-			Title:        "asks for lists, resources and prompts one by one, and for all of them in one write, each twice, pings between them",
+			Title:        "Requests lists, resources and prompts one by one, then all of them twice in one write, with pings in between",
 			Requirements: []string{idEcho},
 			Provokes:     append(answers, "stdio.interleaving", "pagination.walk.complete", "ping.responds"),
 			Asks:         true,
@@ -33,21 +33,21 @@ func atOnce() []suite.Case {
 		},
 		{
 			ID:       "concurrency.same",
-			Title:    "reads one resource, or asks for one list, a hundred times at once",
+			Title:    "Reads one resource, or requests one list, a hundred times at once",
 			Provokes: append(answers, "pagination.walk.complete"),
 			Asks:     true,
 			Run:      same,
 		},
 		{
 			ID:       "concurrency.big-and-small",
-			Title:    "asks for the longest answer that is known beside the shortest, in turns",
+			Title:    "Requests the longest and the shortest known response alternately",
 			Provokes: append(answers, "stdio.stdout-only-messages", "stdio.no-embedded-newlines", "ping.responds"),
 			Asks:     true,
 			Run:      bigAndSmall,
 		},
 		{
 			ID:           "concurrency.calls",
-			Title:        "calls tools at once, each with a progress token of its own",
+			Title:        "Calls tools concurrently, each with its own progress token",
 			Requirements: []string{idEcho, tokenEcho},
 			Provokes:     append(answers, "progress."),
 			Needs:        []string{"tools"},

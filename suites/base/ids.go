@@ -41,7 +41,7 @@ func shapes() []wire.ID {
 func ids() suite.Case {
 	return suite.Case{
 		ID:    "messages.ids",
-		Title: "Sends requests with string and integer ids of every legal shape, two with the same digits at once, some beyond 2^53, and some that are written in other ways than usual",
+		Title: "Sends requests with string and integer ids of every legal shape: same digits, beyond 2^53, unusual spellings",
 		Requirements: []string{
 			"base.response-id-echo", "base.request-answered", "base.response-once",
 			"base.response-unsolicited", "base.message-utf8", "stdio.no-embedded-newlines",

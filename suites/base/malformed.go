@@ -18,7 +18,7 @@ const maxDeaf = 2
 func malformed() suite.Case {
 	return suite.Case{
 		ID:           "errors.malformed",
-		Title:        "Sends what is no JSON or no message, one after the other, and a request after each",
+		Title:        "Sends lines that are not JSON or not a message, each followed by a request",
 		Requirements: []string{parseError, invalidRequest, nullID, refusedBatch},
 		Run: func(ctx context.Context, t *suite.T) {
 			rest, unsure := linesFor(t.Revision, t.Transport), false

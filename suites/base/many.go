@@ -19,7 +19,7 @@ const (
 func many() suite.Case {
 	return suite.Case{
 		ID:       "errors.many",
-		Title:    "Sends many requests that the server refuses, and one that it serves",
+		Title:    "Sends many requests that the server must refuse, then a valid one",
 		Provokes: []string{"base.request-answered", "base.response-once"},
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)

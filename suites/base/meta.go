@@ -20,7 +20,7 @@ var lists = []struct{ capability, method string }{
 func foreignMeta() suite.Case {
 	return suite.Case{
 		ID:           "messages.foreign-meta",
-		Title:        "Attaches metadata of a foreign vendor to requests, and compares the answers with those to the same requests without it",
+		Title:        "Adds another vendor's metadata to requests, and compares the responses with those without it",
 		Requirements: []string{foreignKeys},
 		Asks:         true,
 		Run: func(ctx context.Context, t *suite.T) {

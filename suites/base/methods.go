@@ -30,7 +30,7 @@ var unknown = []struct {
 func unknownMethods() suite.Case {
 	return suite.Case{
 		ID:    "errors.unknown-methods",
-		Title: "Sends requests with methods that no server knows",
+		Title: "Sends requests with unknown methods",
 		Requirements: []string{
 			methodNotFound, "base.request-answered", "base.error-code-and-message", "base.error-code-integer",
 			"base.error-message-concise", "base.error-response-id", "base.error-response-id-always", "base.message-utf8",

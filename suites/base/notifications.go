@@ -23,7 +23,7 @@ const unknownName = "notifications/com.example.unknown"
 func unknownNotifications() suite.Case {
 	return suite.Case{
 		ID:           "messages.unknown-notifications",
-		Title:        "Sends notifications that no server knows, and looks for an answer or a disturbance",
+		Title:        "Sends unknown notifications, and checks that the server neither responds nor stops",
 		Requirements: []string{harmless, noResponse},
 		Asks:         true,
 		Run: func(ctx context.Context, t *suite.T) {
@@ -95,7 +95,7 @@ func ended(c *client.Conversation, fence error) bool {
 func oddNotifications() suite.Case {
 	return suite.Case{
 		ID:           "messages.odd-notifications",
-		Title:        "Sends notifications without an object and with wrong params, and looks for an answer",
+		Title:        "Sends notifications with params that are wrong or not an object, and checks for responses",
 		Requirements: []string{noResponse},
 		Revisions:    spec.HandshakeRevisions(),
 		Asks:         true,

@@ -44,7 +44,7 @@ var badParams = []struct {
 func invalidParams() suite.Case {
 	return suite.Case{
 		ID:           "errors.invalid-params",
-		Title:        "Sends requests that lack a required param or have one of the wrong type",
+		Title:        "Sends requests without a required param, or with one of the wrong type",
 		Requirements: []string{paramsHandshake, paramsStateless},
 		Asks:         true,
 		Run: func(ctx context.Context, t *suite.T) {
@@ -77,7 +77,7 @@ func invalidParams() suite.Case {
 func invalidInitialize() suite.Case {
 	return suite.Case{
 		ID:           "errors.invalid-initialize",
-		Title:        "Opens with an initialize request whose params are empty, then with a version that is no string",
+		Title:        "Sends initialize with empty params, then with a version that is not a string",
 		Requirements: []string{paramsHandshake},
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Open(ctx, client.Options{})

@@ -16,7 +16,7 @@ import (
 func strayResponses() suite.Case {
 	return suite.Case{
 		ID:           "messages.stray-responses",
-		Title:        "Sends results and errors for requests that the server never made, and a request after each",
+		Title:        "Sends results and errors for requests that the server never sent, each followed by a request",
 		Requirements: []string{answered},
 		Provokes:     []string{"base.response-unsolicited", "streamable-http.accepted-202-response"},
 		Revisions:    spec.HandshakeRevisions(),

@@ -19,7 +19,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "cancellation.running",
-			Title:        "Cancels a slow tool that runs, and one in the write that calls it, and calls it again",
+			Title:        "Cancels a slow call while it runs, another in the same write, and calls the tool again",
 			Requirements: []string{raceHandled},
 			Provokes: []string{
 				"cancellation.stop-processing", "cancellation.no-response-after-cancel", "cancellation.race-handled",
@@ -33,7 +33,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "cancellation.several",
-			Title:        "Cancels some of several calls of a slow tool that run side by side, and ids that are like theirs but for the type",
+			Title:        "Cancels some of several concurrent slow calls, and ids that differ only in type",
 			Requirements: []string{idType, raceHandled},
 			Provokes:     []string{"cancellation.race-handled", "base.response-once", "base.notification-no-response"},
 			Needs:        []string{"tools"},
@@ -44,7 +44,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "cancellation.races",
-			Title:        "Cancels pings and lists as they are asked for, answered, or told apart by the type of an id alone; and closes the server's input right behind it",
+			Title:        "Cancels pings and lists in the same write, after the response, and by ids that differ only in type; closes stdin right after a cancellation",
 			Requirements: []string{raceHandled, unknownIgnored, idType, exit},
 			Provokes: []string{
 				"cancellation.race-handled", "cancellation.completed-ignored", "cancellation.unknown-ignored", "base.response-once", "base.notification-no-response",
@@ -56,7 +56,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "cancellation.initialize",
-			Title:        "Cancels initialize, which no client may do, and talks to the server nevertheless",
+			Title:        "Cancels initialize, which clients must not do, and goes on",
 			Requirements: []string{raceHandled},
 			Revisions:    spec.HandshakeRevisions(),
 			Races:        initializing(),
@@ -64,7 +64,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "cancellation.pointless",
-			Title: "Cancels what was answered, what was never asked, and nothing at all; reports progress that nobody asked for",
+			Title: "Cancels finished, unknown and missing requests; reports progress for an unknown token",
 			Provokes: []string{
 				"cancellation.race-handled", "cancellation.unknown-ignored", "cancellation.completed-ignored", "cancellation.malformed-ignored",
 				"progress.unsolicited-from-client-tolerated", "base.notification-no-response",
@@ -80,7 +80,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "cancellation.nested",
-			Title:        "Calls tools that ask the client, cancels them, answers the questions nevertheless, and calls again",
+			Title:        "Calls tools that send requests to the client, cancels the calls, responds anyway, and calls again",
 			Requirements: []string{raceHandled},
 			Provokes: []string{
 				"cancellation.server-cancels-own-requests", "cancellation.request-id-present", "cancellation.late-response-ignored",

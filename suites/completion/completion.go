@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:    "completion.references",
-			Title: "Asks for values of the arguments of listed prompts and the variables of listed templates",
+			Title: "Completes arguments of listed prompts and variables of listed templates",
 			Provokes: []string{
 				"completion.capability.", "completion.answered", "completion.result-schema", "completion.values.", "completion.total.",
 				"completion.has-more.", "completion.ref.", "completion.empty-value", "completion.context.",
@@ -39,21 +39,21 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "completion.unknown",
-			Title:    "Asks for values of prompts, templates and arguments that do not exist",
+			Title:    "Completes prompts, templates and arguments that do not exist",
 			Provokes: []string{"completion.answered", "completion.unknown-prompt", "completion.unknown-template", "completion.unknown-argument"},
 			Asks:     true,
 			Run:      unknown,
 		},
 		{
 			ID:       "completion.malformed",
-			Title:    "Asks for values without saying of what, and with params of the wrong types",
+			Title:    "Sends completion/complete without a reference, and with params of the wrong types",
 			Provokes: []string{"completion.missing-arguments", "completion.validates-inputs"},
 			Asks:     true,
 			Run:      malformed,
 		},
 		{
 			ID:       "completion.undeclared",
-			Title:    "Asks for values where completion is not declared",
+			Title:    "Sends completion/complete where completions are not declared",
 			Provokes: []string{"completion.capability.", "completion.unsupported-method-not-found"},
 			Asks:     true,
 			Run:      undeclared,

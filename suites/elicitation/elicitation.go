@@ -17,7 +17,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:       "elicitation.asked",
-			Title:    "tools that ask the user are called by a client that shows forms and pages",
+			Title:    "Calls tools that elicit input, from a client that supports forms and URLs",
 			Provokes: []string{"elicitation."},
 			Needs:    []string{"tools"},
 			Asks:     true,
@@ -25,7 +25,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:        "elicitation.one-mode",
-			Title:     "tools that ask the user are called by a client that shows only forms, and by one that shows only pages",
+			Title:     "Calls tools that elicit input, from a client that supports only forms, and from one that supports only URLs",
 			Provokes:  []string{"elicitation.mode.supported-only"},
 			Needs:     []string{"tools"},
 			Revisions: []spec.Revision{spec.V20251125},
@@ -33,7 +33,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "elicitation.answers",
-			Title:        "the user accepts, declines and dismisses what is asked, hands in what does not fit, and the client fails",
+			Title:        "Accepts, declines and cancels elicitations, submits invalid content, and returns errors",
 			Requirements: []string{allActions, clientError, acceptWithoutContent, validated},
 			Provokes:     []string{"elicitation.url.", "elicitation.complete.", "elicitation.required-error."},
 			Needs:        []string{"tools"},

@@ -17,7 +17,7 @@ const onlyToInitiator = "elicitation.complete.only-to-initiator-2025-11-25"
 func initiator() suite.Case {
 	return suite.Case{
 		ID:           "elicitation.initiator",
-		Title:        "Of two clients one is sent to a page, and the other is not told that the visit is over",
+		Title:        "Elicits a URL from one of two clients, and checks that the other gets no notification of its completion",
 		Requirements: []string{onlyToInitiator},
 		Needs:        []string{"tools"},
 		Revisions:    []spec.Revision{spec.V20251125},

@@ -32,7 +32,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "lifecycle.serves",
-			Title:        "after initialized, ping and the list method of each declared capability",
+			Title:        "Sends ping and the list method of each declared capability after initialized",
 			Requirements: []string{serves},
 			Asks:         true,
 			Unchecked:    true,
@@ -40,7 +40,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "lifecycle.undeclared-capabilities",
-			Title:        "the list methods of capabilities that the server did not declare",
+			Title:        "Sends the list methods of undeclared capabilities",
 			Requirements: []string{undeclared},
 			Asks:         true,
 			Unchecked:    true,
@@ -48,7 +48,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "lifecycle.unknown-capabilities",
-			Title: "initialize with capabilities that no one knows, then leave the server's own requests unanswered",
+			Title: "Declares unknown capabilities, then leaves the server's requests without a response",
 			Requirements: []string{
 				unknownCapabilities, sameVersion, errorsPrepared,
 				// Judged by rules, on the answer to this initialize too.
@@ -58,19 +58,19 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "lifecycle.deficient-initialize",
-			Title:        "initialize without capabilities, then without clientInfo, then as it should be",
+			Title:        "Sends initialize without capabilities, then without clientInfo, then a valid one",
 			Requirements: []string{errorsPrepared},
 			Run:          deficientInitialize,
 		},
 		{
 			ID:           "lifecycle.unregulated",
-			Title:        "a request before initialize, one before initialized, requests to shut down, and a second initialize",
+			Title:        "Sends a request before initialize, one before initialized, shutdown requests, and a second initialize",
 			Requirements: []string{beforeInitialize, serves, noShutdown, reinitialize},
 			Run:          unregulated,
 		},
 		{
 			ID:           "lifecycle.batched-initialize",
-			Title:        "initialize as part of a batch",
+			Title:        "Sends initialize in a batch",
 			Requirements: []string{batchInitialize},
 			Revisions:    []spec.Revision{spec.V20250326},
 			Run:          batchedInitialize,

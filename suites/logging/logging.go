@@ -23,7 +23,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "logging.levels",
-			Title:        "Sets each level, and calls a tool that logs before that and after each",
+			Title:        "Sets each log level, and calls a logging tool before and after each",
 			Requirements: []string{sendsAll},
 			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
 			Needs:        []string{"logging"},
@@ -33,7 +33,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "logging.levels-and-others",
-			Title:        "Sets a level, levels that do not exist, a higher one, and again one that does not exist, and calls a tool that logs after them",
+			Title:        "Sets valid and invalid log levels in turn, and calls a logging tool after each",
 			Requirements: []string{sendsAll},
 			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
 			Needs:        []string{"logging"},
@@ -43,7 +43,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:        "logging.undeclared",
-			Title:     "Sets a level where logging was not declared",
+			Title:     "Sets a log level where logging is not declared",
 			Provokes:  []string{"logging.set-level.unsupported"},
 			Revisions: spec.HandshakeRevisions(),
 			Asks:      true,
@@ -51,7 +51,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "logging.secrets",
-			Title:        "Calls a tool that logs, with a made-up bearer token",
+			Title:        "Calls a logging tool with a made-up bearer token",
 			Requirements: []string{noSecrets},
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),

@@ -26,7 +26,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "ping.shapes",
-			Title:        "ping without params, with empty params and with metadata, by integer and by string id",
+			Title:        "Sends ping without params, with empty params and with metadata, with integer and string ids",
 			Requirements: []string{responds, emptyResult},
 			Asks:         true,
 			Unchecked:    true,
@@ -34,7 +34,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "ping.burst",
-			Title:        "twenty pings in one write are each answered by their id",
+			Title:        "Sends twenty pings in one write",
 			Requirements: []string{responds, emptyResult},
 			Asks:         true,
 			Unchecked:    true,
@@ -42,7 +42,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "ping.while-busy",
-			Title:        "ping while a slow tool runs",
+			Title:        "Sends ping while a slow tool runs",
 			Requirements: []string{responds, emptyResult},
 			Needs:        []string{"tools"},
 			Asks:         true,
@@ -51,7 +51,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "ping.behind-calls",
-			Title:        "ping while several slow tools run that were called before",
+			Title:        "Sends ping while several slow tools run",
 			Requirements: []string{responds},
 			Needs:        []string{"tools"},
 			Waits:        true,
@@ -60,7 +60,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "ping.while-asked",
-			Title:        "ping while the server waits for the client's answer to its own request: for roots, sampling and elicitation each",
+			Title:        "Sends ping while the server waits for a response: to roots/list, sampling and elicitation",
 			Requirements: []string{responds, emptyResult},
 			Needs:        []string{"tools"},
 			Waits:        true,
@@ -68,7 +68,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "ping.during-handshake",
-			Title: "ping before initialize, and between its answer and initialized, listening for what the server says unasked",
+			Title: "Sends ping before initialize, and before initialized",
 			Requirements: []string{
 				beforeInitialized,
 				// Judged by rules; this is the case in which there is time

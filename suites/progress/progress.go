@@ -16,7 +16,7 @@ import (
 func Cases() []suite.Case {
 	return []suite.Case{{
 		ID:       "progress.tokens",
-		Title:    "Calls tools at once with tokens of each type, and without one, and asks for progress of what is soon done, or fails",
+		Title:    "Calls tools concurrently with progress tokens of each type and without one, including fast and failing calls",
 		Provokes: []string{"progress."},
 		Asks:     true,
 		Run:      tokens,

@@ -41,7 +41,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "prompts.gets",
-			Title: "Gets prompts with the arguments that they require, with all, and where none are required without any",
+			Title: "Gets prompts with required arguments, with all arguments, and without any",
 			Provokes: []string{
 				"prompts.capability.", "prompts.get.result-schema", "prompts.get.listed-is-gettable", "prompts.get.arguments-optional",
 				"prompts.message.", "content.",
@@ -59,7 +59,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "prompts.promised",
-			Title:        "Gets prompts with values of which it is known that they are served",
+			Title:        "Gets prompts with values that are known to be valid",
 			Requirements: []string{gettable},
 			Needs:        []string{"prompts"},
 			Asks:         true,
@@ -67,7 +67,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "prompts.unknown",
-			Title:    "Gets a prompt that does not exist, and one without saying which",
+			Title:    "Gets an unknown prompt, and one without a name",
 			Provokes: []string{"prompts.get.unknown-name", "prompts.get.missing-name"},
 			Needs:    []string{"prompts"},
 			Asks:     true,
@@ -75,7 +75,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "prompts.wrong-arguments",
-			Title:    "Gets prompts without an argument that they require, and with values that are no strings",
+			Title:    "Gets prompts without a required argument, and with values that are not strings",
 			Provokes: []string{"prompts.get.missing-required-argument", "prompts.get.validates-arguments"},
 			Needs:    []string{"prompts"},
 			Asks:     true,
@@ -91,21 +91,21 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "prompts.changed",
-			Title:    "Has the list of prompts changed",
+			Title:    "Changes the list of prompts",
 			Provokes: []string{"prompts.list-changed."},
 			Needs:    []string{"prompts", "tools"},
 			Run:      suite.Over(spec.Stdio, changed), // elsewhere streamable-http.list-changes does it, alone
 		},
 		{
 			ID:       "prompts.undeclared",
-			Title:    "Lists and gets prompts where none are declared",
+			Title:    "Lists and gets prompts where prompts are not declared",
 			Provokes: []string{"prompts.capability.declared", "prompts.get.not-supported-error"},
 			Asks:     true,
 			Run:      undeclared,
 		},
 		{
 			ID:           "prompts.files",
-			Title:        "Gets prompts with the path and the URI of a file as arguments, and looks for what the file holds",
+			Title:        "Gets prompts with the path and the URI of a file, and searches the result for its content",
 			Requirements: []string{validates},
 			Needs:        []string{"prompts"},
 			Asks:         true,

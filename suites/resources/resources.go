@@ -30,7 +30,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "resources.lists",
-			Title:        "asks for resources and templates without params, with empty params and with metadata",
+			Title:        "Lists resources and templates without params, with empty params and with metadata",
 			Requirements: []string{listedAgain},
 			Provokes:     []string{"resources.list.", "resources.templates.", "resources.uri.", "resources.capability.", "resources.mime.", "content.annotations.", "content.icons.", "content.mime-type.syntax"},
 			Needs:        []string{"resources"},
@@ -39,14 +39,14 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "resources.undeclared",
-			Title:    "asks for resources where they are not declared",
+			Title:    "Lists and reads resources where resources are not declared",
 			Provokes: []string{"resources.capability.declared"},
 			Asks:     true,
 			Run:      undeclared,
 		},
 		{
 			ID:       "resources.reads",
-			Title:    "reads what is listed",
+			Title:    "Reads listed resources",
 			Provokes: []string{"resources.read.", "resources.uri.", "resources.capability.", "resources.templates.mime-only-if-uniform", "content.mime-type.syntax"},
 			Needs:    []string{"resources"},
 			Asks:     true,
@@ -54,7 +54,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "resources.promised",
-			Title:        "reads resources of which it is known that they are served",
+			Title:        "Reads resources that are known to exist",
 			Requirements: []string{readable},
 			Needs:        []string{"resources"},
 			Asks:         true,
@@ -62,7 +62,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "resources.templates",
-			Title:    "reads what templates expand to with values that the server itself completes",
+			Title:    "Reads expansions of templates, with values that the server completes",
 			Provokes: []string{"resources.templates.", "resources.read.", "resources.uri."},
 			Needs:    []string{"resources"},
 			Asks:     true,
@@ -70,7 +70,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "resources.unknown",
-			Title:    "reads a resource that does not exist",
+			Title:    "Reads an unknown resource",
 			Provokes: []string{"resources.read.not-found-code-2024-11-05", "resources.read.error-names-uri"},
 			Needs:    []string{"resources"},
 			Asks:     true,
@@ -78,7 +78,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "resources.bad-uris",
-			Title:    "reads what is no URI, and without one",
+			Title:    "Reads a string that is not a URI, and sends resources/read without a URI",
 			Provokes: []string{"resources.read.validates-uri", "resources.read.missing-uri-param"},
 			Needs:    []string{"resources"},
 			Asks:     true,
@@ -86,7 +86,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "resources.subscriptions",
-			Title:    "subscribes to what is listed and to what is not, and unsubscribes",
+			Title:    "Subscribes to listed and unlisted resources, and unsubscribes",
 			Provokes: []string{"resources.subscribe.", "resources.unsubscribe.", "resources.updated.", "resources.uri."},
 			Needs:    []string{"resources.subscribe"},
 			Asks:     true,
@@ -94,7 +94,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "resources.subscribe-undeclared",
-			Title:    "subscribes where subscriptions are not declared",
+			Title:    "Subscribes where subscriptions are not declared",
 			Provokes: []string{"resources.subscribe.unsupported-error", "resources.updated."},
 			Needs:    []string{"resources"},
 			Asks:     true,
@@ -102,14 +102,14 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "resources.updates",
-			Title:    "has a resource changed while it is subscribed to, and after",
+			Title:    "Changes a resource during and after a subscription",
 			Provokes: []string{"resources.subscribe.update-sent", "resources.unsubscribe.stops-updates", "resources.updated.", "resources.uri."},
 			Needs:    []string{"resources.subscribe"},
 			Run:      updates,
 		},
 		{
 			ID:       "resources.changes",
-			Title:    "has the list of resources changed",
+			Title:    "Changes the list of resources",
 			Provokes: []string{"resources.list-changed."},
 			Needs:    []string{"resources", "tools"},
 			Run:      changes,

@@ -27,7 +27,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "roots.change",
-			Title:        "the roots change, files outside of them are asked for, and they are gone when the server asks for them",
+			Title:        "Changes the roots, requests files outside of them, and returns no roots",
 			Requirements: []string{changeHandled, asksAgain, unavailableHandled, withinRoots, pathsValidated},
 			Provokes:     []string{"roots."},
 			Waits:        true,

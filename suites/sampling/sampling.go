@@ -18,7 +18,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:    "sampling.nothing-declared",
-			Title: "a client that declared no capability calls each tool once, and nothing is asked of it",
+			Title: "Calls each tool once from a client without capabilities, and checks for requests to it",
 			Provokes: []string{
 				"sampling.requires-client-capability-2024-11-05", "sampling.requires-client-capability-2025-06-18",
 				"elicitation.requires-client-capability-2025-06-18", "elicitation.mode.supported-only",
@@ -28,7 +28,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "sampling.asked",
-			Title:    "tools that ask a model are called by a client that takes no tools in sampling",
+			Title:    "Calls tools that sample, from a client without sampling.tools",
 			Provokes: []string{"sampling."},
 			Needs:    []string{"tools"},
 			Asks:     true,
@@ -36,14 +36,14 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "sampling.answers",
-			Title:        "the model answers in other ways, refuses, and answers nonsense",
+			Title:        "Returns unusual, refused and invalid results to sampling requests",
 			Requirements: []string{anyModel, anyStopReason, anyContent, rejectionHandled, contentValidated},
 			Needs:        []string{"tools"},
 			Run:          answers,
 		},
 		{
 			ID:           "sampling.other-order",
-			Title:        "two questions to the model are open at once, and the later one is answered first",
+			Title:        "Responds to two concurrent sampling requests in reverse order",
 			Requirements: []string{matchedByID},
 			Needs:        []string{"tools"},
 			Waits:        true,
@@ -51,7 +51,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "sampling.tool-loop",
-			Title:    "the model wants to call the tools that it is offered, two at once, and for ever",
+			Title:    "Returns tool calls to sampling requests: two at once, and without end",
 			Provokes: []string{"sampling.tool-use.", "sampling.tool-result.", "sampling.tools.", "sampling.tool-choice.", "sampling.include-context."},
 			Needs:    []string{"tools"},
 			Run:      toolLoop,

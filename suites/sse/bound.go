@@ -12,7 +12,7 @@ const bindLocalhost = "sse.bind-localhost"
 func bound() suite.Case {
 	return suite.Case{
 		ID:           "sse.bound",
-		Title:        "Looks where a server listens that the run started",
+		Title:        "Checks on which addresses the started server listens",
 		Requirements: []string{bindLocalhost},
 		Asks:         true,
 		Run: suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) {

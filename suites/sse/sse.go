@@ -33,7 +33,7 @@ func Cases() []suite.Case {
 func streams() suite.Case {
 	return suite.Case{
 		ID:    "sse.streams",
-		Title: "Opens a second stream, uses its endpoint, closes it, and comes back to its endpoint",
+		Title: "Opens a second stream, uses its endpoint, closes it, and uses its endpoint again",
 		Provokes: []string{
 			"sse.two-endpoints", "sse.endpoint-event", "sse.endpoint-event-first", "sse.endpoint-same-origin", acceptsPost,
 			"sse.messages-as-events", ownStream, "sse.unknown-session-refused", "sse.content-type", "lifecycle.shutdown-http",
@@ -118,7 +118,7 @@ func announced(ctx context.Context, w *suite.Web, s *suite.Stream) string {
 func sideBySide() suite.Case {
 	return suite.Case{
 		ID:           "sse.side-by-side",
-		Title:        "Holds three streams at once, with equal ids, slow calls, subscriptions, cancellations, log levels and questions to the client, and ends one of them",
+		Title:        "Uses three streams at once, with equal ids, slow calls, subscriptions, cancellations, log levels and requests to the client, and ends one",
 		Requirements: []string{multipleClients, ownStream},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
@@ -130,7 +130,7 @@ func sideBySide() suite.Case {
 func origin() suite.Case {
 	return suite.Case{
 		ID:           "sse.origin",
-		Title:        "Sends requests that claim to come from pages on other hosts, from one of its own, and from a rebound name",
+		Title:        "Sends requests with foreign, local and rebound Origin headers",
 		Requirements: []string{originValidated},
 		Provokes:     []string{originValidated},
 		Run: func(ctx context.Context, t *suite.T) {
@@ -144,7 +144,7 @@ func origin() suite.Case {
 func bodies() suite.Case {
 	return suite.Case{
 		ID:           "sse.bodies",
-		Title:        "Posts requests that are long, in chunks, slow, with header names in any case, and on a connection that was used",
+		Title:        "Posts requests that are long, chunked or slow, with header names in any case, and on a reused connection",
 		Requirements: []string{acceptsPost},
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))

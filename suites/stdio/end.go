@@ -30,7 +30,7 @@ func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, l
 func closedStdin() suite.Case {
 	return suite.Case{
 		ID:           "stdio.closed-stdin",
-		Title:        "Closes stdin of an idle server, and of one that has worked and has requests in flight, and waits for the exit",
+		Title:        "Closes stdin of an idle and of a busy server, and waits for the exit",
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
 		Waits:        true,
 		Run: func(ctx context.Context, t *suite.T) {
@@ -179,7 +179,7 @@ func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 func signals() suite.Case {
 	return suite.Case{
 		ID:           "stdio.signals",
-		Title:        "Sends SIGTERM to an idle server, and SIGINT to another, and waits for the exit",
+		Title:        "Sends SIGTERM to one idle server and SIGINT to another, and waits for the exit",
 		Requirements: []string{exitOnTerm},
 		Waits:        true,
 		Run: func(ctx context.Context, t *suite.T) {

@@ -27,7 +27,7 @@ const burstSize = 64
 func framing() suite.Case {
 	return suite.Case{
 		ID:    "stdio.framing",
-		Title: "Sends many requests in one write, requests byte by byte, and one with a carriage return before its newline",
+		Title: "Sends many requests in one write, requests byte by byte, and a line that ends in CR LF",
 		Requirements: []string{
 			delimited, interleaving, partialUTF8, "stdio.stdout-only-messages",
 		},

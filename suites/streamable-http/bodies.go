@@ -12,7 +12,7 @@ import (
 func bodies() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.bodies",
-		Title:        "Posts what is no JSON, what is owed no answer, and requests that are long, in chunks, slow, with header names in any case, and on a connection that was used",
+		Title:        "Posts invalid JSON, notifications, and requests that are long, chunked or slow, with header names in any case, and on a reused connection",
 		Requirements: []string{contentType},
 		Provokes: []string{
 			"base.parse-error-http", "streamable-http.accepted-202", "streamable-http.accepted-202-response",

@@ -12,7 +12,7 @@ const bindLocalhost = "streamable-http.bind-localhost"
 func bound() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.bound",
-		Title:        "Looks where a server listens that the run started",
+		Title:        "Checks on which addresses the started server listens",
 		Requirements: []string{bindLocalhost},
 		Asks:         true,
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {

@@ -22,7 +22,7 @@ const noBroadcast = "streamable-http.no-broadcast"
 func oneChange() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.one-change",
-		Title:        "Changes something, while two streams more are open on which the server may tell of it; and where both tell of it, once more, and without them",
+		Title:        "Changes something while two further streams are open, and again without them if both deliver the notification",
 		Requirements: []string{noBroadcast},
 		Exclusive:    true, // a change that another session makes may be told, too
 		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
@@ -78,7 +78,7 @@ var changeable = []struct{ method, member, changed string }{
 func listChanges() suite.Case {
 	return suite.Case{
 		ID:        "streamable-http.list-changes",
-		Title:     "Changes the lists that are known to change, walked through before and after",
+		Title:     "Changes lists, and walks through them before and after",
 		Provokes:  []string{"tools.list-changed.", "prompts.list-changed.", "resources.list-changed."},
 		Needs:     []string{"tools"},
 		Exclusive: true, // other sessions are told, too

@@ -89,7 +89,7 @@ func one(name string, values ...string) []suite.Header {
 func accept() suite.Case {
 	return suite.Case{
 		ID:           "content-types.accept",
-		Title:        "Lists both types in all the ways in which an Accept header can",
+		Title:        "Sends Accept headers in every valid form",
 		Requirements: []string{acceptBoth},
 		Provokes:     []string{acceptBoth, contentType, "streamable-http.json-single-object"},
 		Asks:         true,
@@ -105,7 +105,7 @@ func accept() suite.Case {
 func types() suite.Case {
 	return suite.Case{
 		ID:           "content-types.content-type",
-		Title:        "Says in all the ways of a Content-Type header that a body is JSON",
+		Title:        "Sends Content-Type headers for JSON in every valid form",
 		Requirements: []string{contentType, acceptsPost},
 		Provokes:     []string{contentType, acceptsPost},
 		Asks:         true,

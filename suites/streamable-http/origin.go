@@ -12,7 +12,7 @@ const originValidated = "streamable-http.origin-validated"
 func origin() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.origin",
-		Title:        "Sends requests that claim to come from pages on other hosts, from one of its own, and from a rebound name",
+		Title:        "Sends requests with foreign, local and rebound Origin headers",
 		Requirements: []string{originValidated},
 		Provokes: []string{
 			originValidated, "streamable-http.origin-invalid-403", "streamable-http.origin-absent-allowed", "streamable-http.origin-403-body",

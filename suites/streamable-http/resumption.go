@@ -29,7 +29,7 @@ const (
 func resumption() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.resumption",
-		Title:        "Cuts the streams of slow calls behind their first events, and takes them up again, one of them in another session",
+		Title:        "Cuts the streams of slow calls after their first events, and resumes them, one of them in another session",
 		Requirements: []string{notCancel, replay},
 		Provokes: []string{
 			replay, "streamable-http.no-cross-stream-replay", "streamable-http.resume-via-get", "streamable-http.event-id-unique",

@@ -19,7 +19,7 @@ const otherSessions = 3
 func sessions() suite.Case {
 	return suite.Case{
 		ID:    "streamable-http.sessions",
-		Title: "Opens several sessions and ends them; sends requests of no session, an unknown one and an ended one",
+		Title: "Opens and ends several sessions; sends requests without a session, with an unknown one and with an ended one",
 		Provokes: []string{
 			"streamable-http.session-id-charset", "streamable-http.session-id-unique-secure", "streamable-http.session-required-400",
 			"streamable-http.session-terminated-404", "streamable-http.session-unknown-404", "streamable-http.session-delete",

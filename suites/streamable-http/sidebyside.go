@@ -19,7 +19,7 @@ const (
 func sideBySide() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.side-by-side",
-		Title:        "Holds three sessions at once, with equal ids, slow calls, subscriptions, cancellations, log levels, revisions and questions to the client, and ends one of them",
+		Title:        "Uses three sessions at once, with equal ids, slow calls, subscriptions, cancellations, log levels, revisions and requests to the client, and ends one",
 		Requirements: []string{multipleClients, isolation, uniqueSession},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,

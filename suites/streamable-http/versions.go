@@ -13,7 +13,7 @@ const mismatch = "streamable-http.version-header-mismatch"
 func versionHeader() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.version-header",
-		Title:        "Sends requests without a version header, with one that names no version, and with that of another revision",
+		Title:        "Sends requests without a version header, with an invalid one, and with another revision's",
 		Requirements: []string{mismatch},
 		Provokes:     []string{"streamable-http.version-header-default", "streamable-http.version-header-invalid-400"},
 		Run: func(ctx context.Context, t *suite.T) {

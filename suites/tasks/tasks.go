@@ -43,7 +43,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "tasks.unknown",
-			Title:        "Asks for tasks that do not exist, by cursors that do not exist, and by requests that can't be tasks",
+			Title:        "Requests unknown tasks, lists tasks with unknown cursors, and sends task params on other requests",
 			Requirements: []string{unknownID},
 			Provokes: []string{
 				"tasks.capability-shape", "tasks.requests-exhaustive", "tasks.list-capability", "tasks.cancel-capability",
@@ -55,7 +55,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "tasks.undeclared",
-			Title:    "Calls a tool as a task where the server runs none, and without one before and after it",
+			Title:    "Calls a tool as a task where tasks are not declared, with ordinary calls before and after",
 			Provokes: []string{"tasks.capability-declared", "tasks.undeclared-ignored"},
 			Needs:    []string{"tools"},
 			Asks:     true,
@@ -63,7 +63,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "tasks.lives",
-			Title:        "Runs tools as tasks, follows them to their ends, lists them, and compares their results with those of plain calls",
+			Title:        "Runs tools as tasks to their end, lists them, and compares their results with those of ordinary calls",
 			Requirements: []string{relatedIgnored},
 			Provokes:     []string{"tasks.", "progress.task-token-continues", "progress.task-stops-at-terminal"},
 			Needs:        []string{toolCalls},
@@ -71,7 +71,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "tasks.slow",
-			Title:        "Runs a slow tool as two tasks beside a plain call, waits for the one and cancels the other",
+			Title:        "Runs a slow tool as two tasks and as an ordinary call, waits for one task and cancels the other",
 			Requirements: []string{resultAfterCancel},
 			Provokes: []string{
 				"tasks.create-result-immediate", "tasks.result-blocks", "tasks.cancel-status-before-response", "tasks.cancel-stops-execution",
@@ -84,7 +84,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "tasks.client",
-			Title:    "Has the server ask a client that declares tasks, and no request that can be one",
+			Title:    "Makes the server send a request to a client that declares tasks without any request type",
 			Provokes: []string{"tasks.server-respects-client-capability"},
 			Needs:    []string{"tools"},
 			Run:      asClient,

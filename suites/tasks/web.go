@@ -22,7 +22,7 @@ const (
 func overHTTP() suite.Case {
 	return suite.Case{
 		ID:           "tasks.over-http",
-		Title:        "Breaks the connection on which it waits for the result of a task, and lists tasks in another session",
+		Title:        "Breaks the connection while waiting for a task's result, and lists tasks in another session",
 		Requirements: []string{disconnectTolerated, noListForAll},
 		Provokes:     []string{"tasks.no-sse-for-get"},
 		Needs:        []string{toolCalls},

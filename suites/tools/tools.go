@@ -45,7 +45,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "tools.unknown",
-			Title:    "Calls a tool that does not exist, and one in other letter case than it is listed",
+			Title:    "Calls an unknown tool, and a listed one in other letter case",
 			Provokes: []string{"tools.call.unknown-tool-error", "tools.call.unknown-tool-code", "tools.name.case-sensitive"},
 			Needs:    []string{"tools"},
 			Asks:     true,
@@ -53,7 +53,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "tools.malformed-calls",
-			Title:    "Calls tools without a name, by a number, and with arguments that are no object",
+			Title:    "Calls tools without a name, with a number for a name, and with arguments that are not an object",
 			Provokes: []string{"tools.call.malformed-request-error"},
 			Needs:    []string{"tools"},
 			Asks:     true,
@@ -61,7 +61,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "tools.calls",
-			Title: "Calls the tools that may be called, with the least arguments that they take and a progress token",
+			Title: "Calls the callable tools with minimal arguments and a progress token",
 			Provokes: []string{
 				"tools.capability.", "tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
 				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
@@ -72,7 +72,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "tools.known-calls",
-			Title:        "Calls tools of which it is known what they do, and looks whether they do it",
+			Title:        "Calls fixtures, and checks that they do what they are known for",
 			Requirements: []string{knownEffect},
 			Provokes: []string{
 				"tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
@@ -83,7 +83,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "tools.known-changes",
-			Title:        "Calls tools of which it is known what they change, and reads that before and after",
+			Title:        "Calls fixtures that change something, and reads it before and after",
 			Requirements: []string{knownEffect},
 			Needs:        []string{"tools"},
 			Exclusive:    true, // what they change may be what other sessions have
@@ -91,7 +91,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "tools.wrong-arguments",
-			Title: "Calls tools with arguments that break their schemas",
+			Title: "Calls tools with arguments that violate their schemas",
 			Provokes: []string{
 				"tools.call.invalid-arguments-rejected-2024-11-05", "tools.call.invalid-arguments-is-execution-error-2025-11-25",
 				"tools.call.validates-inputs", "tools.call.execution-error-explains", "base.json-schema-2020-12",
@@ -110,7 +110,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:    "tools.other-arguments",
-			Title: "Calls the tools that respond soon with all arguments that they take, and with others of the values that are named",
+			Title: "Calls fast tools with all their arguments, and with other enum values",
 			Provokes: []string{
 				"tools.call.", "tools.structured.", "tools.embedded-resource.", "tools.resource-link.", "content.",
 				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
@@ -121,7 +121,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "tools.long-calls",
-			Title:    "Calls a tool that does not exist by a name of 20 KB, and tools with a text of 20 KB",
+			Title:    "Calls an unknown tool with a name of 20 KB, and tools with a string of 20 KB",
 			Provokes: []string{"stdio.no-embedded-newlines", "stdio.newline-delimited", "stdio.stdout-only-messages", "base.response-id-echo"},
 			Needs:    []string{"tools"},
 			Asks:     true,
@@ -129,7 +129,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:       "tools.undeclared",
-			Title:    "Lists and calls tools where none are declared",
+			Title:    "Lists and calls tools where tools are not declared",
 			Provokes: []string{"tools.capability.declared", "tools.call.not-supported-error"},
 			Asks:     true,
 			Run:      undeclared,

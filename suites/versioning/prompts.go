@@ -16,7 +16,7 @@ const maxPrompts = 20
 func prompts() suite.Case {
 	return suite.Case{
 		ID:           "versioning.prompts",
-		Title:        "gets the prompts that need no argument, for what is newer than the revision",
+		Title:        "Gets prompts without arguments, and checks for content newer than the revision",
 		Requirements: []string{respectedSince24, respectedSince25},
 		Needs:        []string{"prompts"},
 		Asks:         true,

@@ -17,7 +17,7 @@ import (
 func repeated() suite.Case {
 	return suite.Case{
 		ID:           "versioning.repeated",
-		Title:        "asks for each older revision in two sessions with the same process",
+		Title:        "Requests each older revision in two sessions of one process",
 		Requirements: []string{sameVersion},
 		Apart:        true,
 		Run:          suite.Over(spec.StreamableHTTP, askTwice),

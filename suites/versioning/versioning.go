@@ -23,7 +23,7 @@ const (
 func Cases() []suite.Case {
 	return []suite.Case{{
 		ID:    "versioning.unknown-version",
-		Title: "initialize with versions that are older, newer and no date at all, none of which exists",
+		Title: "Sends initialize with versions that do not exist: older, newer, and not a date",
 		Requirements: []string{
 			otherVersion, latestVersion, unsupportedError, errorsPrepared,
 			"versioning.initialize-known-version", // judged by a rule
