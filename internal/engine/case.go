@@ -54,11 +54,11 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	} else if stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
-	return complete(c, r.discounted(c, t.Observations()), stop)
+	return complete(c, r.dropDiscounted(c, t.Observations()), stop)
 }
 
-// discounted takes back the deviations that a discount makes void.
-func (r *execution) discounted(c *suite.Case, said []suite.Observation) []suite.Observation {
+// dropDiscounted takes back the deviations that a discount makes void.
+func (r *execution) dropDiscounted(c *suite.Case, said []suite.Observation) []suite.Observation {
 	for i := range said {
 		s := &said[i]
 		if s.Deviation == nil || s.Record == nil {

@@ -22,11 +22,11 @@ type Sighting struct {
 	Common bool
 }
 
-// spotted returns the sighting as reports group findings by it.
-func (s *Sighting) spotted() verdict.Sighting {
+// forReport returns the sighting as reports group findings by it.
+func (s *Sighting) forReport() verdict.Sighting {
 	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, Said: s.Said, Common: s.Common}
 	if out.Spot = s.spot(); out.Spot != nil && s.Said {
-		out.Received = heardAround(s.Events, out.Spot.Position)
+		out.Received = receivedDuringCase(s.Events, out.Spot.Position)
 	}
 	return out
 }
@@ -35,7 +35,7 @@ func (s *Sighting) spotted() verdict.Sighting {
 type Sightings map[verdict.Key][]verdict.Sighting
 
 // Add adds one place at which a finding was seen.
-func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.spotted()) }
+func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.forReport()) }
 
 // spot returns where the deviation was seen: at the request where that got no
 // answer, and at the end of the process where that is why; nil where nobody knows.
@@ -83,9 +83,9 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// heardAround counts the messages of the server while the case ran in which the
+// receivedDuringCase counts the messages of the server while the case ran in which the
 // position stands.
-func heardAround(events []*transcript.Event, at int) int {
+func receivedDuringCase(events []*transcript.Event, at int) int {
 	n := 0
 	for i, e := range events {
 		switch {
@@ -113,16 +113,16 @@ func (r *reporting) groupSightings() Sightings {
 		}
 		s.Events = events[record]
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
-		all.Add(s.Deviation.Key(judge, rev, r.over()), s)
+		all.Add(s.Deviation.Key(judge, rev, r.transport()), s)
 	}
 	for _, u := range r.units {
-		for i := range u.said {
-			if s := &u.said[i]; s.Deviation != nil {
+		for i := range u.observations {
+			if s := &u.observations[i]; s.Deviation != nil {
 				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, Said: true}, s.Record)
 			}
 		}
-		for i := range u.ruled {
-			rd := &u.ruled[i]
+		for i := range u.ruleResults {
+			rd := &u.ruleResults[i]
 			for n := range rd.Deviations {
 				during := ""
 				if rd.during[n] != nil {

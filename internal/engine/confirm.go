@@ -13,17 +13,17 @@ import (
 
 // maxTries bounds how often a finding that does not come back is tried, and how
 // often it can't be tried since no fresh server comes up.
-const maxTries = 3
+const maxAttempts = 3
 
 // confirmation is what came of trying deviations again.
 type confirmation struct {
 	*execution
-	found []*candidate               // all deviations, equal ones merged
-	tried map[verdict.Key]*candidate // those that are, or were, tried again
+	found   []*candidate               // all deviations, equal ones merged
+	retried map[verdict.Key]*candidate // those that are, or were, tried again
 }
 
 func newConfirmation(x *execution) *confirmation {
-	return &confirmation{execution: x, tried: map[verdict.Key]*candidate{}}
+	return &confirmation{execution: x, retried: map[verdict.Key]*candidate{}}
 }
 
 // attempt is a group of candidates that one rerun can show again.
@@ -62,8 +62,8 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	defer r.mu.Unlock()
 	var out []*candidate
 	for _, c := range candidates {
-		if r.tried[c.key] == nil {
-			r.tried[c.key] = c
+		if r.retried[c.key] == nil {
+			r.retried[c.key] = c
 			out = append(out, c)
 		}
 	}
@@ -74,10 +74,10 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 // be more than a warning.
 func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
-	seen := attempts(u.candidates(r.over()))
-	r.tally.saw(r.o.Progress, seen)
+	seen := attempts(u.candidates(r.transport()))
+	r.tally.countSeen(r.o.Progress, seen)
 	for _, a := range seen {
-		if a.needsSolitude() || r.single() {
+		if a.needsExclusiveRun() || r.hasSingleProcess() {
 			continue
 		}
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
@@ -86,22 +86,22 @@ func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitG
 	}
 	each := func() {
 		for _, a := range claimed {
-			wg.Go(func() { r.try(ctx, a, false) })
+			wg.Go(func() { r.retry(ctx, a, false) })
 		}
 	}
-	if u.shares && len(claimed) > 1 {
-		wg.Go(func() { r.tryTogether(ctx, claimed); each() })
+	if u.sharesConversation && len(claimed) > 1 {
+		wg.Go(func() { r.retryTogether(ctx, claimed); each() })
 	} else {
 		each()
 	}
 }
 
-// tryTogether tries once, in one conversation, what came up in a shared one.
-func (r *confirmation) tryTogether(ctx context.Context, attempts []*attempt) {
+// retryTogether tries once, in one conversation, what came up in a shared one.
+func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	if ctx.Err() != nil {
 		return
 	}
-	u := &unit{revision: attempts[0].revision, shares: true, stocks: true}
+	u := &unit{revision: attempts[0].revision, sharesConversation: true, takesInventory: true}
 	var candidates []*candidate
 	for _, a := range attempts {
 		if a.during != nil {
@@ -109,7 +109,7 @@ func (r *confirmation) tryTogether(ctx context.Context, attempts []*attempt) {
 		}
 		candidates = append(candidates, a.candidates...)
 	}
-	r.look(ctx, u, candidates)
+	r.retryUnit(ctx, u, candidates)
 }
 
 // confirm tries again, one after the other with no other server alive, every
@@ -118,11 +118,11 @@ func (r *confirmation) confirm(ctx context.Context) {
 	r.found = r.collect()
 	for _, a := range attempts(r.found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
-			r.try(ctx, a, true)
+			r.retry(ctx, a, true)
 		}
 	}
 	for i, c := range r.found {
-		if same := r.tried[c.key]; same != nil {
+		if same := r.retried[c.key]; same != nil {
 			r.found[i] = same // with the evidence of what came back, or did not
 		}
 	}
@@ -130,13 +130,13 @@ func (r *confirmation) confirm(ctx context.Context) {
 	r.confirmAmongPeers(ctx)
 }
 
-// needsSolitude reports whether the attempt is about something that may be
+// needsExclusiveRun reports whether the attempt is about something that may be
 // called broken, or that depends on timing.
-func (a *attempt) needsSolitude() bool {
-	return a.heaviest() == verdict.Broken || a.during != nil && a.during.Exclusive
+func (a *attempt) needsExclusiveRun() bool {
+	return a.mostSevere() == verdict.Broken || a.during != nil && a.during.Exclusive
 }
 
-func (a *attempt) heaviest() verdict.Outcome {
+func (a *attempt) mostSevere() verdict.Outcome {
 	worst := verdict.Note
 	for _, c := range a.candidates {
 		worst = max(worst, c.outcome)
@@ -144,31 +144,31 @@ func (a *attempt) heaviest() verdict.Outcome {
 	return worst
 }
 
-// try runs the attempt until each candidate came back, or was tried enough.
-func (r *confirmation) try(ctx context.Context, a *attempt, alone bool) {
+// retry runs the attempt until each candidate came back, or was tried enough.
+func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	for _, c := range a.candidates {
-		r.weigh(c)
+		r.checkRecurrence(c)
 	}
 	for ctx.Err() == nil {
-		open := slices.DeleteFunc(slices.Clone(a.candidates), (*candidate).settled)
+		open := slices.DeleteFunc(slices.Clone(a.candidates), (*candidate).isSettled)
 		if len(open) == 0 {
 			break
 		}
-		u := a.unit(open[0].tries == maxTries-1)
-		u.alone, u.again = alone, a.during
-		r.look(ctx, u, open)
+		u := a.unit(open[0].attempts == maxAttempts-1)
+		u.exclusive, u.retriedCase = alone, a.during
+		r.retryUnit(ctx, u, open)
 	}
 	for _, c := range a.candidates {
 		c.conclude()
 	}
 }
 
-// weigh notes, once, whether the candidate has to come back each time.
-func (r *confirmation) weigh(c *candidate) {
-	if c.weighed {
+// checkRecurrence notes, once, whether the candidate has to come back each time.
+func (r *confirmation) checkRecurrence(c *candidate) {
+	if c.isWeighed {
 		return
 	}
-	c.weighed = true
+	c.isWeighed = true
 	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.outcome, At: c.At}
 	if c.record != nil {
 		claim.Events = c.record.From(0)
@@ -177,39 +177,39 @@ func (r *confirmation) weigh(c *candidate) {
 		claim.Conversations = append(claim.Conversations, record.From(0))
 	}
 	effect, _ := r.discounts.Discount(claim)
-	c.eachTime = effect == discount.EachTime
+	c.mustRecur = effect == discount.EachTime
 }
 
 // conclude says what came of the tries: only what came back as often as it has to
 // keeps its grade, and only what was tried is flaky.
 func (c *candidate) conclude() {
 	needed := 1
-	if c.eachTime {
-		needed = maxTries
+	if c.mustRecur {
+		needed = maxAttempts
 	}
-	c.outcome = c.outcome.Confirmed(c.tries, c.again, needed)
+	c.outcome = c.outcome.Confirmed(c.attempts, c.reproduced, needed)
 }
 
-// look runs the unit, and counts which of the candidates come back.
-func (r *confirmation) look(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats, u.sought = candidates[0].tries+1, candidates
+// retryUnit runs the unit, and counts which of the candidates come back.
+func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
+	u.repeats, u.retrying = candidates[0].attempts+1, candidates
 	u.runToEnd(ctx, r.execution)
-	defer u.forget()
+	defer u.dropRecords()
 	if ctx.Err() != nil {
 		return // what was seen may have another reason
 	}
 	back := map[verdict.Key]bool{}
-	for _, c := range u.candidates(r.over()) {
+	for _, c := range u.candidates(r.transport()) {
 		back[c.key] = true
 	}
 	for _, c := range candidates {
 		switch {
 		case back[c.key]:
-			c.tries, c.again = c.tries+1, c.again+1
-		case u.unstarted && !c.unit.unstarted: // where it was seen, all came up
-			c.void++
+			c.attempts, c.reproduced = c.attempts+1, c.reproduced+1
+		case u.hasFailedStart && !c.unit.hasFailedStart: // where it was seen, all came up
+			c.voidAttempts++
 		default:
-			c.tries++
+			c.attempts++
 		}
 	}
 }
@@ -220,11 +220,11 @@ func (r *confirmation) look(ctx context.Context, u *unit, candidates []*candidat
 func (a *attempt) unit(last bool) *unit {
 	origin := a.candidates[0].unit
 	switch {
-	case !origin.shares:
+	case !origin.sharesConversation:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}}
 	case a.during == nil || last:
-		return &unit{revision: a.revision, cases: origin.cases, shares: true, stocks: true}
+		return &unit{revision: a.revision, cases: origin.cases, sharesConversation: true, takesInventory: true}
 	default:
-		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, shares: true, stocks: true}
+		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, sharesConversation: true, takesInventory: true}
 	}
 }

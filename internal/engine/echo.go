@@ -34,7 +34,7 @@ func initializes(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.Method == spec.MethodInitialize })
 }
 
-// echoed reports whether nothing but its own words came back to the client.
-func (p *probed) echoed() bool {
+// isEcho reports whether nothing but its own words came back to the client.
+func (p *probed) isEcho() bool {
 	return p.conv != nil && !p.reply.Succeeded() && Echoes(p.conv.Record.From(0))
 }

@@ -40,9 +40,9 @@ func (e *ends) settle(u *unit) {
 	delete(e.pending, u)
 }
 
-// undecided returns how many conversations ended of units that have not been run
+// countUndecided returns how many conversations ended of units that have not been run
 // again: each may explain one end, for a unit opens another after each.
-func (e *ends) undecided() int {
+func (e *ends) countUndecided() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := 0
@@ -59,7 +59,7 @@ const mostEnds = 5
 type endingError struct{ ended int }
 
 func (e *endingError) Error() string {
-	return fmt.Sprintf("the server's process ended by itself %s while requests waited for it", times(e.ended))
+	return fmt.Sprintf("the server's process ended by itself %s while requests waited for it", countTimes(e.ended))
 }
 
 // endEarly ends the run where the process ended too often, with requests that
@@ -75,7 +75,7 @@ func (r *session) endEarly() {
 			cut++
 		}
 	}
-	if unexplained := cut - int(r.ends.explained.Load()) - r.ends.undecided(); unexplained >= mostEnds {
+	if unexplained := cut - int(r.ends.explained.Load()) - r.ends.countUndecided(); unexplained >= mostEnds {
 		r.stop(&endingError{unexplained})
 	}
 }
@@ -92,14 +92,14 @@ func (r *session) endsNotice() string {
 		return ""
 	}
 	last := all[len(all)-1]
-	text := fmt.Sprintf("the server's process ended by itself %s, and no case brings that about alone: %s", times(n), last.Detail)
+	text := fmt.Sprintf("the server's process ended by itself %s, and no case brings that about alone: %s", countTimes(n), last.Detail)
 	if words := lastLines(r.o.Redactor.Known(last.Output)); words != "" {
 		text += "; it wrote last: " + words
 	}
 	return text
 }
 
-func times(n int) string {
+func countTimes(n int) string {
 	if n == 1 {
 		return "once"
 	}

@@ -116,7 +116,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		return nil, err
 	}
 	if len(o.wanted()) == 0 {
-		return nil, &NothingJudgedError{o.unwanted()}
+		return nil, &NothingJudgedError{o.explainUnsupported()}
 	}
 	if err := o.someSelected(); err != nil {
 		return nil, err
@@ -133,21 +133,21 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		offer.closeShared()
 		return nil, &NothingJudgedError{reason + " while the server was asked which revisions it speaks and what it offers"}
 	}
-	offer.strangers()
-	offer.endless()
+	offer.noticeUnknownNames()
+	offer.noticeIncompleteLists()
 	x := newExecution(ctx, offer)
 	if len(x.casePairs) == 0 && len(x.rulePairs) == 0 {
 		offer.closeShared()
-		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offer.revisions, ", "), s.over())}
+		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offer.revisions, ", "), s.transport())}
 	}
-	o.Progress.Begin(offer.named(), s.over(), offer.revisions, x.tally.total())
+	o.Progress.Begin(offer.displayName(), s.transport(), offer.revisions, x.tally.total())
 	var tree sync.WaitGroup
 	if o.Tree != nil {
 		plan := x.treePlan()
 		tree.Go(func() { o.Tree(plan) })
 	}
 	defer tree.Wait()
-	ctx, stop := offer.watchOver(ctx)
+	ctx, stop := offer.watchServer(ctx)
 	defer stop(nil)
 	c := newConfirmation(x)
 	x.runUnits(ctx, c.confirmEarly)
@@ -161,8 +161,8 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	return newReporting(c).report(ctx), nil
 }
 
-// unwanted says why none of the revisions that were asked for can be judged.
-func (o *Options) unwanted() string {
+// explainUnsupported says why none of the revisions that were asked for can be judged.
+func (o *Options) explainUnsupported() string {
 	return names(o.Revisions, " and ") + " can't be judged so far; " + names(spec.HandshakeRevisions(), ", ") + " can"
 }
 

@@ -7,13 +7,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// enough returns what tells that all has come back for which a case is run
-// again, so that what remains need not be waited for; nil where it is not for
-// rules alone, for cases judge at their end. Nor do rules tell that something
-// did not come before the end: for that all waits are whole.
-func (o *opener) enough() func() bool {
+// whenReproduced returns a function that reports whether all candidates of the
+// retry were seen again, so that the remaining waits can be skipped. It returns
+// nil unless rules alone judge the candidates: cases judge at their end. A rule
+// about something missing reports only at the end, so its waits stay complete.
+func (o *opener) whenReproduced() func() bool {
 	var judges []rules.Rule
-	for _, c := range o.sought {
+	for _, c := range o.retrying {
 		i := slices.IndexFunc(o.r.o.Rules, func(rule rules.Rule) bool { return rule.ID == c.key.Judge })
 		if i < 0 {
 			return nil
@@ -22,21 +22,21 @@ func (o *opener) enough() func() bool {
 			judges = append(judges, o.r.o.Rules[i])
 		}
 	}
-	if len(judges) == 0 || o.r.mixes {
+	if len(judges) == 0 || o.r.mixesResponses {
 		return nil
 	}
-	return func() bool { return o.back(judges) }
+	return func() bool { return o.isReproduced(judges) }
 }
 
-// back reports whether all has come back that is sought.
-func (o *opener) back(judges []rules.Rule) bool {
+// isReproduced reports whether all candidates of the retry were seen again.
+func (o *opener) isReproduced(judges []rules.Rule) bool {
 	seen := map[verdict.Key]bool{}
-	for _, conv := range o.all() {
-		for _, result := range rules.SoFar(judges, conv.Record.From(0), conv.Revision(), o.r.over()) {
+	for _, conv := range o.conversations() {
+		for _, result := range rules.SoFar(judges, conv.Record.From(0), conv.Revision(), o.r.transport()) {
 			for _, d := range result.Deviations {
-				seen[d.Key(result.Rule, result.Revision, o.r.over())] = true
+				seen[d.Key(result.Rule, result.Revision, o.r.transport())] = true
 			}
 		}
 	}
-	return !slices.ContainsFunc(o.sought, func(c *candidate) bool { return !seen[c.key] })
+	return !slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !seen[c.key] })
 }

@@ -18,7 +18,7 @@ type execution struct {
 	tally                tally
 	wants                map[instance][]suite.Want // what cases lacked
 	finished             map[instance]bool         // cases that ran to their end
-	leisure              chan struct{}             // see suite.Env; nil where only cases run that wait
+	idle                 chan struct{}             // see suite.Env; nil where only cases run that wait
 
 	settled chan struct{}                // closed when all verdicts are known
 	final   map[instance]verdict.Outcome // for the spec tree
@@ -36,7 +36,7 @@ func newExecution(ctx context.Context, o *offer) *execution {
 	var waiting, own, exclusive []*unit
 	for _, rev := range r.revisions {
 		pairs := r.o.pairs(rev)
-		shared := &unit{revision: rev, shares: true}
+		shared := &unit{revision: rev, sharesConversation: true}
 		ruled := false
 		wanted := map[int]bool{}
 		for _, p := range pairs {
@@ -58,11 +58,11 @@ func newExecution(ctx context.Context, o *offer) *execution {
 			case c.Asks:
 				shared.cases = append(shared.cases, c)
 			case c.Exclusive:
-				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, alone: true})
+				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true})
 			case c.Waits:
-				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, own: c.Apart && !r.single()})
+				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.Apart && !r.hasSingleProcess()})
 			default:
-				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, own: c.Apart && !r.single()})
+				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.Apart && !r.hasSingleProcess()})
 			}
 		}
 		if ruled || len(shared.cases) > 0 {
@@ -81,14 +81,14 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	start := func(u *unit) {
 		all.Add(1)
 		var shared *sharedConversation
-		if u.shares {
+		if u.sharesConversation {
 			sharing.Add(1)
-			if shared = u.begun; shared == nil {
+			if shared = u.conversation; shared == nil {
 				shared = r.shared[u.revision]
 			}
 		}
 		after := func() {
-			if u.shares {
+			if u.sharesConversation {
 				sharing.Done()
 			}
 			r.repeat(ctx, u, func() {
@@ -99,21 +99,21 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 			})
 		}
 		if ctx.Err() != nil {
-			if u.begun != nil {
-				r.endAll([]*sharedConversation{u.begun})
+			if u.conversation != nil {
+				r.endAll([]*sharedConversation{u.conversation})
 			}
 			after()
 			return
 		}
-		u.run(ctx, r, shared, func(c *suite.Case) { r.tell(u, c) }, after)
+		u.run(ctx, r, shared, func(c *suite.Case) { r.reportDone(u, c) }, after)
 	}
 	workers := make(chan struct{}, cap(r.gate.live))
 	var started, busy sync.WaitGroup
-	if slices.ContainsFunc(r.units, func(u *unit) bool { return u.shares && len(u.cases) > 0 }) {
-		r.leisure = make(chan struct{})
+	if slices.ContainsFunc(r.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
+		r.idle = make(chan struct{})
 	}
 	for _, u := range r.units {
-		if u.busy() {
+		if u.isBusy() {
 			busy.Add(1)
 		}
 	}
@@ -123,21 +123,21 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 			started.Go(func() {
 				defer func() { <-workers }()
 				start(u)
-				if u.busy() {
+				if u.isBusy() {
 					busy.Done()
 				}
 			})
 		}
 	}
-	if r.leisure != nil {
-		all.Go(func() { busy.Wait(); close(r.leisure) })
+	if r.idle != nil {
+		all.Go(func() { busy.Wait(); close(r.idle) })
 	}
 	var sharingUnits, others, exclusive []*unit
 	for _, u := range r.units {
 		switch {
-		case u.shares:
+		case u.sharesConversation:
 			sharingUnits = append(sharingUnits, u)
-		case u.alone:
+		case u.exclusive:
 			exclusive = append(exclusive, u)
 		default:
 			others = append(others, u)
@@ -159,11 +159,10 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	all.Wait()
 }
 
-// busy reports whether the unit belongs to those after which there is leisure:
-// what waits does not, nor does what wants to be alone, for it begins when
-// that is over.
-func (u *unit) busy() bool {
-	return !u.alone && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.Asks })
+// isBusy reports whether the run is not idle before the unit is done. Waiting
+// cases do not count, nor do exclusive ones, which start after the idle time.
+func (u *unit) isBusy() bool {
+	return !u.exclusive && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.Asks })
 }
 
 // unused returns the probe's conversations that no unit goes on with.

@@ -14,31 +14,31 @@ import (
 // process that it started: what is tried again is tried on a fresh one, where
 // the conversations of the run share theirs.
 func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
-	if u.among != nil {
-		return u.among, func() {}
+	if u.peerDialer != nil {
+		return u.peerDialer, func() {}
 	}
-	if sharer, ok := r.o.Dialer.(transport.Sharer); ok && (u.own || u.repeats > 0) {
+	if sharer, ok := r.o.Dialer.(transport.Sharer); ok && (u.ownProcess || u.repeats > 0) {
 		d, stop := sharer.Fresh()
 		return d, func() {
 			stop()
 			if own, ok := d.(transport.Sharer); ok {
-				u.ends = len(own.Endings())
+				u.ownExits = len(own.Endings())
 			}
 		}
 	}
 	return r.o.Dialer, func() {}
 }
 
-// disturbed reports whether a process ended by itself that the conversations had
+// isDisturbed reports whether a process ended by itself that the conversations had
 // in common with others: it may have been the doing of another unit.
-func (o *opener) disturbed() bool { return o.exits() > 0 }
+func (o *opener) isDisturbed() bool { return o.exits() > 0 }
 
 // exits returns how many of the conversations such an end cut short.
 func (o *opener) exits() int {
 	n := 0
 	if _, shares := o.dialer.(transport.Sharer); shares && o.dialer == o.r.o.Dialer {
-		for _, c := range o.all() {
-			if exited(c.Record) {
+		for _, c := range o.conversations() {
+			if hasExited(c.Record) {
 				n++
 			}
 		}
@@ -46,7 +46,7 @@ func (o *opener) exits() int {
 	return n
 }
 
-func exited(record *transcript.Transcript) bool {
+func hasExited(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
 }
 
@@ -54,50 +54,50 @@ func exited(record *transcript.Transcript) bool {
 // others had conversations with it: what came of it then tells nothing of its
 // own cases. It calls done in any case, when the unit can be judged by.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
-	if !u.disturbed {
+	if !u.isDisturbed {
 		r.ends.settle(u)
 		done()
 		return
 	}
 	if ctx.Err() != nil {
 		r.ends.settle(u)
-		u.said, u.ruled = nil, nil
+		u.observations, u.ruleResults = nil, nil
 		done()
 		return
 	}
 	again := &unit{
-		revision: u.revision, cases: u.cases, shares: u.shares, stocks: u.shares, own: true,
-		alone: u.alone || r.single(),
+		revision: u.revision, cases: u.cases, sharesConversation: u.sharesConversation, takesInventory: u.sharesConversation, ownProcess: true,
+		exclusive: u.exclusive || r.hasSingleProcess(),
 	}
 	go again.run(ctx, r, nil, func(c *suite.Case) {
-		if slices.Contains(u.untold, c) {
-			r.tell(again, c)
+		if slices.Contains(u.unreported, c) {
+			r.reportDone(again, c)
 		}
 	}, func() {
-		u.forget()
-		u.said, u.ruled, u.convs, u.sent = again.said, again.ruled, again.convs, again.sent
-		r.ends.explained.Add(int64(again.ends))
+		u.dropRecords()
+		u.observations, u.ruleResults, u.conversations, u.exchangedByCase = again.observations, again.ruleResults, again.conversations, again.exchangedByCase
+		r.ends.explained.Add(int64(again.ownExits))
 		r.ends.settle(u)
 		r.endEarly()
 		done()
 	})
 }
 
-// tell tells the progress that a case is done, unless it will run again.
-func (r *execution) tell(u *unit, c *suite.Case) {
-	if u.disturbed {
-		u.untold = append(u.untold, c)
+// reportDone tells the progress that a case is done, unless it will run again.
+func (r *execution) reportDone(u *unit, c *suite.Case) {
+	if u.isDisturbed {
+		u.unreported = append(u.unreported, c)
 		return
 	}
 	r.tally.done(r.o.Progress, c.Area(), r.time.Err() != nil)
 }
 
-// restock takes stock again, each time on a process of its own, of the
+// retakeInventories takes stock again, each time on a process of its own, of the
 // revisions in whose conversations that was cut short by the end of the process
 // that they shared: one of them alone may have brought it about.
-func (r *prober) restock(ctx context.Context) {
+func (r *prober) retakeInventories(ctx context.Context) {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
-	if !ok || !r.allEnded() {
+	if !ok || !r.haveAllEnded() {
 		return
 	}
 	for rev := range r.shared {
@@ -107,17 +107,17 @@ func (r *prober) restock(ctx context.Context) {
 			stop()
 			continue
 		}
-		if conv.Handshake(ctx) == nil && deaf(ctx, conv) == "" {
-			delete(r.deaf, rev)
-			r.stock[rev] = inventory.Take(ctx, conv, r.o.Policy)
+		if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
+			delete(r.unresponsive, rev)
+			r.inventories[rev] = inventory.Take(ctx, conv, r.o.Policy)
 		}
 		r.end(conv, probing, false)
 		stop()
 	}
 }
 
-// allEnded reports whether there are shared conversations, and all have ended.
-func (r *prober) allEnded() bool {
+// haveAllEnded reports whether there are shared conversations, and all have ended.
+func (r *prober) haveAllEnded() bool {
 	for _, s := range r.shared {
 		if s.conv == nil || s.conv.Alive() {
 			return false

@@ -85,7 +85,7 @@ func (g *gate) enter(alone bool) *pass {
 		g.fewer.Wait()
 	}
 	g.entered++
-	p.take()
+	p.acquire()
 	return p
 }
 
@@ -96,12 +96,12 @@ func (g *gate) enter(alone bool) *pass {
 func (p *pass) idle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	p.yield()
+	p.release()
 	return func() {
 		p.g.mu.Lock()
 		defer p.g.mu.Unlock()
 		if !p.rested {
-			p.take()
+			p.acquire()
 		}
 	}
 }
@@ -116,23 +116,23 @@ func (p *pass) last() {
 	p.g.lasting = make(chan struct{})
 }
 
-// rest says that the work is done; servers may still live.
-func (p *pass) rest() {
+// finishWork says that the work is done; servers may still live.
+func (p *pass) finishWork() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
-	p.yield()
+	p.release()
 	p.rested = true
 }
 
-// take and yield are for who holds the gate's lock.
-func (p *pass) take() {
+// acquire and yield are for who holds the gate's lock.
+func (p *pass) acquire() {
 	if !p.works {
 		p.works = true
 		p.g.working++
 	}
 }
 
-func (p *pass) yield() {
+func (p *pass) release() {
 	if p.works {
 		p.works = false
 		p.g.working--
@@ -147,7 +147,7 @@ func (p *pass) leave() {
 		if p.lasts {
 			close(p.g.lasting)
 		} else {
-			p.g.left()
+			p.g.countLeft()
 		}
 		if p.single {
 			p.g.alone.Unlock()
@@ -157,9 +157,9 @@ func (p *pass) leave() {
 	})
 }
 
-// left counts a pass that has left. Whoever waits for work or for room looks
+// countLeft counts a pass that has left. Whoever waits for work or for room looks
 // again.
-func (g *gate) left() {
+func (g *gate) countLeft() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.entered--

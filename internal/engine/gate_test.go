@@ -30,12 +30,12 @@ func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 		g := newGate(2, 8)
 		probe := g.enter(false)
 		probe.last()
-		probe.rest()
+		probe.finishWork()
 		alone := make(chan *pass, 1)
 		go func() { alone <- g.enter(true) }()
 		synctest.Wait()
 		other := g.enter(false) // synctest fails where this waits for ever
-		other.rest()
+		other.finishWork()
 		other.leave()
 		select {
 		case <-alone:
@@ -44,7 +44,7 @@ func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 		}
 		probe.leave()
 		last := <-alone
-		last.rest()
+		last.finishWork()
 		last.leave()
 	})
 }
@@ -57,13 +57,13 @@ func TestNobodyEntersUnderPressure(t *testing.T) {
 		g.budget = transcript.NewBudget()
 		probe := g.enter(false)
 		probe.last() // does not count: it lasts until others are done
-		probe.rest()
+		probe.finishWork()
 		first := g.enter(false)
 		rec := transcript.NewWithin(g.budget, transcript.Limits{})
 		for !g.budget.Pressed() {
 			rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: make([]byte, 1<<20)})
 		}
-		first.rest()
+		first.finishWork()
 		entered := make(chan *pass, 1)
 		go func() { entered <- g.enter(false) }()
 		synctest.Wait()
@@ -74,7 +74,7 @@ func TestNobodyEntersUnderPressure(t *testing.T) {
 		}
 		first.leave() // and what it holds is quoted, so it stays
 		second := <-entered
-		second.rest()
+		second.finishWork()
 		second.leave()
 		probe.leave()
 	})

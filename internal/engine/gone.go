@@ -26,9 +26,9 @@ type watch struct {
 	check func() string // why the server is gone, or ""
 	stop  context.CancelCauseFunc
 
-	mu   sync.Mutex
-	good time.Time // when it last was seen to serve
-	gone bool
+	mu         sync.Mutex
+	lastServed time.Time // when it last was seen to serve
+	isGone     bool
 	// doubtful tells from which position on a record tells nothing.
 	doubtful map[*transcript.Transcript]int
 }
@@ -39,23 +39,23 @@ type goneError struct{ why string }
 func (e *goneError) Error() string { return "the server serves nobody any more: " + e.why }
 
 // fresh is how long a server that was seen to serve needs no other look.
-const fresh = 500 * time.Millisecond
+const recheckAfter = 500 * time.Millisecond
 
 // pauses are left between the looks, for a server that starts anew, or a proxy
 // that has lost its way for a moment; enough is when no more looks are taken.
 var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
 
-const enough = 3 * time.Second
+const checkingTime = 3 * time.Second
 
-// watchOver begins to look after the server; the context that it returns ends
+// watchServer begins to look after the server; the context that it returns ends
 // when that is gone.
-func (r *offer) watchOver(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+func (r *offer) watchServer(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	r.stop = stop
-	if _, shares := r.o.Dialer.(transport.Sharer); shares || len(r.revisions) == 0 || r.handshakeFails != "" || len(r.deaf) == len(r.revisions) {
+	if _, shares := r.o.Dialer.(transport.Sharer); shares || len(r.revisions) == 0 || r.handshakeFails != "" || len(r.unresponsive) == len(r.revisions) {
 		return ctx, stop
 	}
-	r.watch = &watch{stop: stop, doubtful: map[*transcript.Transcript]int{}, check: func() string { return r.unserved(ctx) }}
+	r.watch = &watch{stop: stop, doubtful: map[*transcript.Transcript]int{}, check: func() string { return r.whyUnserved(ctx) }}
 	r.o.Progress = &watchedProgress{r.o.Progress, r.watch}
 	return ctx, stop
 }
@@ -69,19 +69,19 @@ type watchedProgress struct {
 
 // Area implements Progress.
 func (p *watchedProgress) Area(area string, done, total int) {
-	if !p.watch.over() {
+	if !p.watch.isServerGone() {
 		p.Progress.Area(area, done, total)
 	}
 }
 
-// look looks into a conversation that has ended.
-func (w *watch) look(c *client.Conversation) {
+// checkConversation looks into a conversation that has ended.
+func (w *watch) checkConversation(c *client.Conversation) {
 	if w == nil || c.Web() == nil {
 		return
 	}
 	events := c.Record.From(0)
-	from, troubled := trouble(events)
-	lost, refused := silence(events)
+	from, troubled := unansweredSince(events)
+	lost, refused := brokenSince(events)
 	switch {
 	case !troubled && !refused:
 		return
@@ -91,31 +91,31 @@ func (w *watch) look(c *client.Conversation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.doubtful[c.Record] = from
-	if w.gone || !refused && time.Since(w.good) < fresh {
+	if w.isGone || !refused && time.Since(w.lastServed) < recheckAfter {
 		return
 	}
 	asked := time.Now()
 	why := w.check()
 	if why == "" {
-		w.good = asked
+		w.lastServed = asked
 		return
 	}
-	w.gone = true
+	w.isGone = true
 	w.stop(&goneError{why})
 }
 
-// doubts reports whether what was seen says nothing, because the server was gone
+// isDoubtful reports whether what was seen says nothing, because the server was gone
 // by then.
-func (w *watch) doubts(c *candidate) bool {
+func (w *watch) isDoubtful(c *candidate) bool {
 	if w == nil {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.gone {
+	if !w.isGone {
 		return false
 	}
-	return slices.ContainsFunc(c.unit.convs, func(conv *client.Conversation) bool {
+	return slices.ContainsFunc(c.unit.conversations, func(conv *client.Conversation) bool {
 		from, doubtful := w.doubtful[conv.Record]
 		return doubtful && (len(c.At) == 0 || slices.Max(c.At) >= from)
 	})
@@ -129,46 +129,46 @@ func (u *unit) records() []*transcript.Transcript {
 			out = append(out, record)
 		}
 	}
-	for _, rd := range u.ruled {
+	for _, rd := range u.ruleResults {
 		add(rd.record)
 	}
-	for _, s := range u.said {
+	for _, s := range u.observations {
 		add(s.Record)
 	}
 	return out
 }
 
-// settled reports whether it need not be tried any more.
-func (c *candidate) settled() bool {
-	tries := c.tries - c.before
+// isSettled reports whether it need not be tried any more.
+func (c *candidate) isSettled() bool {
+	tries := c.attempts - c.earlierAttempts
 	switch {
-	case tries >= maxTries, c.void >= maxTries:
+	case tries >= maxAttempts, c.voidAttempts >= maxAttempts:
 		return true
 	case tries == 0:
 		return false
-	case c.eachTime:
-		return c.again < tries
-	case c.before > 0: // one look at another sighting is enough
+	case c.mustRecur:
+		return c.reproduced < tries
+	case c.earlierAttempts > 0: // one look at another sighting is enough
 		return true
 	default:
-		return c.again > 0
+		return c.reproduced > 0
 	}
 }
 
-// over reports whether the server is gone; while that is in doubt it waits.
-func (w *watch) over() bool {
+// isServerGone reports whether the server is gone; while that is in doubt it waits.
+func (w *watch) isServerGone() bool {
 	if w == nil {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.gone
+	return w.isGone
 }
 
-// trouble reports whether the conversation ended without an answer to the last
+// unansweredSince reports whether the conversation ended without an answer to the last
 // request, in a way that may be no matter of the session, and from where on
 // nothing was answered.
-func trouble(events []*transcript.Event) (from int, troubled bool) {
+func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Response {
 			from = e.Seq + 1
@@ -183,13 +183,13 @@ func trouble(events []*transcript.Event) (from int, troubled bool) {
 	if last == nil || last.Response() != nil {
 		return 0, false
 	}
-	return from, from == 0 || outOfOrder(last.Exchange.Status())
+	return from, from == 0 || mayBeOutage(last.Exchange.Status())
 }
 
-// silence returns from where on nothing came of any exchange because connections
+// brokenSince returns from where on nothing came of any exchange because connections
 // broke, or were not taken, -1 where that is not so; and whether one was not
 // taken, which no server does that still serves.
-func silence(events []*transcript.Event) (from int, refused bool) {
+func brokenSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
 		if e.Kind == transcript.Responded || e.Kind == transcript.Received || e.Kind == transcript.Streamed {
@@ -212,46 +212,46 @@ func silence(events []*transcript.Event) (from int, refused bool) {
 	return from, refused
 }
 
-// lookAfter looks into those of the conversations that are over already, so
+// checkEnded looks into those of the conversations that are over already, so
 // that what is said next of their case waits for what comes of it.
-func (o *opener) lookAfter() {
+func (o *opener) checkEnded() {
 	if o.r.watch == nil {
 		return
 	}
-	for _, c := range o.all() {
+	for _, c := range o.conversations() {
 		if !c.Alive() {
-			o.r.watch.look(c)
+			o.r.watch.checkConversation(c)
 		}
 	}
 }
 
-// forget takes back what cases of their own said of a server that was gone.
-func (r *execution) forget() {
-	if r.watch == nil || !r.watch.over() {
+// dropDoubtfulObservations takes back what cases of their own said of a server that was gone.
+func (r *execution) dropDoubtfulObservations() {
+	if r.watch == nil || !r.watch.isServerGone() {
 		return
 	}
 	for _, u := range r.units {
-		if u.shares || !slices.ContainsFunc(u.convs, func(c *client.Conversation) bool { return r.watch.doubted(c.Record) }) {
+		if u.sharesConversation || !slices.ContainsFunc(u.conversations, func(c *client.Conversation) bool { return r.watch.hasDoubtful(c.Record) }) {
 			continue
 		}
-		for i := range u.said {
-			if s := &u.said[i]; s.Deviation == nil && s.Outcome != verdict.HarnessError {
+		for i := range u.observations {
+			if s := &u.observations[i]; s.Deviation == nil && s.Outcome != verdict.HarnessError {
 				s.Observation = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: "the server was gone"}
 			}
 		}
 	}
 }
 
-func (w *watch) doubted(record *transcript.Transcript) bool {
+func (w *watch) hasDoubtful(record *transcript.Transcript) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, doubtful := w.doubtful[record]
 	return doubtful
 }
 
-// outOfOrder reports whether a status may come from a server that is gone, for
+// mayBeOutage reports whether a status may come from a server that is gone, for
 // whatever reason, rather than from one that does not like the request.
-func outOfOrder(status int) bool {
+func mayBeOutage(status int) bool {
 	switch status {
 	case 401, 403, 407, 429:
 		return true
@@ -259,14 +259,14 @@ func outOfOrder(status int) bool {
 	return status < 400 || status >= 500
 }
 
-// unserved returns why no conversation can be opened any more, or "".
-func (r *offer) unserved(ctx context.Context) string {
+// whyUnserved returns why no conversation can be opened any more, or "".
+func (r *offer) whyUnserved(ctx context.Context) string {
 	began := time.Now()
-	why := r.unservedOnce(ctx)
-	for i := 0; i < len(pauses) && why != "" && (i == 0 || time.Since(began) < enough); i++ {
+	why := r.whyUnservedOnce(ctx)
+	for i := 0; i < len(pauses) && why != "" && (i == 0 || time.Since(began) < checkingTime); i++ {
 		select {
 		case <-time.After(pauses[i]):
-			why = r.unservedOnce(ctx)
+			why = r.whyUnservedOnce(ctx)
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
@@ -276,10 +276,10 @@ func (r *offer) unserved(ctx context.Context) string {
 	return why
 }
 
-func (r *offer) unservedOnce(ctx context.Context) string {
+func (r *offer) whyUnservedOnce(ctx context.Context) string {
 	rev := r.revisions[len(r.revisions)-1]
-	if r.deaf[rev] != "" {
-		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.deaf[other] == "" })
+	if r.unresponsive[rev] != "" {
+		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.unresponsive[other] == "" })
 		rev = r.revisions[i]
 	}
 	o := r.o.clientOptions(rev)
@@ -298,5 +298,5 @@ func (r *offer) unservedOnce(ctx context.Context) string {
 	if err := conv.Handshake(ctx); err != nil {
 		return Refused(conv.Record.From(0), conv.Options().StartTimeout).Reason
 	}
-	return deaf(ctx, conv)
+	return whyUnresponsive(ctx, conv)
 }

@@ -18,15 +18,15 @@ const (
 // stay together.
 func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
-	if r.over() == spec.Stdio || r.gate.one || r.mixes {
+	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {
 		return out
 	}
 	for n := min(maxLanes, len(shared.cases)/leastLane); len(out) < n; {
-		s := r.another(ctx, shared.revision)
+		s := r.openLane(ctx, shared.revision)
 		if s == nil {
 			break
 		}
-		out = append(out, &unit{revision: shared.revision, shares: true, stocks: true, begun: s})
+		out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, conversation: s})
 	}
 	cases := shared.cases
 	shared.cases = nil
@@ -39,16 +39,16 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	return out
 }
 
-// another opens one more conversation to share; nil where the server does not
+// openLane opens one more conversation to share; nil where the server does not
 // serve it.
-func (r *offer) another(ctx context.Context, rev spec.Revision) *sharedConversation {
+func (r *offer) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)
 	o.Pace, o.StartTimeout = r.paces[rev], r.patience()
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return nil
 	}
-	if conv.Handshake(ctx) != nil || deaf(ctx, conv) != "" {
+	if conv.Handshake(ctx) != nil || whyUnresponsive(ctx, conv) != "" {
 		r.end(conv, probing, false)
 		return nil
 	}

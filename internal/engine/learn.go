@@ -9,23 +9,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// learns lets the inventories of all revisions learn what the tools do of which
+// learnRoles lets the inventories of all revisions learn what the tools do of which
 // nothing is known: from calls in the newest revision, once, when a case first
 // looks for a role that no tool is known to play.
-func (r *offer) learns() {
+func (r *offer) learnRoles() {
 	if len(r.revisions) == 0 || r.gate.one {
 		return // what calls show is not worth a start of its own after all others
 	}
 	newest := slices.Max(r.revisions)
-	learned := sync.OnceValue(func() []inventory.Learned { return r.learn(newest) })
-	for _, v := range r.stock {
+	learned := sync.OnceValue(func() []inventory.Learned { return r.learnRolesIn(newest) })
+	for _, v := range r.inventories {
 		v.LearnBy(learned)
 	}
 }
 
-// learn makes the calls on a server of its own, if one can be had: what they
+// learnRolesIn makes the calls on a server of its own, if one can be had: what they
 // change is nothing to the other conversations.
-func (r *offer) learn(rev spec.Revision) []inventory.Learned {
+func (r *offer) learnRolesIn(rev spec.Revision) []inventory.Learned {
 	dialer := r.o.Dialer
 	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {
 		fresh, stop := sharer.Fresh()
@@ -38,8 +38,8 @@ func (r *offer) learn(rev spec.Revision) []inventory.Learned {
 	}
 	defer conv.Record.Release()
 	defer r.end(conv, probing, false)
-	if conv.Handshake(r.time) != nil || deaf(r.time, conv) != "" {
+	if conv.Handshake(r.time) != nil || whyUnresponsive(r.time, conv) != "" {
 		return nil
 	}
-	return r.stock[rev].Learn(r.time, conv)
+	return r.inventories[rev].Learn(r.time, conv)
 }

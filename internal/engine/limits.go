@@ -41,10 +41,10 @@ func (r *session) limitTime(ctx context.Context) (stop func()) {
 // was no time for it.
 func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
 	if conv.Record.Heavy() {
-		r.heavy.Lock()
-		defer r.heavy.Unlock()
+		r.largeJudging.Lock()
+		defer r.largeJudging.Unlock()
 	}
-	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.over())
+	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.transport())
 	if err != nil {
 		r.unjudged.Add(1)
 	}
@@ -64,9 +64,9 @@ func (r *session) unjudgedNotice() string {
 	}
 }
 
-// forget lets go of all records of a unit, of which nothing is quoted.
-func (u *unit) forget() {
-	for _, conv := range u.convs {
+// dropRecords lets go of all records of a unit, of which nothing is quoted.
+func (u *unit) dropRecords() {
+	for _, conv := range u.conversations {
 		conv.Record.Release()
 	}
 }
@@ -75,17 +75,17 @@ func (u *unit) forget() {
 // deviation refers to them. The others lose what is far from all deviations
 // where the server flooded them, or where all records hold much.
 func (u *unit) release(r *execution) {
-	u.sent = map[string]string{}
+	u.exchangedByCase = map[string]string{}
 	for _, c := range u.cases {
-		u.sent[c.ID] = u.exchanged(c)
+		u.exchangedByCase[c.ID] = u.exchangesOf(c)
 	}
 	quoted := map[*transcript.Transcript][]int{}
-	for _, c := range u.sightings(r.over()) {
+	for _, c := range u.sightings(r.transport()) {
 		if c.record != nil {
 			quoted[c.record] = append(quoted[c.record], c.At...)
 		}
 	}
-	for _, conv := range u.convs {
+	for _, conv := range u.conversations {
 		switch at, needed := quoted[conv.Record]; {
 		case !needed:
 			conv.Record.Release()

@@ -12,10 +12,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// located returns where the value stands that a pointer names, a member with
+// locatePointer returns where the value stands that a pointer names, a member with
 // its name. Of a value that is not there it is the object that lacks it, unless
 // that is the whole text.
-func located(raw []byte, pointer string) *verdict.Span {
+func locatePointer(raw []byte, pointer string) *verdict.Span {
 	for pointer != "" {
 		if at := find(raw, jsontext.Pointer(pointer)); at != nil {
 			return at
@@ -70,22 +70,22 @@ func isName(dec *jsontext.Decoder, read int64) bool {
 // longestLabel bounds a label, in bytes.
 const longestLabel = 80
 
-// label names an event in a few words. What it takes from the server is as the
+// labelEvent names an event in a few words. What it takes from the server is as the
 // server wrote it.
-func label(e *transcript.Event) string {
+func labelEvent(e *transcript.Event) string {
 	switch e.Kind {
 	case transcript.Sent, transcript.Received:
-		return labelOfFrame(e)
+		return labelFrame(e)
 	case transcript.Requested:
 		if e.Head != nil {
-			return shortened(e.Head.Method() + " " + e.Head.Target())
+			return shorten(e.Head.Method() + " " + e.Head.Target())
 		}
 	case transcript.Responded:
 		if e.Head != nil {
-			return shortened(strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Head.Status(), e.Head.MediaType())))
+			return shorten(strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.Head.Status(), e.Head.MediaType())))
 		}
 	case transcript.Signalled:
-		return shortened("signal " + e.Detail)
+		return shorten("signal " + e.Detail)
 	case transcript.GaveUp:
 		return "no answer came"
 	case transcript.OutputClosed:
@@ -100,7 +100,7 @@ func label(e *transcript.Event) string {
 	return string(e.Kind)
 }
 
-func labelOfFrame(e *transcript.Event) string {
+func labelFrame(e *transcript.Event) string {
 	ms := e.Messages()
 	switch {
 	case len(ms) == 0:
@@ -115,16 +115,16 @@ func labelOfFrame(e *transcript.Event) string {
 	}
 	switch {
 	case m.Kind == wire.Request, m.Kind == wire.Notification:
-		return shortened(m.Method + id)
+		return shorten(m.Method + id)
 	case m.Kind == wire.Response && m.IsError():
 		if code, ok := m.ErrorCode(); ok {
-			return shortened(fmt.Sprintf("error %d%s", code, id))
+			return shorten(fmt.Sprintf("error %d%s", code, id))
 		}
-		return shortened("error" + id)
+		return shorten("error" + id)
 	case m.Kind == wire.Response:
-		return shortened("result" + id)
+		return shorten("result" + id)
 	}
 	return m.Kind.String()
 }
 
-func shortened(s string) string { return strings.TrimSpace(s[:min(len(s), longestLabel)]) }
+func shorten(s string) string { return strings.TrimSpace(s[:min(len(s), longestLabel)]) }

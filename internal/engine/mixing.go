@@ -12,34 +12,34 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// keepApart finds out whether the server sends the answers of one client to
+// detectMixing finds out whether the server sends the answers of one client to
 // others, and has one session run at a time then: what belongs to others would
 // be taken for the answers of each. Over HTTP+SSE, where all answers come on a
 // stream that a server may mistake, such servers are seen.
-func (r *prober) keepApart(ctx context.Context, results []*probed) {
-	i := slices.IndexFunc(results, (*probed).spoken)
-	if r.gate.one || i < 0 || r.over() != spec.SSE {
+func (r *prober) detectMixing(ctx context.Context, results []*probed) {
+	i := slices.IndexFunc(results, (*probed).isSpoken)
+	if r.gate.one || i < 0 || r.transport() != spec.SSE {
 		return
 	}
-	if r.overhears(ctx, results[i]) {
-		r.gate.one, r.mixes = true, true
+	if r.overhearsResponses(ctx, results[i]) {
+		r.gate.one, r.mixesResponses = true, true
 		r.notice("an answer to one client reached another, too, so one session runs at a time")
 	}
 }
 
-// confused reports whether a rule that is not about the transport found something
+// isCausedByMixing reports whether a rule that is not about the transport found something
 // where conversations were side by side: where answers reach the clients of
 // others, it takes them for answers to each.
-func confused(result rules.Result, t spec.Transport) bool {
+func isCausedByMixing(result rules.Result, t spec.Transport) bool {
 	return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 		return spec.AreaOf(d.Requirement) != string(t)
 	})
 }
 
-// overhears reports whether the conversation of p hears the answer to a request
+// overhearsResponses reports whether the conversation of p hears the answer to a request
 // of another, which takes its place: the other way about, a server that sends
 // all answers to the client that came last would never answer it again.
-func (r *prober) overhears(ctx context.Context, p *probed) bool {
+func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	o := r.o.clientOptions(p.revision)
 	o.Pace, o.StartTimeout = r.paces[p.revision], r.patience()
 	other, err := r.dial(ctx, o)

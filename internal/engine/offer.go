@@ -17,19 +17,19 @@ import (
 // offers in each.
 type offer struct {
 	*session
-	revisions []spec.Revision
-	notSpoken []verdict.NotSpoken
-	stock     map[spec.Revision]*inventory.Inventory
-	shared    map[spec.Revision]*sharedConversation
-	probePass *pass // held while the probe's conversations go on
+	revisions   []spec.Revision
+	notSpoken   []verdict.NotSpoken
+	inventories map[spec.Revision]*inventory.Inventory
+	shared      map[spec.Revision]*sharedConversation
+	probePass   *pass // held while the probe's conversations go on
 	// handshakeFails says why no handshake succeeded in any revision; the rules
 	// then judge the attempt, and every case is blocked.
 	handshakeFails string
-	// deaf says of revisions why nothing can be requested after the handshake; the
-	// rules then judge the attempt, and every case is blocked.
-	deaf map[spec.Revision]string
-	// mixes: responses to one client reach another; see keepApart.
-	mixes bool
+	// unresponsive maps a revision to the reason why the server serves no request
+	// after the handshake; the rules then judge the attempt, and every case is blocked.
+	unresponsive map[spec.Revision]string
+	// mixesResponses: responses to one client reach another; see detectMixing.
+	mixesResponses bool
 	// paces are those of the revisions; what is tried again has its own.
 	paces map[spec.Revision]*client.Pace
 }
@@ -47,13 +47,13 @@ func (r *offer) blocked(rev spec.Revision) string {
 	if r.handshakeFails != "" {
 		return r.handshakeFails
 	}
-	return r.deaf[rev]
+	return r.unresponsive[rev]
 }
 
 // missing returns why the case does not apply to what the server offers.
 func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
 	for _, need := range c.Needs {
-		if !r.stock[rev].Declares(need) {
+		if !r.inventories[rev].Declares(need) {
 			return "the server does not declare " + need
 		}
 	}
@@ -81,7 +81,7 @@ func (r *offer) closeShared() {
 // undeclared returns a server capability that the requirement is about and the
 // server does not declare, or "".
 func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
-	stock := r.stock[rev]
+	stock := r.inventories[rev]
 	if stock == nil {
 		return ""
 	}
@@ -94,13 +94,13 @@ func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
 	return ""
 }
 
-// deafIn says why some revision could not be judged though it is spoken, or "".
+// unresponsiveReason says why some revision could not be judged though it is spoken, or "".
 // Over HTTP no finding need tell of that: a refusal may have any reason.
-func (r *offer) deafIn() string {
+func (r *offer) unresponsiveReason() string {
 	for _, rev := range r.revisions {
-		switch why := r.deaf[rev]; {
+		switch why := r.unresponsive[rev]; {
 		case why == "":
-		case len(r.deaf) == len(r.revisions):
+		case len(r.unresponsive) == len(r.revisions):
 			return why
 		default:
 			return "in " + string(rev) + ", " + why
@@ -109,23 +109,23 @@ func (r *offer) deafIn() string {
 	return ""
 }
 
-// named is the server's name for people: what it calls itself, where it does,
+// displayName is the server's name for people: what it calls itself, where it does,
 // and the target.
-func (r *offer) named() string {
+func (r *offer) displayName() string {
 	for _, rev := range r.revisions {
-		if s := r.stock[rev].Server; s.Name != "" {
+		if s := r.inventories[rev].Server; s.Name != "" {
 			return fmt.Sprintf("%s (%s)", strings.TrimSpace(s.Name+" "+s.Version), r.o.Target)
 		}
 	}
 	return r.o.Target
 }
 
-// endless says which lists had no end that was reached. An empty cursor is
+// noticeIncompleteLists says which lists had no end that was reached. An empty cursor is
 // often meant as the end, and has rules of its own.
-func (r *offer) endless() {
+func (r *offer) noticeIncompleteLists() {
 	var texts []string
 	for _, rev := range r.revisions {
-		v := r.stock[rev]
+		v := r.inventories[rev]
 		if v == nil {
 			continue
 		}
@@ -139,11 +139,11 @@ func (r *offer) endless() {
 	}
 }
 
-// strangers tells what the user names and the server does not offer.
-func (r *offer) strangers() {
+// noticeUnknownNames tells what the user names and the server does not offer.
+func (r *offer) noticeUnknownNames() {
 	var all []*inventory.Inventory
 	for _, rev := range r.revisions {
-		if v := r.stock[rev]; v != nil && r.deaf[rev] == "" {
+		if v := r.inventories[rev]; v != nil && r.unresponsive[rev] == "" {
 			all = append(all, v)
 		}
 	}

@@ -22,17 +22,17 @@ type sharedConversation struct {
 
 // opener opens conversations for one unit and remembers them.
 type opener struct {
-	r        *offer
-	revision spec.Revision
-	pass     *pass
-	dialer   transport.Dialer
-	shared   *sharedConversation
-	pace     *client.Pace
-	again    int          // which try this is to see something again, from 1; 0 for none
-	during   *suite.Case  // that runs in the shared conversation, nil before the first
-	sought   []*candidate // what is to be seen again, for which no longer than that is waited
-	renewed  bool         // the shared conversation was given up, and is opened anew
-	clock    *caseClock   // of the case that runs, nil for none
+	r         *offer
+	revision  spec.Revision
+	pass      *pass
+	dialer    transport.Dialer
+	shared    *sharedConversation
+	pace      *client.Pace
+	retry     int          // which try this is to see something again, from 1; 0 for none
+	during    *suite.Case  // that runs in the shared conversation, nil before the first
+	retrying  []*candidate // what is to be seen again, for which no longer than that is waited
+	isRenewed bool         // the shared conversation was given up, and is opened anew
+	clock     *caseClock   // of the case that runs, nil for none
 
 	undialed atomic.Bool // a server could not be started or reached
 
@@ -53,11 +53,11 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	if co.Pace == nil {
 		co.Pace = o.pace
 	}
-	co.Thorough, co.LeastGrace = o.again > 0, 0
-	if o.again > 1 { // what did not come back at once may come late
+	co.Thorough, co.LeastGrace = o.retry > 0, 0
+	if o.retry > 1 { // what did not come back at once may come late
 		co.LeastGrace = time.Second
 	}
-	co.Enough = o.enough()
+	co.Enough = o.whenReproduced()
 	co.Starts = &starts{r: o.r, revision: o.revision, dialer: o.dialer, clock: o.clock}
 	resume := o.clock.pause()
 	conv, err := o.r.dialBy(ctx, o.dialer, co)
@@ -66,17 +66,17 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 		o.undialed.Store(true)
 		return nil, fmt.Errorf("the server could not be started: %w", err)
 	}
-	o.keep(conv)
+	o.addConversation(conv)
 	return conv, nil
 }
 
-func (o *opener) keep(conv *client.Conversation) {
+func (o *opener) addConversation(conv *client.Conversation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.convs = append(o.convs, conv)
 }
 
-func (o *opener) all() []*client.Conversation {
+func (o *opener) conversations() []*client.Conversation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]*client.Conversation(nil), o.convs...)
@@ -100,23 +100,23 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if err := conv.Handshake(ctx); err != nil {
 		return nil, err
 	}
-	if why := deaf(ctx, conv); why != "" {
+	if why := whyUnresponsive(ctx, conv); why != "" {
 		return nil, errors.New(why)
 	}
-	if o.renewed { // the rules shall know what the lists hold, as they did of the last one
+	if o.isRenewed { // the rules shall know what the lists hold, as they did of the last one
 		inventory.Take(ctx, conv, o.r.o.Policy)
 	}
-	o.mark()
+	o.markCase()
 	return conv, nil
 }
 
-// begin says which case what follows in the shared conversation belongs to.
-func (o *opener) begin(c *suite.Case) {
+// beginCase says which case what follows in the shared conversation belongs to.
+func (o *opener) beginCase(c *suite.Case) {
 	o.during = c
-	o.mark()
+	o.markCase()
 }
 
-func (o *opener) mark() {
+func (o *opener) markCase() {
 	if o.during != nil && o.shared != nil && o.shared.conv != nil {
 		o.shared.conv.Record.BeginCase(o.during.ID)
 	}
@@ -126,13 +126,13 @@ func (o *opener) mark() {
 // so that the next case has another one.
 func (o *opener) renew(ctx context.Context) {
 	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.Deserted(ctx) {
-		s.conv, o.renewed = nil, true
+		s.conv, o.isRenewed = nil, true
 	}
 }
 
-// deaf returns why nothing can be asked of a server after the handshake, or
+// whyUnresponsive returns why nothing can be asked of a server after the handshake, or
 // "". One request may get lost; when the next one does, too, nothing can.
-func deaf(ctx context.Context, conv *client.Conversation) string {
+func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
 	var r *client.Reply
 	for range 2 {
 		if r = conv.Do(ctx, conv.Harmless(), nil); r.Err == nil || errors.Is(r.Err, client.ErrCut) {

@@ -22,7 +22,7 @@ import (
 
 // span is the time in which a case ran.
 type span struct {
-	of       *suite.Case
+	testCase *suite.Case
 	revision spec.Revision
 	from, to time.Time
 }
@@ -30,42 +30,42 @@ type span struct {
 const (
 	// maxAmong bounds the cases that are tried again among their peers, and
 	// maxPeers the peers of each.
-	maxAmong = 3
-	maxPeers = 16
+	maxPeerAttempts = 3
+	maxPeers        = 16
 	// amongTime bounds the time that all of them take.
-	amongTime = 20 * time.Second
+	peersTime = 20 * time.Second
 )
 
 // confirmAmongPeers tries again what did not come back alone and may belong to
 // another session. What comes back only then is a warning at most: that a server
 // keeps sessions apart is derived from what a session is.
 func (r *confirmation) confirmAmongPeers(ctx context.Context) {
-	if r.over() == spec.Stdio || r.gate.one || r.mixes {
+	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {
 		return
 	}
 	var open []*candidate
 	for _, c := range r.found {
-		if c.outcome == verdict.Flaky && c.again == 0 && c.during != nil && c.unasked() != nil && len(r.peersOf(c)) > 0 {
+		if c.outcome == verdict.Flaky && c.reproduced == 0 && c.during != nil && c.unsolicitedEvent() != nil && len(r.peersOf(c)) > 0 {
 			open = append(open, c)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, amongTime)
+	ctx, cancel := context.WithTimeout(ctx, peersTime)
 	defer cancel()
 	for i, a := range attempts(open) {
-		if i == maxAmong || ctx.Err() != nil {
+		if i == maxPeerAttempts || ctx.Err() != nil {
 			return
 		}
-		r.tryAmong(ctx, a)
+		r.retryAmongPeers(ctx, a)
 	}
 }
 
-// tryAmong runs the case of the attempt while its peers run, again and again,
+// retryAmongPeers runs the case of the attempt while its peers run, again and again,
 // until something came back.
-func (r *confirmation) tryAmong(ctx context.Context, a *attempt) {
+func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	var peers []span
 	for _, c := range a.candidates {
 		for _, p := range r.peersOf(c) {
-			if !slices.ContainsFunc(peers, func(q span) bool { return q.of == p.of && q.revision == p.revision }) && len(peers) < maxPeers {
+			if !slices.ContainsFunc(peers, func(q span) bool { return q.testCase == p.testCase && q.revision == p.revision }) && len(peers) < maxPeers {
 				peers = append(peers, p)
 			}
 		}
@@ -82,36 +82,36 @@ func (r *confirmation) tryAmong(ctx context.Context, a *attempt) {
 	for _, p := range peers {
 		running.Go(func() {
 			for beside.Err() == nil {
-				u := &unit{revision: p.revision, cases: []*suite.Case{p.of}, shares: p.of.Asks, stocks: p.of.Asks, own: true, among: d}
+				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.Asks, takesInventory: p.testCase.Asks, ownProcess: true, peerDialer: d}
 				u.runToEnd(beside, r.execution)
-				u.forget()
+				u.dropRecords()
 			}
 		})
 	}
-	for i := 0; i < maxTries && ctx.Err() == nil; i++ {
+	for i := 0; i < maxAttempts && ctx.Err() == nil; i++ {
 		u := a.unit(false)
-		u.again, u.among = a.during, d
-		r.look(ctx, u, a.candidates)
-		if slices.ContainsFunc(a.candidates, func(c *candidate) bool { return c.again > 0 }) {
+		u.retriedCase, u.peerDialer = a.during, d
+		r.retryUnit(ctx, u, a.candidates)
+		if slices.ContainsFunc(a.candidates, func(c *candidate) bool { return c.reproduced > 0 }) {
 			break
 		}
 	}
 	for _, c := range a.candidates {
-		if c.again == 0 {
+		if c.reproduced == 0 {
 			continue
 		}
 		c.outcome = min(verdict.Warning, c.Deviation.Outcome(spec.Requirements().Lookup(c.Requirement), c.key.Revision))
 		c.Seen += "; only while other clients are served"
 		for _, p := range peers {
-			c.peers = append(c.peers, p.of.ID)
+			c.peers = append(c.peers, p.testCase.ID)
 		}
 	}
 }
 
-// unasked returns the event of a message that no request of the session led to,
+// unsolicitedEvent returns the event of a message that no request of the session led to,
 // where that is what the candidate is about; nil otherwise. A server may tell all
 // clients that a list has changed.
-func (c *candidate) unasked() *transcript.Event {
+func (c *candidate) unsolicitedEvent() *transcript.Event {
 	if c.record == nil || len(c.At) == 0 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (c *candidate) unasked() *transcript.Event {
 // peersOf returns the cases of other units that were running when the message
 // came that the candidate is about.
 func (r *confirmation) peersOf(c *candidate) []span {
-	at := c.record.Began().Add(c.unasked().At)
+	at := c.record.Began().Add(c.unsolicitedEvent().At)
 	var out []span
 	for _, u := range r.units {
 		for _, s := range u.spans {

@@ -33,7 +33,7 @@ type probed struct {
 	conv     *client.Conversation // nil when the server could not be started
 	reply    *client.Reply
 	err      error  // that kept the server from being started
-	chose    string // the version in the answer
+	chosen   string // the version in the answer
 	// misdirected: the server told the client to send its messages to a place
 	// where no client can, which the rules judge.
 	misdirected bool
@@ -41,19 +41,19 @@ type probed struct {
 	failed bool
 }
 
-func (p *probed) spoken() bool { return p.chose == string(p.revision) }
+func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) }
 
-// dead reports whether no answer came at all.
-func (p *probed) dead() bool { return p.conv == nil || !p.reply.Answered() }
+// isUnanswered reports whether no answer came at all.
+func (p *probed) isUnanswered() bool { return p.conv == nil || !p.reply.Answered() }
 
-// crowdedOut reports whether no response came, and that may be because of the
+// isCrowdedOut reports whether no response came, and that may be because of the
 // other servers that were alive: silence beside one that responds is not.
-func (p *probed) crowdedOut() bool {
-	return p.dead() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
+func (p *probed) isCrowdedOut() bool {
+	return p.isUnanswered() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }
 
-// amiss reports whether what was to be the answer came with another id.
-func (p *probed) amiss() bool {
+// hasWrongID reports whether what was to be the answer came with another id.
+func (p *probed) hasWrongID() bool {
 	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Exchange == 0 || !e.Unterminated) && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
 			return m.Kind == wire.Response && (m.Has("result") || m.ID.Present() && !m.ID.IsNull())
@@ -69,15 +69,15 @@ func (r *prober) probe(ctx context.Context) error {
 	results := []*probed{first}
 	if err != nil {
 		r.closeAll(results)
-		pass.rest()
+		pass.finishWork()
 		pass.leave()
 		return err
 	}
-	if first.amiss() || first.misdirected || first.failed {
+	if first.hasWrongID() || first.misdirected || first.failed {
 		return r.settleProbe(ctx, pass, results)
 	}
-	results = append(results, r.ask(ctx, wanted[1:], first)...)
-	if slices.ContainsFunc(results, (*probed).crowdedOut) {
+	results = append(results, r.askConcurrently(ctx, wanted[1:], first)...)
+	if slices.ContainsFunc(results, (*probed).isCrowdedOut) {
 		results = r.retryAlone(ctx, results)
 	}
 	return r.settleProbe(ctx, pass, results)
@@ -91,24 +91,24 @@ func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, erro
 	first := r.askOne(ctx, rev, limit, nil)
 	stop()
 	switch {
-	case first.echoed():
+	case first.isEcho():
 		return first, &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
-	case first.dead() && !first.amiss():
-		first.misdirected = r.misdirects(first)
-		first.failed = r.fails(first)
+	case first.isUnanswered() && !first.hasWrongID():
+		first.misdirected = r.announcesUnusableEndpoint(first)
+		first.failed = r.failsInitialize(first)
 		if first.misdirected || first.failed {
 			return first, nil
 		}
-		return first, r.unreachable(ctx, first)
+		return first, r.explainUnreachable(ctx, first)
 	}
 	return first, nil
 }
 
-// misdirects reports whether the server announced an endpoint, so that it is a
+// announcesUnusableEndpoint reports whether the server announced an endpoint, so that it is a
 // server of HTTP+SSE, and one that breaks a rule, which explains why initialize
 // had no answer.
-func (r *prober) misdirects(p *probed) bool {
-	if p.conv == nil || r.over() != spec.SSE {
+func (r *prober) announcesUnusableEndpoint(p *probed) bool {
+	if p.conv == nil || r.transport() != spec.SSE {
 		return false
 	}
 	all := transcript.ExchangesOf(p.conv.Record.From(0)).All()
@@ -118,17 +118,17 @@ func (r *prober) misdirects(p *probed) bool {
 	if _, announced := endpoint(all[0]); !announced {
 		return false
 	}
-	return r.breaks(p, "sse.endpoint-event")
+	return r.breaksRequirement(p, "sse.endpoint-event")
 }
 
-// fails reports whether something that reads JSON-RPC over HTTP, or streams, got
+// failsInitialize reports whether something that reads JSON-RPC over HTTP, or streams, got
 // initialize and breaks a rule by not serving it.
-func (r *prober) fails(p *probed) bool {
-	return p.conv != nil && p.conv.Web() != nil && r.breaks(p, "lifecycle.initialize-response")
+func (r *prober) failsInitialize(p *probed) bool {
+	return p.conv != nil && p.conv.Web() != nil && r.breaksRequirement(p, "lifecycle.initialize-response")
 }
 
-// breaks reports whether the conversation of p shows that a requirement is broken.
-func (r *prober) breaks(p *probed, requirement string) bool {
+// breaksRequirement reports whether the conversation of p shows that a requirement is broken.
+func (r *prober) breaksRequirement(p *probed, requirement string) bool {
 	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 			return d.Requirement == requirement && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
@@ -136,9 +136,9 @@ func (r *prober) breaks(p *probed, requirement string) bool {
 	})
 }
 
-// ask asks for each revision on a server of its own, all at once. The first has
+// askConcurrently asks for each revision on a server of its own, all at once. The first has
 // shown that the server responds.
-func (r *prober) ask(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
+func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
 	if len(revisions) == 0 {
 		return nil
 	}
@@ -165,8 +165,8 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 	}
 	p.reply = p.conv.Initialize(ctx)
 	r.noteStart(p.reply)
-	p.chose = p.conv.Server().ProtocolVersion
-	if p.reply.Succeeded() && p.spoken() {
+	p.chosen = p.conv.Server().ProtocolVersion
+	if p.reply.Succeeded() && p.isSpoken() {
 		if err := p.conv.Initialized(ctx); err != nil {
 			p.reply.Err = err
 		}
@@ -180,16 +180,16 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 // on. Else the first failure was by chance, and all go on side by side.
 func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
-	tried := r.shares() // of one process there is no second copy
+	tried := r.sharesProcess() // of one process there is no second copy
 	var why string
 	for i, p := range results {
-		if !p.crowdedOut() {
+		if !p.isCrowdedOut() {
 			continue
 		}
 		results[i] = r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
-		if !tried && !results[i].dead() {
+		if !tried && !results[i].isUnanswered() {
 			tried = true
-			why = r.excludes(ctx, results[i])
+			why = r.whyNoSecondCopy(ctx, results[i])
 			r.gate.one = why != ""
 		}
 		r.closeAll(results[i : i+1])
@@ -200,11 +200,11 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	}
 	var wg sync.WaitGroup
 	for i, p := range results {
-		if !p.spoken() {
+		if !p.isSpoken() {
 			continue
 		}
 		wg.Go(func() {
-			if again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil); again.spoken() {
+			if again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil); again.isSpoken() {
 				results[i] = again
 			}
 		})
@@ -213,9 +213,9 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	return results
 }
 
-// excludes returns what kept two copies of the server from running at once,
+// whyNoSecondCopy returns what kept two copies of the server from running at once,
 // "" where nothing did.
-func (r *prober) excludes(ctx context.Context, first *probed) string {
+func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	second := r.askOne(ctx, first.revision, r.patience(), nil)
 	r.closeAll([]*probed{second})
 	switch {
@@ -223,7 +223,7 @@ func (r *prober) excludes(ctx context.Context, first *probed) string {
 		return ""
 	case !first.conv.Alive():
 		return "ended the first"
-	case second.dead():
+	case second.isUnanswered():
 		return "failed to start beside the first"
 	}
 	return ""
@@ -232,46 +232,46 @@ func (r *prober) excludes(ctx context.Context, first *probed) string {
 // settleProbe decides what is judged. The conversations of spoken revisions
 // go on as the shared ones.
 func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
-	done := func() { r.closeAll(results); pass.rest(); pass.leave() }
+	done := func() { r.closeAll(results); pass.finishWork(); pass.leave() }
 	for _, p := range results {
-		if p.spoken() {
+		if p.isSpoken() {
 			r.revisions = append(r.revisions, p.revision)
 		} else {
-			r.notSpoken = append(r.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.why()})
+			r.notSpoken = append(r.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.reason()})
 		}
 	}
 	slices.Sort(r.revisions)
 	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 	if len(r.revisions) == 0 {
 		defer done()
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.amiss() || p.misdirected })
-		if refused && r.stateless(ctx) {
+		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
+		if refused && r.isStateless(ctx) {
 			return ErrStatelessOnly
 		}
-		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chose).Published() {
-			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.o.Revisions, ", "), results[0].why())}
+		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chosen).Published() {
+			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.o.Revisions, ", "), results[0].reason())}
 		}
-		if why := r.elsewhere(results); why != "" {
+		if why := r.otherTransportReason(results); why != "" {
 			return &NothingJudgedError{why}
 		}
-		r.handshakeFails = "the handshake failed: asked for " + string(results[0].revision) + ", " + results[0].why()
+		r.handshakeFails = "the handshake failed: asked for " + string(results[0].revision) + ", " + results[0].reason()
 		r.revisions = []spec.Revision{results[0].revision}
 		r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == results[0].revision })
-		r.stock = map[spec.Revision]*inventory.Inventory{results[0].revision: inventory.Empty()}
+		r.inventories = map[spec.Revision]*inventory.Inventory{results[0].revision: inventory.Empty()}
 		return nil
 	}
-	r.stock = map[spec.Revision]*inventory.Inventory{}
+	r.inventories = map[spec.Revision]*inventory.Inventory{}
 	r.shared = map[spec.Revision]*sharedConversation{}
-	r.deaf = map[spec.Revision]string{}
-	r.keepApart(ctx, results)
+	r.unresponsive = map[spec.Revision]string{}
+	r.detectMixing(ctx, results)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, p := range results {
-		if !p.spoken() || r.gate.one {
+		if !p.isSpoken() || r.gate.one {
 			continue
 		}
 		wg.Go(func() {
-			why := deaf(ctx, p.conv)
+			why := whyUnresponsive(ctx, p.conv)
 			stock := inventory.Empty()
 			if why == "" {
 				stock = inventory.Take(ctx, p.conv, r.o.Policy)
@@ -279,66 +279,66 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 			mu.Lock()
 			defer mu.Unlock()
 			if why != "" {
-				r.deaf[p.revision] = why
+				r.unresponsive[p.revision] = why
 			}
-			r.stock[p.revision] = stock
+			r.inventories[p.revision] = stock
 			r.shared[p.revision] = &sharedConversation{conv: p.conv}
 		})
 	}
 	wg.Wait()
-	r.restock(ctx)
+	r.retakeInventories(ctx)
 	for _, p := range results {
-		if r.stock[p.revision] == nil {
+		if r.inventories[p.revision] == nil {
 			r.closeAll([]*probed{p})
 		}
 	}
-	pass.rest()
+	pass.finishWork()
 	if r.gate.one {
 		pass.leave()
-		r.stockAlone(ctx)
+		r.takeInventoriesAlone(ctx)
 	} else {
 		pass.last()
 		r.probePass = pass
-		r.learns()
+		r.learnRoles()
 	}
 	return nil
 }
 
-// elsewhere says of a server that speaks no revision which defines the transport
+// otherTransportReason says of a server that speaks no revision which defines the transport
 // that it speaks one which does not, "" where that is not so.
-func (r *prober) elsewhere(results []*probed) string {
-	over := r.over()
+func (r *prober) otherTransportReason(results []*probed) string {
+	over := r.transport()
 	for _, p := range results {
-		if chose := spec.Revision(p.chose); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
+		if chose := spec.Revision(p.chosen); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
 			return fmt.Sprintf("the server speaks %s, which does not define %s, and none of the revisions that do; --revision %s judges it by that one all the same", chose, over, chose)
 		}
 	}
 	return ""
 }
 
-// stockAlone takes stock one server at a time.
-func (r *prober) stockAlone(ctx context.Context) {
+// takeInventoriesAlone takes stock one server at a time.
+func (r *prober) takeInventoriesAlone(ctx context.Context) {
 	for _, rev := range r.revisions {
 		pass := r.gate.enter(true)
 		stock := inventory.Empty()
 		if conv, err := r.dial(ctx, r.o.clientOptions(rev)); err == nil {
-			if conv.Handshake(ctx) == nil && deaf(ctx, conv) == "" {
+			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
 				stock = inventory.Take(ctx, conv, r.o.Policy)
 			}
 			r.end(conv, probing, false)
 		}
-		r.stock[rev] = stock
+		r.inventories[rev] = stock
 		r.shared[rev] = &sharedConversation{}
-		pass.rest()
+		pass.finishWork()
 		pass.leave()
 	}
 }
 
-func (p *probed) why() string {
+func (p *probed) reason() string {
 	switch {
 	case p.err != nil:
 		return "the server could not be started: " + p.err.Error()
-	case p.amiss():
+	case p.hasWrongID():
 		return "the server answered initialize with another id"
 	case p.misdirected:
 		return "the endpoint that the server announced takes no messages"
@@ -346,10 +346,10 @@ func (p *probed) why() string {
 		return "the server did not serve initialize"
 	case !p.reply.Answered():
 		return "initialize was not answered"
-	case p.reply.Succeeded() && p.chose == "":
+	case p.reply.Succeeded() && p.chosen == "":
 		return "the answer to initialize names no protocolVersion"
 	case p.reply.Succeeded():
-		return "the server chose " + wire.Excerpt(p.chose, 80)
+		return "the server chose " + wire.Excerpt(p.chosen, 80)
 	default:
 		return "the server answered initialize with " + suite.Describe(p.reply)
 	}
@@ -359,9 +359,9 @@ func (p *probed) why() string {
 // that is mute, so that it does not cost the time of its start twice.
 const discoverTime = time.Second
 
-// stateless reports whether the server answers server/discover, which is asked
+// isStateless reports whether the server answers server/discover, which is asked
 // only where initialize came to nothing.
-func (r *prober) stateless(ctx context.Context) bool {
+func (r *prober) isStateless(ctx context.Context) bool {
 	o := r.o.clientOptions(spec.V20260728)
 	o.StartTimeout = discoverTime
 	if r.slowestStart > 0 {
@@ -388,9 +388,9 @@ func (r *prober) closeAll(results []*probed) {
 	wg.Wait()
 }
 
-// unreachable explains a server that did not answer initialize. A server of
+// explainUnreachable explains a server that did not answer initialize. A server of
 // the stateless era may well stay silent there.
-func (r *prober) unreachable(ctx context.Context, p *probed) error {
+func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if p.conv == nil {
 		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
 	}
@@ -401,11 +401,11 @@ func (r *prober) unreachable(ctx context.Context, p *probed) error {
 		awaitExit(ctx, p.conv.Record)
 	}
 	p.conv.Shutdown(impatient)
-	if !discount.IsFlooded(p.conv.Record.From(0)) && r.stateless(ctx) {
+	if !discount.IsFlooded(p.conv.Record.From(0)) && r.isStateless(ctx) {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
-	if r.over() != spec.Stdio {
+	if r.transport() != spec.Stdio {
 		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
 		if r.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {

@@ -21,9 +21,9 @@ const unseen = "it did not come up"
 // its requirements.
 const unshown = "nothing came up by which to judge it"
 
-// instead replaces the reason of a verdict that was not observed although a case
+// explainOutcomes replaces the reason of a verdict that was not observed although a case
 // sent what is made to show it: the reader learns what the server did.
-func (r *execution) instead(v *verdict.Verdict) {
+func (r *execution) explainOutcomes(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return
 	}
@@ -40,7 +40,7 @@ func (r *execution) instead(v *verdict.Verdict) {
 				if u.revision != v.Revision || !made(c) {
 					continue
 				}
-				if sent := u.sent[c.ID]; sent != "" {
+				if sent := u.exchangedByCase[c.ID]; sent != "" {
 					v.Reason = fmt.Sprintf("nothing that came shows it: the case %s sent %s", c.ID, sent)
 					return
 				}
@@ -52,13 +52,13 @@ func (r *execution) instead(v *verdict.Verdict) {
 // mostNamed bounds the methods that are named of a case.
 const mostNamed = 4
 
-// exchanged names what the case sent beyond the handshake, and what came of it:
+// exchangesOf names what the case sent beyond the handshake, and what came of it:
 // "tools/call (result, error -32602), DELETE (status 405)". It is the same for
 // equal runs: what was cancelled, and so depends on time, is left out.
-func (u *unit) exchanged(c *suite.Case) string {
+func (u *unit) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
-	for _, conv := range u.convs {
-		o.read(transcript.DialogueOf(part(conv.Record.From(0), u.shares, c.ID)))
+	for _, conv := range u.conversations {
+		o.read(transcript.DialogueOf(eventsOfCase(conv.Record.From(0), u.sharesConversation, c.ID)))
 	}
 	return o.String()
 }
@@ -98,8 +98,8 @@ func (o outcomes) String() string {
 	return strings.Join(said, ", ")
 }
 
-// part returns the events of a conversation that belong to a case.
-func part(events []*transcript.Event, shared bool, id string) []*transcript.Event {
+// eventsOfCase returns the events of a conversation that belong to a case.
+func eventsOfCase(events []*transcript.Event, shared bool, id string) []*transcript.Event {
 	if !shared {
 		return events
 	}

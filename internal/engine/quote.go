@@ -34,21 +34,21 @@ type quoter struct {
 	longRead int // bytes of long events that were searched for secrets
 }
 
-// quotation quotes what shows the candidate, and what was near it.
-func (r *quoter) quotation(c *candidate) (evidence, context []verdict.Evidence) {
+// quoteCandidate quotes what shows the candidate, and what was near it.
+func (r *quoter) quoteCandidate(c *candidate) (evidence, context []verdict.Evidence) {
 	if c.record == nil {
 		return nil, nil
 	}
-	return quoteReadable(c.record.From(0), &c.Deviation, r.redactor, r.readable)
+	return quoteReadable(c.record.From(0), &c.Deviation, r.redactor, r.isReadable)
 }
 
 // longRead is how many bytes of events that are longer than contextRead a
 // report searches for secrets; a megabyte takes a tenth of a second and more.
 const longRead = 8 << 20
 
-// readable reports whether the report has the time to search an event for
+// isReadable reports whether the report has the time to search an event for
 // secrets. Long ones beyond longRead are named in it and not quoted.
-func (r *quoter) readable(e *transcript.Event) bool {
+func (r *quoter) isReadable(e *transcript.Event) bool {
 	if len(e.Raw) <= contextRead {
 		return true
 	}
@@ -71,15 +71,15 @@ func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcrip
 // quoteReadable is Quote that names those of the offending events, without
 // their contents, of which readable is false.
 func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor, readable func(*transcript.Event) bool) (evidence, context []verdict.Evidence) {
-	at, offending := shown(events, d.At)
+	at, offending := quotedPositions(events, d.At)
 	if len(at) == 0 {
 		return nil, nil
 	}
 	around := contextOf(events, at)
 	short := slices.DeleteFunc(slices.Clone(around), func(i int) bool { return len(events[i].Raw) > contextRead })
-	said := lastSaid(events)
+	said := lastStderr(events)
 	legible := slices.DeleteFunc(slices.Clone(at), func(i int) bool { return !readable(events[i]) })
-	clear := cleared(events, slices.Concat(legible, short, said), redactor)
+	clear := redactedEvents(events, slices.Concat(legible, short, said), redactor)
 	for _, i := range at {
 		var v verdict.Evidence
 		switch {
@@ -88,14 +88,14 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 		case i == offending:
 			v = quoteOffending(clear[i], d)
 		case len(said) > 0 && i == said[len(said)-1]:
-			v = quote(joined(clear, said), maxQuoted, 0)
+			v = quote(joinStderr(clear, said), maxQuoted, 0)
 		default:
 			v = quote(clear[i], maxQuoted, 0)
 		}
 		if events[i].Kind == transcript.Requested && v.Mark == nil {
 			v.Mark = headerIn(v.Text, d.Header)
 		}
-		v.Label = label(events[i])
+		v.Label = labelEvent(events[i])
 		evidence = append(evidence, v)
 	}
 	for _, i := range around {
@@ -103,15 +103,15 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 		if e := clear[i]; e != nil {
 			v = quote(e, contextQuoted, 0)
 		}
-		v.Label = label(events[i])
+		v.Label = labelEvent(events[i])
 		context = append(context, v)
 	}
 	return evidence, context
 }
 
-// cleared returns, by position, those of the events without secrets. A secret
+// redactedEvents returns, by position, those of the events without secrets. A secret
 // may lie across pieces of stderr; of all else what is quoted is enough.
-func cleared(events []*transcript.Event, at []int, redactor *transcript.Redactor) map[int]*transcript.Event {
+func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.Redactor) map[int]*transcript.Event {
 	var clear []*transcript.Event
 	place := map[int]int{}
 	for i, e := range events {
@@ -130,16 +130,16 @@ func cleared(events []*transcript.Event, at []int, redactor *transcript.Redactor
 	return out
 }
 
-// shown returns the positions of the events that are quoted, and of the
+// quotedPositions returns the positions of the events that are quoted, and of the
 // offending one.
-func shown(events []*transcript.Event, at []int) (positions []int, offending int) {
+func quotedPositions(events []*transcript.Event, at []int) (positions []int, offending int) {
 	if len(at) == 0 {
 		return nil, -1
 	}
 	offending = at[len(at)-1]
 	at = slices.Clone(at)
 	if offending >= 0 && offending < len(events) && events[offending].Kind == transcript.OutputClosed {
-		at = append(at, before(events, offending)...)
+		at = append(at, explainEnd(events, offending)...)
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)
@@ -152,16 +152,16 @@ func shown(events []*transcript.Event, at []int) (positions []int, offending int
 // sentBefore is how many of the last frames sent explain the end of a server.
 const sentBefore = 2
 
-// before returns the positions of what was sent last before the server ended,
+// explainEnd returns the positions of what was sent last before the server ended,
 // and of what it said last on stderr.
-func before(events []*transcript.Event, end int) []int {
+func explainEnd(events []*transcript.Event, end int) []int {
 	var out []int
 	for i := end - 1; i >= 0 && len(out) < sentBefore; i-- {
 		if events[i].Kind == transcript.Sent {
 			out = append(out, i)
 		}
 	}
-	if said := lastSaid(events); len(said) > 0 { // stderr is read beside stdout, so its end may stand later
+	if said := lastStderr(events); len(said) > 0 { // stderr is read beside stdout, so its end may stand later
 		out = append(out, said[len(said)-1])
 	}
 	return out
@@ -169,16 +169,16 @@ func before(events []*transcript.Event, end int) []int {
 
 // Bounds of what is quoted of the end of stderr.
 const (
-	saidPieces = 16
-	saidBytes  = 70
+	stderrChunks = 16
+	stderrBytes  = 70
 )
 
-// lastSaid returns the positions of the last pieces of stderr. Many servers
+// lastStderr returns the positions of the last pieces of stderr. Many servers
 // write a line in several pieces, of which the last may be no more than its end.
-func lastSaid(events []*transcript.Event) []int {
+func lastStderr(events []*transcript.Event) []int {
 	var out []int
 	size := 0
-	for i := len(events) - 1; i >= 0 && len(out) < saidPieces && size < saidBytes; i-- {
+	for i := len(events) - 1; i >= 0 && len(out) < stderrChunks && size < stderrBytes; i-- {
 		if e := events[i]; e.Kind == transcript.Stderr {
 			out = append(out, i)
 			size += len(bytes.TrimSpace(e.Raw))
@@ -188,15 +188,15 @@ func lastSaid(events []*transcript.Event) []int {
 	return out
 }
 
-// joined returns the pieces of stderr as one that stands where the last does,
+// joinStderr returns the pieces of stderr as one that stands where the last does,
 // and as many of its last lines as are shown.
-func joined(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
+func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
 	var text []byte
 	for _, i := range pieces {
 		text = append(text, clear[i].Raw...)
 	}
 	text = bytes.TrimSpace(text)
-	for len(text) > saidBytes { // whole lines, the last in any case
+	for len(text) > stderrBytes { // whole lines, the last in any case
 		_, rest, found := bytes.Cut(text, []byte("\n"))
 		if !found {
 			break
@@ -214,7 +214,7 @@ func joined(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
 func contextOf(events []*transcript.Event, at []int) []int {
 	var open []int // those that may be shown
 	for i, e := range events {
-		if tells(e) && !slices.Contains(at, i) {
+		if isInformative(e) && !slices.Contains(at, i) {
 			open = append(open, i)
 		}
 	}
@@ -239,8 +239,8 @@ func contextOf(events []*transcript.Event, at []int) []int {
 	return out
 }
 
-// tells says whether an event belongs into a picture of the conversation.
-func tells(e *transcript.Event) bool {
+// isInformative says whether an event belongs into a picture of the conversation.
+func isInformative(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Remark, transcript.CaseBegan, transcript.Stderr, transcript.Streamed, transcript.Opened:
 		return false
@@ -265,7 +265,7 @@ func direction(k transcript.Kind) string {
 func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence {
 	var mark *verdict.Span
 	if e.Kind == transcript.Received || e.Kind == transcript.Sent {
-		mark = offense(e, d)
+		mark = findOffense(e, d)
 	}
 	start := 0
 	if mark != nil && mark.To > maxQuoted {
@@ -335,12 +335,12 @@ func headerIn(head, name string) *verdict.Span {
 	return out
 }
 
-// offense finds the bytes of a frame that offend: those that the deviation
+// findOffense finds the bytes of a frame that offend: those that the deviation
 // points at, else the one place where what was seen stands, else where the
 // frame is no JSON.
-func offense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
+func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
-		if at := located(e.Raw, d.Pointer); at != nil {
+		if at := locatePointer(e.Raw, d.Pointer); at != nil {
 			return at
 		}
 	}

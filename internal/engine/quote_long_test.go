@@ -17,7 +17,7 @@ func TestReportReadsOnlySoMuch(t *testing.T) {
 	r := &quoter{redactor: transcript.NewRedactor(nil)}
 	quoted, named := 0, 0
 	for range 6 {
-		evidence, _ := r.quotation(&candidate{record: rec, Deviation: verdict.Deviation{At: []int{0}, Seen: "x"}})
+		evidence, _ := r.quoteCandidate(&candidate{record: rec, Deviation: verdict.Deviation{At: []int{0}, Seen: "x"}})
 		switch {
 		case len(evidence) != 1 || !evidence[0].Offending || evidence[0].Size < 3<<20:
 			t.Fatalf("the evidence is %+v", evidence)

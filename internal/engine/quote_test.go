@@ -38,7 +38,7 @@ func TestWhatOffendsIsFound(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := transcript.New().Add(transcript.Event{Kind: transcript.Received, Raw: []byte(c.raw)})
 			got := ""
-			if at := offense(e, &verdict.Deviation{Pointer: c.pointer, Seen: c.seen}); at != nil {
+			if at := findOffense(e, &verdict.Deviation{Pointer: c.pointer, Seen: c.seen}); at != nil {
 				got = c.raw[at.From:at.To]
 			}
 			if got != c.want {

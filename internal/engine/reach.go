@@ -12,14 +12,14 @@ func Reach(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	wanted := o.wanted()
 	if len(wanted) == 0 {
-		return &NothingJudgedError{o.unwanted()}
+		return &NothingJudgedError{o.explainUnsupported()}
 	}
 	r := newProber(newSession(o))
 	defer r.gate.drain()
 	pass := r.gate.enter(false)
 	first, err := r.askFirst(ctx, wanted[0])
 	r.closeAll([]*probed{first})
-	pass.rest()
+	pass.finishWork()
 	pass.leave()
 	return err
 }
@@ -29,7 +29,7 @@ func Reach(ctx context.Context, o Options) error {
 func Unspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	if len(o.wanted()) == 0 {
-		return &NothingJudgedError{o.unwanted()}
+		return &NothingJudgedError{o.explainUnsupported()}
 	}
 	r := newProber(newSession(o))
 	defer r.gate.drain()

@@ -27,9 +27,9 @@ const probing = "probe"
 // occasion names what the unit's conversations are held for.
 func (u *unit) occasion() string {
 	name := "shared"
-	if u.again != nil {
-		name = u.again.ID
-	} else if !u.shares {
+	if u.retriedCase != nil {
+		name = u.retriedCase.ID
+	} else if !u.sharesConversation {
 		name = u.cases[0].ID
 	}
 	if u.repeats > 0 {

@@ -58,7 +58,7 @@ type refusal struct {
 	waited time.Duration
 }
 
-func (r *refusal) what() string {
+func (r *refusal) requestName() string {
 	if r.Method() == "GET" {
 		return "the GET that opens the event stream"
 	}
@@ -75,39 +75,39 @@ const checkPeer = "check that an MCP server is what answers at this URL"
 func (r *refusal) explain() (reason, advice string) {
 	switch status := r.Status(); {
 	case status < 200: // none, or an interim one
-		return r.silent()
+		return r.explainNoResponse()
 	case status >= 300:
-		reason = fmt.Sprintf("%s was answered with %q%s", r.what(), r.status(), r.body(": "))
+		reason = fmt.Sprintf("%s was answered with %q%s", r.requestName(), r.status(), r.quoteBody(": "))
 		return reason, r.statusAdvice(status)
 	case r.Exchange == r.stream:
 		return r.streamOpened()
 	}
-	reason = fmt.Sprintf("%s was answered with %q", r.what(), r.status())
+	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	advice = "answer it with a JSON-RPC response"
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:
-		return fmt.Sprintf("%s and %s, which began with %s", reason, flooded.Detail, r.start()), advice + " of a reasonable size"
+		return fmt.Sprintf("%s and %s, which began with %s", reason, flooded.Detail, r.quoteStart()), advice + " of a reasonable size"
 	case r.Ended() == transcript.Broken, r.Ended() == transcript.Unreadable:
-		return reason + ", but " + r.ending() + r.body("; the body began with "), "look into the server's own log, and at what stands between it and here"
+		return reason + ", but " + r.describeEnd() + r.quoteBody("; the body began with "), "look into the server's own log, and at what stands between it and here"
 	case r.isPage():
-		return reason + " and a web page" + r.body(": "), "check that the URL is that of the MCP endpoint, often /mcp, and /sse for the older transport"
+		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is that of the MCP endpoint, often /mcp, and /sse for the older transport"
 	case r.stream != nil:
 		return fmt.Sprintf("%s, but no answer to it came on the event stream within %v", reason, r.waited), "send the answer as a message event on the stream that the GET has opened"
 	case r.Streams():
-		return reason + " and an event stream that " + r.barren(), advice + ", as an event of the stream"
+		return reason + " and an event stream that " + r.describeStream(), advice + ", as an event of the stream"
 	case r.End == nil, r.Ended() == transcript.Dropped:
-		return fmt.Sprintf("%s and a body that did not end within %v%s", reason, r.waited, r.body("; it began with ")), "end the body: by Content-Length, by the last chunk, or by closing the connection"
+		return fmt.Sprintf("%s and a body that did not end within %v%s", reason, r.waited, r.quoteBody("; it began with ")), "end the body: by Content-Length, by the last chunk, or by closing the connection"
 	case len(r.Body) == 0:
 		return reason + " without a body", advice
 	case r.Body[0].Frame != nil && !r.Body[0].Frame.Readable():
-		return reason + " and a body that is no JSON" + r.body(": "), advice
+		return reason + " and a body that is no JSON" + r.quoteBody(": "), advice
 	}
-	return reason + " and what is no answer to it" + r.body(": "), advice
+	return reason + " and what is no answer to it" + r.quoteBody(": "), advice
 }
 
-// silent says why there is no response at all.
-func (r *refusal) silent() (reason, advice string) {
+// explainNoResponse says why there is no response at all.
+func (r *refusal) explainNoResponse() (reason, advice string) {
 	detail := ""
 	if r.End != nil {
 		detail = r.End.Detail
@@ -116,9 +116,9 @@ func (r *refusal) silent() (reason, advice string) {
 	case r.Ended() == transcript.Unreachable:
 		return "the server can't be reached: " + detail, r.reachAdvice(detail)
 	case r.End != nil && r.Ended() != transcript.Dropped:
-		return fmt.Sprintf("%s got no response: %s", r.what(), detail), r.peerAdvice(detail)
+		return fmt.Sprintf("%s got no response: %s", r.requestName(), detail), r.peerAdvice(detail)
 	}
-	reason = fmt.Sprintf("%s got no response within %v", r.what(), r.waited)
+	reason = fmt.Sprintf("%s got no response within %v", r.requestName(), r.waited)
 	switch {
 	case strings.Contains(detail, "TLS"), strings.Contains(detail, "connecting to"), strings.Contains(detail, "asked for a connection"):
 		return fmt.Sprintf("%s: the time ran out %s", reason, detail), r.reachAdvice(detail)
@@ -128,8 +128,8 @@ func (r *refusal) silent() (reason, advice string) {
 	return reason, checkPeer + "; one that answers slowly needs --start-timeout"
 }
 
-// opened returns the URL of the server.
-func (r *refusal) opened() string {
+// serverURL returns the URL of the server.
+func (r *refusal) serverURL() string {
 	for _, e := range r.events {
 		if e.Kind == transcript.Opened {
 			return e.Detail
@@ -151,23 +151,23 @@ func (r *refusal) redirections() int {
 
 // streamOpened explains a GET that succeeded, behind which no POST was sent.
 func (r *refusal) streamOpened() (reason, advice string) {
-	reason = fmt.Sprintf("%s was answered with %q", r.what(), r.status())
+	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	switch {
 	case r.isPage():
-		return reason + " and a web page" + r.body(": "), "check that the URL is that of the SSE endpoint, often /sse"
+		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is that of the SSE endpoint, often /sse"
 	case r.ResponseHead().MediaType() != transcript.EventStream:
 		media := r.ResponseHead().MediaType()
 		if media == "" {
 			media = "something without a Content-Type"
 		}
-		return reason + ", but with no event stream: it is " + wire.Excerpt(media, 80) + r.body(": "), "answer the GET with text/event-stream, or give --transport http"
+		return reason + ", but with no event stream: it is " + wire.Excerpt(media, 80) + r.quoteBody(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
 	named, ok := endpoint(r.stream)
 	advice = "send an endpoint event first, with the URI for messages; if the server speaks Streamable HTTP, leave --transport out, or give --transport http"
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:
-		return fmt.Sprintf("the event stream floods: %s; what could not be taken in began with %s", flooded.Detail, r.start()), "send no more than there is to say"
+		return fmt.Sprintf("the event stream floods: %s; what could not be taken in began with %s", flooded.Detail, r.quoteStart()), "send no more than there is to say"
 	case ok:
 		reason = fmt.Sprintf("the endpoint event names %q, to which nothing is sent", wire.Excerpt(named, 160))
 		if _, err := url.Parse(strings.TrimSpace(named)); err != nil {
@@ -190,8 +190,8 @@ func endpoint(stream *transcript.Exchange) (string, bool) {
 	return "", false
 }
 
-// barren says what an event stream brought instead of the answer.
-func (r *refusal) barren() string {
+// describeStream says what an event stream brought instead of the answer.
+func (r *refusal) describeStream() string {
 	text := fmt.Sprintf("brought no answer within %v", r.waited)
 	if r.End != nil && r.Ended() != transcript.Dropped {
 		text = "ended without the answer"
@@ -207,8 +207,8 @@ func (r *refusal) barren() string {
 	}
 }
 
-// proxied reports whether the request went to a proxy as it is.
-func (r *refusal) proxied() bool {
+// isProxied reports whether the request went to a proxy as it is.
+func (r *refusal) isProxied() bool {
 	return strings.HasPrefix(r.target(), "http://")
 }
 
@@ -219,8 +219,8 @@ func (r *refusal) status() string {
 	return wire.Excerpt(strings.TrimSpace(r.ResponseHead().Line), 120)
 }
 
-// ending says how the body ended.
-func (r *refusal) ending() string {
+// describeEnd says how the body ended.
+func (r *refusal) describeEnd() string {
 	if r.End.Detail == "" {
 		return string(r.Ended())
 	}
@@ -236,8 +236,8 @@ func (r *refusal) flooded() *transcript.Event {
 	return nil
 }
 
-// text returns the first bytes of the body.
-func (r *refusal) text() string {
+// bodyStart returns the first bytes of the body.
+func (r *refusal) bodyStart() string {
 	for _, e := range append(slices.Clone(r.Body), r.flooded()) {
 		if e != nil && len(e.Raw) > 0 {
 			return string(e.Raw[:min(len(e.Raw), 1000)])
@@ -246,10 +246,10 @@ func (r *refusal) text() string {
 	return ""
 }
 
-// start quotes the first bytes of what was too long.
-func (r *refusal) start() string {
+// quoteStart quotes the first bytes of what was too long.
+func (r *refusal) quoteStart() string {
 	const most = 40
-	text := r.text()
+	text := r.bodyStart()
 	if e := r.flooded(); e != nil {
 		text = string(e.Raw)
 	}
@@ -258,18 +258,18 @@ func (r *refusal) start() string {
 
 // isPage reports whether the body is for people.
 func (r *refusal) isPage() bool {
-	text := strings.ToLower(strings.TrimSpace(r.text()))
+	text := strings.ToLower(strings.TrimSpace(r.bodyStart()))
 	return r.ResponseHead().MediaType() == "text/html" || strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")
 }
 
-// body returns the beginning of what came with the response, behind before.
-func (r *refusal) body(before string) string {
-	text := strings.TrimSpace(r.text())
+// quoteBody returns the beginning of what came with the response, behind before.
+func (r *refusal) quoteBody(before string) string {
+	text := strings.TrimSpace(r.bodyStart())
 	switch {
 	case text == "":
 		return ""
 	case r.flooded() != nil || strings.ContainsFunc(text, func(c rune) bool { return unicode.IsControl(c) && !unicode.IsSpace(c) }):
-		return before + r.start() + " …"
+		return before + r.quoteStart() + " …"
 	default:
 		return before + wire.Excerpt(text, 160)
 	}

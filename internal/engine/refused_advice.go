@@ -15,7 +15,7 @@ func (r *refusal) peerAdvice(detail string) string {
 		return "let the server speak HTTP/1.1, too, or put a proxy in front of it that does"
 	case strings.Contains(detail, "but TLS"):
 		return "give the URL with https://"
-	case r.proxied():
+	case r.isProxied():
 		return checkPeer + "; the request went through the proxy that HTTP_PROXY names"
 	default:
 		return checkPeer + ", and look into its log"
@@ -52,9 +52,9 @@ func (r *refusal) statusAdvice(status int) string {
 		return "the Authorization that was sent was not accepted: check the token" + asks
 	case status == 401, status == 403:
 		return "the server wants to know who asks: give --bearer-env NAME or --header 'Name: value'" + asks
-	case r.proxied() && (status == 407 || status >= 502 && status <= 504):
+	case r.isProxied() && (status == 407 || status >= 502 && status <= 504):
 		return "it may be the proxy that says so: check HTTP_PROXY, or name the host in NO_PROXY"
-	case status == 400 && strings.Contains(r.body(""), "HTTPS"):
+	case status == 400 && strings.Contains(r.quoteBody(""), "HTTPS"):
 		return "give the URL with https://"
 	case r.looksStreamable(status):
 		return "it looks like Streamable HTTP, which refuses a GET outside of a session: leave --transport out, or give --transport http"
@@ -64,7 +64,7 @@ func (r *refusal) statusAdvice(status int) string {
 		return "let the endpoint event name a URI that takes messages; it named what leads to " + r.target()
 	case status == 404, status == 405:
 		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was asked)"
-	case status == 400 && namesVersion(r.text()) && !r.RequestHead().Has("MCP-Protocol-Version"):
+	case status == 400 && namesVersion(r.bodyStart()) && !r.RequestHead().Has("MCP-Protocol-Version"):
 		return "take initialize without the header MCP-Protocol-Version: clients send it only after the handshake"
 	case status/100 == 3:
 		return r.redirectAdvice(status)
@@ -115,7 +115,7 @@ func (r *refusal) redirectAdvice(status int) string {
 		return "the redirection has no Location: let the server say where it leads"
 	}
 	to, host := location, ""
-	if base, err := url.Parse(r.opened()); err == nil {
+	if base, err := url.Parse(r.serverURL()); err == nil {
 		if u, err := base.Parse(location); err == nil {
 			to, host = u.String(), u.Host
 		}

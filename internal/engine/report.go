@@ -30,16 +30,16 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
 		reason = fmt.Sprintf("after %d messages %s", r.messages.Load(), reason)
 	}
-	r.forget()
-	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.again == 0 && r.watch.doubts(c) })
+	r.dropDoubtfulObservations()
+	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.reproduced == 0 && r.watch.isDoubtful(c) })
 	for _, c := range r.found {
-		if c.outcome > verdict.Note && c.tries == 0 && !r.o.Unconfirmed {
+		if c.outcome > verdict.Note && c.attempts == 0 && !r.o.Unconfirmed {
 			c.outcome = verdict.Unconfirmed // the run ended before it could be tried again
 		}
 	}
 	p := &verdict.Report{
 		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
-		Target: r.o.Target, Transport: r.over(), Seed: r.o.Seed,
+		Target: r.o.Target, Transport: r.transport(), Seed: r.o.Seed,
 		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
@@ -47,7 +47,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		},
 	}
 	for _, rev := range r.revisions {
-		s := r.stock[rev].Server
+		s := r.inventories[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
 	}
 	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return cmp.Compare(b.Revision, a.Revision) })
@@ -62,8 +62,8 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	if n := r.endsNotice(); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
-	if p.Incomplete == "" && r.over() != spec.Stdio {
-		p.Incomplete = r.deafIn()
+	if p.Incomplete == "" && r.transport() != spec.Stdio {
+		p.Incomplete = r.unresponsiveReason()
 	}
 	if p.Incomplete == "" {
 		p.Incomplete = r.discounts.Flood()
@@ -77,8 +77,8 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		r.discounts.Adjust(v)
-		r.lack(v, reason)
-		r.instead(v)
+		r.explainGap(v, reason)
+		r.explainOutcomes(v)
 	}
 	r.shareSightings(p)
 	if n := r.narrowed(p); n != "" {
@@ -101,13 +101,13 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 // that saw the same thing in the same place are one finding: the case speaks, as
 // it knows what it did.
 func (r *reporting) findings() []verdict.Finding {
-	selected := map[opinionOf]bool{}
+	selected := map[opinionKey]bool{}
 	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
-		selected[opinionOf{p.judge, r.place(p.requirement.ID, p.revision)}] = true
+		selected[opinionKey{p.judge, r.place(p.requirement.ID, p.revision)}] = true
 	}
 	var out []verdict.Finding
 	for _, c := range r.found {
-		if !selected[opinionOf{c.key.Judge, c.key.Place}] {
+		if !selected[opinionKey{c.key.Judge, c.key.Place}] {
 			continue
 		}
 		focus := []string{c.Requirement}
@@ -119,22 +119,22 @@ func (r *reporting) findings() []verdict.Finding {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}
 		f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
-		f.Evidence, f.Context = r.quoter.quotation(c)
-		f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.tries, c.again, c.void
+		f.Evidence, f.Context = r.quoter.quoteCandidate(c)
+		f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.attempts, c.reproduced, c.voidAttempts
 		out = append(out, f)
 	}
 	return out
 }
 
 // opinionOf is what one judge has an opinion on.
-type opinionOf struct {
+type opinionKey struct {
 	judge string
 	place verdict.Place
 }
 
 // place returns what a requirement is judged at in a revision.
 func (r *execution) place(requirement string, rev spec.Revision) verdict.Place {
-	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.over()}
+	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.transport()}
 }
 
 // opinions returns what the judges say, except deviations, which are findings.
@@ -150,27 +150,27 @@ func (r *reporting) opinions() *verdict.Opinions {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case was run"})
 		}
 	}
-	undeclared := map[opinionOf]bool{}
+	undeclared := map[opinionKey]bool{}
 	for _, p := range r.rulePairs {
 		place := r.place(p.requirement.ID, p.revision)
 		if need := r.undeclared(p.requirement, p.revision); need != "" {
-			undeclared[opinionOf{p.judge, place}] = true
+			undeclared[opinionKey{p.judge, place}] = true
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: "the server does not declare " + need})
 		} else {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
 		}
 	}
 	for _, u := range r.units {
-		for _, s := range u.said {
+		for _, s := range u.observations {
 			if s.Deviation == nil {
 				out.Say(r.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
-		for _, rd := range u.ruled {
+		for _, rd := range u.ruleResults {
 			place := r.place(rd.Requirement, rd.Revision)
 			if rd.Subjects > 0 {
 				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
-			} else if rd.Unclear != "" && !undeclared[opinionOf{rd.Rule, place}] {
+			} else if rd.Unclear != "" && !undeclared[opinionKey{rd.Rule, place}] {
 				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
 			}
 		}

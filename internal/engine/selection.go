@@ -36,7 +36,7 @@ func (e *SelectionError) Error() string { return e.Reason }
 func (s *Selection) Compile() error {
 	var err error
 	if s.labels, err = types.ParseLabelFilter(s.Labels); err != nil {
-		return &SelectionError{fmt.Sprintf("the label filter %q can't be read; write labels joined by &&, || and !, as in 'lifecycle && MUST': %s", s.Labels, plainly(err))}
+		return &SelectionError{fmt.Sprintf("the label filter %q can't be read; write labels joined by &&, || and !, as in 'lifecycle && MUST': %s", s.Labels, explainFilterError(err))}
 	}
 	s.exact, s.focus = nil, nil
 	for _, f := range s.Focus {
@@ -81,9 +81,9 @@ func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Tra
 // overLabel is the label of a transport: two areas are called as transports are.
 func overLabel(t spec.Transport) string { return "over-" + string(t) }
 
-// plainly returns what an error of Ginkgo says: its last line, below a picture
+// explainFilterError returns what an error of Ginkgo says: its last line, below a picture
 // in colours of where it is.
-func plainly(err error) string {
+func explainFilterError(err error) string {
 	var g types.GinkgoError
 	if errors.As(err, &g) {
 		return g.Message[strings.LastIndexByte(g.Message, '\n')+1:]

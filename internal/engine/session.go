@@ -32,14 +32,14 @@ type session struct {
 
 	starts, messages atomic.Int64
 	unjudged         atomic.Int64 // conversations for which there was no time
-	heavy            sync.Mutex   // held while a conversation that takes much memory is judged
-	lingers          atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
+	largeJudging     sync.Mutex   // held while a conversation that takes much memory is judged
+	isLingering      atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
 
 	mu      sync.Mutex
 	notices []string
 	// slowestStart is the longest time in which a server responded to initialize.
 	slowestStart time.Duration
-	spent        map[*client.Conversation]bool // already shut down and counted
+	counted      map[*client.Conversation]bool // already shut down and counted
 	recorded     map[string]int                // the conversations handed out, by name
 }
 
@@ -47,7 +47,7 @@ func newSession(o Options) *session {
 	r := &session{
 		o: o, started: time.Now(), time: context.Background(), judging: context.Background(), budget: transcript.NewBudget(),
 		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport())), discounts: discount.NewRun(),
-		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), spent: map[*client.Conversation]bool{}, recorded: map[string]int{},
+		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), counted: map[*client.Conversation]bool{}, recorded: map[string]int{},
 	}
 	r.gate.budget = r.budget
 	return r
@@ -60,8 +60,8 @@ func (r *session) notice(text string) {
 	r.o.Progress.Notice(text)
 }
 
-// over returns the transport of the run.
-func (r *session) over() spec.Transport { return r.o.Dialer.Transport() }
+// transport returns the transport of the run.
+func (r *session) transport() spec.Transport { return r.o.Dialer.Transport() }
 
 func (r *session) dial(ctx context.Context, o client.Options) (*client.Conversation, error) {
 	return r.dialBy(ctx, r.o.Dialer, o)
@@ -74,14 +74,14 @@ var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm:
 // looks for a finding again always waits for the server as long as the first
 // did, unless the time of the run is over.
 func (r *session) end(c *client.Conversation, occasion string, again bool) {
-	if r.time.Err() != nil || r.lingers.Load() && !again || c.Web() != nil && r.watch.over() {
+	if r.time.Err() != nil || r.isLingering.Load() && !again || c.Web() != nil && r.watch.isServerGone() {
 		c.Shutdown(impatient)
 	} else {
 		c.Close()
 	}
 	if r.count(c) {
 		r.record(c, occasion)
-		r.watch.look(c)
+		r.watch.checkConversation(c)
 	}
 }
 
@@ -90,10 +90,10 @@ func (r *session) end(c *client.Conversation, occasion string, again bool) {
 func (r *session) count(c *client.Conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.spent[c] {
+	if r.counted[c] {
 		return false
 	}
-	r.spent[c] = true
+	r.counted[c] = true
 	events := c.Record.From(0)
 	d := transcript.DialogueOf(events)
 	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
@@ -107,26 +107,26 @@ func (r *session) count(c *client.Conversation) bool {
 			closed = true
 		case transcript.Signalled:
 			if closed {
-				r.lingers.Store(true)
+				r.isLingering.Store(true)
 			}
 		case transcript.GaveUp:
 			if events[e.Of].Kind == transcript.Requested && events[e.Of].Head.Method() == "DELETE" {
-				r.lingers.Store(true)
+				r.isLingering.Store(true)
 			}
 		}
 	}
 	return true
 }
 
-// shares reports whether the conversations of the run share a process.
-func (r *session) shares() bool {
+// sharesProcess reports whether the conversations of the run share a process.
+func (r *session) sharesProcess() bool {
 	_, shares := r.o.Dialer.(transport.Sharer)
 	return shares
 }
 
-// single reports whether a fresh process can't be had while the conversations of
+// hasSingleProcess reports whether a fresh process can't be had while the conversations of
 // the run go on.
-func (r *session) single() bool {
+func (r *session) hasSingleProcess() bool {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	return ok && sharer.Single()
 }

@@ -31,12 +31,12 @@ func (u *unit) sightings(over spec.Transport) []*candidate {
 			out = append(out, c)
 		}
 	}
-	for _, s := range u.said {
+	for _, s := range u.observations {
 		if s.Deviation != nil {
 			add(newCandidate(s.Deviation.Key(s.by.ID, u.revision, over), s.by, *s.Deviation, s.Record))
 		}
 	}
-	for _, rd := range u.ruled {
+	for _, rd := range u.ruleResults {
 		for i, d := range rd.Deviations {
 			add(newCandidate(d.Key(rd.Rule, rd.Revision, over), rd.during[i], d, rd.record))
 		}
@@ -45,22 +45,24 @@ func (u *unit) sightings(over spec.Transport) []*candidate {
 }
 
 // candidates returns the deviations of the unit, equal ones merged.
-func (u *unit) candidates(over spec.Transport) []*candidate { return merged(u.sightings(over)) }
+func (u *unit) candidates(over spec.Transport) []*candidate {
+	return mergeCandidates(u.sightings(over))
+}
 
 // collect gathers the candidates of all units, equal ones merged.
-func (r *execution) collect() []*candidate { return merged(r.sightings()) }
+func (r *execution) collect() []*candidate { return mergeCandidates(r.sightings()) }
 
 func (r *execution) sightings() []*candidate {
 	var out []*candidate
 	for _, u := range r.units {
-		out = append(out, u.sightings(r.over())...)
+		out = append(out, u.sightings(r.transport())...)
 	}
 	return out
 }
 
-// merged keeps one of equal candidates: of several cases that is the one which
+// mergeCandidates keeps one of equal candidates: of several cases that is the one which
 // is made to show it, else the first.
-func merged(candidates []*candidate) []*candidate {
+func mergeCandidates(candidates []*candidate) []*candidate {
 	var out []*candidate
 	at := map[verdict.Key]int{}
 	for _, c := range candidates {
@@ -69,16 +71,16 @@ func merged(candidates []*candidate) []*candidate {
 		case !known:
 			at[c.key] = len(out)
 			out = append(out, c)
-		case c.madeFor() && !out[i].madeFor():
+		case c.isCaseRequirement() && !out[i].isCaseRequirement():
 			out[i] = c
 		}
 	}
 	return out
 }
 
-// madeFor reports whether the case in which the deviation was seen judges the
+// isCaseRequirement reports whether the case in which the deviation was seen judges the
 // requirement, or is made to provoke what is judged of it.
-func (c *candidate) madeFor() bool {
+func (c *candidate) isCaseRequirement() bool {
 	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
 }
 
@@ -105,17 +107,17 @@ func (r *confirmation) confirmElsewhere(ctx context.Context) {
 		var open []*candidate
 		for _, c := range r.found {
 			key := c.key
-			if c.outcome != verdict.Flaky || c.tries == 0 || len(others[key]) == 0 {
+			if c.outcome != verdict.Flaky || c.attempts == 0 || len(others[key]) == 0 {
 				continue
 			}
 			other := others[key][0]
 			others[key] = others[key][1:]
-			other.tries, other.before = c.tries, c.tries
+			other.attempts, other.earlierAttempts = c.attempts, c.attempts
 			next[key] = other
 			open = append(open, other)
 		}
 		for _, a := range attempts(open) {
-			r.try(ctx, a, true)
+			r.retry(ctx, a, true)
 		}
 		for i, c := range r.found {
 			switch other := next[c.key]; {
@@ -123,7 +125,7 @@ func (r *confirmation) confirmElsewhere(ctx context.Context) {
 			case other.outcome != verdict.Flaky:
 				r.found[i] = other
 			default:
-				c.tries, c.again, c.void = other.tries, c.again+other.again, c.void+other.void
+				c.attempts, c.reproduced, c.voidAttempts = other.attempts, c.reproduced+other.reproduced, c.voidAttempts+other.voidAttempts
 			}
 		}
 	}
@@ -138,7 +140,7 @@ func elsewhere(c *candidate, sightings []*candidate) []*candidate {
 		switch {
 		case cases[s.caseID()]:
 			continue
-		case s.madeFor():
+		case s.isCaseRequirement():
 			made = append(made, s)
 		default:
 			others = append(others, s)

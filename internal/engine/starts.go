@@ -56,11 +56,11 @@ func (s *starts) Control(ctx context.Context) error {
 	return nil
 }
 
-// unstarted reports whether a server of the unit did not come up: it could not be
+// hasFailedStart reports whether a server of the unit did not come up: it could not be
 // dialled, ended before it had responded to anything, or may still have been
 // starting when it was given up.
-func (o *opener) unstarted() bool {
-	return o.undialed.Load() || slices.ContainsFunc(o.all(), func(c *client.Conversation) bool {
+func (o *opener) hasFailedStart() bool {
+	return o.undialed.Load() || slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool {
 		return c.StartUnclear() || !c.Started() && endedEarly(c.Record)
 	})
 }

@@ -46,8 +46,8 @@ func (t *tally) done(p Progress, area string, cut bool) {
 	p.Area(area, a.done, a.total)
 }
 
-// saw counts the deviations of a unit that is over.
-func (t *tally) saw(p Progress, attempts []*attempt) {
+// countSeen counts the deviations of a unit that is over.
+func (t *tally) countSeen(p Progress, attempts []*attempt) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := len(t.found)

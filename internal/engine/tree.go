@@ -83,10 +83,10 @@ func (r *execution) treePlan() *Plan {
 	var t specTree
 	for _, p := range r.casePairs {
 		c := &r.o.Cases[p.caseIndex]
-		t.add(p, c.Title, c.Exclusive, r.over())
+		t.add(p, c.Title, c.Exclusive, r.transport())
 	}
 	for _, p := range r.rulePairs {
-		t.add(p, titles[p.judge], false, r.over())
+		t.add(p, titles[p.judge], false, r.transport())
 	}
 	return &Plan{Specs: t.specs, r: r}
 }

@@ -46,10 +46,10 @@ func (r *execution) wanted(requirement string, rev spec.Revision) (suite.Want, b
 	return suite.Want{}, false
 }
 
-// lack tells of a verdict that was not observed which line of the
+// explainGap tells of a verdict that was not observed which line of the
 // configuration file would change that. Where the run ended before a case that
 // might have shown it, that is the reason, and no line is known to help.
-func (r *execution) lack(v *verdict.Verdict, ended string) {
+func (r *execution) explainGap(v *verdict.Verdict, ended string) {
 	if v.Outcome != verdict.NotObserved {
 		return
 	}

@@ -29,7 +29,7 @@ func TestRevisionsWithoutTheTransport(t *testing.T) {
 		{spec.Stdio, "2024-11-05", ""},
 	} {
 		r := newProber(newSession(Options{Dialer: over{transport: c.over}}))
-		if got := r.elsewhere([]*probed{{chose: c.chose, reply: &client.Reply{Message: &answer}}}); got != c.want {
+		if got := r.otherTransportReason([]*probed{{chosen: c.chose, reply: &client.Reply{Message: &answer}}}); got != c.want {
 			t.Errorf("%s over %s: %q", c.chose, c.over, got)
 		}
 	}
