@@ -8,21 +8,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Sighting is one place where a finding was seen.
+// Sighting is one place where a deviation was seen.
 type Sighting struct {
 	// Events are those of the conversation, the same slice for each sighting in it.
 	Events    []*transcript.Event
 	Deviation *verdict.Deviation
 	// Case is the case in which it was seen, "" for none.
 	Case string
-	// Said: the case itself says so. It looks at what it brought about alone,
-	// while a rule sees the same wherever it comes up.
+	// Said: the case itself reported it. A case looks only at what it caused,
+	// while a rule sees every occurrence.
 	Said bool
-	// Common: part of what shows it is the error that every request gets.
+	// Common: the evidence contains the error that every request gets.
 	Common bool
 }
 
-// forReport returns the sighting as reports group findings by it.
+// forReport returns the sighting in the form by which reports group findings.
 func (s *Sighting) forReport() verdict.Sighting {
 	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, Said: s.Said, Common: s.Common}
 	if out.Spot = s.spot(); out.Spot != nil && s.Said {
@@ -31,14 +31,14 @@ func (s *Sighting) forReport() verdict.Sighting {
 	return out
 }
 
-// Sightings gathers where findings were seen.
+// Sightings collects where deviations were seen.
 type Sightings map[verdict.Key][]verdict.Sighting
 
-// Add adds one place at which a finding was seen.
+// Add adds one place where a deviation was seen.
 func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.forReport()) }
 
-// spot returns where the deviation was seen: at the request where that got no
-// answer, and at the end of the process where that is why; nil where nobody knows.
+// spot returns where the deviation was seen: at the request if that got no
+// response, at the exit of the process if that is why; nil if it is not known.
 func (s *Sighting) spot() *verdict.Spot {
 	if len(s.Deviation.At) == 0 {
 		return nil
@@ -56,9 +56,9 @@ func (s *Sighting) spot() *verdict.Spot {
 	return &verdict.Spot{Conversation: s.Events[0], Position: at}
 }
 
-// endAfter returns the position at which the server ended by itself, where the
-// one given is that, or something sent after which the server said no more; -1
-// otherwise.
+// endAfter returns the position at which the server exited by itself, if the
+// given position is that, or a message after which the server sent nothing;
+// otherwise -1.
 func endAfter(events []*transcript.Event, at int) int {
 	end := slices.IndexFunc(events, func(e *transcript.Event) bool {
 		return e.Kind == transcript.OutputClosed || e.Kind == transcript.Exited
@@ -83,8 +83,8 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// receivedDuringCase counts the messages of the server while the case ran in which the
-// position stands.
+// receivedDuringCase counts the messages of the server during the case at the
+// position.
 func receivedDuringCase(events []*transcript.Event, at int) int {
 	n := 0
 	for i, e := range events {

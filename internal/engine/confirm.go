@@ -11,11 +11,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// maxTries bounds how often a finding that does not come back is tried, and how
-// often it can't be tried since no fresh server comes up.
+// maxTries is the number of retries without recurrence after which a deviation
+// is flaky, and the number of retries without a fresh server after which it is
+// unconfirmed.
 const maxAttempts = 3
 
-// confirmation is what came of trying deviations again.
+// confirmation holds the results of the retries.
 type confirmation struct {
 	*execution
 	found   []*candidate               // all deviations, equal ones merged
@@ -26,15 +27,15 @@ func newConfirmation(x *execution) *confirmation {
 	return &confirmation{execution: x, retried: map[verdict.Key]*candidate{}}
 }
 
-// attempt is a group of candidates that one rerun can show again.
+// attempt is a group of candidates that one retry can show again.
 type attempt struct {
 	revision   spec.Revision
 	during     *suite.Case
 	candidates []*candidate
 }
 
-// attempts groups candidates by what has to be run again, in their order.
-// Notes need no second look.
+// attempts groups candidates by what must run again, in their order. Notes are
+// not retried.
 func attempts(candidates []*candidate) []*attempt {
 	var out []*attempt
 	groups := map[instance]*attempt{}
@@ -55,8 +56,8 @@ func attempts(candidates []*candidate) []*attempt {
 	return out
 }
 
-// claim returns those of the candidates that nobody tries again yet, and
-// takes them.
+// claim returns those of the candidates that are not yet retried, and marks
+// them as taken.
 func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,8 +71,8 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	return out
 }
 
-// confirmEarly tries again, beside the run, what came up in unit u and can't
-// be more than a warning.
+// confirmEarly retries, during the run, the candidates of unit u that can be
+// warnings at most.
 func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
 	seen := attempts(u.candidates(r.transport()))
@@ -96,7 +97,8 @@ func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitG
 	}
 }
 
-// retryTogether tries once, in one conversation, what came up in a shared one.
+// retryTogether retries once, in one conversation, the candidates of a shared
+// conversation.
 func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	if ctx.Err() != nil {
 		return
@@ -112,8 +114,8 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	r.retryUnit(ctx, u, candidates)
 }
 
-// confirm tries again, one after the other with no other server alive, every
-// candidate above a note that was not tried yet, and brings all together.
+// confirm retries, one after the other with no other server running, every
+// candidate above a note that was not retried yet. It returns all of them.
 func (r *confirmation) confirm(ctx context.Context) {
 	r.found = r.collect()
 	for _, a := range attempts(r.found) {
@@ -130,8 +132,8 @@ func (r *confirmation) confirm(ctx context.Context) {
 	r.confirmAmongPeers(ctx)
 }
 
-// needsExclusiveRun reports whether the attempt is about something that may be
-// called broken, or that depends on timing.
+// needsExclusiveRun reports whether a candidate of the attempt may be reported
+// as broken, or depends on timing.
 func (a *attempt) needsExclusiveRun() bool {
 	return a.mostSevere() == verdict.Broken || a.during != nil && a.during.Exclusive
 }
@@ -144,7 +146,8 @@ func (a *attempt) mostSevere() verdict.Outcome {
 	return worst
 }
 
-// retry runs the attempt until each candidate came back, or was tried enough.
+// retry runs the attempt until each candidate has recurred or was retried often
+// enough.
 func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	for _, c := range a.candidates {
 		r.checkRecurrence(c)
@@ -163,7 +166,7 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	}
 }
 
-// checkRecurrence notes, once, whether the candidate has to come back each time.
+// checkRecurrence sets, once, whether the candidate must recur in each retry.
 func (r *confirmation) checkRecurrence(c *candidate) {
 	if c.isWeighed {
 		return
@@ -180,8 +183,8 @@ func (r *confirmation) checkRecurrence(c *candidate) {
 	c.mustRecur = effect == discount.EachTime
 }
 
-// conclude says what came of the tries: only what came back as often as it has to
-// keeps its grade, and only what was tried is flaky.
+// conclude sets the outcome after the retries: a candidate that recurred as
+// often as it must keeps its grade, and only one that was retried can be flaky.
 func (c *candidate) conclude() {
 	needed := 1
 	if c.mustRecur {
@@ -190,7 +193,7 @@ func (c *candidate) conclude() {
 	c.outcome = c.outcome.Confirmed(c.attempts, c.reproduced, needed)
 }
 
-// retryUnit runs the unit, and counts which of the candidates come back.
+// retryUnit runs the unit, and counts which of the candidates recur.
 func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
 	u.repeats, u.retrying = candidates[0].attempts+1, candidates
 	u.runToEnd(ctx, r.execution)
@@ -214,9 +217,9 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*can
 	}
 }
 
-// unit returns what is run again: the case by itself, after what the lists hold
-// was heard, for rules hold against it what is said later; or, in the last try
-// of a case that shared a conversation, all that shared it.
+// unit returns what a retry runs: the case alone, after taking the inventory,
+// because rules compare later messages with the lists; or, in the last retry of
+// a case that shared a conversation, all cases that shared it.
 func (a *attempt) unit(last bool) *unit {
 	origin := a.candidates[0].unit
 	switch {

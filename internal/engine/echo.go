@@ -15,8 +15,8 @@ const (
 	EchoAdvice = "is this an MCP server? check the command, and that nothing between here and the server echoes (a terminal, cat, tee)"
 )
 
-// Echoes reports whether the initialize request that was sent came back as it is.
-// Our own answer to it comes back then, too, and is none of the server's.
+// Echoes reports whether the initialize request came back unchanged. Our own
+// response to it comes back too, and is not the server's.
 func Echoes(events []*transcript.Event) bool {
 	var sent []byte
 	for _, e := range events {
@@ -34,7 +34,7 @@ func initializes(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request && m.Method == spec.MethodInitialize })
 }
 
-// isEcho reports whether nothing but its own words came back to the client.
+// isEcho reports whether the client received only its own messages.
 func (p *probed) isEcho() bool {
 	return p.conv != nil && !p.reply.Succeeded() && Echoes(p.conv.Record.From(0))
 }

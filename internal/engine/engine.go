@@ -23,24 +23,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Options say what is judged and how.
+// Options configure a run.
 type Options struct {
 	Dialer transport.Dialer
 	Cases  []suite.Case
 	Rules  []rules.Rule
 
-	// Revisions narrows what is judged; empty means every handshake
-	// revision that the server speaks.
+	// Revisions selects what is judged; empty means every handshake revision
+	// that the server speaks.
 	Revisions []spec.Revision
 	Selection Selection
-	// Jobs is the number of servers that work at once; default: the cores.
-	// Servers from which an answer, silence or the exit is waited for do not
-	// count, up to four times as many; over HTTP eight times, up to 16.
+	// Jobs is how many servers work at once; default: the cores. Servers that
+	// are only waited for do not count, up to four times as many; over HTTP
+	// eight times, up to 16.
 	Jobs int
 	// Timeout, StartTimeout: see client.Options.
 	Timeout, StartTimeout time.Duration
-	// FirstStart is the StartTimeout of the first session, before which the
-	// server may have to be downloaded; zero for that of all.
+	// FirstStart is the StartTimeout of the first session, which may include a
+	// download; zero means StartTimeout.
 	FirstStart time.Duration
 	Policy     inventory.Config
 	// Answered: the server has responded to a connection before the run.
@@ -48,38 +48,38 @@ type Options struct {
 	Seed     uint64
 	Progress Progress
 
-	// Target is how reports name the server; Version is the tool's.
+	// Target is the name of the server in reports; Version is that of the tool.
 	Target, Version string
-	// Replay returns the command line that shows a finding again.
+	// Replay returns the command line that reproduces a finding.
 	Replay func(r spec.Revision, focus ...string) []string
-	// Redactor takes secrets out of what reports quote; without one, only those
-	// that their place gives away.
+	// Redactor removes secrets from what reports quote. If it is nil, only
+	// those are removed that their place reveals.
 	Redactor *transcript.Redactor
-	// Unconfirmed skips the second look at findings: for the self-test,
-	// whose server is known to be wrong.
+	// Unconfirmed skips the retries: for the self-test, whose server is known
+	// to be wrong.
 	Unconfirmed bool
-	// Record, when set, is given every conversation when it has ended, before
-	// Run returns; several goroutines may call it at once.
+	// Record, if set, receives every conversation after it has ended, before
+	// Run returns. It is called concurrently.
 	Record func(Recorded)
-	// Sighted, when set, is called for each finding of the report, with where it
+	// Sighted, if set, is called for each finding of the report with where it
 	// was seen, before Run returns.
 	Sighted func(id string, s Sighting)
-	// Tree, when set, is called once the plan stands, with every selected
-	// case and rule, beside the run; see Ginkgo.
+	// Tree, if set, is called concurrently with the run once the plan is known,
+	// with every selected case and rule; see Ginkgo.
 	Tree func(*Plan)
 }
 
-// Progress is told how a run goes on. Its methods are called from one
+// Progress receives the progress of a run. Its methods are called from one
 // goroutine at a time.
 type Progress interface {
 	Begin(target string, t spec.Transport, revisions []spec.Revision, cases int)
 	Area(area string, done, total int)
-	// Found says how many different findings the cases have shown so far, notes
-	// left out; what can't be reproduced is among them.
+	// Found reports how many different deviations the cases have shown so far,
+	// without notes; some may turn out to be flaky.
 	Found(findings int)
 	Notice(text string)
-	// Waiting says what is waited for before the cases begin, "" for nothing
-	// more. It is called each second.
+	// Waiting reports what the run waits for before the cases begin, "" when
+	// the wait ends. It is called each second.
 	Waiting(text string)
 }
 
@@ -95,16 +95,16 @@ func (e *UnreachableError) Error() string { return e.Reason }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// NothingJudgedError says why no verdict could be reached.
+// NothingJudgedError is the error if no verdict could be reached.
 type NothingJudgedError struct{ Reason string }
 
 func (e *NothingJudgedError) Error() string { return "nothing could be judged: " + e.Reason }
 
-// ErrStatelessOnly says that the server speaks only the stateless era.
+// ErrStatelessOnly is the error if the server speaks only the stateless era.
 var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28, which is not judged yet (it answered server/discover and refused initialize)"}
 
-// Run judges the server. An error means that no report could be made: a
-// SelectionError, an UnreachableError or a NothingJudgedError.
+// Run judges the server. The error is a SelectionError, an UnreachableError or
+// a NothingJudgedError; then there is no report.
 func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	o = o.withDefaults()
 	for i := range o.Cases {
@@ -161,7 +161,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	return newReporting(c).report(ctx), nil
 }
 
-// explainUnsupported says why none of the revisions that were asked for can be judged.
+// explainUnsupported returns why none of the requested revisions can be judged.
 func (o *Options) explainUnsupported() string {
 	return names(o.Revisions, " and ") + " can't be judged so far; " + names(spec.HandshakeRevisions(), ", ") + " can"
 }
@@ -214,7 +214,7 @@ func (noProgress) Notice(string) {}
 // Waiting implements Progress.
 func (noProgress) Waiting(string) {}
 
-// interrupted returns why the run has to end before its time, or "".
+// interrupted returns why the context has ended, or "".
 func interrupted(ctx context.Context) string {
 	if ctx.Err() == nil {
 		return ""

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// dialer returns the dialer for the unit's conversations, and what ends a
-// process that it started: what is tried again is tried on a fresh one, where
-// the conversations of the run share theirs.
+// dialer returns the dialer for the unit's conversations, and a function that
+// stops the process that it started. If the run's conversations share a
+// process, a retry gets a fresh one.
 func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 	if u.peerDialer != nil {
 		return u.peerDialer, func() {}
@@ -29,11 +29,11 @@ func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 	return r.o.Dialer, func() {}
 }
 
-// isDisturbed reports whether a process ended by itself that the conversations had
-// in common with others: it may have been the doing of another unit.
+// isDisturbed reports whether a process that the conversations share with other
+// units exited by itself: another unit may have caused that.
 func (o *opener) isDisturbed() bool { return o.exits() > 0 }
 
-// exits returns how many of the conversations such an end cut short.
+// exits returns how many of the conversations such an exit cut short.
 func (o *opener) exits() int {
 	n := 0
 	if _, shares := o.dialer.(transport.Sharer); shares && o.dialer == o.r.o.Dialer {
@@ -50,9 +50,9 @@ func hasExited(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
 }
 
-// repeat runs a unit again, on a process of its own, whose process ended while
-// others had conversations with it: what came of it then tells nothing of its
-// own cases. It calls done in any case, when the unit can be judged by.
+// repeat runs a disturbed unit again on its own process, because its first
+// observations may be due to other units. It calls done when the unit can be
+// judged.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	if !u.isDisturbed {
 		r.ends.settle(u)
@@ -83,7 +83,8 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	})
 }
 
-// reportDone tells the progress that a case is done, unless it will run again.
+// reportDone reports to the progress that a case is done, unless it will run
+// again.
 func (r *execution) reportDone(u *unit, c *suite.Case) {
 	if u.isDisturbed {
 		u.unreported = append(u.unreported, c)
@@ -92,9 +93,9 @@ func (r *execution) reportDone(u *unit, c *suite.Case) {
 	r.tally.done(r.o.Progress, c.Area(), r.time.Err() != nil)
 }
 
-// retakeInventories takes stock again, each time on a process of its own, of the
-// revisions in whose conversations that was cut short by the end of the process
-// that they shared: one of them alone may have brought it about.
+// retakeInventories takes the inventories again, each on its own process, if
+// the shared process exited while they were taken: one of them alone may have
+// caused that.
 func (r *prober) retakeInventories(ctx context.Context) {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok || !r.haveAllEnded() {
@@ -116,7 +117,8 @@ func (r *prober) retakeInventories(ctx context.Context) {
 	}
 }
 
-// haveAllEnded reports whether there are shared conversations, and all have ended.
+// haveAllEnded reports whether there are shared conversations, and all have
+// ended.
 func (r *prober) haveAllEnded() bool {
 	for _, s := range r.shared {
 		if s.conv == nil || s.conv.Alive() {

@@ -7,19 +7,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// waitersPerWorker bounds the servers alive at once, or the sessions with one:
-// so many for each one that works, as most wait for an answer, for silence, or
-// for their exit.
+// waitersPerWorker limits how many servers, or sessions with one server, exist
+// for each one that works: most of them wait for a response, for silence, or
+// for an exit.
 const waitersPerWorker = 4
 
-// Sessions with one server at a URL cost neither a process nor its start: with
-// few workers there are twice as many, up to what four workers have anyway.
+// Sessions with one server at a URL need neither a process nor a start, so with
+// few workers there are twice as many, up to the number for four workers.
 const (
 	sessionsPerWorker = 2 * waitersPerWorker
 	manySessions      = 4 * waitersPerWorker
 )
 
-// mostAlive bounds the servers alive at once, or the sessions with one.
+// mostAlive limits how many servers, or sessions with one server, exist at
+// once.
 func mostAlive(jobs int, over spec.Transport) int {
 	most := jobs * waitersPerWorker
 	if over == spec.Stdio {
@@ -28,16 +29,17 @@ func mostAlive(jobs int, over spec.Transport) int {
 	return max(most, min(jobs*sessionsPerWorker, manySessions))
 }
 
-// gate bounds the servers that work and that live at once, and lets one work
-// with no other alive.
+// gate limits how many servers work and how many exist at once, and lets an
+// exclusive unit run with no other server.
 type gate struct {
 	live  chan struct{}
 	alone sync.RWMutex
-	// one: the server tolerates no second copy of itself.
+	// one: a second copy of the server cannot run.
 	one bool
-	// lasting, when set, is closed once a pass has left that lasts for most of
-	// the run. Who wants to be alone waits for that first: behind one who waits
-	// for the lock nobody else gets in, and the pass may last until they did.
+	// lasting, if set, is closed when the pass that lasts for most of the run
+	// has left. Exclusive callers wait for it before they wait for the lock: a
+	// pending writer blocks new readers, and the pass may last until those have
+	// entered.
 	lasting chan struct{}
 
 	jobs    int
@@ -45,8 +47,8 @@ type gate struct {
 	fewer   *sync.Cond // working, entered or what the budget holds has become less
 	working int
 	entered int // passes that have not left, without the one that lasts
-	// budget, where it is pressed, lets one enter only when none is in: what
-	// others hold is let go when they leave. Nil bounds nothing.
+	// budget, if pressed, lets a unit enter only when no other is in, because
+	// the others release memory when they leave. Nil limits nothing.
 	budget *transcript.Budget
 }
 
@@ -56,7 +58,7 @@ func newGate(jobs, alive int) *gate {
 	return g
 }
 
-// pass is the right to have servers.
+// pass is the permission to run servers.
 type pass struct {
 	g      *gate
 	single bool
@@ -66,8 +68,7 @@ type pass struct {
 	lasts         bool
 }
 
-// enter waits for the right to work; alone means that no other server lives
-// meanwhile.
+// enter waits for a slot to work. With alone, no other server exists meanwhile.
 func (g *gate) enter(alone bool) *pass {
 	p := &pass{g: g, single: alone || g.one}
 	if p.single {
@@ -89,10 +90,10 @@ func (g *gate) enter(alone bool) *pass {
 	return p
 }
 
-// idle lets others work while this one's servers wait; the function it
-// returns ends that, which of several waits the first does. It never waits for
-// a place, for what follows an answer may have to follow at once: instead none
-// enters until fewer work than may.
+// idle releases the slot while the server only waits. The function it returns
+// ends that; of several waits the first to end does. It never blocks, because
+// the next message may have to follow at once: instead no other unit enters
+// while too many work.
 func (p *pass) idle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -106,7 +107,7 @@ func (p *pass) idle() func() {
 	}
 }
 
-// last says that the pass lasts for most of the run. Call it before others
+// last marks the pass that lasts for most of the run. Call it before others
 // enter.
 func (p *pass) last() {
 	p.g.mu.Lock()
@@ -116,7 +117,7 @@ func (p *pass) last() {
 	p.g.lasting = make(chan struct{})
 }
 
-// finishWork says that the work is done; servers may still live.
+// finishWork ends the work of the pass; its servers may still exist.
 func (p *pass) finishWork() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -124,7 +125,7 @@ func (p *pass) finishWork() {
 	p.rested = true
 }
 
-// acquire and yield are for who holds the gate's lock.
+// acquire and yield require g.mu.
 func (p *pass) acquire() {
 	if !p.works {
 		p.works = true
@@ -140,7 +141,7 @@ func (p *pass) release() {
 	}
 }
 
-// leave says that no server lives any more. Call rest first.
+// leave is called when no server of the pass exists any more, after rest.
 func (p *pass) leave() {
 	p.once.Do(func() {
 		<-p.g.live
@@ -157,8 +158,8 @@ func (p *pass) leave() {
 	})
 }
 
-// countLeft counts a pass that has left. Whoever waits for work or for room looks
-// again.
+// countLeft counts a pass that has left, and wakes those that wait for a slot
+// or for memory.
 func (g *gate) countLeft() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,7 +167,7 @@ func (g *gate) countLeft() {
 	g.fewer.Broadcast()
 }
 
-// drain waits until no server lives.
+// drain waits until no server exists.
 func (g *gate) drain() {
 	g.alone.Lock()
 	defer g.alone.Unlock()

@@ -12,15 +12,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// tolerantT is all that Ginkgo asks of a testing.T.
+// tolerantT implements the part of testing.T that Ginkgo needs.
 type tolerantT struct{}
 
-// Fail implements ginkgo.GinkgoTestingT; our own verdicts say what failed.
+// Fail implements ginkgo.GinkgoTestingT; the run's own verdicts report
+// failures.
 func (tolerantT) Fail() {}
 
-// Declare declares specs as a Ginkgo tree: a container for each area, with the
-// areas of cases in the order in which they come up. Each spec runs body. A run and
-// the suites' tests declare theirs by it, so that both have the same texts and labels.
+// Declare declares specs as a Ginkgo tree: a container for each area, in the
+// order of the cases. Each spec runs body. Runs and the suites' tests both use
+// it, so they have the same texts and labels.
 func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	var areas []string
 	byArea := map[string][]int{}
@@ -44,9 +45,9 @@ func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	}
 }
 
-// Ginkgo runs the plan as a Ginkgo suite, whose specs await what the pool comes to,
-// and returns Ginkgo's own report. Its output is silenced: other reports are made
-// from our results. It can be called once in a process, as Ginkgo's suite is global.
+// Ginkgo runs the plan as a Ginkgo suite, whose specs await the verdicts of the
+// pool, and returns Ginkgo's own report. Ginkgo prints nothing. It can be
+// called once in a process, because Ginkgo's suite is global.
 func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	formatter.ColorableStdOut = io.Discard
 	formatter.ColorableStdErr = io.Discard

@@ -16,12 +16,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server at a URL is the same for all conversations, and not ours to start
-// anew. When it is gone in the middle of a run (it ended, its token ran out,
-// what stands in front of it fails), nothing that is seen from then on says
-// anything of the protocol, and every further case would cost its time. So a
-// conversation that ends without its last answer is looked into, with a
-// handshake of our own: where even that comes to nothing, the run ends.
+// A server at a URL is shared by all conversations, and the run cannot restart
+// it. If it fails during a run (it exited, its token expired, its proxy fails),
+// later observations say nothing about the protocol, and every further case
+// would cost time. So if a conversation ends without its last response, the run
+// tries a handshake of its own; if that fails too, the run ends.
 type watch struct {
 	check func() string // why the server is gone, or ""
 	stop  context.CancelCauseFunc
@@ -29,26 +28,26 @@ type watch struct {
 	mu         sync.Mutex
 	lastServed time.Time // when it last was seen to serve
 	isGone     bool
-	// doubtful tells from which position on a record tells nothing.
+	// doubtful holds, by record, the position from which on it shows nothing.
 	doubtful map[*transcript.Transcript]int
 }
 
-// goneError is why the run ends.
+// goneError is the cause when the server no longer serves.
 type goneError struct{ why string }
 
 func (e *goneError) Error() string { return "the server serves nobody any more: " + e.why }
 
-// fresh is how long a server that was seen to serve needs no other look.
+// fresh is how long a server that was seen to serve is not checked again.
 const recheckAfter = 500 * time.Millisecond
 
-// pauses are left between the looks, for a server that starts anew, or a proxy
-// that has lost its way for a moment; enough is when no more looks are taken.
+// pauses are the waits between the checks, for a server that restarts, or a
+// proxy that fails for a moment; after enough no further check is made.
 var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
 
 const checkingTime = 3 * time.Second
 
-// watchServer begins to look after the server; the context that it returns ends
-// when that is gone.
+// watchServer begins to watch the server. The returned context ends when the
+// server no longer serves.
 func (r *offer) watchServer(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	r.stop = stop
@@ -60,8 +59,8 @@ func (r *offer) watchServer(ctx context.Context) (context.Context, context.Cance
 	return ctx, stop
 }
 
-// watchedProgress tells of no area while it is in doubt whether the server
-// still serves anybody, and of none when it does not.
+// watchedProgress reports no area while it is unclear whether the server still
+// serves, nor after it has stopped.
 type watchedProgress struct {
 	Progress
 	watch *watch
@@ -74,7 +73,7 @@ func (p *watchedProgress) Area(area string, done, total int) {
 	}
 }
 
-// checkConversation looks into a conversation that has ended.
+// checkConversation checks the server after a conversation that has ended.
 func (w *watch) checkConversation(c *client.Conversation) {
 	if w == nil || c.Web() == nil {
 		return
@@ -104,8 +103,8 @@ func (w *watch) checkConversation(c *client.Conversation) {
 	w.stop(&goneError{why})
 }
 
-// isDoubtful reports whether what was seen says nothing, because the server was gone
-// by then.
+// isDoubtful reports whether the observation shows nothing, because the server
+// no longer served by then.
 func (w *watch) isDoubtful(c *candidate) bool {
 	if w == nil {
 		return false
@@ -121,7 +120,7 @@ func (w *watch) isDoubtful(c *candidate) bool {
 	})
 }
 
-// records returns those by which the unit was judged, each once.
+// records returns the records by which the unit was judged, each once.
 func (u *unit) records() []*transcript.Transcript {
 	var out []*transcript.Transcript
 	add := func(record *transcript.Transcript) {
@@ -138,7 +137,7 @@ func (u *unit) records() []*transcript.Transcript {
 	return out
 }
 
-// isSettled reports whether it need not be tried any more.
+// isSettled reports whether the candidate needs no further retry.
 func (c *candidate) isSettled() bool {
 	tries := c.attempts - c.earlierAttempts
 	switch {
@@ -155,7 +154,8 @@ func (c *candidate) isSettled() bool {
 	}
 }
 
-// isServerGone reports whether the server is gone; while that is in doubt it waits.
+// isServerGone reports whether the server no longer serves; it waits for a
+// check that is under way.
 func (w *watch) isServerGone() bool {
 	if w == nil {
 		return false
@@ -165,9 +165,9 @@ func (w *watch) isServerGone() bool {
 	return w.isGone
 }
 
-// unansweredSince reports whether the conversation ended without an answer to the last
-// request, in a way that may be no matter of the session, and from where on
-// nothing was answered.
+// unansweredSince reports whether the conversation ended without a response to
+// its last request, in a way that may not be due to the session, and from which
+// position on there was no response.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Response {
@@ -186,9 +186,9 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	return from, from == 0 || mayBeOutage(last.Exchange.Status())
 }
 
-// brokenSince returns from where on nothing came of any exchange because connections
-// broke, or were not taken, -1 where that is not so; and whether one was not
-// taken, which no server does that still serves.
+// brokenSince returns the position from which on no exchange succeeded because
+// connections broke or were refused, or -1; and whether one was refused, which
+// no serving server does.
 func brokenSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
@@ -212,8 +212,8 @@ func brokenSince(events []*transcript.Event) (from int, refused bool) {
 	return from, refused
 }
 
-// checkEnded looks into those of the conversations that are over already, so
-// that what is said next of their case waits for what comes of it.
+// checkEnded checks the conversations of the unit that have ended, so that what
+// is reported next about their case waits for the result.
 func (o *opener) checkEnded() {
 	if o.r.watch == nil {
 		return
@@ -225,7 +225,8 @@ func (o *opener) checkEnded() {
 	}
 }
 
-// dropDoubtfulObservations takes back what cases of their own said of a server that was gone.
+// dropDoubtfulObservations drops what cases observed on a server that no longer
+// served.
 func (r *execution) dropDoubtfulObservations() {
 	if r.watch == nil || !r.watch.isServerGone() {
 		return
@@ -249,8 +250,8 @@ func (w *watch) hasDoubtful(record *transcript.Transcript) bool {
 	return doubtful
 }
 
-// mayBeOutage reports whether a status may come from a server that is gone, for
-// whatever reason, rather than from one that does not like the request.
+// mayBeOutage reports whether a status may come from a server that fails, for
+// any reason, rather than from one that refuses the request.
 func mayBeOutage(status int) bool {
 	switch status {
 	case 401, 403, 407, 429:

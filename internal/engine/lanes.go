@@ -6,15 +6,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Over HTTP a session costs little, and most of the time of the cases that
-// share one is waiting: they share so many, of so many cases at least.
+// Over HTTP a session costs little, and cases that share one mostly wait, so
+// there are several shared sessions, each with at least this many cases.
 const (
 	maxLanes  = 4
 	leastLane = 8
 )
 
-// lanes divides what shares a conversation among several, so that they wait
-// side by side, as far as the server opens more sessions. The cases of an area
+// lanes divides the cases that share a conversation among several, which run
+// concurrently, as far as the server opens more sessions. The cases of an area
 // stay together.
 func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
@@ -39,7 +39,7 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	return out
 }
 
-// openLane opens one more conversation to share; nil where the server does not
+// openLane opens one more conversation to share; nil if the server does not
 // serve it.
 func (r *offer) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)

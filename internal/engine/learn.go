@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// learnRoles lets the inventories of all revisions learn what the tools do of which
-// nothing is known: from calls in the newest revision, once, when a case first
-// looks for a role that no tool is known to play.
+// learnRoles sets how the inventories of all revisions learn the roles of
+// unknown tools: by calls in the newest revision, once, when a case first looks
+// for a role that no tool is known to play.
 func (r *offer) learnRoles() {
 	if len(r.revisions) == 0 || r.gate.one {
 		return // what calls show is not worth a start of its own after all others
@@ -23,8 +23,8 @@ func (r *offer) learnRoles() {
 	}
 }
 
-// learnRolesIn makes the calls on a server of its own, if one can be had: what they
-// change is nothing to the other conversations.
+// learnRolesIn makes the calls on a separate server, if one can be started, so
+// that what they change does not affect other conversations.
 func (r *offer) learnRolesIn(rev spec.Revision) []inventory.Learned {
 	dialer := r.o.Dialer
 	if sharer, ok := dialer.(transport.Sharer); ok && !sharer.Single() {

@@ -11,17 +11,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A run ends at its limit whatever the server does: what it sent may take long
-// to judge, and much memory to keep. So judging goes on for a moment after the
-// end of the run's time, and no longer; and no record is kept that nothing
-// refers to.
+// A run ends at its limit whatever the server does. What it sent may take long
+// to judge and much memory to keep, so judging continues only for a moment
+// after the limit, and records that nothing refers to are dropped.
 
-// afterLimit is how long what was seen may be judged after the end of the
-// run's time.
+// afterLimit is how long judging continues after the run's limit.
 const afterLimit = 2 * time.Second
 
-// limitTime takes ctx for the run's time; that of judging ends afterLimit after
-// it.
+// limitTime uses ctx for the run's time; the context for judging ends
+// afterLimit later.
 func (r *session) limitTime(ctx context.Context) (stop func()) {
 	judging, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.time, r.judging = ctx, judging
@@ -37,8 +35,8 @@ func (r *session) limitTime(ctx context.Context) (stop func()) {
 	return func() { unhook(); cancel(nil) }
 }
 
-// judgedBy returns what the rules say of the conversation, nothing where there
-// was no time for it.
+// judgedBy returns the results of the rules for the conversation, or nil if
+// there was no time.
 func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
 	if conv.Record.Heavy() {
 		r.largeJudging.Lock()
@@ -51,8 +49,8 @@ func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
 	return results
 }
 
-// unjudgedNotice says that there was no time to judge conversations, "" where
-// there was.
+// unjudgedNotice returns a notice about conversations that there was no time to
+// judge, or "".
 func (r *session) unjudgedNotice() string {
 	switch n := r.unjudged.Load(); n {
 	case 0:
@@ -64,16 +62,16 @@ func (r *session) unjudgedNotice() string {
 	}
 }
 
-// dropRecords lets go of all records of a unit, of which nothing is quoted.
+// dropRecords releases all records of a unit that no evidence refers to.
 func (u *unit) dropRecords() {
 	for _, conv := range u.conversations {
 		conv.Record.Release()
 	}
 }
 
-// release lets go of the records of a unit that was judged, as far as no
-// deviation refers to them. The others lose what is far from all deviations
-// where the server flooded them, or where all records hold much.
+// release releases the records of a judged unit that no deviation refers to.
+// The others lose events far from all deviations if the server flooded them or
+// if the records take much memory.
 func (u *unit) release(r *execution) {
 	u.exchangedByCase = map[string]string{}
 	for _, c := range u.cases {

@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// locatePointer returns where the value stands that a pointer names, a member with
-// its name. Of a value that is not there it is the object that lacks it, unless
-// that is the whole text.
+// locatePointer returns the position of the value, or of the member with its
+// name, that a pointer names. For a missing value it is the object that lacks
+// it, unless that is the whole text.
 func locatePointer(raw []byte, pointer string) *verdict.Span {
 	for pointer != "" {
 		if at := find(raw, jsontext.Pointer(pointer)); at != nil {
@@ -27,8 +27,8 @@ func locatePointer(raw []byte, pointer string) *verdict.Span {
 
 func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	// To ask where a token stands takes as long as it is deep, so only those are
-	// asked that are as deep as the value, or that open it.
+	// Finding the pointer of a token takes time in proportion to its depth, so
+	// it is requested only for tokens as deep as the value, or one level above.
 	deep := strings.Count(string(pointer), "/")
 	for {
 		from := dec.InputOffset()
@@ -60,8 +60,8 @@ func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 	}
 }
 
-// isName reports whether the token that was just read is the name of a member:
-// read is how many there were of its object so far.
+// isName reports whether the token just read is the name of a member; read is
+// how many tokens of its object were read before.
 func isName(dec *jsontext.Decoder, read int64) bool {
 	in, _ := dec.StackIndex(dec.StackDepth())
 	return in == '{' && read%2 == 1
@@ -70,8 +70,8 @@ func isName(dec *jsontext.Decoder, read int64) bool {
 // longestLabel bounds a label, in bytes.
 const longestLabel = 80
 
-// labelEvent names an event in a few words. What it takes from the server is as the
-// server wrote it.
+// labelEvent describes an event in a few words. Text from the server is
+// unchanged.
 func labelEvent(e *transcript.Event) string {
 	switch e.Kind {
 	case transcript.Sent, transcript.Received:

@@ -12,10 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// detectMixing finds out whether the server sends the answers of one client to
-// others, and has one session run at a time then: what belongs to others would
-// be taken for the answers of each. Over HTTP+SSE, where all answers come on a
-// stream that a server may mistake, such servers are seen.
+// detectMixing detects a server that sends one client's responses to another,
+// and then runs one session at a time: otherwise each client would take them
+// for its own. HTTP+SSE servers with one stream for all clients do this.
 func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).isSpoken)
 	if r.gate.one || i < 0 || r.transport() != spec.SSE {
@@ -27,18 +26,19 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	}
 }
 
-// isCausedByMixing reports whether a rule that is not about the transport found something
-// where conversations were side by side: where answers reach the clients of
-// others, it takes them for answers to each.
+// isCausedByMixing reports whether a rule that is not about the transport found
+// a deviation in concurrent conversations: it may be about another client's
+// responses.
 func isCausedByMixing(result rules.Result, t spec.Transport) bool {
 	return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 		return spec.AreaOf(d.Requirement) != string(t)
 	})
 }
 
-// overhearsResponses reports whether the conversation of p hears the answer to a request
-// of another, which takes its place: the other way about, a server that sends
-// all answers to the client that came last would never answer it again.
+// overhearsResponses reports whether the conversation of p receives the
+// response to another conversation's request, which is sent later: a server
+// that sends all responses to the newest client would otherwise never respond
+// to p again.
 func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	o := r.o.clientOptions(p.revision)
 	o.Pace, o.StartTimeout = r.paces[p.revision], r.patience()
@@ -58,8 +58,8 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
 }
 
-// answered reports whether a request with this id is answered. One that is not
-// does not count as a failure here, for no rule judges this conversation then.
+// answered reports whether a request with this id got a response. A missing one
+// does not count as a failure here, because no rule judges this conversation.
 func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()

@@ -7,12 +7,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Rules judge what is said in every case. Of a selection only those cases are
-// run whose traffic is made for it, so that a rule may see less than in a whole
-// run; who narrows a run should know that where nothing was found.
+// Rules judge the traffic of every case. A selection runs only the cases that
+// provoke the selected requirements, so a rule may see less than in a whole
+// run. If such a run finds nothing, a notice says so.
 
-// narrowed tells of that, "" where all that a whole run would see was seen, or
-// where there is a finding all the same.
+// narrowed returns that notice, or "" if nothing was left out or there is a
+// finding.
 func (r *execution) narrowed(p *verdict.Report) string {
 	if len(r.o.Selection.Focus) == 0 && r.o.Selection.Labels == "" || p.Incomplete != "" {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// offer is what probing found: the revisions that the server speaks, and what it
-// offers in each.
+// offer is the result of the probe: the revisions that the server speaks, and
+// its inventory in each.
 type offer struct {
 	*session
 	revisions   []spec.Revision
@@ -22,15 +22,15 @@ type offer struct {
 	inventories map[spec.Revision]*inventory.Inventory
 	shared      map[spec.Revision]*sharedConversation
 	probePass   *pass // held while the probe's conversations go on
-	// handshakeFails says why no handshake succeeded in any revision; the rules
+	// handshakeFails is why no handshake succeeded in any revision. The rules
 	// then judge the attempt, and every case is blocked.
 	handshakeFails string
-	// unresponsive maps a revision to the reason why the server serves no request
-	// after the handshake; the rules then judge the attempt, and every case is blocked.
+	// unresponsive is, by revision, why no request is served after the
+	// handshake. The rules then judge the attempt, and every case is blocked.
 	unresponsive map[spec.Revision]string
 	// mixesResponses: responses to one client reach another; see detectMixing.
 	mixesResponses bool
-	// paces are those of the revisions; what is tried again has its own.
+	// paces are those of the revisions; a retry has its own.
 	paces map[spec.Revision]*client.Pace
 }
 
@@ -42,7 +42,7 @@ func newOffer(s *session) *offer {
 	return r
 }
 
-// blocked returns why no case can be run in the revision, or "".
+// blocked returns why no case can run in the revision, or "".
 func (r *offer) blocked(rev spec.Revision) string {
 	if r.handshakeFails != "" {
 		return r.handshakeFails
@@ -50,7 +50,7 @@ func (r *offer) blocked(rev spec.Revision) string {
 	return r.unresponsive[rev]
 }
 
-// missing returns why the case does not apply to what the server offers.
+// missing returns why the case does not apply to the server's offer, or "".
 func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
 	for _, need := range c.Needs {
 		if !r.inventories[rev].Declares(need) {
@@ -68,7 +68,7 @@ func (r *offer) endAll(shared []*sharedConversation) {
 	}
 }
 
-// closeShared ends what the probe left open.
+// closeShared ends the conversations that the probe left open.
 func (r *offer) closeShared() {
 	for _, s := range r.shared {
 		r.endAll([]*sharedConversation{s})
@@ -78,7 +78,7 @@ func (r *offer) closeShared() {
 	}
 }
 
-// undeclared returns a server capability that the requirement is about and the
+// undeclared returns a server capability that the requirement needs and the
 // server does not declare, or "".
 func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
 	stock := r.inventories[rev]
@@ -94,8 +94,9 @@ func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
 	return ""
 }
 
-// unresponsiveReason says why some revision could not be judged though it is spoken, or "".
-// Over HTTP no finding need tell of that: a refusal may have any reason.
+// unresponsiveReason returns why a revision could not be judged although the
+// server speaks it, or "". Over HTTP there need not be a finding for it,
+// because a refusal may have any reason.
 func (r *offer) unresponsiveReason() string {
 	for _, rev := range r.revisions {
 		switch why := r.unresponsive[rev]; {
@@ -109,8 +110,7 @@ func (r *offer) unresponsiveReason() string {
 	return ""
 }
 
-// displayName is the server's name for people: what it calls itself, where it does,
-// and the target.
+// displayName returns the server's own name, if it has one, and the target.
 func (r *offer) displayName() string {
 	for _, rev := range r.revisions {
 		if s := r.inventories[rev].Server; s.Name != "" {
@@ -120,8 +120,8 @@ func (r *offer) displayName() string {
 	return r.o.Target
 }
 
-// noticeIncompleteLists says which lists had no end that was reached. An empty cursor is
-// often meant as the end, and has rules of its own.
+// noticeIncompleteLists returns a notice about lists whose end was not reached.
+// An empty cursor often means the end, and has its own rules.
 func (r *offer) noticeIncompleteLists() {
 	var texts []string
 	for _, rev := range r.revisions {
@@ -139,7 +139,8 @@ func (r *offer) noticeIncompleteLists() {
 	}
 }
 
-// noticeUnknownNames tells what the user names and the server does not offer.
+// noticeUnknownNames returns notices about names in the configuration that the
+// server does not offer.
 func (r *offer) noticeUnknownNames() {
 	var all []*inventory.Inventory
 	for _, rev := range r.revisions {

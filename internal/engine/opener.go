@@ -15,12 +15,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// sharedConversation is the one that the asking cases of a revision share.
+// sharedConversation is the conversation that the reading cases of a revision
+// share.
 type sharedConversation struct {
 	conv *client.Conversation // nil until opened
 }
 
-// opener opens conversations for one unit and remembers them.
+// opener opens the conversations of one unit and keeps them.
 type opener struct {
 	r         *offer
 	revision  spec.Revision
@@ -82,8 +83,8 @@ func (o *opener) conversations() []*client.Conversation {
 	return append([]*client.Conversation(nil), o.convs...)
 }
 
-// Shared implements suite.Opener: it opens a new conversation where the
-// server of the last one is gone.
+// Shared implements suite.Opener. It opens a new conversation if the server of
+// the last one has exited.
 func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if o.shared == nil {
 		o.shared = &sharedConversation{}
@@ -110,7 +111,8 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	return conv, nil
 }
 
-// beginCase says which case what follows in the shared conversation belongs to.
+// beginCase records which case the following traffic of the shared conversation
+// belongs to.
 func (o *opener) beginCase(c *suite.Case) {
 	o.during = c
 	o.markCase()
@@ -122,16 +124,16 @@ func (o *opener) markCase() {
 	}
 }
 
-// renew gives up the shared conversation where its session is served no more,
-// so that the next case has another one.
+// renew drops the shared conversation if its session is no longer served, so
+// that the next case opens a new one.
 func (o *opener) renew(ctx context.Context) {
 	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.Deserted(ctx) {
 		s.conv, o.isRenewed = nil, true
 	}
 }
 
-// whyUnresponsive returns why nothing can be asked of a server after the handshake, or
-// "". One request may get lost; when the next one does, too, nothing can.
+// whyUnresponsive returns why a server serves no requests after the handshake,
+// or "". One request may get lost; if the next one is lost too, none is served.
 func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
 	var r *client.Reply
 	for range 2 {

@@ -15,10 +15,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Over HTTP the sessions of a run share a process, and what belongs to one of
-// them may reach another. The session that got it gets nothing of the kind when
-// its case runs alone, so what came unasked is tried once more among its peers:
-// the cases that were running when it came.
+// Over HTTP the sessions of a run share a process, and a message for one
+// session may reach another. It does not come when the case of that session
+// runs alone, so an unrequested message is retried among its peers: the cases
+// that were running when it came.
 
 // span is the time in which a case ran.
 type span struct {
@@ -28,17 +28,17 @@ type span struct {
 }
 
 const (
-	// maxAmong bounds the cases that are tried again among their peers, and
+	// maxAmong limits how many cases are retried among their peers, and
 	// maxPeers the peers of each.
 	maxPeerAttempts = 3
 	maxPeers        = 16
-	// amongTime bounds the time that all of them take.
+	// amongTime limits the time for all of them.
 	peersTime = 20 * time.Second
 )
 
-// confirmAmongPeers tries again what did not come back alone and may belong to
-// another session. What comes back only then is a warning at most: that a server
-// keeps sessions apart is derived from what a session is.
+// confirmAmongPeers retries what did not recur alone and may belong to another
+// session. If it recurs only here it is a warning at most, because isolation
+// between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context) {
 	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {
 		return
@@ -59,8 +59,8 @@ func (r *confirmation) confirmAmongPeers(ctx context.Context) {
 	}
 }
 
-// retryAmongPeers runs the case of the attempt while its peers run, again and again,
-// until something came back.
+// retryAmongPeers runs the case of the attempt while its peers run in a loop,
+// until a candidate recurs.
 func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	var peers []span
 	for _, c := range a.candidates {
@@ -108,9 +108,9 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	}
 }
 
-// unsolicitedEvent returns the event of a message that no request of the session led to,
-// where that is what the candidate is about; nil otherwise. A server may tell all
-// clients that a list has changed.
+// unsolicitedEvent returns the event of a message that no request of the
+// session led to, if the candidate is about one, otherwise nil. A list_changed
+// notification may go to all clients.
 func (c *candidate) unsolicitedEvent() *transcript.Event {
 	if c.record == nil || len(c.At) == 0 {
 		return nil
@@ -138,8 +138,8 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 	return nil
 }
 
-// peersOf returns the cases of other units that were running when the message
-// came that the candidate is about.
+// peersOf returns the cases of other units that were running when the
+// candidate's message came.
 func (r *confirmation) peersOf(c *candidate) []span {
 	at := c.record.Began().Add(c.unsolicitedEvent().At)
 	var out []span

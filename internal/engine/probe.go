@@ -24,35 +24,37 @@ import (
 // prober is the first stage: it makes the offer.
 type prober struct{ *offer }
 
-// newProber returns a prober that has asked for nothing yet.
+// newProber returns a prober that has sent nothing yet.
 func newProber(s *session) *prober { return &prober{newOffer(s)} }
 
-// probed is what came of asking for one revision.
+// probed is the result of requesting one revision.
 type probed struct {
 	revision spec.Revision
 	conv     *client.Conversation // nil when the server could not be started
 	reply    *client.Reply
 	err      error  // that kept the server from being started
 	chosen   string // the version in the answer
-	// misdirected: the server told the client to send its messages to a place
-	// where no client can, which the rules judge.
+	// misdirected: the server announced an endpoint to which no client can
+	// send, which the rules judge.
 	misdirected bool
-	// failed: the server took initialize and did not serve it, which the rules judge.
+	// failed: the server accepted initialize and did not serve it, which the
+	// rules judge.
 	failed bool
 }
 
 func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) }
 
-// isUnanswered reports whether no answer came at all.
+// isUnanswered reports whether there was no response at all.
 func (p *probed) isUnanswered() bool { return p.conv == nil || !p.reply.Answered() }
 
-// isCrowdedOut reports whether no response came, and that may be because of the
-// other servers that were alive: silence beside one that responds is not.
+// isCrowdedOut reports whether there was no response, and other servers that
+// were running may be the reason: silence next to a server that responds is
+// not.
 func (p *probed) isCrowdedOut() bool {
 	return p.isUnanswered() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }
 
-// hasWrongID reports whether what was to be the answer came with another id.
+// hasWrongID reports whether the likely response had another id.
 func (p *probed) hasWrongID() bool {
 	return p.conv != nil && !p.reply.Answered() && slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Exchange == 0 || !e.Unterminated) && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
@@ -83,8 +85,8 @@ func (r *prober) probe(ctx context.Context) error {
 	return r.settleProbe(ctx, pass, results)
 }
 
-// askFirst asks for the first revision. The error says why there is nobody to
-// ask for another.
+// askFirst requests the first revision. The error says why the server cannot be
+// used.
 func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
 	limit := max(r.o.StartTimeout, r.o.FirstStart)
 	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.o.Progress.Waiting)
@@ -104,9 +106,9 @@ func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, erro
 	return first, nil
 }
 
-// announcesUnusableEndpoint reports whether the server announced an endpoint, so that it is a
-// server of HTTP+SSE, and one that breaks a rule, which explains why initialize
-// had no answer.
+// announcesUnusableEndpoint reports whether the server announced an endpoint,
+// so that it is an HTTP+SSE server, and broke a rule that explains why
+// initialize got no response.
 func (r *prober) announcesUnusableEndpoint(p *probed) bool {
 	if p.conv == nil || r.transport() != spec.SSE {
 		return false
@@ -121,8 +123,8 @@ func (r *prober) announcesUnusableEndpoint(p *probed) bool {
 	return r.breaksRequirement(p, "sse.endpoint-event")
 }
 
-// failsInitialize reports whether something that reads JSON-RPC over HTTP, or streams, got
-// initialize and breaks a rule by not serving it.
+// failsInitialize reports whether the server reads JSON-RPC over HTTP, or opens
+// streams, and breaks a rule by not serving initialize.
 func (r *prober) failsInitialize(p *probed) bool {
 	return p.conv != nil && p.conv.Web() != nil && r.breaksRequirement(p, "lifecycle.initialize-response")
 }
@@ -136,8 +138,8 @@ func (r *prober) breaksRequirement(p *probed, requirement string) bool {
 	})
 }
 
-// askConcurrently asks for each revision on a server of its own, all at once. The first has
-// shown that the server responds.
+// askConcurrently requests each further revision on its own server,
+// concurrently. The first has shown that the server responds.
 func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
 	if len(revisions) == 0 {
 		return nil
@@ -154,7 +156,7 @@ func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision,
 	return out
 }
 
-// askOne asks for a revision; control may be nil.
+// askOne requests one revision; control may be nil.
 func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.o.clientOptions(rev)
@@ -174,10 +176,10 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 	return p
 }
 
-// retryAlone asks again, with nothing else alive, for each revision to which no
-// response came while others were asked for. Where that helps, two servers at
-// once are tried once more: only when they fail too, one runs at a time from then
-// on. Else the first failure was by chance, and all go on side by side.
+// retryAlone requests again, with no other server running, each revision that
+// got no response while others were requested. If that helps, two servers are
+// started once more: only if they fail again, one runs at a time from then on.
+// Otherwise the first failure was chance, and servers run concurrently.
 func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
 	tried := r.sharesProcess() // of one process there is no second copy
@@ -213,8 +215,8 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	return results
 }
 
-// whyNoSecondCopy returns what kept two copies of the server from running at once,
-// "" where nothing did.
+// whyNoSecondCopy returns what kept two copies of the server from running at
+// once, or "".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	second := r.askOne(ctx, first.revision, r.patience(), nil)
 	r.closeAll([]*probed{second})
@@ -229,8 +231,8 @@ func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	return ""
 }
 
-// settleProbe decides what is judged. The conversations of spoken revisions
-// go on as the shared ones.
+// settleProbe decides which revisions are judged. Their conversations continue
+// as the shared ones.
 func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
 	done := func() { r.closeAll(results); pass.finishWork(); pass.leave() }
 	for _, p := range results {
@@ -304,8 +306,8 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	return nil
 }
 
-// otherTransportReason says of a server that speaks no revision which defines the transport
-// that it speaks one which does not, "" where that is not so.
+// otherTransportReason says that a server which speaks no revision that defines
+// the transport speaks another one, or returns "".
 func (r *prober) otherTransportReason(results []*probed) string {
 	over := r.transport()
 	for _, p := range results {
@@ -355,12 +357,12 @@ func (p *probed) reason() string {
 	}
 }
 
-// discoverTime bounds the wait for the answer to server/discover of a server
-// that is mute, so that it does not cost the time of its start twice.
+// discoverTime limits the wait for the response to server/discover of a silent
+// server, so that its start does not cost time twice.
 const discoverTime = time.Second
 
-// isStateless reports whether the server answers server/discover, which is asked
-// only where initialize came to nothing.
+// isStateless reports whether the server responds to server/discover. It is
+// called only if initialize failed.
 func (r *prober) isStateless(ctx context.Context) bool {
 	o := r.o.clientOptions(spec.V20260728)
 	o.StartTimeout = discoverTime
@@ -388,8 +390,8 @@ func (r *prober) closeAll(results []*probed) {
 	wg.Wait()
 }
 
-// explainUnreachable explains a server that did not answer initialize. A server of
-// the stateless era may well stay silent there.
+// explainUnreachable explains why a server did not respond to initialize. A
+// server of the stateless era may ignore it.
 func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if p.conv == nil {
 		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
@@ -418,8 +420,8 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	return e
 }
 
-// awaitExit gives a server that hung up the time to show whether it ended, so
-// that this is not mistaken for the exit that our shutdown brings about.
+// awaitExit gives a server that closed the connection time to show whether it
+// exited, so that this exit is not taken for the one that our shutdown causes.
 func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -432,7 +434,7 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	}
 }
 
-// explainSilence says from a transcript why initialize was not answered.
+// explainSilence returns, from a transcript, why initialize got no response.
 func explainSilence(events []*transcript.Event, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited, late *transcript.Event
 	answered, asked := 0, false // to end, by us

@@ -13,22 +13,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// unseen is why a rule has nothing to say: nothing was sent that could have
-// shown it. Where something was, the reason names what came instead.
+// unseen is the reason if nothing was sent that could have shown the
+// requirement. If something was, the reason says what came instead.
 const unseen = "it did not come up"
 
-// unshown is the same for a case that came to its end without a word on one of
-// its requirements.
+// unshown is the reason if a case ended without an observation of one of its
+// requirements.
 const unshown = "nothing came up by which to judge it"
 
-// explainOutcomes replaces the reason of a verdict that was not observed although a case
-// sent what is made to show it: the reader learns what the server did.
+// explainOutcomes replaces the reason of a verdict that was not observed
+// although a case provoked it: it says what the server did.
 func (r *execution) explainOutcomes(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return
 	}
-	// A case that names the requirement says more than one that provokes all of
-	// its area.
+	// A case that names the requirement is better than one that provokes the
+	// whole area.
 	for _, made := range []func(c *suite.Case) bool{
 		func(c *suite.Case) bool {
 			return slices.Contains(c.Requirements, v.Requirement) || slices.Contains(c.Provokes, v.Requirement)
@@ -49,12 +49,13 @@ func (r *execution) explainOutcomes(v *verdict.Verdict) {
 	}
 }
 
-// mostNamed bounds the methods that are named of a case.
+// mostNamed limits how many methods of a case are listed.
 const mostNamed = 4
 
-// exchangesOf names what the case sent beyond the handshake, and what came of it:
-// "tools/call (result, error -32602), DELETE (status 405)". It is the same for
-// equal runs: what was cancelled, and so depends on time, is left out.
+// exchangesOf lists what the case sent after the handshake, and the outcomes:
+// "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
+// the same text: cancelled requests, whose outcome depends on time, are left
+// out.
 func (u *unit) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range u.conversations {
@@ -63,7 +64,7 @@ func (u *unit) exchangesOf(c *suite.Case) string {
 	return o.String()
 }
 
-// outcomes are what came of requests, by their method.
+// outcomes are the outcomes of requests, by method.
 type outcomes map[string][]string
 
 func (o outcomes) add(method, outcome string) {
@@ -85,7 +86,7 @@ func (o outcomes) read(d *transcript.Dialogue) {
 	}
 }
 
-// String names a few of the methods, in order.
+// String lists some of the methods, in order.
 func (o outcomes) String() string {
 	methods := slices.Sorted(maps.Keys(o))
 	var said []string
@@ -123,7 +124,7 @@ func statusOf(x *transcript.Exchange) string {
 	return fmt.Sprintf("status %d", x.Status())
 }
 
-// outcomeOf says what the response to a request is.
+// outcomeOf describes the response to a request.
 func outcomeOf(r *transcript.Request) string {
 	m := r.Response()
 	switch {

@@ -11,30 +11,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Bounds of what a finding quotes.
+// Limits of what a finding quotes.
 const (
 	maxEvidence = 6
 	maxQuoted   = 2 << 10
 	// maxContext is how many other events of the conversation are shown, and
-	// contextQuoted how much of each.
+	// contextQuoted how many bytes of each.
 	maxContext    = 12
 	contextQuoted = 512
 	// beginning is how many of those are the first of the conversation, and
 	// following how many may come after the evidence.
 	beginning = 3
 	following = 2
-	// contextRead is the size past which an event of the context is named and
-	// not quoted: to find its secrets would take longer than it is worth.
+	// contextRead is the size above which a context event is listed but not
+	// quoted: finding its secrets would take too long.
 	contextRead = 64 << 10
 )
 
-// quoter quotes evidence for one report, without secrets.
+// quoter quotes the evidence of one report, without secrets.
 type quoter struct {
 	redactor *transcript.Redactor
 	longRead int // bytes of long events that were searched for secrets
 }
 
-// quoteCandidate quotes what shows the candidate, and what was near it.
+// quoteCandidate quotes the events that show the candidate, and those around
+// them.
 func (r *quoter) quoteCandidate(c *candidate) (evidence, context []verdict.Evidence) {
 	if c.record == nil {
 		return nil, nil
@@ -42,12 +43,12 @@ func (r *quoter) quoteCandidate(c *candidate) (evidence, context []verdict.Evide
 	return quoteReadable(c.record.From(0), &c.Deviation, r.redactor, r.isReadable)
 }
 
-// longRead is how many bytes of events that are longer than contextRead a
-// report searches for secrets; a megabyte takes a tenth of a second and more.
+// longRead is how many bytes of events longer than contextRead a report
+// searches for secrets.
 const longRead = 8 << 20
 
-// isReadable reports whether the report has the time to search an event for
-// secrets. Long ones beyond longRead are named in it and not quoted.
+// isReadable reports whether the report has time to search an event for
+// secrets. Long events beyond longRead are listed but not quoted.
 func (r *quoter) isReadable(e *transcript.Event) bool {
 	if len(e.Raw) <= contextRead {
 		return true
@@ -60,16 +61,16 @@ func (r *quoter) isReadable(e *transcript.Event) bool {
 }
 
 // Quote quotes the events of a conversation that show the deviation; the last
-// of its positions is the offending one. The end of a server is explained by
-// what was sent last and by the end of its stderr. Context has other events:
-// how the conversation began, and what stood around the evidence. What secrets
-// the redactor finds are taken out; nil finds none.
+// of its positions is the offending one. The exit of a server is explained by
+// the last messages to it and by the end of its stderr. Context has other
+// events: how the conversation began, and what was around the evidence. The
+// redactor removes secrets; nil removes none.
 func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor) (evidence, context []verdict.Evidence) {
 	return quoteReadable(events, d, redactor, func(*transcript.Event) bool { return true })
 }
 
-// quoteReadable is Quote that names those of the offending events, without
-// their contents, of which readable is false.
+// quoteReadable is Quote, but lists events for which readable is false without
+// their contents.
 func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor, readable func(*transcript.Event) bool) (evidence, context []verdict.Evidence) {
 	at, offending := quotedPositions(events, d.At)
 	if len(at) == 0 {
@@ -109,8 +110,9 @@ func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *t
 	return evidence, context
 }
 
-// redactedEvents returns, by position, those of the events without secrets. A secret
-// may lie across pieces of stderr; of all else what is quoted is enough.
+// redactedEvents returns the events without secrets, by position. A secret may
+// span chunks of stderr, so all of stderr is searched; of other events only the
+// quoted ones.
 func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.Redactor) map[int]*transcript.Event {
 	var clear []*transcript.Event
 	place := map[int]int{}
@@ -130,7 +132,7 @@ func redactedEvents(events []*transcript.Event, at []int, redactor *transcript.R
 	return out
 }
 
-// quotedPositions returns the positions of the events that are quoted, and of the
+// quotedPositions returns the positions of the events to quote, and of the
 // offending one.
 func quotedPositions(events []*transcript.Event, at []int) (positions []int, offending int) {
 	if len(at) == 0 {
@@ -149,11 +151,11 @@ func quotedPositions(events []*transcript.Event, at []int) (positions []int, off
 	return slices.DeleteFunc(at, func(i int) bool { return i < 0 || i >= len(events) }), offending
 }
 
-// sentBefore is how many of the last frames sent explain the end of a server.
+// sentBefore is how many of the last frames sent explain the exit of a server.
 const sentBefore = 2
 
-// explainEnd returns the positions of what was sent last before the server ended,
-// and of what it said last on stderr.
+// explainEnd returns the positions of the last frames sent before the server
+// exited, and of its last stderr output.
 func explainEnd(events []*transcript.Event, end int) []int {
 	var out []int
 	for i := end - 1; i >= 0 && len(out) < sentBefore; i-- {
@@ -167,14 +169,14 @@ func explainEnd(events []*transcript.Event, end int) []int {
 	return out
 }
 
-// Bounds of what is quoted of the end of stderr.
+// Limits of what is quoted of the end of stderr.
 const (
 	stderrChunks = 16
 	stderrBytes  = 70
 )
 
-// lastStderr returns the positions of the last pieces of stderr. Many servers
-// write a line in several pieces, of which the last may be no more than its end.
+// lastStderr returns the positions of the last chunks of stderr. Many servers
+// write a line in several chunks.
 func lastStderr(events []*transcript.Event) []int {
 	var out []int
 	size := 0
@@ -188,8 +190,8 @@ func lastStderr(events []*transcript.Event) []int {
 	return out
 }
 
-// joinStderr returns the pieces of stderr as one that stands where the last does,
-// and as many of its last lines as are shown.
+// joinStderr returns the chunks of stderr as one event at the position of the
+// last, with as many of the last lines as are shown.
 func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event {
 	var text []byte
 	for _, i := range pieces {
@@ -208,9 +210,9 @@ func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event
 	return &last
 }
 
-// contextOf returns the positions of the events that are shown beside those at
-// the given ones: the first, those before each of the given, and a few after
-// the last of them.
+// contextOf returns the positions of the events that are shown in addition to
+// the given ones: the first events, those before each of the given, and a few
+// after the last of them.
 func contextOf(events []*transcript.Event, at []int) []int {
 	var open []int // those that may be shown
 	for i, e := range events {
@@ -239,7 +241,7 @@ func contextOf(events []*transcript.Event, at []int) []int {
 	return out
 }
 
-// isInformative says whether an event belongs into a picture of the conversation.
+// isInformative reports whether an event is shown as context.
 func isInformative(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Remark, transcript.CaseBegan, transcript.Stderr, transcript.Streamed, transcript.Opened:
@@ -260,8 +262,8 @@ func direction(k transcript.Kind) string {
 	return "!"
 }
 
-// quoteOffending quotes the event with what offends in it. Where that stands
-// far behind in a long frame, the quotation begins a little before it.
+// quoteOffending quotes the event around its offending part: in a long frame
+// the quotation begins a little before that.
 func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence {
 	var mark *verdict.Span
 	if e.Kind == transcript.Received || e.Kind == transcript.Sent {
@@ -282,7 +284,7 @@ func quoteOffending(e *transcript.Event, d *verdict.Deviation) verdict.Evidence 
 	return v
 }
 
-// quote quotes at most limit bytes of the event, of frames from start on.
+// quote quotes at most limit bytes of the event; of a frame, from start on.
 func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 	v := verdict.Evidence{Direction: direction(e.Kind), Position: e.Seq, Size: e.Size}
 	switch e.Kind {
@@ -314,8 +316,8 @@ func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 	return v
 }
 
-// headerIn finds the lines of a header in the text of a request: from the first
-// of them to the end of the last.
+// headerIn finds the lines of a header in the text of a request, from the first
+// to the end of the last.
 func headerIn(head, name string) *verdict.Span {
 	if name == "" {
 		return nil
@@ -335,9 +337,9 @@ func headerIn(head, name string) *verdict.Span {
 	return out
 }
 
-// findOffense finds the bytes of a frame that offend: those that the deviation
-// points at, else the one place where what was seen stands, else where the
-// frame is no JSON.
+// findOffense finds the offending bytes of a frame: those that the deviation
+// points at, else the only place where Seen occurs, else where the frame is not
+// JSON.
 func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	if d.Pointer != "" && e.Frame != nil && !e.Frame.Batch {
 		if at := locatePointer(e.Raw, d.Pointer); at != nil {
@@ -361,15 +363,15 @@ func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	return nil
 }
 
-// quotesBeginning reports whether what was seen quotes the frame from its
-// beginning: all of it, or as much as there is room for.
+// quotesBeginning reports whether Seen quotes the frame from its beginning, as
+// far as there is room.
 func quotesBeginning(seen string, raw []byte) bool {
 	const enough = 24 // bytes by which one frame is told from a part of another
 	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
 }
 
-// quotedIn returns the JSON texts that what was seen quotes, longest first: all
-// of it, and the strings in it.
+// quotedIn returns the JSON texts that Seen quotes, longest first: all of it,
+// and the strings in it.
 func quotedIn(seen string) []string {
 	out := []string{seen}
 	for rest := seen; ; {
@@ -395,6 +397,6 @@ func quotedIn(seen string) []string {
 	return out
 }
 
-// leastMarked is the length of the shortest text that is looked for: a digit
-// or "" stands everywhere.
+// leastMarked is the length of the shortest text that is searched for: a digit
+// or "" occurs everywhere.
 const leastMarked = 3

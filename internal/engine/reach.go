@@ -2,12 +2,12 @@ package engine
 
 import "context"
 
-// Other commands than run tell of a server with which nothing can be done in the
-// words of a run, and by its errors.
+// Commands other than run report a server that serves nothing with the words
+// and errors of a run.
 
-// Reach asks the server once for the newest of the revisions. The error is the
-// one with which a run would end; nil says that there was an answer, whatever it
-// was.
+// Reach sends the server one initialize for the newest of the revisions. It
+// returns the error with which a run would end, or nil if there was any
+// response.
 func Reach(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	wanted := o.wanted()
@@ -24,8 +24,8 @@ func Reach(ctx context.Context, o Options) error {
 	return err
 }
 
-// Unspoken says why the server completes the handshake in none of the revisions;
-// nil where it does in one.
+// Unspoken returns why the server completes the handshake in none of the
+// revisions, or nil if it does in one.
 func Unspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	if len(o.wanted()) == 0 {

@@ -10,21 +10,20 @@ import (
 
 // Recorded is a conversation of the run that has ended.
 type Recorded struct {
-	// Name is made of the revision that was asked for, the occasion and a
-	// running number: 2025-11-25-shared-1. It is the same in an equal run.
+	// Name consists of the requested revision, the occasion and a number:
+	// 2025-11-25-shared-1. It is the same in each equal run.
 	Name     string
 	Revision spec.Revision
-	// Occasion is the id of the case that held the conversation, "shared"
-	// where cases share it, or "probe"; "-again" follows where a finding was
-	// tried again.
+	// Occasion is the id of the case that held the conversation, "shared" if
+	// cases share it, or "probe", with the suffix "-again" in a retry.
 	Occasion string
 	Events   []*transcript.Event // must not be altered
 }
 
-// probing is the occasion of conversations that no case takes part in.
+// probing is the occasion of conversations without a case.
 const probing = "probe"
 
-// occasion names what the unit's conversations are held for.
+// occasion returns that of the unit's conversations.
 func (u *unit) occasion() string {
 	name := "shared"
 	if u.retriedCase != nil {
@@ -38,7 +37,7 @@ func (u *unit) occasion() string {
 	return name
 }
 
-// record hands a conversation that has ended to Options.Record.
+// record passes an ended conversation to Options.Record.
 func (r *session) record(c *client.Conversation, occasion string) {
 	if r.o.Record == nil {
 		return

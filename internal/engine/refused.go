@@ -12,8 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Refused says from a transcript of HTTP why the last request was not answered,
-// initialize for one, and what to do. Waited is how long it was waited for.
+// Refused returns, from a transcript over HTTP, why the last request (such as
+// initialize) got no response, and what to do. Waited is how long the client
+// waited.
 func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError {
 	r := refusal{events: events, waited: waited}
 	exchanges := transcript.ExchangesOf(events)
@@ -50,7 +51,7 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 	return &UnreachableError{Reason: reason, Advice: advice}
 }
 
-// refusal is the exchange that was to bring an answer.
+// refusal is the exchange that should have brought the response.
 type refusal struct {
 	*transcript.Exchange
 	events []*transcript.Event
@@ -106,7 +107,7 @@ func (r *refusal) explain() (reason, advice string) {
 	return reason + " and what is no answer to it" + r.quoteBody(": "), advice
 }
 
-// explainNoResponse says why there is no response at all.
+// explainNoResponse explains why there is no response at all.
 func (r *refusal) explainNoResponse() (reason, advice string) {
 	detail := ""
 	if r.End != nil {
@@ -138,7 +139,7 @@ func (r *refusal) serverURL() string {
 	return ""
 }
 
-// redirections counts the responses that sent the request elsewhere.
+// redirections counts the redirect responses.
 func (r *refusal) redirections() int {
 	n := 0
 	for _, x := range transcript.ExchangesOf(r.events).All() {
@@ -149,7 +150,7 @@ func (r *refusal) redirections() int {
 	return n
 }
 
-// streamOpened explains a GET that succeeded, behind which no POST was sent.
+// streamOpened explains a GET that succeeded but was followed by no POST.
 func (r *refusal) streamOpened() (reason, advice string) {
 	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	switch {
@@ -180,7 +181,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 	return fmt.Sprintf("on the event stream no endpoint event came within %v", r.waited), advice
 }
 
-// endpoint returns what the endpoint event of the stream names.
+// endpoint returns the URL in the endpoint event of the stream.
 func endpoint(stream *transcript.Exchange) (string, bool) {
 	for _, e := range stream.Body {
 		if ev := e.StreamEvent(); ev != nil && ev.Type == "endpoint" && ev.Complete() {
@@ -190,7 +191,8 @@ func endpoint(stream *transcript.Exchange) (string, bool) {
 	return "", false
 }
 
-// describeStream says what an event stream brought instead of the answer.
+// describeStream describes what an event stream carried instead of the
+// response.
 func (r *refusal) describeStream() string {
 	text := fmt.Sprintf("brought no answer within %v", r.waited)
 	if r.End != nil && r.Ended() != transcript.Dropped {
@@ -207,19 +209,19 @@ func (r *refusal) describeStream() string {
 	}
 }
 
-// isProxied reports whether the request went to a proxy as it is.
+// isProxied reports whether the request went to a proxy unencrypted.
 func (r *refusal) isProxied() bool {
 	return strings.HasPrefix(r.target(), "http://")
 }
 
-// target is where the request went.
+// target returns where the request went.
 func (r *refusal) target() string { return wire.Excerpt(r.RequestHead().Target(), 120) }
 
 func (r *refusal) status() string {
 	return wire.Excerpt(strings.TrimSpace(r.ResponseHead().Line), 120)
 }
 
-// describeEnd says how the body ended.
+// describeEnd describes how the body ended.
 func (r *refusal) describeEnd() string {
 	if r.End.Detail == "" {
 		return string(r.Ended())
@@ -246,7 +248,7 @@ func (r *refusal) bodyStart() string {
 	return ""
 }
 
-// quoteStart quotes the first bytes of what was too long.
+// quoteStart quotes the first bytes of a body that was too long.
 func (r *refusal) quoteStart() string {
 	const most = 40
 	text := r.bodyStart()
@@ -256,13 +258,13 @@ func (r *refusal) quoteStart() string {
 	return fmt.Sprintf("%q", text[:min(len(text), most)])
 }
 
-// isPage reports whether the body is for people.
+// isPage reports whether the body is a web page.
 func (r *refusal) isPage() bool {
 	text := strings.ToLower(strings.TrimSpace(r.bodyStart()))
 	return r.ResponseHead().MediaType() == "text/html" || strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")
 }
 
-// quoteBody returns the beginning of what came with the response, behind before.
+// quoteBody returns the beginning of the response body, after the text before.
 func (r *refusal) quoteBody(before string) string {
 	text := strings.TrimSpace(r.bodyStart())
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// peerAdvice is for what came back and is no HTTP response.
+// peerAdvice is for a response that is not HTTP.
 func (r *refusal) peerAdvice(detail string) string {
 	switch {
 	case strings.Contains(detail, "HTTP/2"):
@@ -40,7 +40,7 @@ func (r *refusal) reachAdvice(detail string) string {
 	return "check that the server runs, and the URL"
 }
 
-// statusAdvice is for a response with a status of its own.
+// statusAdvice is for a response with an HTTP status.
 func (r *refusal) statusAdvice(status int) string {
 	asks := r.ResponseHead().Get("WWW-Authenticate")
 	if asks != "" {
@@ -79,20 +79,20 @@ func (r *refusal) statusAdvice(status int) string {
 	}
 }
 
-// namesVersion reports whether a refusal speaks of the header of the version.
+// namesVersion reports whether a refusal mentions the version header.
 func namesVersion(body string) bool {
 	body = strings.ToLower(body)
 	return strings.Contains(body, "protocol-version") || strings.Contains(body, "version header")
 }
 
-// looksStreamable reports whether a GET that was to open the stream of HTTP+SSE is
-// refused as servers of Streamable HTTP do.
+// looksStreamable reports whether the GET that should open the HTTP+SSE stream
+// is refused as Streamable HTTP servers do.
 func (r *refusal) looksStreamable(status int) bool {
 	return r.Exchange == r.stream && (status == 400 || status == 405 || status == 406)
 }
 
-// looksLegacy reports whether a POST is refused where HTTP+SSE often has its
-// stream.
+// looksLegacy reports whether a POST is refused at a path where HTTP+SSE often
+// has its stream.
 func (r *refusal) looksLegacy(status int) bool {
 	if r.stream != nil || status != 400 && status != 404 && status != 405 {
 		return false
@@ -108,7 +108,7 @@ func ifAny(before, text string) string {
 	return before + wire.Excerpt(text, 80)
 }
 
-// redirectAdvice says where a redirection leads, and why it was not followed.
+// redirectAdvice says where a redirect leads, and why it was not followed.
 func (r *refusal) redirectAdvice(status int) string {
 	location := strings.TrimSpace(r.ResponseHead().Get("Location"))
 	if location == "" {

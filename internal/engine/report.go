@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// reporting is the last stage: it puts together what the others found.
+// reporting is the last stage: it combines the results of the others.
 type reporting struct {
 	*confirmation
 	quoter quoter
@@ -24,7 +24,7 @@ func newReporting(c *confirmation) *reporting {
 	return &reporting{confirmation: c, quoter: quoter{redactor: c.o.Redactor}}
 }
 
-// report puts everything together.
+// report returns the report of the run.
 func (r *reporting) report(ctx context.Context) *verdict.Report {
 	reason := interrupted(ctx)
 	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
@@ -97,9 +97,9 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	return p
 }
 
-// findings returns the candidates that are about selected requirements. Judges
-// that saw the same thing in the same place are one finding: the case speaks, as
-// it knows what it did.
+// findings returns the candidates on selected requirements. If several judges
+// saw the same deviation in the same place, the case's finding is used, because
+// a case knows what it did.
 func (r *reporting) findings() []verdict.Finding {
 	selected := map[opinionKey]bool{}
 	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
@@ -126,18 +126,18 @@ func (r *reporting) findings() []verdict.Finding {
 	return out
 }
 
-// opinionOf is what one judge has an opinion on.
+// opinionOf is what an opinion is about: a judge and a requirement.
 type opinionKey struct {
 	judge string
 	place verdict.Place
 }
 
-// place returns what a requirement is judged at in a revision.
+// place returns the revision and transport at which a requirement is judged.
 func (r *execution) place(requirement string, rev spec.Revision) verdict.Place {
 	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.transport()}
 }
 
-// opinions returns what the judges say, except deviations, which are findings.
+// opinions returns the judges' opinions except deviations, which are findings.
 func (r *reporting) opinions() *verdict.Opinions {
 	out := &verdict.Opinions{}
 	for _, p := range r.casePairs {
@@ -178,8 +178,8 @@ func (r *reporting) opinions() *verdict.Opinions {
 	return out
 }
 
-// notJudged counts the testable requirements of the judged era that neither
-// case nor rule judges yet, as far as the selection admits them.
+// notJudged counts the testable requirements of the judged era that no case or
+// rule judges yet, within the selection.
 func (o *Options) notJudged() int {
 	judges, over := Judges(o.Cases, o.Rules), o.Dialer.Transport()
 	n := 0

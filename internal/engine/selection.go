@@ -13,13 +13,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Selection narrows what is judged. Compile it before use.
+// Selection selects what is judged. Call Compile before use.
 type Selection struct {
 	// Labels is an expression of Ginkgo's label language over area,
 	// requirement, judge, level, revision and transport.
 	Labels string
-	// Focus holds ids of requirements, cases and rules, exactly or as
-	// regular expressions; one has to match.
+	// Focus holds ids of requirements, cases and rules, or regular expressions
+	// that match them; one must match.
 	Focus []string
 
 	labels types.LabelFilter
@@ -27,7 +27,7 @@ type Selection struct {
 	focus  []*regexp.Regexp
 }
 
-// SelectionError is a selection that can't be used.
+// SelectionError is an invalid selection.
 type SelectionError struct{ Reason string }
 
 func (e *SelectionError) Error() string { return e.Reason }
@@ -53,7 +53,7 @@ func (s *Selection) Compile() error {
 	return nil
 }
 
-// Admits reports whether the judge's statement on the requirement is wanted.
+// Admits reports whether the judge's opinion on the requirement is selected.
 func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
 	if !s.labels(Labels(judge, area, q, r, t)) {
 		return false
@@ -66,7 +66,7 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 	})
 }
 
-// Labels returns the labels of a judge's statement on a requirement: area, id,
+// Labels returns the labels of a judge's opinion on a requirement: area, id,
 // judge and the first word of its id, level, revision, transport.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
@@ -78,11 +78,12 @@ func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Tra
 	return labels
 }
 
-// overLabel is the label of a transport: two areas are called as transports are.
+// overLabel is the label of a transport: two areas have the names of
+// transports.
 func overLabel(t spec.Transport) string { return "over-" + string(t) }
 
-// explainFilterError returns what an error of Ginkgo says: its last line, below a picture
-// in colours of where it is.
+// explainFilterError returns the message of a Ginkgo error: its last line,
+// without the coloured picture of the place above it.
 func explainFilterError(err error) string {
 	var g types.GinkgoError
 	if errors.As(err, &g) {
@@ -91,7 +92,7 @@ func explainFilterError(err error) string {
 	return err.Error()
 }
 
-// someSelected fails early where nothing can be selected in any revision.
+// someSelected fails early if the selection is empty in every revision.
 func (o *Options) someSelected() error {
 	for _, r := range o.wanted() {
 		if len(o.pairs(r)) > 0 {
@@ -101,8 +102,8 @@ func (o *Options) someSelected() error {
 	return &SelectionError{"the selection is empty: no requirement, case or rule matches the filters; mcp-conform list shows what there is"}
 }
 
-// wanted returns the handshake revisions that are to be judged, newest first:
-// those that define the transport, unless others are asked for.
+// wanted returns the handshake revisions to judge, newest first: those that
+// define the transport, unless others are requested.
 func (o *Options) wanted() []spec.Revision {
 	var out []spec.Revision
 	for _, r := range spec.HandshakeRevisions() {
@@ -114,7 +115,7 @@ func (o *Options) wanted() []spec.Revision {
 	return out
 }
 
-// pair is one judge's statement on one requirement in one revision.
+// pair is one judge's opinion on one requirement in one revision.
 type pair struct {
 	judge       string
 	area        string
@@ -123,7 +124,7 @@ type pair struct {
 	caseIndex   int // -1 for a rule
 }
 
-// pairs returns the selected statements in revision r.
+// pairs returns the selected opinions in revision r.
 func (o *Options) pairs(r spec.Revision) []pair {
 	var out []pair
 	add := func(judge, area string, requirements []string, index int) {
@@ -145,11 +146,11 @@ func (o *Options) pairs(r spec.Revision) []pair {
 	return out
 }
 
-// rulesArea stands for an area where what judges is a rule.
+// rulesArea stands for the area of rules.
 const rulesArea = "rules"
 
-// admits is Selection.Admits; a case that is focused brings what rules judge in
-// the traffic for which it is made, unless requirements are named as well.
+// admits is Selection.Admits, except that a focused case also selects what
+// rules judge in its traffic, unless requirements are named as well.
 func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revision) bool {
 	over := o.Dialer.Transport()
 	if o.Selection.Admits(judge, area, q, r, over) {
@@ -163,7 +164,7 @@ func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revisio
 	})
 }
 
-// provokes reports whether the traffic of the case is wanted for a rule.
+// provokes reports whether a selected rule needs the traffic of the case.
 func (o *Options) provokes(c *suite.Case, rev spec.Revision) bool {
 	over := o.Dialer.Transport()
 	return c.Provoked(rev, over, func(q *spec.Requirement) bool {

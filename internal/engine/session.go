@@ -14,14 +14,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// session is what all stages of a run use: its options, its limits, and the
-// account of what it met.
+// session is what all stages of a run share: options, limits, and the account
+// of requests.
 type session struct {
 	o       Options
 	started time.Time
 	gate    *gate
 	budget  *transcript.Budget // of all conversations
-	// time ends with the run's time, and judging a moment later, see limitTime.
+	// time ends at the run's limit, judging a moment later; see limitTime.
 	time, judging context.Context
 
 	discounts *discount.Run
@@ -37,7 +37,8 @@ type session struct {
 
 	mu      sync.Mutex
 	notices []string
-	// slowestStart is the longest time in which a server responded to initialize.
+	// slowestStart is the longest time that a server took to respond to
+	// initialize.
 	slowestStart time.Duration
 	counted      map[*client.Conversation]bool // already shut down and counted
 	recorded     map[string]int                // the conversations handed out, by name
@@ -67,12 +68,13 @@ func (r *session) dial(ctx context.Context, o client.Options) (*client.Conversat
 	return r.dialBy(ctx, r.o.Dialer, o)
 }
 
-// impatient is for servers that were seen to linger: waiting again shows nothing new.
+// impatient is the shutdown for servers that lingered before: a second wait
+// shows nothing new.
 var impatient = transport.Patience{AfterClose: 50 * time.Millisecond, AfterTerm: 300 * time.Millisecond}
 
-// end shuts a conversation down, counts it and hands it out, once. One that
-// looks for a finding again always waits for the server as long as the first
-// did, unless the time of the run is over.
+// end shuts a conversation down, counts it and passes it to Options.Record,
+// once. A conversation of a retry waits for the server as long as the first one
+// did, unless the run's time is over.
 func (r *session) end(c *client.Conversation, occasion string, again bool) {
 	if r.time.Err() != nil || r.isLingering.Load() && !again || c.Web() != nil && r.watch.isServerGone() {
 		c.Shutdown(impatient)
@@ -85,8 +87,8 @@ func (r *session) end(c *client.Conversation, occasion string, again bool) {
 	}
 }
 
-// count counts a conversation that has ended; it reports false where that was
-// done before.
+// count counts an ended conversation. It returns false if it was counted
+// before.
 func (r *session) count(c *client.Conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,8 +126,8 @@ func (r *session) sharesProcess() bool {
 	return shares
 }
 
-// hasSingleProcess reports whether a fresh process can't be had while the conversations of
-// the run go on.
+// hasSingleProcess reports whether no fresh process can be started while the
+// conversations of the run exist.
 func (r *session) hasSingleProcess() bool {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	return ok && sharer.Single()

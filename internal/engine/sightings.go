@@ -8,15 +8,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A deviation may be seen in several cases, and by chance first in one that
-// can't bring it about by itself: what another client had done was heard there,
-// too. So all sightings are kept, and the cases of some are tried.
+// A deviation may be seen in several cases, and first in one that cannot cause
+// it: it may have seen the effect of another client. So all sightings are kept,
+// and some of their cases are retried.
 
-// maxSightings bounds the cases in which one finding is tried again.
+// maxSightings limits the cases in which one candidate is retried.
 const maxSightings = 3
 
-// sightings returns the deviations of the unit, each with what it takes to try
-// it again; of what was seen more than once in a case the first.
+// sightings returns the deviations of the unit with what is needed to retry
+// them; for each case the first of equal ones.
 func (u *unit) sightings(over spec.Transport) []*candidate {
 	var out []*candidate
 	type sighting struct {
@@ -60,8 +60,8 @@ func (r *execution) sightings() []*candidate {
 	return out
 }
 
-// mergeCandidates keeps one of equal candidates: of several cases that is the one which
-// is made to show it, else the first.
+// mergeCandidates returns one of equal candidates: the one whose case is made
+// to show it, else the first.
 func mergeCandidates(candidates []*candidate) []*candidate {
 	var out []*candidate
 	at := map[verdict.Key]int{}
@@ -78,8 +78,8 @@ func mergeCandidates(candidates []*candidate) []*candidate {
 	return out
 }
 
-// isCaseRequirement reports whether the case in which the deviation was seen judges the
-// requirement, or is made to provoke what is judged of it.
+// isCaseRequirement reports whether the case of the candidate judges or
+// provokes the requirement.
 func (c *candidate) isCaseRequirement() bool {
 	return c.during != nil && (slices.Contains(c.during.Requirements, c.Requirement) || c.during.ProvokesID(c.Requirement))
 }
@@ -92,8 +92,8 @@ func (c *candidate) caseID() string {
 	return c.during.ID
 }
 
-// confirmElsewhere tries what did not come back in the other cases in which it
-// was seen, those that are made for it first, once each.
+// confirmElsewhere retries what did not recur in the other cases in which it
+// was seen, once each, those that are made for it first.
 func (r *confirmation) confirmElsewhere(ctx context.Context) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range r.sightings() {
@@ -131,8 +131,8 @@ func (r *confirmation) confirmElsewhere(ctx context.Context) {
 	}
 }
 
-// elsewhere returns those of the sightings that are of other cases than c's,
-// those first whose case is made for it.
+// elsewhere returns the sightings of other cases than c's, those whose case is
+// made for it first.
 func elsewhere(c *candidate, sightings []*candidate) []*candidate {
 	var made, others []*candidate
 	cases := map[string]bool{c.caseID(): true}

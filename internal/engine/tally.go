@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// tally counts cases an area for the progress.
+// tally counts the cases of each area for the progress.
 type tally struct {
 	mu    sync.Mutex
 	areas map[string]*areaTally
@@ -34,7 +34,7 @@ func (t *tally) total() int {
 	return n
 }
 
-// done counts a case that is over; it was cut short where the run ended before.
+// done counts a finished case. It was cut short if the run ended before.
 func (t *tally) done(p Progress, area string, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +46,7 @@ func (t *tally) done(p Progress, area string, cut bool) {
 	p.Area(area, a.done, a.total)
 }
 
-// countSeen counts the deviations of a unit that is over.
+// countSeen counts the deviations of a finished unit.
 func (t *tally) countSeen(p Progress, attempts []*attempt) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

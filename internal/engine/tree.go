@@ -17,7 +17,7 @@ type Plan struct {
 }
 
 // Spec is one case or rule in one revision over a transport, with the labels of
-// every requirement on which it has a say.
+// all requirements that it judges.
 type Spec struct {
 	Area      string
 	Judge     string
@@ -34,8 +34,8 @@ func (s *Spec) Text() string {
 }
 
 // SpecsOf lists the specs of cases in a revision over a transport. Their labels
-// are also those of the requirements that rules judge in traffic for which a case
-// is made: a filter selects the cases that a run with the same filter starts.
+// include the requirements that rules judge in the traffic that a case
+// provokes, so a filter selects the same cases as in a run.
 func SpecsOf(cases []suite.Case, rev spec.Revision, over spec.Transport) []Spec {
 	var t specTree
 	for i := range cases {
@@ -49,7 +49,7 @@ func SpecsOf(cases []suite.Case, rev spec.Revision, over spec.Transport) []Spec 
 	return t.specs
 }
 
-// specTree gathers what a judge says of several requirements into one spec.
+// specTree merges a judge's opinions on several requirements into one spec.
 type specTree struct {
 	specs []Spec
 	at    map[instance]int
@@ -92,7 +92,7 @@ func (r *execution) treePlan() *Plan {
 }
 
 // Await waits for the verdicts of the run and returns the most severe outcome
-// among those that the spec's judge had a say in.
+// of the requirements that the spec's judge judges.
 func (p *Plan) Await(ctx context.Context, s Spec) (verdict.Outcome, bool) {
 	select {
 	case <-p.r.settled:

@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// finish records that a case ran to its end, and what it lacked.
+// finish records that a case ran to its end, and which fixtures it lacked.
 func (r *execution) finish(c *suite.Case, rev spec.Revision, wants []suite.Want) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -16,8 +16,8 @@ func (r *execution) finish(c *suite.Case, rev spec.Revision, wants []suite.Want)
 	}
 }
 
-// unfinished returns a planned case that judges the requirement, or is made for
-// it, and did not run to its end; nil where there is none.
+// unfinished returns a planned case that judges or provokes the requirement and
+// did not run to its end, or nil.
 func (r *execution) unfinished(requirement string, rev spec.Revision) *suite.Case {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,8 +31,8 @@ func (r *execution) unfinished(requirement string, rev spec.Revision) *suite.Cas
 	return nil
 }
 
-// wanted returns what a case lacked that judges the requirement, or is made
-// for it.
+// wanted returns the fixtures that cases lacked which judge or provoke the
+// requirement.
 func (r *execution) wanted(requirement string, rev spec.Revision) (suite.Want, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,9 +46,9 @@ func (r *execution) wanted(requirement string, rev spec.Revision) (suite.Want, b
 	return suite.Want{}, false
 }
 
-// explainGap tells of a verdict that was not observed which line of the
-// configuration file would change that. Where the run ended before a case that
-// might have shown it, that is the reason, and no line is known to help.
+// explainGap adds to a verdict that was not observed the line of the
+// configuration file that would change it. If the run ended before a case that
+// might have shown it, that is the reason instead.
 func (r *execution) explainGap(v *verdict.Verdict, ended string) {
 	if v.Outcome != verdict.NotObserved {
 		return
