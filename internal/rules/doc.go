@@ -8,7 +8,7 @@
 //
 //	rules.Rule{
 //		ID:           "rule.tools-listed",
-//		Title:        "what is announced is listed",
+//		Title:        "announced changes appear in the list",
 //		Requirements: []string{toolsListAnswered},
 //		Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
 //			rules.ErrorTo(spec.MethodToolsList): func(s *rules.Session, h *rules.Heard, out *rules.Out) { … },

@@ -34,7 +34,7 @@ func envelopeRules() []Rule {
 		},
 		{
 			ID:           "rule.batch-not-emitted",
-			Title:        "no array where the revision has no batches",
+			Title:        "no batches in revisions without them",
 			Requirements: []string{batchNotEmitted},
 			Start:        Stateless(Fold{See: arrays}),
 		},

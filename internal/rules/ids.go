@@ -20,7 +20,7 @@ func idRules() []Rule {
 	return []Rule{
 		{
 			ID:           "rule.request-ids",
-			Title:        "the ids of the server's own requests",
+			Title:        "the server's requests have valid, unused ids",
 			Requirements: []string{requestIDType, requestIDNotNull, requestIDUnique},
 			Start: func() Fold {
 				used := map[string]*transcript.Event{}

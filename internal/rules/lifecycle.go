@@ -19,19 +19,19 @@ func lifecycleRules() []Rule {
 	return []Rule{
 		{
 			ID:           "rule.initialize-first",
-			Title:        "the server says nothing before initialize",
+			Title:        "the server sends nothing before initialize",
 			Requirements: []string{initializeFirst},
 			Start:        Stateless(Fold{See: beforeInitialize}),
 		},
 		{
 			ID:           "rule.initialize-result",
-			Title:        "the answer to initialize is whole and well formed",
+			Title:        "the result of initialize is complete and well-formed",
 			Requirements: []string{initializeResponse, initializeSchema},
 			Start:        Stateless(Fold{End: initializeResult}),
 		},
 		{
 			ID:           "rule.no-requests-before-initialized",
-			Title:        "the server asks nothing but ping before initialized",
+			Title:        "the server sends no request but ping before initialized",
 			Requirements: []string{noEarlyRequests},
 			Start:        Stateless(Fold{See: beforeInitialized}),
 		},

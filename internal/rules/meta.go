@@ -24,7 +24,7 @@ const (
 func metaRules() []Rule {
 	return []Rule{{
 		ID:           "rule.meta-keys",
-		Title:        "the keys of every _meta object",
+		Title:        "keys of _meta objects are well-formed",
 		Requirements: []string{metaPrefix, metaName, metaReverseDNS, metaReserved2506, metaReserved2511},
 		Start: Stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 			for _, part := range []string{"params", "result"} {

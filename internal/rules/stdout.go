@@ -27,7 +27,7 @@ func stdoutRules() []Rule {
 		},
 		{
 			ID:           "rule.line-framing",
-			Title:        "one message a line, no line in a message",
+			Title:        "one message per line, no newline inside a message",
 			Requirements: []string{newlineDelimited, noEmbeddedNewlines},
 			Start:        Stateless(Fold{See: framing}),
 		},

@@ -22,13 +22,13 @@ func versionRules() []Rule {
 	return []Rule{
 		{
 			ID:           "rule.known-version",
-			Title:        "the version in the answer to initialize is a revision",
+			Title:        "the version in the result of initialize is a revision",
 			Requirements: []string{knownVersion},
 			Start:        Stateless(Fold{End: known}),
 		},
 		{
 			ID:           "rule.negotiated-version-respected",
-			Title:        "nothing that the negotiated revision does not have yet",
+			Title:        "no features newer than the negotiated revision",
 			Requirements: []string{respectedSince24, respectedSince25},
 			Start:        Stateless(onMessage(respected)),
 		},

@@ -24,25 +24,25 @@ func declaredRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.sampling-declared",
-			Title:        "sampling is asked only of a client that declared it",
+			Title:        "sampling requests go only to a client that declared sampling",
 			Requirements: []string{samplingDeclared24, samplingDeclared25},
 			Start:        onlyDeclared(spec.MethodSampling, "sampling", "Sampling is asked of a client that has not declared it.", samplingDeclared24, samplingDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-declared",
-			Title:        "elicitation is asked only of a client that declared it",
+			Title:        "elicitation requests go only to a client that declared elicitation",
 			Requirements: []string{elicitationDeclared},
 			Start:        onlyDeclared(spec.MethodElicit, "elicitation", "Elicitation is asked of a client that has not declared it.", elicitationDeclared),
 		},
 		{
 			ID:           "rule.roots-declared",
-			Title:        "roots are asked only of a client that declared them",
+			Title:        "roots/list goes only to a client that declared roots",
 			Requirements: []string{rootsDeclared24, rootsDeclared25},
 			Start:        onlyDeclared(spec.MethodRootsList, "roots", "Roots are asked of a client that has not declared them.", rootsDeclared24, rootsDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-modes",
-			Title:        "elicitation is asked only in modes that the client declared",
+			Title:        "elicitation requests use only modes that the client declared",
 			Requirements: []string{modeDeclared},
 			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
 				rules.ServerRequest(spec.MethodElicit): modes,
@@ -51,7 +51,7 @@ func declaredRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.sampling-tools-declared",
-			Title:        "tools are offered in sampling only to a client that declared sampling.tools",
+			Title:        "sampling requests have tools only if the client declared sampling.tools",
 			Requirements: []string{toolsDeclared, toolChoiceDeclared},
 			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): samplingTools}}),
 		},

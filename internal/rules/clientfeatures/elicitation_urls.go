@@ -27,7 +27,7 @@ func urlRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.elicitation-urls",
-			Title:        "the pages that a user is sent to are served over https, and their addresses hold no credentials",
+			Title:        "URLs of elicitations use https and contain no credentials",
 			Requirements: []string{urlHTTPS, urlNoSecrets},
 			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
 				rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
@@ -44,7 +44,7 @@ func urlRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.elicitation-ids",
-			Title:        "each elicitation by URL has an id of its own, and completion names one that was given out",
+			Title:        "each URL elicitation has its own id, and each completion names a known one",
 			Requirements: []string{idUnique, completeKnownID},
 			Start:        elicitationIDs,
 		},

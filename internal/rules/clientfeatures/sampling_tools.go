@@ -25,19 +25,19 @@ func toolRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.sampling-tool-messages",
-			Title:        "tool uses and tool results stand in messages of their role, and results by themselves",
+			Title:        "tool uses and tool results are in messages of their role, and results are alone",
 			Requirements: []string{resultsAlone, roles},
 			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): toolMessages}}),
 		},
 		{
 			ID:           "rule.sampling-tool-balance",
-			Title:        "each tool use is answered at once, and each result answers one",
+			Title:        "each tool use has its result in the next message, and each result belongs to one",
 			Requirements: []string{usesAnswered, resultMatches},
 			Start:        balance,
 		},
 		{
 			ID:           "rule.sampling-tool-loop",
-			Title:        "what a model wants to call is answered in the next request, and not without end",
+			Title:        "tool uses get their results in the next request, and loops end",
 			Requirements: []string{replyToStopReason, iterationLimit},
 			Start:        loops,
 		},

@@ -27,13 +27,13 @@ func completionRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.completion-declared",
-			Title:        "only who declares completion answers it, and who does answers it",
+			Title:        "a server serves completion if and only if it declares completions",
 			Requirements: []string{completionDeclared, completionUnsupported, completionAnswered},
 			Start:        rules.Stateless(rules.Fold{Hear: onComplete(completionCapability)}),
 		},
 		{
 			ID:           "rule.completion-refused",
-			Title:        "completion for an unknown prompt, or without saying of what, is refused",
+			Title:        "completion without a reference, or for an unknown prompt, is refused",
 			Requirements: []string{completionUnknown, completionMissing, completionValidates},
 			Start:        completionRefused,
 		},

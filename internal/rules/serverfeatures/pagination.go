@@ -33,7 +33,7 @@ func pageRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.cursors-accepted",
-			Title:        "a cursor that was given out gets a page, and the same one each time",
+			Title:        "a cursor returns a page, and the same one each time",
 			Requirements: []string{cursorAccepted, cursorStable},
 			Start: func() rules.Fold {
 				c := &cursors{asked: map[string]*page{}}
@@ -42,13 +42,13 @@ func pageRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.pages-go-on",
-			Title:        "each page goes on where the one before ended, and the last comes",
+			Title:        "each page continues after the previous one, and the list ends",
 			Requirements: []string{cursorContinues, walkEnds},
 			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(goesOn)}),
 		},
 		{
 			ID:           "rule.walks-complete",
-			Title:        "what a list holds comes in each walk through it",
+			Title:        "each complete walk returns every item of the list",
 			Requirements: []string{walkComplete},
 			Start: func() rules.Fold {
 				w := newWalks()
@@ -57,7 +57,7 @@ func pageRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.cursors-invalid",
-			Title:        "a cursor that was never given out is refused, and does no harm",
+			Title:        "an unknown cursor is refused, without side effects",
 			Requirements: []string{invalidHandled, invalidCode},
 			Start: func() rules.Fold {
 				b := &badCursors{served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
@@ -66,7 +66,7 @@ func pageRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.cursors-mistyped",
-			Title:        "a cursor that is no string is refused",
+			Title:        "a cursor that is not a string is refused",
 			Requirements: []string{cursorWrongType},
 			Start:        rules.Stateless(rules.Fold{Hear: onLists(mistyped)}),
 		},

@@ -32,7 +32,7 @@ func promptRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.prompts-arguments",
-			Title:        "prompts are refused without what they require, and without text, and given where nothing is required",
+			Title:        "prompts require their required arguments, accept only strings, and need no arguments otherwise",
 			Requirements: []string{promptMissingArgument, promptValidates, promptArgumentsOptional},
 			Start:        promptArguments,
 		},

@@ -45,7 +45,7 @@ func resourceListRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.resources-declared",
-			Title:        "who offers resources declares them",
+			Title:        "a server that serves resources declares them",
 			Requirements: []string{resourcesDeclared},
 			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
 				rules.ResultOf(spec.MethodResourcesList):      offered("/resources"),
@@ -68,7 +68,7 @@ func resourceListRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.resource-uris-unique",
-			Title:        "a URI stands for one listed resource",
+			Title:        "each listed resource has its own URI",
 			Requirements: []string{resourceUnique},
 			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(uniqueURIs)}),
 		},

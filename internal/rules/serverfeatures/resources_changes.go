@@ -14,13 +14,13 @@ func changeRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.resource-changes-declared",
-			Title:        "who tells of changed lists of resources declares it",
+			Title:        "a server that notifies of changed resource lists declares it",
 			Requirements: []string{resourcesChanged24, resourcesChanged25},
 			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.Notification(spec.MethodResourcesChanged): changeDeclared}}),
 		},
 		{
 			ID:           "rule.resource-changes-told",
-			Title:        "who declares to tell of changed lists of resources does",
+			Title:        "a server that declares resources.listChanged notifies of changes",
 			Requirements: []string{resourcesChangeSent},
 			Start: func() rules.Fold {
 				c := &changedLists{}

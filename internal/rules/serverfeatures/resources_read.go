@@ -26,25 +26,25 @@ func readRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.listed-resources-readable",
-			Title:        "what is listed can be read",
+			Title:        "listed resources can be read",
 			Requirements: []string{listedReadable},
 			Start:        read((*ledger).readable),
 		},
 		{
 			ID:           "rule.missing-resources",
-			Title:        "reading what does not exist gets error -32002",
+			Title:        "reading an unknown resource gets error -32002",
 			Requirements: []string{notFoundCode},
 			Start:        read((*ledger).missing),
 		},
 		{
 			ID:           "rule.resource-uris-validated",
-			Title:        "reading what is no URI, or without one, is refused",
+			Title:        "resources/read without a URI, or with a string that is not one, is refused",
 			Requirements: []string{uriValidated, uriMissing},
 			Start:        read((*ledger).garbage),
 		},
 		{
 			ID:           "rule.resource-sizes",
-			Title:        "size is that of the raw content in bytes",
+			Title:        "size is the number of bytes of the raw content",
 			Requirements: []string{sizeRaw},
 			Start: func() rules.Fold {
 				z := &sizes{byURI: map[string]*sized{}}

@@ -32,7 +32,7 @@ func subscriptionRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.updates-wanted",
-			Title:        "updates go to who subscribed, as long as the subscription lasts",
+			Title:        "updates go only to subscribers, while the subscription exists",
 			Requirements: []string{updateUndeclared, updateUnsubscribed, updatesStop, updateSent},
 			Start: func() rules.Fold {
 				u := &updates{lines: map[string]*line{}}

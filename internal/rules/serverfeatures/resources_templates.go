@@ -15,7 +15,7 @@ import (
 func templateRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.templates-hold",
-		Title:        "what a template expands to can be read, and is of the template's type",
+		Title:        "expansions of a template can be read, with the template's type",
 		Requirements: []string{templateType, expansionReadable},
 		Start: func() rules.Fold {
 			t := &shelves{good: map[string]*rules.Heard{}}

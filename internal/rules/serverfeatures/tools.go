@@ -11,7 +11,7 @@ func toolRules() []rules.Rule {
 	return slices.Concat(toolFeature.rules(), []rules.Rule{
 		{
 			ID:           "rule.tool-names",
-			Title:        "names of tools are of modest length and plain characters",
+			Title:        "tool names have a valid length and valid characters",
 			Requirements: []string{nameLength, nameCharset, nameSpecial},
 			Start:        toolNames,
 		},
@@ -35,13 +35,13 @@ func toolRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.tools-failures",
-			Title:        "tools that fail say so in a result, and why",
+			Title:        "failing tools return isError with an explanation",
 			Requirements: []string{toolFailureIsResult, toolFailureExplains},
 			Start:        toolFailures,
 		},
 		{
 			ID:           "rule.tools-resources",
-			Title:        "resources in results of tools belong to a server with resources, and can be read",
+			Title:        "resources in tool results need the resources capability, and can be read",
 			Requirements: []string{toolEmbedded, toolLinkFetchable},
 			Start:        toolResources,
 		},

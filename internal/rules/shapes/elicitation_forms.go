@@ -29,19 +29,19 @@ func requests() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.requested-schema",
-			Title:        "forms can be filled in, and use what forms have",
+			Title:        "elicitation schemas are valid and can be fulfilled",
 			Requirements: []string{requiredKnown, satisfiable, defaultsFit, defaultsEarly, noAdvanced, enumForms06, enumForms11, legacyNames},
 			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): requestedSchema}}),
 		},
 		{
 			ID:           "rule.required-elicitations",
-			Title:        "an error that demands elicitations lists some",
+			Title:        "URLElicitationRequired errors list elicitations",
 			Requirements: []string{listsElicitations},
 			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ErrorTo(""): listsSome}}),
 		},
 		{
 			ID:           "rule.sampling-tools",
-			Title:        "tools offered in sampling have names of their own",
+			Title:        "tools in sampling requests have unique names",
 			Requirements: []string{definitionsValid},
 			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): uniqueTools}}),
 		},

@@ -16,7 +16,7 @@ import (
 func messageShape() rules.Rule {
 	return rules.Rule{
 		ID:           "rule.message-shape",
-		Title:        "every message has the shape that the revision gives it",
+		Title:        "every message matches the revision's schema",
 		Requirements: requirementsOf(table()),
 		Start:        startShape,
 	}

@@ -14,7 +14,7 @@ func notifications() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.cancelled-request-id",
-			Title:        "a cancellation says what is cancelled",
+			Title:        "a cancellation names its request",
 			Requirements: []string{cancelledID},
 			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{rules.Notification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 				switch {

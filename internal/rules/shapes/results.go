@@ -106,7 +106,7 @@ func emptyResults() rules.Rule {
 	}
 	return rules.Rule{
 		ID:           "rule.empty-results",
-		Title:        "what only confirms has an empty result",
+		Title:        "methods without a result type return an empty result",
 		Requirements: []string{setLevelEmpty, subscribeEmpty, unsubscribeDone},
 		Start:        rules.Stateless(rules.Fold{Hear: hears}),
 	}

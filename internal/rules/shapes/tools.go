@@ -22,7 +22,7 @@ const (
 func toolDefinitions() rules.Rule {
 	return rules.Rule{
 		ID:           "rule.tool-definitions",
-		Title:        "what the hints of tools say together, the dialect of their schemas, and the form of those without parameters",
+		Title:        "tool annotations are consistent; schemas have a valid dialect, and a valid form without parameters",
 		Requirements: []string{noParametersForm, dependentHints, recommendedDialect},
 		Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
 			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, h *rules.Heard, out *rules.Out) {

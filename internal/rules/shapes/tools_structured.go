@@ -21,7 +21,7 @@ const (
 func structuredContent() rules.Rule {
 	return rules.Rule{
 		ID:           "rule.structured-content",
-		Title:        "tools give the structured content that their output schema promises, and a copy as text",
+		Title:        "tools with an output schema return structured content that fits it, and a text copy",
 		Requirements: []string{structuredPresent, structuredConforms, structuredCopy},
 		Start: func() rules.Fold {
 			l := &listing{member: "outputSchema"}

@@ -21,7 +21,7 @@ func accountRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.http-account",
-			Title:        "every HTTP request gets an HTTP response, or there is a reason why not",
+			Title:        "every HTTP request gets a response",
 			Requirements: []string{httpResponse},
 			Start:        look(responses),
 		},

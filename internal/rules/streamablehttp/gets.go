@@ -25,19 +25,19 @@ func getRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.get-status",
-			Title:        "GET opens a stream or is refused with 405",
+			Title:        "GET opens a stream, or gets 405",
 			Requirements: []string{singleEndpoint, streamOr405, concurrentStreams},
 			Start:        look(getStatus),
 		},
 		{
 			ID:           "rule.get-messages",
-			Title:        "the stream of a GET brings nothing that belongs to a request",
+			Title:        "the stream of a GET carries no response to a POST",
 			Requirements: []string{getUnrelated, getNoResponse},
 			Start:        look(getMessages),
 		},
 		{
 			ID:           "rule.get-retry",
-			Title:        "a GET that goes on with the stream of a request is not closed before the response without a retry field",
+			Title:        "a resumed stream is not closed before the response without a retry field",
 			Requirements: []string{getRetry},
 			Start:        look(getRetries),
 		},

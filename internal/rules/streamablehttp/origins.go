@@ -20,7 +20,7 @@ const (
 func originRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.origin",
-		Title:        "pages on other hosts are refused",
+		Title:        "requests with a foreign Origin are refused",
 		Requirements: []string{originValidated, originInvalid, originAbsent, originBody, legacyOriginChecks},
 		Start:        look(origins),
 	}}

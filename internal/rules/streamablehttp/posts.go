@@ -27,25 +27,25 @@ func postRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.post-accepted",
-			Title:        "notifications and responses get 202 and no body, or are refused by a status",
+			Title:        "notifications and responses get 202 without a body, or an error status",
 			Requirements: []string{accepted, acceptedResponse, rejectedStatus, rejectedBody},
 			Start:        look(tellings),
 		},
 		{
 			ID:           "rule.post-answer",
-			Title:        "a request is answered with one JSON object or an event stream",
+			Title:        "a request gets one JSON object or an event stream",
 			Requirements: []string{contentType, singleObject, batchComplete},
 			Start:        look(postAnswers),
 		},
 		{
 			ID:           "rule.post-accept",
-			Title:        "a client that takes both types is served",
+			Title:        "a client that accepts both types is served",
 			Requirements: []string{acceptBoth},
 			Start:        look(acceptable),
 		},
 		{
 			ID:           "rule.post-unparsable",
-			Title:        "a body that is no JSON is refused by a status",
+			Title:        "a body that is not JSON gets an error status",
 			Requirements: []string{parseErrorHTTP},
 			Start:        look(unparsable),
 		},

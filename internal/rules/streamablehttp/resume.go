@@ -29,13 +29,13 @@ func resumeRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.resumption",
-			Title:        "a stream that is resumed goes on, and with nothing of another one",
+			Title:        "a resumed stream continues, without messages of other streams",
 			Requirements: []string{replay, noCross, resumeViaGet},
 			Start:        look(resumptions),
 		},
 		{
 			ID:           "rule.one-stream",
-			Title:        "a message comes on one stream",
+			Title:        "each message is sent on one stream only",
 			Requirements: []string{noBroadcast},
 			Start:        look(broadcasts),
 		},

@@ -22,13 +22,13 @@ func sessionRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.session-ids",
-			Title:        "session ids are visible ASCII, unlike each other, and long",
+			Title:        "session ids are visible ASCII, unique and long",
 			Requirements: []string{sessionCharset, sessionUnique},
 			Start:        look(sessionIDs),
 		},
 		{
 			ID:           "rule.session-status",
-			Title:        "requests with no session, an ended one or an unknown one are refused as they should be",
+			Title:        "requests without a session, or with an ended or unknown one, get the right status",
 			Requirements: []string{sessionRequired, sessionTerminated, sessionUnknown, sessionDelete, sessionless},
 			Start:        look(sessionStatus),
 		},

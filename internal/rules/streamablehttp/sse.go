@@ -29,19 +29,19 @@ func legacyRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.sse-endpoint",
-			Title:        "the stream announces where to send messages, first of all",
+			Title:        "the first event of the stream is the endpoint",
 			Requirements: []string{legacyMediaType, endpointEvent, endpointFirst, endpointOrigin},
 			Start:        look(endpoints),
 		},
 		{
 			ID:           "rule.sse-posts",
-			Title:        "messages are taken where the stream said",
+			Title:        "the announced endpoint accepts messages",
 			Requirements: []string{twoEndpoints, acceptsPost, closedRefused},
 			Start:        look(legacyPosts),
 		},
 		{
 			ID:           "rule.sse-messages",
-			Title:        "messages come as message events of their own stream",
+			Title:        "messages are message events of the session's stream",
 			Requirements: []string{messageEvents, ownStream},
 			Start:        look(legacyMessages),
 		},

@@ -26,7 +26,7 @@ func streamRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.stream-delivers",
-			Title:        "the stream of a POST brings the response before it ends, or can be resumed",
+			Title:        "the stream of a POST carries the response before it ends, or can be resumed",
 			Requirements: []string{responseDelivered, noEarlyClose, retryBeforeClose},
 			Start:        look(deliveries),
 		},
@@ -44,7 +44,7 @@ func streamRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.stream-related",
-			Title:        "what comes on the stream of a POST belongs to its request",
+			Title:        "messages on the stream of a POST belong to its request",
 			Requirements: []string{interimRelated},
 			Start:        look(related),
 		},

@@ -13,7 +13,7 @@ const (
 func versionRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.version-header",
-		Title:        "an illegal version header is refused with 400, a missing one is not",
+		Title:        "an invalid version header gets 400, a missing one does not",
 		Requirements: []string{versionDefault, versionInvalid},
 		Start:        look(versionHeaders),
 	}}

@@ -21,7 +21,7 @@ const (
 func cancelRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.task-cancelled",
-		Title:        "tasks/cancel cancels tasks that are not over, at once and for good, and nothing else does",
+		Title:        "tasks/cancel cancels unfinished tasks, at once and finally",
 		Requirements: []string{cancelTerminal, cancelBefore, cancelStops, cancelledStays, useTasksCancel},
 		Start: atEnd(func(l *ledger, out *rules.Out) {
 			for _, t := range l.tasks {

@@ -27,7 +27,7 @@ func creationRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.task-created",
-			Title:        "a call that becomes a task is answered with one, at work and at once",
+			Title:        "a call as a task returns a working task at once",
 			Requirements: []string{createResult, createImmediate, startsWorking, ttlOptional, immediateResponse},
 			Start: atEnd(func(l *ledger, out *rules.Out) {
 				if !l.s.ServerDeclared(toolCalls) {
@@ -42,7 +42,7 @@ func creationRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.task-ids",
-			Title:        "ids of tasks are the server's own, unique, and can't be guessed",
+			Title:        "task ids are unique and hard to guess",
 			Requirements: []string{idGenerated, idUnique, idEntropy},
 			Start:        atEnd(judgeIDs),
 		},

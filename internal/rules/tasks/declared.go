@@ -33,7 +33,7 @@ func declarationRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.tasks-declared",
-			Title:        "tasks come where they were declared, and what was declared works",
+			Title:        "tasks are used as declared, and declared methods work",
 			Requirements: []string{capabilityDeclared, undeclaredIgnored, requestsExhaustive, listCapability, cancelCapability},
 			Start:        atEnd(judgeDeclared),
 		},

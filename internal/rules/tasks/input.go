@@ -20,7 +20,7 @@ const (
 func inputRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.task-input",
-		Title:        "a task that asks the client needs input as long as it does, and its requests name it",
+		Title:        "a task that waits for the client is input_required, and its requests name it",
 		Requirements: []string{inputStatus, inputLeft, inputRelated},
 		Start: atEnd(func(l *ledger, out *rules.Out) {
 			for _, p := range l.s.Posed() {

@@ -26,7 +26,7 @@ func limitRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.task-ttl-limited",
-			Title:        "no task is kept for as long as anybody wants",
+			Title:        "the server limits the time to live of tasks",
 			Requirements: []string{maxTTL},
 			Start: atEnd(func(l *ledger, out *rules.Out) {
 				for _, c := range l.calls {

@@ -18,7 +18,7 @@ const (
 func listRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.task-list",
-		Title:        "tasks/list has all tasks, page by page, and refuses cursors that are none",
+		Title:        "tasks/list returns all tasks in pages, and refuses unknown cursors",
 		Requirements: []string{listIncludes, listNextCursor, listInvalidCursor},
 		Start: atEnd(func(l *ledger, out *rules.Out) {
 			if !l.s.ServerDeclared("tasks.list") {

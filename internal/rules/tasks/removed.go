@@ -36,7 +36,7 @@ func removedRules() []rules.Rule {
 	}
 	return []rules.Rule{{
 		ID:           "rule.tasks-removed",
-		Title:        "methods of tasks that do not exist any more are unknown",
+		Title:        "removed task methods are unknown",
 		Requirements: []string{removed},
 		Start:        rules.Stateless(rules.Fold{Hear: hears}),
 	}}

@@ -20,7 +20,7 @@ func requestorRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.tasks-at-client",
-			Title:        "the server creates tasks at the client only as the client has declared",
+			Title:        "the server creates tasks on the client only as declared",
 			Requirements: []string{respectsCapability, noTasksUndeclared},
 			Start: atEnd(func(l *ledger, out *rules.Out) {
 				for _, p := range l.s.Posed() {
@@ -30,7 +30,7 @@ func requestorRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.tasks-asked-of-client",
-			Title:        "how the server asks for the client's tasks",
+			Title:        "the server polls the client's tasks as it should",
 			Requirements: []string{requestorRelated, requestorCursor},
 			Start: atEnd(func(l *ledger, out *rules.Out) {
 				for _, p := range l.s.Posed() {

@@ -20,7 +20,7 @@ const (
 func resultRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.task-result",
-		Title:        "tasks/result waits, and gives what the call would have given",
+		Title:        "tasks/result waits, and returns what the call would have returned",
 		Requirements: []string{relatedInResult, resultBlocks, resultExact, resultRepeatable, failedStatus},
 		Start: atEnd(func(l *ledger, out *rules.Out) {
 			for _, t := range l.tasks {

@@ -42,7 +42,7 @@ func statusRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.task-times",
-			Title:        "the times of a task are written as they should be, and fit each other",
+			Title:        "times of a task are valid and consistent",
 			Requirements: []string{createdAt, lastUpdatedAt},
 			Start: atEnd(func(l *ledger, out *rules.Out) {
 				for _, t := range l.tasks {
@@ -54,7 +54,7 @@ func statusRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.task-asked-for",
-			Title:        "what tasks/get and status notifications say of a task",
+			Title:        "tasks/get and status notifications are consistent",
 			Requirements: []string{failedMessage, retained, notificationComplete, notificationRelated, noRelatedTask, relatedIgnored},
 			Start:        atEnd(judgeShown),
 		},

@@ -33,7 +33,7 @@ type support struct {
 func toolRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.tasks-tool-support",
-		Title:        "tools run as tasks as they say they do",
+		Title:        "tools run as tasks as execution.taskSupport says",
 		Requirements: []string{toolForbidden, toolRequired, toolOptional},
 		Start: atEnd(func(l *ledger, out *rules.Out) {
 			if !l.s.ServerDeclared(toolCalls) {

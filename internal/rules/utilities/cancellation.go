@@ -23,13 +23,13 @@ func cancellationRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.cancelled-requests",
-			Title:        "a request that was cancelled is no longer worked on, and not answered",
+			Title:        "a cancelled request is stopped, and gets no response",
 			Requirements: []string{stopProcessing, noResponse, progressStops},
 			Start:        cancelledRequests,
 		},
 		{
 			ID:           "rule.cancellations-of-server",
-			Title:        "the server cancels requests of its own that it may believe in progress",
+			Title:        "the server cancels only its own requests that may be in progress",
 			Requirements: []string{ownRequests},
 			Start:        serverCancellations,
 		},

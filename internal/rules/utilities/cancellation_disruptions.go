@@ -19,7 +19,7 @@ const (
 func disruptionRule() rules.Rule {
 	return rules.Rule{
 		ID:           "rule.cancellations-borne",
-		Title:        "cancellations and progress that name nothing, and answers that come too late, do the server no harm",
+		Title:        "unknown cancellations, unknown progress and late responses do no harm",
 		Requirements: []string{raceHandled, unknownIgnored, malformedIgnored, lateIgnored, strayTolerated},
 		Start: func() rules.Fold {
 			o := &disruptions{tokens: map[string]bool{}}

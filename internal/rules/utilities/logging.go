@@ -22,13 +22,13 @@ func loggingRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.log-declared",
-			Title:        "a server that logs has declared logging",
+			Title:        "a server that sends log messages declares logging",
 			Requirements: []string{loggingDeclared},
 			Start:        logDeclared,
 		},
 		{
 			ID:           "rule.set-level-answers",
-			Title:        "logging/setLevel is answered as the level and the capabilities demand",
+			Title:        "logging/setLevel is served or refused as the level and the capabilities require",
 			Requirements: []string{levelAccepted, levelInvalid, levelUndeclared},
 			Start: func() rules.Fold {
 				l := &levels{which: map[int]bool{}}
@@ -40,7 +40,7 @@ func loggingRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.log-threshold",
-			Title:        "after a level was set no milder messages come",
+			Title:        "after logging/setLevel no less severe messages come",
 			Requirements: []string{levelThreshold},
 			Start:        logThreshold,
 		},

@@ -49,7 +49,7 @@ func progressRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.progress-tokens-of-server",
-			Title:        "requests of the server that are open at a time have different progress tokens",
+			Title:        "concurrent requests of the server have different progress tokens",
 			Requirements: []string{tokenUnique},
 			Start:        serverTokens,
 		},
