@@ -74,11 +74,11 @@ const (
 	pageList     = 100
 )
 
-var gistWords = map[gist][3]string{
-	gistKept:    {"kept", "✓", "Nothing broken"},
-	gistDoubt:   {"doubt", "~", "In doubt"},
-	gistBroken:  {"broken", "✗", "Fails"},
-	gistNothing: {"nothing", "?", "Not judged"},
+var overallWords = map[overall][3]string{
+	overallKept:    {"kept", "✓", "Nothing broken"},
+	overallDoubt:   {"doubt", "~", "In doubt"},
+	overallBroken:  {"broken", "✗", "Fails"},
+	overallNothing: {"nothing", "?", "Not judged"},
 }
 
 // signs stand where a word has no room.
@@ -91,7 +91,7 @@ func classOf(o verdict.Outcome) string { return strings.ReplaceAll(o.String(), "
 
 func newPage(r *verdict.Report) *page {
 	text, _ := conclusion(r)
-	words := gistWords[gistOf(r)]
+	words := overallWords[overallOf(r)]
 	p := &page{
 		Policy: pagePolicy(), Style: template.CSS(pageStyle), Script: template.JS(pageScript),
 		Gist: words[0], Mark: words[1], Word: words[2], Subject: cmp.Or(judged(r), "the server"), Conclusion: clip(text, pageTextMany),

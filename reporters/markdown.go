@@ -73,12 +73,12 @@ func markdownLacking(r *verdict.Report) string {
 	return text
 }
 
-var markdownMarks = map[gist]string{gistKept: "✅", gistDoubt: "⚠️", gistBroken: "❌", gistNothing: "❔"}
+var markdownMarks = map[overall]string{overallKept: "✅", overallDoubt: "⚠️", overallBroken: "❌", overallNothing: "❔"}
 
 func markdownTop(r *verdict.Report) string {
 	var b bytes.Buffer
 	text, _ := conclusion(r)
-	fmt.Fprintf(&b, "## %s %s\n\n%s over %s\n\n", markdownMarks[gistOf(r)], badgeLabel, prose(text, 2*markdownText), prose(string(r.Transport), 40))
+	fmt.Fprintf(&b, "## %s %s\n\n%s over %s\n\n", markdownMarks[overallOf(r)], badgeLabel, prose(text, 2*markdownText), prose(string(r.Transport), 40))
 	columns := columnsOf(r)
 	if len(r.Revisions) > 0 {
 		b.WriteString("| revision |")

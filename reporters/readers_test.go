@@ -86,7 +86,7 @@ func TestTAPIsReadByAParser(t *testing.T) {
 			if len(got.Points) != want {
 				t.Errorf("%d points; want %d", len(got.Points), want)
 			}
-			if fails := gistOf(r) == gistBroken || r.Incomplete != ""; got.OK == fails {
+			if fails := overallOf(r) == overallBroken || r.Incomplete != ""; got.OK == fails {
 				t.Errorf("the parser's ok is %t", got.OK)
 			}
 			for _, failure := range got.Failures {

@@ -18,29 +18,29 @@ func statement(id string) string {
 	return ""
 }
 
-// gist is one word on the report, for a title or a mark.
-type gist int
+// overall is one word on the report, for a title or a mark.
+type overall int
 
 const (
-	gistKept gist = iota
-	gistDoubt
-	gistBroken
-	gistNothing // no verdict
+	overallKept overall = iota
+	overallDoubt
+	overallBroken
+	overallNothing // no verdict
 )
 
-func gistOf(r *verdict.Report) gist {
+func overallOf(r *verdict.Report) overall {
 	worst, any := r.Worst()
 	switch {
 	case !any:
-		return gistNothing
+		return overallNothing
 	case requirements(r, verdict.Broken, verdict.HarnessError) > 0, len(r.Stale) > 0:
-		return gistBroken
+		return overallBroken
 	case r.FailOn == FailOnShould && requirements(r, verdict.Warning) > 0:
-		return gistBroken
+		return overallBroken
 	case r.Incomplete != "", doubtful(worst):
-		return gistDoubt
+		return overallDoubt
 	}
-	return gistKept
+	return overallKept
 }
 
 // columnsOf returns those columns of the verdict lines that are always shown,

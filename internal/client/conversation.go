@@ -67,10 +67,10 @@ type Conversation struct {
 	slowest time.Duration // of the answers so far, see Grace
 	// sentIDs are the keys of the ids in what was sent, as far as sentUpTo; see
 	// knows.
-	sentIDs  map[string]bool
-	sentUpTo int
-	server   Server
-	lend     func() (resume func()) // Options.Idle, or what SetIdle put in its place
+	sentIDs     map[string]bool
+	sentUpTo    int
+	server      Server
+	releaseSlot func() (resume func()) // Options.Idle, or what SetIdle put in its place
 }
 
 // Server is what the server said in the handshake, or in server/discover.
@@ -97,7 +97,7 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	if err != nil {
 		return nil, err
 	}
-	c.link, c.lend, c.nextID = link, c.opts.Idle, max(c.opts.FirstID, 1)-1
+	c.link, c.releaseSlot, c.nextID = link, c.opts.Idle, max(c.opts.FirstID, 1)-1
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.heard, c.mute = context.WithCancelCause(c.ctx)
 	go c.pump()
@@ -111,16 +111,16 @@ func (c *Conversation) Options() Options { return c.opts }
 func (c *Conversation) SetIdle(idle func() (resume func())) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lend = idle
+	c.releaseSlot = idle
 }
 
 // Idle says that the caller begins to wait for nothing to happen, so that
 // others may work meanwhile; the function it returns ends that.
 func (c *Conversation) Idle() (resume func()) {
 	c.mu.Lock()
-	lend := c.lend
+	releaseSlot := c.releaseSlot
 	c.mu.Unlock()
-	return lend()
+	return releaseSlot()
 }
 
 // HoldReplies keeps the answers to the server's own requests back until

@@ -30,13 +30,13 @@ var named = map[string]string{
 }
 
 // overdues are what became of such requests, a revision each.
-type overdues map[spec.Revision]map[request]*fate
+type overdues map[spec.Revision]map[request]*history
 
 // request is one that may be made again, in any conversation.
 type request struct{ method, name, arguments string }
 
-// fate is what became of all that are the same.
-type fate struct {
+// history is what became of all that are the same.
+type history struct {
 	inTime, late bool          // an answer came
 	waited       time.Duration // the longest that one was waited for that was cancelled
 	cut          bool          // it was waited for without a response, for the response to it had ended
@@ -65,17 +65,17 @@ func (o overdues) observe(c Conversation) {
 	}
 }
 
-func (o overdues) of(rev spec.Revision, m *wire.Message) *fate {
+func (o overdues) of(rev spec.Revision, m *wire.Message) *history {
 	name, ok := wire.Text(wire.At(m.Params(), named[m.Method]))
 	if !ok {
 		name = string(wire.At(m.Params(), named[m.Method]))
 	}
 	key := request{m.Method, name, string(wire.At(m.Params(), "/arguments")) + string(wire.At(m.Params(), "/argument"))}
 	if o[rev] == nil {
-		o[rev] = map[request]*fate{}
+		o[rev] = map[request]*history{}
 	}
 	if o[rev][key] == nil {
-		o[rev][key] = &fate{}
+		o[rev][key] = &history{}
 	}
 	return o[rev][key]
 }

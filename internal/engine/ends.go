@@ -59,7 +59,7 @@ const mostEnds = 5
 type endingError struct{ ended int }
 
 func (e *endingError) Error() string {
-	return fmt.Sprintf("the server's process ended by itself %s while requests waited for it", countTimes(e.ended))
+	return fmt.Sprintf("the server's process exited by itself %s while requests waited for a response", countTimes(e.ended))
 }
 
 // endEarly ends the run where the process ended too often, with requests that
@@ -92,7 +92,7 @@ func (r *session) endsNotice() string {
 		return ""
 	}
 	last := all[len(all)-1]
-	text := fmt.Sprintf("the server's process ended by itself %s, and no case brings that about alone: %s", countTimes(n), last.Detail)
+	text := fmt.Sprintf("the server's process exited by itself %s, and no case causes that alone: %s", countTimes(n), last.Detail)
 	if words := lastLines(r.o.Redactor.Known(last.Output)); words != "" {
 		text += "; it wrote last: " + words
 	}

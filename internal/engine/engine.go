@@ -1,7 +1,7 @@
-// Package engine runs cases against a server and comes to verdicts: it probes
-// which revisions the server speaks, takes stock, runs the selected cases in a
-// pool, folds the rules over every conversation, tries each finding again on a
-// fresh server, and puts it all into one report.
+// Package engine runs cases against a server and reaches verdicts: it probes
+// which revisions the server speaks, takes an inventory of each, runs the selected
+// cases in a pool, applies the rules to every conversation, retries each deviation
+// on a fresh server, and combines everything into one report.
 package engine
 
 import (

@@ -83,7 +83,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	env := suite.Env{Revision: u.revision, Transport: r.transport(), Spoken: r.revisions, Inventory: r.inventories[u.revision], Opener: o}
 	if u.repeats == 0 && !u.ownProcess {
-		env.Leisure = r.idle
+		env.Idle = r.idle
 	}
 	for _, c := range u.cases {
 		if u.sharesConversation {

@@ -58,7 +58,7 @@ func (o *Offer) Prepare() {
 		}
 	}
 	o.places = o.placed()
-	o.triple, o.pair, o.wrongPair = newOrder(o.steps(), 3), newOrder(o.fates(false), 2), newOrder(o.fates(true), 2)
+	o.triple, o.pair, o.wrongPair = newOrder(o.steps(), 3), newOrder(o.endings(false), 2), newOrder(o.endings(true), 2)
 }
 
 // paramsSchema is the JSON Schema of the params of a method, as far as the

@@ -30,8 +30,8 @@ func (o *Offer) steps() []step {
 	return out
 }
 
-// fates are the letters with the ways in which requests can end.
-func (o *Offer) fates(wrong bool) []step {
+// endings are the letters with the ways in which requests can end.
+func (o *Offer) endings(wrong bool) []step {
 	out := o.steps()
 	for _, method := range o.Requests() {
 		if o.schemas[method].takes() {

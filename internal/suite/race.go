@@ -2,30 +2,30 @@ package suite
 
 import "strings"
 
-// Fates is a set of what may become of a request.
-type Fates uint8
+// Endings is a set of ways in which a request may end.
+type Endings uint8
 
-// What may become of a request. That it is answered twice never may.
+// How a request may end. Two responses are never permitted.
 const (
-	Result  Fates = 1 << iota // one result
-	Refusal                   // one error
-	Silence                   // no answer
+	Result  Endings = 1 << iota // one result
+	Refusal                     // one error
+	Silence                     // no answer
 
 	Answer = Result | Refusal
 	Any    = Answer | Silence
 )
 
-// Permits reports whether fate, one of the constants, is in the set.
-func (f Fates) Permits(fate Fates) bool { return f&fate == fate }
+// Permits reports whether ending, one of the constants, is in the set.
+func (f Endings) Permits(ending Endings) bool { return f&ending == ending }
 
 // String lists the set in words.
-func (f Fates) String() string {
+func (f Endings) String() string {
 	var words []string
 	for _, w := range []struct {
-		fate Fates
-		word string
+		ending Endings
+		word   string
 	}{{Result, "a result"}, {Refusal, "an error"}, {Silence, "no answer"}} {
-		if f.Permits(w.fate) {
+		if f.Permits(w.ending) {
 			words = append(words, w.word)
 		}
 	}
@@ -44,7 +44,7 @@ type Race struct {
 	// Cancelled is what may become of the request that the cancellation names,
 	// 0 where it names none; Others, of every other request, 0 where there is
 	// none.
-	Cancelled, Others Fates
+	Cancelled, Others Endings
 	// Gently: a client must not do this, so that the worst is a note.
 	Gently bool
 }

@@ -8,7 +8,7 @@ import (
 
 func TestFates(t *testing.T) {
 	for _, c := range []struct {
-		set  Fates
+		set  Endings
 		want string
 	}{
 		{Any, "a result, an error or no answer"},

@@ -29,9 +29,9 @@ type Env struct {
 	Spoken    []spec.Revision
 	Inventory *inventory.Inventory
 	Opener    Opener
-	// Leisure is closed when no case works any more but those that wait, see
+	// Idle is closed when no case works any more but those that wait, see
 	// Case.Waits; nil where nobody tells.
-	Leisure <-chan struct{}
+	Idle <-chan struct{}
 }
 
 // Observation is what a case says of one requirement.

@@ -13,7 +13,7 @@ import (
 // updateFaults are those in what a server tells of changes over the life of
 // subscriptions.
 func updateFaults() []Fault {
-	untold := func(name, title string, forgets func(l *lives, what, uri string)) Fault {
+	unreported := func(name, title string, forgets func(l *lives, what, uri string)) Fault {
 		return breaksAfresh("resources.subscribe.update-sent/"+name, title, func() refserver.Seams {
 			return together(harmless("update-resource"), subscriptionLives(forgets, func(l *lives, o *refserver.Out, uri string) {
 				if !l.on[uri] {
@@ -31,15 +31,15 @@ func updateFaults() []Fault {
 		}
 	}
 	return []Fault{
-		untold("once", "of a resource that is subscribed to only the first change is told", ended(spec.MethodResourcesUpdated)),
-		untold("ended-by-another", "the end of a subscription ends all others", ended(spec.MethodResourcesUnsubscribe)),
-		untold("ended-by-a-refusal", "an error that is answered to anything ends all subscriptions", ended(refused)),
-		untold("ended-by-a-cancellation", "a cancellation of anything ends all subscriptions", ended(spec.MethodCancelled)),
-		untold("not-again", "what was subscribed to before is confirmed again, and its changes are not told", func(l *lives, what, uri string) {
+		unreported("once", "of a resource that is subscribed to only the first change is told", ended(spec.MethodResourcesUpdated)),
+		unreported("ended-by-another", "the end of a subscription ends all others", ended(spec.MethodResourcesUnsubscribe)),
+		unreported("ended-by-a-refusal", "an error that is answered to anything ends all subscriptions", ended(refused)),
+		unreported("ended-by-a-cancellation", "a cancellation of anything ends all subscriptions", ended(spec.MethodCancelled)),
+		unreported("not-again", "what was subscribed to before is confirmed again, and its changes are not told", func(l *lives, what, uri string) {
 			l.on[uri] = l.on[uri] && !l.ended[uri]
 			l.ended[uri] = l.ended[uri] || what == spec.MethodResourcesUnsubscribe
 		}),
-		untold("switched", "a second subscription to a resource switches the first one off", func(l *lives, what, uri string) {
+		unreported("switched", "a second subscription to a resource switches the first one off", func(l *lives, what, uri string) {
 			switch what {
 			case spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe:
 				l.twice[uri] = what == spec.MethodResourcesSubscribe && !l.twice[uri]

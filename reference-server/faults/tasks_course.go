@@ -81,7 +81,7 @@ func taskCourseFaults() []Fault {
 			}
 			return next(c)
 		})),
-		breaks("tasks.failed-status/completed", "tasks that have failed are completed", untold(together(
+		breaks("tasks.failed-status/completed", "tasks that have failed are completed", withoutStatusNotifications(together(
 			EditResult(spec.MethodTasksGet, neverFails), EditResult(spec.MethodTasksList, func(r map[string]any) {
 				for _, t := range items(r, "tasks") {
 					neverFails(t)
@@ -189,7 +189,7 @@ func (m *memory) text(name string) string {
 func onSecondLook(edit func(r map[string]any)) func() refserver.Seams {
 	return func() refserver.Seams {
 		n := newMemory()
-		return untold(EditResult(spec.MethodTasksGet, func(r map[string]any) {
+		return withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
 			if isOver(r) && n.count(r["taskId"].(string)) > 1 {
 				edit(r)
 			}
@@ -197,8 +197,8 @@ func onSecondLook(edit func(r map[string]any)) func() refserver.Seams {
 	}
 }
 
-// untold sends no status notifications, which would tell otherwise.
-func untold(s refserver.Seams) refserver.Seams {
+// withoutStatusNotifications sends no status notifications, which would tell otherwise.
+func withoutStatusNotifications(s refserver.Seams) refserver.Seams {
 	return together(s, mute(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }))
 }
 
@@ -206,7 +206,7 @@ func isOver(r map[string]any) bool { return r["status"] == "completed" || r["sta
 
 func neverLeaves() refserver.Seams {
 	n := newMemory()
-	return untold(EditResult(spec.MethodTasksGet, func(r map[string]any) {
+	return withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
 		id := r["taskId"].(string)
 		if r["status"] == "input_required" {
 			n.keep(id, "asked")
@@ -236,7 +236,7 @@ func late() refserver.Seams {
 			}
 		}
 		return next(c)
-	}), untold(EditResult(spec.MethodTasksGet, func(r map[string]any) {
+	}), withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
 		if r["status"] == "working" {
 			r["status"] = "completed"
 		}
@@ -252,7 +252,7 @@ func completes() refserver.Seams {
 		}
 		n.keep(id(c), "cancelled")
 		return claims(c, next)
-	}), untold(EditResult(spec.MethodTasksGet, func(r map[string]any) {
+	}), withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
 		if r["status"] == "working" && n.text(r["taskId"].(string)) != "" {
 			r["status"] = "cancelled"
 		}

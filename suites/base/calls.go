@@ -28,9 +28,9 @@ const (
 // is compared with nothing.
 func calls(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	parrot, echoes := echoing(ctx, t, c)
+	echoTool, echoes := echoing(ctx, t, c)
 	if echoes {
-		echoed(ctx, t, c, parrot)
+		echoed(ctx, t, c, echoTool)
 	}
 	if _, ok := t.Inventory.Slow(duration, 2); ok {
 		progress(ctx, t, c)

@@ -19,15 +19,15 @@ func words() []string {
 	return []string{"mcp-conform-beside-amber", "mcp-conform-beside-birch", "mcp-conform-beside-cedar", "mcp-conform-beside-dune"}
 }
 
-// parrot is a tool that only reads, and whose result holds the text that it is
+// echoTool is a tool that only reads, and whose result holds the text that it is
 // given in an argument.
-type parrot struct {
+type echoTool struct {
 	tool      inventory.Tool
 	arguments map[string]any
 	argument  string
 }
 
-func (p parrot) params(word string) map[string]any {
+func (p echoTool) params(word string) map[string]any {
 	arguments := maps.Clone(p.arguments)
 	arguments[p.argument] = word
 	return map[string]any{"name": p.tool.Name, "arguments": arguments}
@@ -35,7 +35,7 @@ func (p parrot) params(word string) map[string]any {
 
 // gives reports whether a call that is made by itself gives back its own word,
 // and no other.
-func (p parrot) gives(ctx context.Context, c *client.Conversation, word string) bool {
+func (p echoTool) gives(ctx context.Context, c *client.Conversation, word string) bool {
 	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))
 	return r.Succeeded() && slices.Equal(found(r), []string{word})
 }
@@ -46,7 +46,7 @@ func found(r *client.Reply) []string {
 }
 
 // echoing returns the first tool that gives back what it is told.
-func echoing(ctx context.Context, t *suite.T, c *client.Conversation) (parrot, bool) {
+func echoing(ctx context.Context, t *suite.T, c *client.Conversation) (echoTool, bool) {
 	tried := 0
 	for _, tool := range t.Inventory.Callable() {
 		arguments, err := tool.Arguments()
@@ -54,14 +54,14 @@ func echoing(ctx context.Context, t *suite.T, c *client.Conversation) (parrot, b
 		if !tool.ReadOnly || err != nil || !free {
 			continue
 		}
-		if p := (parrot{tool, arguments, name}); p.gives(ctx, c, words()[0]) {
+		if p := (echoTool{tool, arguments, name}); p.gives(ctx, c, words()[0]) {
 			return p, true
 		}
 		if tried++; tried == maxTools {
 			break
 		}
 	}
-	return parrot{}, false
+	return echoTool{}, false
 }
 
 // freeText returns the first required argument of the tool that may be any text.
@@ -83,7 +83,7 @@ func freeText(tool inventory.Tool) (string, bool) {
 // echoed calls the tool several times at once, each time with a word of its
 // own. A result that holds the word of another call, and not the own one, is
 // that of the other; one that is merely like another's may be so by chance.
-func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p parrot) {
+func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool) {
 	var requests [][]byte
 	for _, word := range words() {
 		requests = append(requests, c.Request(c.NewID(), spec.MethodToolsCall, p.params(word)))

@@ -34,7 +34,7 @@ func (w *walk) judge(t *suite.T) {
 		d, ok := w.deviation(t, p)
 		switch have := odd[d.Requirement]; {
 		case !ok:
-		case p.fate != survived || d.Weight != verdict.Full || !several[p.requirement]:
+		case p.state != survived || d.Weight != verdict.Full || !several[p.requirement]:
 			t.Deviates(w.c, d)
 		case have == nil:
 			d.Summary = kinds[d.Requirement] + " is not refused as foreseen."
@@ -56,13 +56,13 @@ func (w *walk) judge(t *suite.T) {
 // became of the server; false for nothing.
 func (w *walk) deviation(t *suite.T, p *probe) (d verdict.Deviation, ok bool) {
 	d = verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{w.at(p)}}
-	if p.event != nil && p.fate == survived { // else it is about what did not come
+	if p.event != nil && p.state == survived { // else it is about what did not come
 		d.At = append(d.At, p.event.Seq)
 	}
-	if p.fate != survived {
+	if p.state != survived {
 		d.Requirement = p.survival
 		d.Summary, d.Seen = kinds[p.survival]+" ends the server.", "after "+p.what+" the server ended the connection"
-		if p.fate == deafened {
+		if p.state == deafened {
 			d.Summary, d.Seen = kinds[p.survival]+" makes the server answer no more.", "after "+p.what+" the next request was not answered"
 		}
 		return d, true

@@ -31,7 +31,7 @@ func malformed() suite.Case {
 				}
 				w.judge(t)
 				for _, p := range w.probes {
-					if p.fate == deafened {
+					if p.state == deafened {
 						deaf++
 					}
 				}
@@ -40,11 +40,11 @@ func malformed() suite.Case {
 	}
 }
 
-// fate is what became of the server after a line.
-type fate int
+// serverState is how the server is after a line.
+type serverState int
 
 const (
-	survived fate = iota
+	survived serverState = iota
 	died
 	deafened // it lives, and answers no more
 )
@@ -57,7 +57,7 @@ type probe struct {
 	frame    []byte  // as it was sent
 	sent     int     // the position in the record from which it is to be found
 	until    int     // the position after the answer to the fence behind it
-	fate     fate
+	state    serverState
 	reply    *wire.Message // the first answer, nil if none came
 	event    *transcript.Event
 	invented bool // the reply has an id that nobody sent
@@ -100,9 +100,9 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 		certain := i == 0 || unsure && i == 1
 		switch {
 		case errors.Is(err, client.ErrUnanswered) && w.c.Alive():
-			p.fate = deafened
+			p.state = deafened
 		case certain: // an end shows first in that nothing can be sent
-			p.fate = died
+			p.state = died
 		default:
 			w.probes = w.probes[:i-1]
 			return lines[i-1:], true

@@ -37,7 +37,7 @@ type play struct {
 type entry struct {
 	id        wire.ID
 	cancelled bool
-	fate      suite.Fates
+	ending    suite.Endings
 }
 
 // How often a race is run. Over HTTP each message is an exchange of its own.
@@ -119,12 +119,12 @@ func (p *play) settle() {
 		limit = p.c.Grace()
 	}
 	for _, e := range p.asked {
-		e.fate = suite.Silence
+		e.ending = suite.Silence
 		for _, ev := range p.c.Record.From(p.from) {
-			if ev.Kind != transcript.Received || e.fate != suite.Silence {
+			if ev.Kind != transcript.Received || e.ending != suite.Silence {
 				continue
 			}
-			e.fate = fate(ev, e.id)
+			e.ending = ending(ev, e.id)
 		}
 	}
 }
@@ -134,8 +134,8 @@ func (p *play) awaits(id wire.ID, limit time.Duration) bool {
 	return p.c.AwaitResponse(p.ctx, p.from, id, client.Within(limit)).Answered()
 }
 
-// fate is what an event tells of what became of the request with the id.
-func fate(e *transcript.Event, id wire.ID) suite.Fates {
+// ending is what an event tells of what became of the request with the id.
+func ending(e *transcript.Event, id wire.ID) suite.Endings {
 	answers := suite.Answers(id)
 	switch {
 	case !suite.Carries(e, answers):
@@ -155,7 +155,7 @@ func (p *play) outside(r race) *entry {
 		if e.cancelled {
 			permitted = r.Cancelled
 		}
-		if !permitted.Permits(e.fate) {
+		if !permitted.Permits(e.ending) {
 			return e
 		}
 	}

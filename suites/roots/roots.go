@@ -119,14 +119,14 @@ func keepsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if asks(ctx, c, 0, c.Grace()) {
 		return true
 	}
-	if t.Leisure == nil {
+	if t.Idle == nil {
 		return false
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		select {
-		case <-t.Leisure:
+		case <-t.Idle:
 			cancel()
 		case <-ctx.Done():
 		}

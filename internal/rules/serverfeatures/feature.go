@@ -120,20 +120,20 @@ func (f *feature) declaration() rules.Hears {
 	}
 }
 
-// plea is one request for the beginning of a list and its answer.
-type plea struct {
+// listAttempt is one request for the beginning of a list and its answer.
+type listAttempt struct {
 	asked  *rules.Asked
 	event  *transcript.Event
 	answer *wire.Message
 }
 
-// tally sorts pleas by what came of them.
-type tally struct{ served, refused []plea }
+// counts sorts listAttempts by what came of them.
+type counts struct{ served, refused []listAttempt }
 
 // lists judges at the end: whether it was the params that had a request
 // refused, others show.
 func (f *feature) lists() rules.Fold {
-	bare, empty := &tally{}, &tally{} // without params, and with params that say nothing
+	bare, empty := &counts{}, &counts{} // without params, and with params that say nothing
 	listen := func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 		params := h.Asked.Message.Params()
 		names, _ := wire.Members(params)
@@ -141,7 +141,7 @@ func (f *feature) lists() rules.Fold {
 		if params != nil {
 			t = empty
 		}
-		switch p := (plea{h.Asked, h.Event, h.Message}); {
+		switch p := (listAttempt{h.Asked, h.Event, h.Message}); {
 		case !regular(s, h) || len(names) > 1 || len(names) == 1 && names[0] != "_meta":
 		case h.Message.IsError():
 			t.refused = append(t.refused, p)
@@ -159,9 +159,9 @@ func (f *feature) lists() rules.Fold {
 	}
 }
 
-func (f *feature) judgeLists(bare, empty *tally, out *rules.Out) {
+func (f *feature) judgeLists(bare, empty *counts, out *rules.Out) {
 	d := verdict.Deviation{Requirement: f.answered, Permitted: "a result"}
-	found := func(p plea) {
+	found := func(p listAttempt) {
 		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.At(p.asked.Event, p.event)
 		out.Found(d)
 	}
@@ -172,7 +172,7 @@ func (f *feature) judgeLists(bare, empty *tally, out *rules.Out) {
 	for range empty.served {
 		out.Subject(f.answered)
 	}
-	refused := append(append([]plea{}, bare.refused...), empty.refused...)
+	refused := append(append([]listAttempt{}, bare.refused...), empty.refused...)
 	switch {
 	case len(refused) == 0:
 	case len(bare.served)+len(empty.served) == 0:
