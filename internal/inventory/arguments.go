@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Arguments returns arguments for the tool: only those that its schema
-// requires, each as plain as it can be. The error says why that can't be done;
-// then the schema asks for more than is understood. Where arguments are known to
-// be good, it returns the first of those.
+// Arguments returns arguments for the tool: those that its schema requires,
+// each as plain as possible. The error says why that is not possible: the
+// schema asks for more than this package understands. If good arguments are
+// known, it returns the first of those.
 func (t Tool) Arguments() (map[string]any, error) {
 	if len(t.given) > 0 {
 		return maps.Clone(t.given[0]), nil
@@ -22,12 +22,11 @@ func (t Tool) Arguments() (map[string]any, error) {
 	return maps.Clone(plain), err
 }
 
-// maxGiven is how many calls of a tool are made that the user told of.
+// maxGiven limits the calls of a tool with configured arguments.
 const maxGiven = 20
 
-// More returns arguments for further calls of the tool: those that are known to
-// be good, but for the first; where none are, those that generate.MoreArguments
-// returns.
+// More returns arguments for further calls of the tool: the known good ones
+// except the first, or else those of generate.MoreArguments.
 func (t Tool) More() []map[string]any {
 	if len(t.given) > 0 {
 		return t.given[1:min(len(t.given), maxGiven)]
@@ -35,8 +34,8 @@ func (t Tool) More() []map[string]any {
 	return generate.MoreArguments(wire.At(t.Raw, "/inputSchema"))
 }
 
-// Edges returns the arguments of generate.EdgeArguments; none where arguments are
-// known to be good.
+// Edges returns the arguments of generate.EdgeArguments, or none if good
+// arguments are known.
 func (t Tool) Edges() []map[string]any {
 	if len(t.given) > 0 {
 		return nil
@@ -44,8 +43,8 @@ func (t Tool) Edges() []map[string]any {
 	return generate.EdgeArguments(wire.At(t.Raw, "/inputSchema"))
 }
 
-// WithText returns arguments that have text in them, where any string may be in
-// one of them and no arguments are known to be good.
+// WithText returns arguments that contain text, if one of them may be any
+// string and no good arguments are known.
 func (t Tool) WithText(text string) (arguments map[string]any, ok bool) {
 	if len(t.given) > 0 {
 		return nil, false
@@ -53,7 +52,8 @@ func (t Tool) WithText(text string) (arguments map[string]any, ok bool) {
 	return generate.ArgumentsWithText(wire.At(t.Raw, "/inputSchema"), text)
 }
 
-// WrongArguments returns arguments that break the tool's schema in one place each.
+// WrongArguments returns arguments that violate the tool's schema in one place
+// each.
 func (t Tool) WrongArguments() []generate.InvalidArguments {
 	right, err := t.Arguments()
 	if err != nil {

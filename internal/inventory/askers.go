@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// telling are the words by which names and descriptions of tools speak of what
-// they ask for. A tool that is taken for an asker wrongly costs one call.
+// telling are words in names and descriptions of tools that send requests to
+// the client. A wrong guess costs one call.
 var telling = map[Role]*regexp.Regexp{
 	AsksSampling:    regexp.MustCompile(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
 	AsksElicitation: regexp.MustCompile(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),
@@ -16,12 +16,12 @@ var telling = map[Role]*regexp.Regexp{
 }
 
 // telltale is how many bytes of a name or a description are searched: some are
-// megabytes.
+// megabytes long.
 const telltale = 16 << 10
 
-// Askers returns the tools that may be called, and ask something of the client,
-// as far as is known or their names and descriptions tell: those first of
-// which it is known, then those whose names say so.
+// Askers returns the callable tools that send requests of this kind to the
+// client: first the known ones, then those whose names suggest it, then those
+// whose descriptions do.
 func (v *Inventory) Askers(topic Role) []Tool {
 	var known, named, described []Tool
 	for _, f := range v.usable(topic) {

@@ -18,12 +18,13 @@ type fixtureCall struct {
 	request *transcript.Request
 	open    bool
 	tells   bool // its effects show whether the fixture does what its role says
-	// before is what that held which the call is to change, where that is known.
+	// before is the list or resource that the call should change, as it was
+	// before, if known.
 	before string
 	known  bool
 }
 
-// callHistory is what is known of one conversation so far.
+// callHistory is what is known about one conversation so far.
 type callHistory struct {
 	declared jsontext.Value    // capabilities of the client
 	level    string            // the level of log messages that was set last
@@ -31,7 +32,7 @@ type callHistory struct {
 	calls    []*fixtureCall
 }
 
-// Observe reads what became of the calls in one conversation.
+// Observe reads the calls of one conversation.
 func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, dialogue *transcript.Dialogue) {
 	if len(d) == 0 {
 		return
@@ -73,7 +74,7 @@ func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript
 	}
 }
 
-// forget makes it unknown what a list or a resource held before.
+// forget drops what a list or a resource held before.
 func (s *callHistory) forget(what string) {
 	delete(s.held, what)
 	for _, w := range s.calls {
@@ -81,7 +82,7 @@ func (s *callHistory) forget(what string) {
 	}
 }
 
-// tells says whether a call that is made now shows what plays the role.
+// tells reports whether a call now can show that its tool plays the role.
 func (s *callHistory) tells(role Role, rev spec.Revision, token bool) bool {
 	switch role {
 	case Slow:
@@ -105,7 +106,7 @@ func (s *callHistory) tells(role Role, rev spec.Revision, token bool) bool {
 	}
 }
 
-// end notes that a call is over.
+// end records that a call has ended.
 func (s *callHistory) end(r *transcript.Request, at time.Duration) {
 	for _, w := range s.calls {
 		if w.open && w.request == r {
@@ -115,7 +116,7 @@ func (s *callHistory) end(r *transcript.Request, at time.Duration) {
 	}
 }
 
-// answer notes a response of the server.
+// answer records a response of the server.
 func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire.Message) {
 	method := r.Message.Method
 	failed := m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
@@ -145,8 +146,8 @@ func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire
 	s.end(r, e.At)
 }
 
-// changes returns what the call is to change: the URI of a resource, or the
-// method that lists it; "" for calls that do something else.
+// changes returns what the call should change: the URI of a resource, or the
+// method that lists it; "" for other calls.
 func (o *fixtureOutcome) changes() string {
 	if o.Role == ChangesResource {
 		return o.Resource
@@ -159,9 +160,9 @@ func (o *fixtureOutcome) changes() string {
 	return ""
 }
 
-// holds notes what a list, or a resource, holds now. A call that was made since
-// it was read last, and changed nothing, has not done what its role says; where a resource
-// is given the same content with each call, that shows nothing.
+// holds records the current content of a list or a resource. If a call since
+// the last read has not changed it, the call did not do what its role says,
+// unless each call writes the same content.
 func (s *callHistory) holds(what string, m *wire.Message) {
 	now := string(m.Result())
 	for _, w := range s.calls {
@@ -183,8 +184,8 @@ func (o *fixtureOutcome) counts() bool {
 	return err == nil && strings.Contains(string(text), "{count}")
 }
 
-// hear notes a request or a notification of the server; the request is the one
-// that it is about.
+// hear records a request or a notification of the server; request is the
+// client's request that it belongs to.
 func (s *callHistory) hear(r *transcript.Request, m *wire.Message) {
 	uri, _ := wire.Text(wire.At(m.Params(), "/uri"))
 	for _, w := range s.calls {

@@ -14,15 +14,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A call of which the user says that it does something may do nothing of the
-// sort. Cases see nothing then, and say so of the requirement; the user should
-// know that it lies at the line of the configuration. Where it did that
-// once, all is well: a client that declares no capability is asked nothing.
+// A configured fixture may not do what the configuration says. Cases then
+// observe nothing, and a notice names the line of the configuration. One
+// success is enough, because a tool may skip its request to a client without
+// the capability.
 
-// leastSlow is how long a call has to take at its longest to be a slow one.
+// leastSlow is how long the slowest call of a slow tool must take at least.
 const leastSlow = 40 * time.Millisecond
 
-// fixtureOutcome is what is known of one fixture of the user.
+// fixtureOutcome is what was observed of one configured fixture.
 type fixtureOutcome struct {
 	Fixture
 
@@ -35,10 +35,10 @@ type fixtureOutcome struct {
 	moved   bool          // one reported progress
 }
 
-// FixtureOutcomes are what is known of all fixtures of the user.
+// FixtureOutcomes is what was observed of all configured fixtures.
 type FixtureOutcomes []*fixtureOutcome
 
-// NewFixtureOutcomes returns what is known of fixtures before any call.
+// NewFixtureOutcomes returns the outcomes before any call.
 func NewFixtureOutcomes(all []Fixture) FixtureOutcomes {
 	var out FixtureOutcomes
 	for _, f := range all {
@@ -47,7 +47,7 @@ func NewFixtureOutcomes(all []Fixture) FixtureOutcomes {
 	return out
 }
 
-// failure says how a call failed.
+// failure describes how a call failed.
 func failure(m *wire.Message) string {
 	if m.IsError() {
 		code, _ := m.ErrorCode()
@@ -58,8 +58,8 @@ func failure(m *wire.Message) string {
 	return fmt.Sprintf("isError, and %q", wire.Excerpt(text, 80))
 }
 
-// fits reports whether the arguments of a call are those of a fixture, whatever
-// stands in the places that are filled in.
+// fits reports whether the arguments of a call are those of a fixture, with any
+// values for its placeholders.
 func fits(want any, got jsontext.Value) bool {
 	text, err := json.Marshal(want)
 	if err != nil {
@@ -95,7 +95,8 @@ func same(want, got any) bool {
 	}
 }
 
-// Notices names the fixtures that did not do what they are configured for.
+// Notices returns a notice for each fixture that did not do what the
+// configuration says.
 func (d FixtureOutcomes) Notices() []string {
 	var out []string
 	for _, one := range d {
@@ -106,8 +107,8 @@ func (d FixtureOutcomes) Notices() []string {
 	return out
 }
 
-// shortcoming says what a fixture did instead of what its role says, "" where it did that, or
-// was not seen.
+// shortcoming returns what a fixture did instead of its role, or "" if it
+// played the role or was not observed.
 func (o *fixtureOutcome) shortcoming() string {
 	switch {
 	case o.refused != "" && !o.worked && !o.done:
@@ -132,7 +133,7 @@ func (o *fixtureOutcome) shortcoming() string {
 	}
 }
 
-// undone says what was missing of what the role promises.
+// undone describes what the role promises and did not happen.
 var undone = map[Role]string{
 	Progress:         "reported no progress",
 	Logging:          "sent no log message, though the level debug was set",

@@ -4,9 +4,9 @@ import "slices"
 
 // Fixture is a call of a tool that is known to do something.
 //
-// In its arguments the texts {milliseconds}, {seconds}, {steps} and {count}
-// stand for values: by themselves for numbers, in a longer text for digits.
-// They are how long the call is to take, in how many steps, and a number that
+// The placeholders {milliseconds}, {seconds}, {steps} and {count} in its
+// arguments are replaced: alone by numbers, in a longer string by digits. They
+// are the duration of the call, its number of progress steps, and a number that
 // differs from call to call.
 type Fixture struct {
 	Role      Role
@@ -14,11 +14,11 @@ type Fixture struct {
 	Arguments map[string]any
 	// Resource is the URI of what the call changes, for ChangesResource.
 	Resource string
-	// Levels are those of the log messages that each call sends, if they are known.
+	// Levels are the levels of the log messages that each call sends, if known.
 	Levels []string
-	// Exact: the result depends on the arguments alone.
+	// Exact: the result depends only on the arguments.
 	Exact bool
-	// Where is the place, file:line:column, at which the user tells of it.
+	// Where is the place in the configuration: file:line:column.
 	Where string
 }
 
@@ -26,10 +26,10 @@ type arguments = map[string]any
 
 var everyLevel = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
 
-// fixtures are the calls that are known by the names of their tools: those of
-// the reference server, of server-everything (in its versions), and of the
-// servers that are made for the official conformance suite. Of one role the
-// first that a server offers is taken.
+// fixtures are the calls known by the names of their tools: of the reference
+// server, of server-everything (in its versions), and of servers made for the
+// official conformance suite. For each role the first that a server offers is
+// used.
 var fixtures = slices.Concat(referenceFixtures(), everythingFixtures(), officialFixtures())
 
 func referenceFixtures() []Fixture {
@@ -55,8 +55,8 @@ func referenceFixtures() []Fixture {
 	}
 }
 
-// everythingFixtures are named with dashes in the newer versions. What asks for
-// the roots asks once a session, so it is left out.
+// everythingFixtures have names with dashes in newer versions. The tool that
+// requests roots does so once per session, so it is left out.
 func everythingFixtures() []Fixture {
 	seconds := arguments{"duration": "{seconds}", "steps": "{steps}"}
 	soon := arguments{"duration": 0.06, "steps": 3}
@@ -82,8 +82,8 @@ func everythingFixtures() []Fixture {
 	}
 }
 
-// officialFixtures take their time as they like: what reports progress takes
-// about a tenth of a second.
+// officialFixtures: the tool that reports progress takes about a tenth of a
+// second.
 func officialFixtures() []Fixture {
 	return []Fixture{
 		{Role: Slow, Tool: "test_tool_with_progress"},
@@ -103,10 +103,10 @@ func officialFixtures() []Fixture {
 	}
 }
 
-// officialTools are the tools that the official suite calls by their names, in
-// the revisions that open with initialize, and the two that it calls in
-// 2026-07-28 alone that want to know the roots: none of the others does, and
-// SDKs ask by a request there where the revision has no other way.
+// officialTools are the tools that the official suite calls by name in the
+// handshake revisions, and the two for roots that it calls only in 2026-07-28:
+// no other tool requests roots, and SDKs send roots/list there in older
+// revisions.
 var officialTools = []string{
 	"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
 	"test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_reconnection",
@@ -115,24 +115,25 @@ var officialTools = []string{
 	"test_input_required_result_list_roots", "test_input_required_result_multiple_inputs",
 }
 
-// officialEnough is how many of them a server has to offer to be taken for one
-// that is made to be called by the suite.
+// officialEnough is how many of them a server must offer to be taken for one
+// made for the suite.
 const officialEnough = 3
 
-// ordinaryWords are names by which a tool alone can't be told: a tool called log
-// may well show the log of a repository.
+// ordinaryWords are names that do not identify a tool: a tool called log may
+// show the log of a repository.
 var ordinaryWords = []string{"log", "fail", "content", "add", "distance"}
 
-// ordinaryEnough is how many of them a server has to offer for them to be known.
+// ordinaryEnough is how many of them a server must offer for them to count as
+// known.
 const ordinaryEnough = 3
 
-// knownArguments are good arguments of tools from whose schemas none, or worse
-// ones, would be made.
+// knownArguments are good arguments of tools whose schemas would give none, or
+// worse ones.
 var knownArguments = map[string]map[string]any{
 	"json_schema_2020_12_tool": {"name": "Ada", "contactMethod": "email", "email": "ada@example.com"},
 }
 
-// knownValues are good values of the arguments of prompts.
+// knownValues are good values for arguments of prompts.
 var knownValues = map[string]map[string]any{
 	"test_prompt_with_arguments":         {"arg1": "one", "arg2": "two"},
 	"test_prompt_with_embedded_resource": {"resourceUri": "test://static-text"},
@@ -141,8 +142,8 @@ var knownValues = map[string]map[string]any{
 	"completable-prompt":                 {"department": "Engineering", "name": "Alice"},
 }
 
-// officialPrompts and officialResources are what the official suite gets and
-// reads by name, of a server that is made for it.
+// officialPrompts and officialResources are those that the official suite uses
+// by name.
 var (
 	officialPrompts = []string{
 		"test_simple_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource", "test_prompt_with_image",
@@ -150,9 +151,8 @@ var (
 	officialResources = []string{"test://static-text", "test://static-binary", "test://watched-resource"}
 )
 
-// PromisedPrompts returns the listed prompts of which the author of the server
-// says with which values they are served, in the configuration or by having made
-// the server for the official suite.
+// PromisedPrompts returns the listed prompts whose valid values the author
+// states, in the configuration or by making the server for the official suite.
 func (v *Inventory) PromisedPrompts() []Prompt {
 	var out []Prompt
 	for _, p := range v.PromptEntries {
@@ -164,8 +164,8 @@ func (v *Inventory) PromisedPrompts() []Prompt {
 	return out
 }
 
-// PromisedResources returns the listed resources that a server which is made for
-// the official suite serves.
+// PromisedResources returns the listed resources that a server made for the
+// official suite serves.
 func (v *Inventory) PromisedResources() []string {
 	if !v.official() {
 		return nil

@@ -1,6 +1,5 @@
-// Package inventory takes stock of what a server offers in a revision: its
-// capabilities, its lists walked to the end, and what may be called without
-// harm.
+// Package inventory records what a server offers in a revision: its
+// capabilities, its lists walked to the end, and which tools may be called.
 package inventory
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Guards against lists without end.
+// Limits for endless lists.
 const (
 	maxPages = 200    // a list
 	maxItems = 20_000 // a list
 )
 
-// NoResult is why a list is incomplete that was refused, or not answered.
+// NoResult is the reason if a list was refused or got no response.
 const NoResult = "the list was not answered with a result"
 
-// EmptyCursor is why a list is incomplete of which the next cursor is "".
+// EmptyCursor is the reason if the next cursor of a list is "".
 const EmptyCursor = "the next cursor is an empty text, so the walk was ended"
 
 // Tool is one entry of tools/list.
@@ -36,13 +35,13 @@ type Tool struct {
 	ReadOnly bool // annotations.readOnlyHint is true
 	Raw      jsontext.Value
 	given    []map[string]any // arguments that are known to be good, in place of any that would be made
-	// plain makes the plainest arguments, once: a schema may be megabytes. Nil
-	// where nobody keeps them.
+	// plain makes the plainest arguments, once, because a schema may be
+	// megabytes long. Nil if they are not kept.
 	plain func() (map[string]any, error)
 }
 
-// Inventory is what a server offers in one revision. Entries of lists that have
-// no name, or no URI, are left out.
+// Inventory is what a server offers in one revision, without list entries that
+// have no name or URI.
 type Inventory struct {
 	Server    client.Server
 	Tools     []Tool
@@ -53,7 +52,8 @@ type Inventory struct {
 	BarePrompts []string
 	// PromptEntries are the prompts with their arguments.
 	PromptEntries []Prompt
-	// Incomplete says, a list method each, why a list could not be walked to its end.
+	// Incomplete holds, by list method, why a list could not be walked to its
+	// end.
 	Incomplete map[string]string
 	config     Config
 	silent     bool             // a list had no answer
@@ -68,14 +68,14 @@ type Inventory struct {
 // client.Server.Declares does.
 func (v *Inventory) Declares(capability string) bool { return v.Server.Declares(capability) }
 
-// Empty returns the inventory of a server of which nothing is known.
+// Empty returns the inventory of an unknown server.
 func Empty() *Inventory {
 	return &Inventory{Incomplete: map[string]string{}, config: Config{Policy: CallNone}}
 }
 
-// Take walks the lists of all declared capabilities in conversation c, whose
-// handshake is done. A list that fails stands in Incomplete; that is not an
-// error, since its own cases judge it.
+// Take walks the lists of all declared capabilities in conversation c, after
+// its handshake. A list that fails is in Incomplete; it is not an error,
+// because its own cases judge it.
 func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory {
 	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, config: config}
 	if v.Declares("tools") {
@@ -114,22 +114,21 @@ func collect(into *[]string, pointer string) func(jsontext.Value) {
 	}
 }
 
-// silentTime is what the other lists get where one had no answer: a server
-// whose answers are all lost must not cost the whole timeout for each.
+// silentTime is how long later lists wait after one got no response: a server
+// that loses all responses must not cost the whole timeout for each.
 const silentTime = 2 * time.Second
 
 var errSilent = errors.New("another list had no answer, so this one was not waited for any longer")
 
-// Walk goes through a list in conversation c, as Take does, to its end or for
-// as many pages as are given.
+// Walk walks a list in conversation c, as Take does, for at most the given
+// number of pages.
 func Walk(ctx context.Context, c *client.Conversation, method, member string, pages int) {
 	v := &Inventory{Incomplete: map[string]string{}}
 	v.walk(ctx, c, method, member, pages, func(jsontext.Value) {})
 }
 
-// walk goes through a list page by page. It does not follow an empty cursor, by
-// which many servers mean the end and then begin anew, nor one that came
-// before.
+// walk follows a list page by page. It follows neither an empty cursor, which
+// many servers mean as the end, nor a cursor that came before.
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, pages int, each func(jsontext.Value)) {
 	if v.silent {
 		var cancel context.CancelFunc

@@ -9,80 +9,75 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Known is a call of a tool whose ways are known, by its name or because the
-// user told them.
+// Known is a call that is known to play a role, by its tool's name or by the
+// configuration.
 type Known struct {
 	Tool      string
 	Arguments map[string]any
-	// Levels are those of the log messages that it sends, if they are known.
+	// Levels are the levels of the log messages that it sends, if known.
 	Levels []string
-	// Exact: the result depends on the arguments alone.
+	// Exact: the result depends only on the arguments.
 	Exact bool
-	// Own: the user told of it; others are known by their names alone, and may
-	// be something else.
+	// Own: it is configured. Others are known only by name, and may be
+	// something else.
 	Own bool
-	// Takes is how long the call took when its role was learned, 0 where it was not.
+	// Takes is how long the call took when its role was learned, otherwise 0.
 	Takes time.Duration
-	// Promised: the author of the server says what it does, in the configuration
-	// or by having made the server for the official suite.
+	// Promised: the author of the server states the role, in the configuration
+	// or by making the server for the official suite.
 	Promised bool
 }
 
-// Params returns the params of tools/call for it.
+// Params returns the params of tools/call.
 func (k Known) Params() map[string]any {
 	return map[string]any{"name": k.Tool, "arguments": k.Arguments}
 }
 
-// WithToken returns its params with a progress token, of whatever type.
+// WithToken returns the params with a progress token of any type.
 func (k Known) WithToken(token any) map[string]any {
 	p := k.Params()
 	p["_meta"] = map[string]any{"progressToken": token}
 	return p
 }
 
-// Known returns the calls that are known to play the role, those first that
-// the user named, as far as the server offers their tools and they may be
-// called.
+// Known returns the calls that are known to play the role and whose tools the
+// server offers and may be called, configured ones first.
 func (v *Inventory) Known(role Role) []Known {
 	return v.known(role, filling{duration: shortly, steps: 3, count: 1})
 }
 
-// shortly is what a slow tool takes where nobody says more.
+// shortly is the default duration of a slow call.
 const shortly = 100 * time.Millisecond
 
 // Has reports whether such a call is known.
 func (v *Inventory) Has(role Role) bool { return len(v.Known(role)) > 0 }
 
-// Slow returns a call that reports progress while it runs, if the server has a
-// tool that is known to do so and may be called. Where the tool lets itself be
-// told, it takes as long as said, and reports after each of the steps.
+// Slow returns a call that reports progress while it runs. If the tool has
+// placeholders for them, the call takes the duration and reports after each of
+// the steps.
 func (v *Inventory) Slow(duration time.Duration, steps int) (Known, bool) {
 	return first(v.known(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
 
-// Logging returns a call that sends log messages, under the same conditions.
+// Logging returns a call that sends log messages.
 func (v *Inventory) Logging() (Known, bool) { return first(v.Known(Logging)) }
 
-// Asking returns a call that asks something of the client, under the same
-// conditions.
+// Asking returns a call that sends the client a request.
 func (v *Inventory) Asking() (Known, bool) {
 	return first(slices.Concat(v.Known(AsksRoots), v.Known(AsksSampling), v.Known(AsksElicitation)))
 }
 
-// AskingFor returns a call that sends the client a request for the method,
-// under the same conditions.
+// AskingFor returns a call that sends the client a request with the method.
 func (v *Inventory) AskingFor(method string) (Known, bool) { return first(v.Known(Asks(method))) }
 
-// ChangingList returns a call that changes the list that the method lists,
-// under the same conditions.
+// ChangingList returns a call that changes the list of the method.
 func (v *Inventory) ChangingList(method string) (Known, bool) { return first(v.Known(Changes(method))) }
 
-// Changing returns a call that changes a resource, and the URI of that, under
-// the same conditions.
+// Changing returns a call that changes a resource, and the resource's URI.
 func (v *Inventory) Changing() (k Known, uri string, ok bool) { return v.ChangingTo(1) }
 
-// ChangingTo is like Changing. Where the tool lets itself be told, calls with
-// different numbers make different changes.
+// ChangingTo is like Changing. With a placeholder, different numbers make
+// different changes.
 func (v *Inventory) ChangingTo(n int) (k Known, uri string, ok bool) {
 	for _, f := range v.usable(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
@@ -92,9 +87,8 @@ func (v *Inventory) ChangingTo(n int) (k Known, uri string, ok bool) {
 	return Known{}, "", false
 }
 
-// Numbered returns the first call that is known to play the role, of which
-// there has to be one. Where the tool lets itself be told, calls with different
-// numbers do different things.
+// Numbered returns the first call known to play the role; there must be one.
+// With a placeholder, different numbers make different calls.
 func (v *Inventory) Numbered(role Role, n int) Known {
 	return v.known(role, filling{duration: shortly, steps: 3, count: n})[0]
 }
@@ -118,7 +112,7 @@ func (v *Inventory) known(role Role, with filling) []Known {
 	return out
 }
 
-// usableFixture is one whose tool may be called.
+// usableFixture is a fixture whose tool may be called.
 type usableFixture struct {
 	Fixture
 
@@ -127,8 +121,8 @@ type usableFixture struct {
 	takes   time.Duration // what that call took
 }
 
-// usable returns the fixtures of the role whose tools may be called, those of
-// the user first; where there are none, those that were learned.
+// usable returns the fixtures of the role whose tools may be called, configured
+// ones first; if there are none, the learned ones.
 func (v *Inventory) usable(role Role) []usableFixture {
 	var out []usableFixture
 	add := func(all []Fixture, own bool) {
@@ -150,7 +144,7 @@ func (v *Inventory) usable(role Role) []usableFixture {
 }
 
 // Barred returns the tools that are known to play the role and may not be
-// called, as far as the server offers them and the user did not exclude them.
+// called, without those that the user excluded.
 func (v *Inventory) Barred(role Role) []string {
 	var out []string
 	for _, f := range fixtures {
@@ -165,9 +159,9 @@ func (v *Inventory) Barred(role Role) []string {
 	return out
 }
 
-// meant reports whether a tool is the one that is known by its name, and not
-// another that is called so: it takes the arguments, and where the name is an
-// ordinary word the server has others of the reference server's tools.
+// meant reports whether a tool is the one known by this name: it takes the
+// fixture's arguments, and for an ordinary word the server offers other tools
+// of the reference server.
 func (v *Inventory) meant(f Fixture, t Tool) bool {
 	if schema := wire.At(t.Raw, "/inputSchema"); schema != nil {
 		_, properties := wire.Members(wire.At(schema, "/properties"))
@@ -188,13 +182,13 @@ func (f usableFixture) known(with filling) Known {
 	return Known{Tool: f.Tool, Arguments: given, Levels: f.Levels, Exact: f.Exact, Own: f.own, Takes: f.takes}
 }
 
-// filling are the values that stand for names in the arguments of a fixture.
+// filling holds the values of the placeholders.
 type filling struct {
 	duration     time.Duration
 	steps, count int
 }
 
-// in returns the value with the names in it replaced.
+// in returns the value with its placeholders replaced.
 func (w filling) in(value any) any {
 	switch x := value.(type) {
 	case string:
@@ -247,8 +241,8 @@ func (v *Inventory) Bare(n int) []Known {
 	return out
 }
 
-// bare reports whether a call without arguments fits the tool's input schema, as
-// far as its outermost members tell.
+// bare reports whether a call without arguments fits the tool's input schema,
+// judged by its outermost members.
 func (t Tool) bare() bool {
 	schema := wire.At(t.Raw, "/inputSchema")
 	for _, member := range []string{"/allOf", "/anyOf", "/oneOf", "/$ref", "/minProperties"} {
