@@ -16,7 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Bounds on the calls by which roles are learned.
+// Limits on the calls by which roles are learned.
 const (
 	learnTools     = 40                      // that are called
 	learnResources = 10                      // that are subscribed to
@@ -24,7 +24,8 @@ const (
 	learnTime      = 5 * time.Second         // all calls
 )
 
-// What a slow tool takes at least, and how often it reports meanwhile.
+// How long a slow tool takes at least, and how many progress notifications it
+// sends.
 const (
 	slowTime     = 80 * time.Millisecond
 	slowProgress = 2
@@ -36,7 +37,7 @@ var learnable = []Role{
 	ChangesTools, ChangesResources, ChangesPrompts, ChangesResource,
 }
 
-// Learned is a fixture whose role a call of its tool has shown.
+// Learned is a fixture whose role a call has shown.
 type Learned struct {
 	Fixture
 
@@ -44,8 +45,8 @@ type Learned struct {
 	takes  time.Duration  // what the call took
 }
 
-// shows reports whether a call may show the role: the server declares, and the
-// revision has, what a tool does that plays it.
+// shows reports whether a call can show the role: the revision has, and the
+// server declares, what the role needs.
 func (v *Inventory) shows(role Role) bool {
 	switch role {
 	case Slow, Progress, AsksSampling, AsksRoots, ChangesTools:
@@ -65,17 +66,17 @@ func (v *Inventory) shows(role Role) bool {
 	}
 }
 
-// changing are the roles of tools that can't be read-only.
+// changing are the roles of tools that cannot be read-only.
 var changing = []Role{ChangesTools, ChangesResources, ChangesPrompts, ChangesResource}
 
-// LearnBy sets what returns the roles of tools as Learn found them in an
-// inventory of the same server. It is called where a role is looked for that no
-// tool is known to play, from any goroutine.
+// LearnBy sets the function that returns what Learn found in an inventory of
+// the same server. It is called, from any goroutine, when a role is needed that
+// no tool is known to play.
 func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 
-// learnedFixtures returns the fixtures of the role that were learned, as far as
-// the tools are the same here. They are looked for only where a tool may be
-// called whose ways are not known, and none is known for the role that may not.
+// learnedFixtures returns the learned fixtures of the role whose tools are the
+// same here. It returns none unless an unknown tool may be called, and no tool
+// is known for the role that may not.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
 	if v.learned == nil || !v.shows(role) || !slices.ContainsFunc(v.unknown(), mayPlay) || len(v.Barred(role)) > 0 {
@@ -91,8 +92,8 @@ func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	return out
 }
 
-// unknown returns the first tools that may be called of which nothing is known,
-// and for which arguments can be made. They are looked for once.
+// unknown returns the first callable tools without a known role for which
+// arguments can be made. They are determined once.
 func (v *Inventory) unknown() []Tool {
 	v.unknownOf.Do(func() { v.unknownOf.tools = v.findUnknown() })
 	return v.unknownOf.tools
@@ -115,10 +116,9 @@ func (v *Inventory) findUnknown() []Tool {
 	return out
 }
 
-// Learn calls the tools that may be called and of which nothing is known, each
-// once with the least arguments that it takes, in a conversation of their own
-// whose handshake is done, and returns the roles in which they were seen.
-// What it can't see in time it does not return.
+// Learn calls the unknown tools once each, with minimal arguments, in a
+// conversation of their own after its handshake, and returns the roles that
+// they showed before learnTime ended.
 func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned {
 	tools := v.unknown()
 	if len(tools) == 0 {
@@ -145,15 +145,15 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	return l.found
 }
 
-// learner watches what calls do.
+// learner observes what calls do.
 type learner struct {
 	c       *client.Conversation
 	found   []Learned
 	updates map[string][]string // by URI: the tools during whose calls it was updated
 }
 
-// call calls a tool, keeps its roles, and reports whether others can be called
-// after it.
+// call calls a tool, keeps its roles, and reports whether further tools can be
+// called.
 func (l *learner) call(ctx context.Context, t Tool) bool {
 	arguments, err := t.Arguments()
 	if err != nil {
@@ -169,9 +169,9 @@ func (l *learner) call(ctx context.Context, t Tool) bool {
 	return s.alive
 }
 
-// changesResource keeps the tools that change a resource: it was updated during the
-// calls of one tool alone, for others change by themselves, and again with
-// other arguments.
+// changesResource keeps the tools that change a resource: it was updated during
+// calls of one tool only, since other resources change by themselves, and again
+// with other arguments.
 func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 	for _, uri := range slices.Sorted(maps.Keys(l.updates)) {
 		tools := l.updates[uri]
@@ -194,8 +194,8 @@ func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 	}
 }
 
-// counted returns the arguments with a number in each text that may be any, so
-// that several calls make different changes.
+// counted returns the arguments with a number in each string that may be any
+// string, so that several calls make different changes.
 func counted(t Tool, arguments map[string]any) map[string]any {
 	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
 	out := maps.Clone(arguments)
@@ -208,13 +208,13 @@ func counted(t Tool, arguments map[string]any) map[string]any {
 	return out
 }
 
-// roomFor reports whether a text of that length may have a number behind it.
+// roomFor reports whether a number can be appended to a string of that length.
 func roomFor(maxLength jsontext.Value) bool {
 	most, bounded := wire.Integer(maxLength)
 	return !bounded || most >= 16
 }
 
-// sight is what a call was seen to do.
+// sight is what a call did.
 type sight struct {
 	took     time.Duration // 0 where it had no result
 	progress int
@@ -248,7 +248,7 @@ func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) si
 	return s
 }
 
-// roles returns those that the call played.
+// roles returns the roles that the call played.
 func (s sight) roles() []Role {
 	var out []Role
 	shows := map[Role]bool{

@@ -15,8 +15,8 @@ type Policy string
 
 // The policies.
 const (
-	// CallSafe calls only tools whose readOnlyHint is true, and those that the
-	// official suite calls, of a server that is made for it.
+	// CallSafe calls only tools whose readOnlyHint is true, and the official
+	// suite's tools of a server made for it.
 	CallSafe Policy = "safe"
 	// CallAll calls any tool: for servers that can do no harm.
 	CallAll Policy = "all"
@@ -24,24 +24,23 @@ const (
 	CallNone Policy = "none"
 )
 
-// Config is what the user says of what a server offers. The zero Config calls
-// no tool.
+// Config is what the configuration says about a server's offer. The zero Config
+// calls no tool.
 type Config struct {
 	Policy Policy
-	// Call are tools that may be called beside those that the policy allows.
+	// Call are tools that may be called in addition to those of the policy.
 	Call []string
-	// Never are tools that are never called, whatever else is said.
+	// Never are tools that are never called.
 	Never []string
-	// Arguments are good arguments of tools, by name: several of one tool are
-	// several calls.
+	// Arguments are good arguments of tools, by name, one entry for each call.
 	Arguments map[string][]map[string]any
-	// Prompts are good values of the arguments of prompts, by name.
+	// Prompts are good values for arguments of prompts, by name.
 	Prompts map[string]map[string]any
-	// Templates are good values of the variables of URI templates, by template.
+	// Templates are good values for variables of URI templates, by template.
 	Templates map[string]map[string]string
-	// Fixtures are calls that are known to do something. Their tools may be called.
+	// Fixtures are calls that play a role. Their tools may be called.
 	Fixtures []Fixture
-	// Mentions are the names in all this, and where the user gave them.
+	// Mentions are the names in all this, and their places.
 	Mentions []Mention
 }
 
@@ -67,8 +66,8 @@ func (v *Inventory) Tool(name string) (Tool, bool) {
 	return Tool{}, false
 }
 
-// CallsAll reports whether the policy lets all tools be called that are not
-// excluded by name.
+// CallsAll reports whether the policy allows all tools that are not excluded by
+// name.
 func (v *Inventory) CallsAll() bool { return v.config.Policy == CallAll }
 
 func (v *Inventory) may(t Tool, official bool) bool {
@@ -89,7 +88,7 @@ func (v *Inventory) may(t Tool, official bool) bool {
 }
 
 // official reports whether the server is made for the official suite: it offers
-// several tools by the names that this calls.
+// several of the suite's tools.
 func (v *Inventory) official() bool { return v.offers(officialTools) >= officialEnough }
 
 // offers returns how many of the server's tools have one of the names.
@@ -103,7 +102,7 @@ func (v *Inventory) offers(names []string) int {
 	return n
 }
 
-// given returns the arguments of a tool that are known to be good.
+// given returns the known good arguments of a tool.
 func (c Config) given(name string, tool jsontext.Value) []map[string]any {
 	if own, ok := c.Arguments[name]; ok {
 		return own
@@ -121,14 +120,14 @@ func (c Config) given(name string, tool jsontext.Value) []map[string]any {
 	return []map[string]any{known}
 }
 
-// Expansion returns values of the variables of a URI template by which it makes
-// the URI of a resource, if the user told of them.
+// Expansion returns the configured values for the variables of a URI template,
+// if any.
 func (v *Inventory) Expansion(template string) (map[string]string, bool) {
 	values, ok := v.config.Templates[template]
 	return values, ok
 }
 
-// values returns the values of a prompt's arguments that are known to be good.
+// values returns the known good values for a prompt's arguments.
 func (c Config) values(prompt string) map[string]any {
 	if own, ok := c.Prompts[prompt]; ok {
 		return own
@@ -136,25 +135,25 @@ func (c Config) values(prompt string) map[string]any {
 	return knownValues[prompt]
 }
 
-// MentionKind is what a name is that the user mentions.
+// MentionKind is the kind of a name in the configuration.
 type MentionKind string
 
-// What the user mentions by name.
+// The kinds of names in the configuration.
 const (
 	MentionsTool     MentionKind = "tool"
 	MentionsPrompt   MentionKind = "prompt"
 	MentionsTemplate MentionKind = "template"
 )
 
-// Mention is a name that the user gives, and where.
+// Mention is a name in the configuration, and its place.
 type Mention struct {
 	Kind  MentionKind
 	Name  string
 	Where string // file:line:column
 }
 
-// Strangers returns, of what the user mentions, what none of the inventories
-// has, though their lists were walked to the end: a sentence for each name.
+// Strangers returns a notice for each mentioned name that none of the
+// inventories has, although their lists were walked to the end.
 func (c Config) Strangers(all []*Inventory) []string {
 	var out []string
 	for _, m := range c.Mentions {

@@ -14,15 +14,15 @@ type Prompt struct {
 	given       map[string]any   // values that are known to be good
 }
 
-// PromptArgument is what a prompt can be given.
+// PromptArgument is one argument of a prompt.
 type PromptArgument struct {
 	Name        string
 	Description string
 	Required    bool
 }
 
-// Values returns a text for each required argument, and for all where
-// every is true: one that is known to be good, if there is.
+// Values returns a string for each required argument, or with every for all of
+// them: a known good one, if there is one.
 func (p Prompt) Values(every bool) map[string]any {
 	out := map[string]any{}
 	for _, a := range p.Arguments {
@@ -47,8 +47,8 @@ func (p Prompt) Required() []string {
 	return out
 }
 
-// promptsOf returns the prompt that an item of the list is; none where it has
-// no name.
+// promptsOf returns the prompt in an item of the list, or none if it has no
+// name.
 func promptsOf(item jsontext.Value, config Config) []Prompt {
 	name, ok := wire.Text(wire.At(item, "/name"))
 	if !ok {

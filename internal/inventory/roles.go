@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Role is what a call of a tool is known to do. By its role a case finds the
-// call that it needs.
+// Role is what a call of a tool is known to do. Cases find the calls that they
+// need by role.
 type Role string
 
 // The roles.
@@ -49,7 +49,7 @@ func Roles() []Role {
 
 // ShownBy reports whether a response to tools/call shows that the call plays
 // the role: its result is an error, is structured, or has content of the kind.
-// Of roles that no response shows it is false.
+// It is false for roles that no response shows.
 func (r Role) ShownBy(response *wire.Message) bool {
 	result := response.Result()
 	kind := map[Role]string{
@@ -69,7 +69,8 @@ func (r Role) ShownBy(response *wire.Message) bool {
 	})
 }
 
-// Asks returns the role of what asks the client by the method, or "".
+// Asks returns the role of calls that send the client a request with the
+// method, or "".
 func Asks(method string) Role {
 	switch method {
 	case spec.MethodSampling:
@@ -83,8 +84,7 @@ func Asks(method string) Role {
 	}
 }
 
-// Changes returns the role of what changes the list that the method lists,
-// or "".
+// Changes returns the role of calls that change the list of the method, or "".
 func Changes(method string) Role {
 	switch method {
 	case spec.MethodToolsList:
@@ -98,8 +98,8 @@ func Changes(method string) Role {
 	}
 }
 
-// FixtureLine returns what the user has to write into the configuration file,
-// below its key fixtures, to tell of a call that plays the role.
+// FixtureLine returns the line for the configuration's key fixtures that names
+// a call with the role.
 func FixtureLine(role Role) string {
 	rest := ""
 	switch role {
