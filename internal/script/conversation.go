@@ -48,7 +48,8 @@ func (l *liveConversation) cancelled(id wire.ID) {
 	}
 }
 
-// until reads the record until a condition holds, and reports whether it did within the limit.
+// until reads the record until the condition holds, and reports whether it did
+// within the limit.
 func (l *liveConversation) until(ctx context.Context, limit time.Duration, so func() bool) bool {
 	l.read(l.c.Record.From(l.at))
 	if so() {
@@ -72,7 +73,7 @@ func (l *liveConversation) until(ctx context.Context, limit time.Duration, so fu
 	}
 }
 
-// read takes note of the events.
+// read processes new events.
 func (l *liveConversation) read(events []*transcript.Event) {
 	for _, e := range events {
 		l.at = e.Seq + 1
@@ -83,7 +84,7 @@ func (l *liveConversation) read(events []*transcript.Event) {
 	}
 }
 
-// response returns the first response to a request with the id, nil for none.
+// response returns the first response to a request with the id, or nil.
 func (l *liveConversation) response(id wire.ID) *transcript.Message {
 	for _, r := range l.dialogue.WithID(id) {
 		if m := r.Response(); m != nil {
@@ -93,7 +94,7 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 	return nil
 }
 
-// open returns the requests that are owed an answer and have none.
+// open returns the requests that still expect a response.
 func (l *liveConversation) open() []request {
 	var out []request
 	for _, a := range l.asked {
@@ -104,7 +105,7 @@ func (l *liveConversation) open() []request {
 	return out
 }
 
-// sent returns where the request with the id stands in the record.
+// sent returns the position of the request with the id in the record.
 func (l *liveConversation) sent(id wire.ID) (int, bool) {
 	all := l.dialogue.WithID(id)
 	if len(all) == 0 {
@@ -124,8 +125,8 @@ func Frames(events []*transcript.Event) int {
 	return n
 }
 
-// owed reports whether the answer to a request is made by the protocol alone, and
-// not by code of the server's author, which may take as long as it likes.
+// owed reports whether the protocol alone determines the response, not code of
+// the server's author, which may take any time.
 func owed(method string) bool {
 	return !slices.Contains([]string{
 		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,

@@ -10,17 +10,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Growth is how much memory a server had while one request was repeated in one
-// conversation: first as it is, until it made no difference any more; then
-// cancelled in the write that makes it; then as it is once more.
+// Growth is the memory of a server while one request is repeated in one
+// conversation: first as it is, until the memory is steady; then cancelled in
+// the same write; then as it is once more.
 type Growth struct {
 	Plain, Cancelled, After []Window
-	// First is where in the record the first request stands, of those that were
-	// cancelled where there are any, and Last where the last event does.
+	// First is the position of the first request, of the cancelled ones if
+	// there are any; Last that of the last event.
 	First, Last int
-	// Why says why nothing can be said, "" where something can.
+	// Why is why nothing can be concluded, or "".
 	Why string
-	// Blind: the system does not tell how much memory the server has.
+	// Blind: the system does not report the server's memory.
 	Blind bool
 }
 
@@ -30,9 +30,9 @@ type Window struct {
 	Exchanged int64 // bytes of the messages in both directions
 }
 
-// How requests are repeated, and what counts as growth. Much memory is taken
-// without need and given back late, so only what goes on in every window, and
-// comes to far more than was said, counts.
+// How requests are repeated, and what counts as growth. Servers allocate early
+// and free late, so only growth in every window counts, if it is far more than
+// the size of the messages.
 const (
 	windowSize    = 128
 	windowWrite   = 32
@@ -55,8 +55,8 @@ const (
 	mostWindow  = 3 * time.Second
 )
 
-// adds returns what the windows added one after the other; false where one of
-// them added next to nothing.
+// adds returns what the windows added one after the other, or false if one of
+// them added almost nothing.
 func adds(all []Window) (total int64, each bool) {
 	each = len(all) > 1
 	for i := 1; i < len(all); i++ {
@@ -67,7 +67,7 @@ func adds(all []Window) (total int64, each bool) {
 	return total, each
 }
 
-// steady reports whether the last windows added next to nothing together.
+// steady reports whether the last windows together added almost nothing.
 func steady(all []Window) bool {
 	if len(all) <= steadyWindows {
 		return false
@@ -77,8 +77,8 @@ func steady(all []Window) bool {
 	return total < nextToNothing
 }
 
-// WithEach returns how much memory the server took with all requests, and
-// whether it took more with each window to the end.
+// WithEach returns how much memory the server took for all requests, and
+// whether each window to the end added more.
 func (g *Growth) WithEach() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Plain) < plainWindows {
 		return 0, false
@@ -87,14 +87,14 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 	return total, each && total >= leastPlain
 }
 
-// WithCancelled returns how much memory the server took with cancelled requests,
-// and whether it took more with each window of them, and next to none with the same
-// requests before and after that were not cancelled.
+// WithCancelled returns how much memory the server took for cancelled requests,
+// and whether each window of them added more while the same requests without
+// cancellations added almost nothing before and after.
 func (g *Growth) WithCancelled() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !steady(g.Plain) {
 		return 0, false
 	}
-	// What was had before and given back may be taken again.
+	// Memory that was freed before may be allocated again.
 	most := slices.MaxFunc(g.Plain, func(a, b Window) int { return cmp.Compare(a.Resident, b.Resident) })
 	_, each := adds(append(g.Plain[len(g.Plain)-1:len(g.Plain):len(g.Plain)], g.Cancelled...))
 	bytes = g.Cancelled[len(g.Cancelled)-1].Resident - most.Resident
@@ -168,8 +168,8 @@ func (p *repeater) all() {
 	}
 }
 
-// sample asks a few times, to see how long an answer takes: where that is long,
-// what is not yet answered would look like growth.
+// sample sends a few requests to measure how long a response takes: if it takes
+// long, pending requests would look like growth.
 func (p *repeater) sample() {
 	var took []time.Duration
 	for range samples {
@@ -187,8 +187,8 @@ func (p *repeater) sample() {
 	p.limit = max(leastWindow, min(3*windowSize*took[samples/2], mostWindow))
 }
 
-// window makes requests, waits until the server is done with them and notes how
-// much memory it has then; it reports false where that can't be gone on with.
+// window sends requests, waits for their responses and records the server's
+// memory. It returns false if the conversation cannot continue.
 func (p *repeater) window(into *[]Window, cancel bool) bool {
 	from := p.l.c.Record.Len()
 	for range windowSize / windowWrite {
@@ -217,7 +217,7 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 	return true
 }
 
-// send makes n requests in one write.
+// send sends n requests in one write.
 func (p *repeater) send(n int, cancel bool) bool {
 	var frames [][]byte
 	for range n {
@@ -236,7 +236,7 @@ func (p *repeater) send(n int, cancel bool) bool {
 	return !p.l.over
 }
 
-// answered waits until all that was asked has its answer.
+// answered waits until every request has its response.
 func (p *repeater) answered(limit time.Duration) bool {
 	open := p.l.asked[max(0, len(p.l.asked)-windowSize):]
 	return p.l.until(p.ctx, limit, func() bool {
@@ -244,7 +244,7 @@ func (p *repeater) answered(limit time.Duration) bool {
 	})
 }
 
-// exchanged returns how many bytes the messages have in both directions.
+// exchanged returns the bytes of the messages in both directions.
 func exchanged(events []*transcript.Event) int64 {
 	n := int64(0)
 	for _, e := range events {

@@ -11,23 +11,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that does one thing after the other answers nothing behind a request
-// that it never comes to the end of. That is one fault, and it is the first of
-// these requests that shows it: what lies behind had no chance. What the answer
-// is made by does not matter there, for no code of an author's excuses that a
-// ping has no answer either. A call does; see occupied.go.
+// A server that handles requests one by one responds to nothing after a request
+// that it never finishes. That is one fault, and the first request without a
+// response shows it: later ones had no chance. Its method does not matter,
+// because a ping has no response either. A tool call is different; see
+// occupied.go.
 
 const (
-	// silence is how long the server sends no response, after a request that timed
-	// out, before no more is sent.
+	// silence is how long the server sends no response, after a request that
+	// timed out, before sending stops.
 	silence = time.Second
-	// afterHang is how long a server that answers nothing has to end by itself.
+	// afterHang is how long a server that responds to nothing has to exit by
+	// itself.
 	afterHang = 100 * time.Millisecond
 )
 
-// stuck returns the first request that is owed an answer where it has none, nor
-// anything behind it; nil where there is none, and where a call may be what
-// holds all up.
+// stuck returns the first request that expects a response and has none, if no
+// later request has one either; nil if there is none, or if a tool call may
+// hold up the others.
 func (l *liveConversation) stuck() *request {
 	var first *request
 	for i := l.silentFrom(); i < len(l.asked); i++ {
@@ -48,8 +49,8 @@ func (l *liveConversation) stuck() *request {
 	return first
 }
 
-// mute reports whether the server has answered nothing for so long that what would
-// be sent now had no answer either.
+// mute reports whether the server has not responded for so long that further
+// requests would get no response.
 func (r *runner) mute(l *liveConversation) bool {
 	if r.Patient || !l.missed {
 		return false
@@ -64,9 +65,9 @@ func (r *runner) mute(l *liveConversation) bool {
 	return a != nil && l.c.Record.Elapsed()-max(l.heard, a.at) >= least
 }
 
-// midScript returns how long an answer that is owed is waited for at its place: the
-// whole time is given at the end, once. It is less behind a request of which it is
-// known that it brings the server to a halt.
+// midScript returns how long a response is waited for before the script
+// continues; the whole time is given once, at the end. It is shorter after a
+// request that is known to hang the server.
 func (r *runner) midScript(l *liveConversation) time.Duration {
 	if r.knownToHang(l) {
 		return min(r.Timeout, r.Brief)
@@ -74,8 +75,8 @@ func (r *runner) midScript(l *liveConversation) time.Duration {
 	return min(r.Timeout, MidScript)
 }
 
-// knownToHang reports whether the first request that has no answer is one that is known to
-// bring the server to a halt.
+// knownToHang reports whether the first request without a response is known to
+// hang the server.
 func (r *runner) knownToHang(l *liveConversation) bool {
 	if r.Hangs == nil {
 		return false
@@ -84,7 +85,7 @@ func (r *runner) knownToHang(l *liveConversation) bool {
 	return i < len(l.asked) && r.Hangs(l.asked[i].method)
 }
 
-// silentFrom returns from where on no request has an answer.
+// silentFrom returns the position from which on no request has a response.
 func (l *liveConversation) silentFrom() int {
 	for i := len(l.asked); ; i-- {
 		if i == 0 || l.response(l.asked[i-1].id) != nil {
@@ -93,7 +94,7 @@ func (l *liveConversation) silentFrom() int {
 	}
 }
 
-// leave cancels what is the author's own and has no answer, all but one request.
+// leave cancels the pending requests that run the author's code, all but one.
 func (r *runner) leave(l *liveConversation, but *request) {
 	for i := range l.asked {
 		a := &l.asked[i]
@@ -108,9 +109,9 @@ func (r *runner) leave(l *liveConversation, but *request) {
 	}
 }
 
-// halted reports whether nothing is answered any more behind a request. That
-// counts as a failure once the request had as long as it may take: it is not
-// cancelled by then, for a cancelled request expects no response.
+// halted reports whether no request after this one has a response. That counts
+// as a failure once the request had its full time; it is not cancelled by then,
+// because a cancelled request expects no response.
 func (r *runner) halted(l *liveConversation, a *request) bool {
 	l.read(l.c.Record.From(l.at))
 	seq, ok := l.sent(a.id)
@@ -136,7 +137,7 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 	return true
 }
 
-// unheard reports whether a ping has no answer either.
+// unheard reports whether a ping gets no response either.
 func (r *runner) unheard(l *liveConversation) bool {
 	r.count()
 	var reply *client.Reply
@@ -148,15 +149,15 @@ func (r *runner) unheard(l *liveConversation) bool {
 	return errors.Is(reply.Err, client.ErrUnanswered)
 }
 
-// giveUp says in the record that an answer did not come.
+// giveUp records that a response did not come.
 func (r *runner) giveUp(l *liveConversation, a *request) {
 	if seq, ok := l.sent(a.id); ok {
 		l.c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: seq})
 	}
 }
 
-// close ends the connection. Who has come to a halt does not read that its input
-// is closed either.
+// close ends the connection. A hung server does not notice that its input is
+// closed.
 func (l *liveConversation) close(halted bool) {
 	if !halted {
 		l.c.Close()
@@ -165,8 +166,8 @@ func (l *liveConversation) close(halted bool) {
 	l.c.Shutdown(transport.Patience{AfterClose: afterHang, AfterTerm: time.Second})
 }
 
-// attribute holds what was not answered against the first request of those that
-// have no answer, where nothing behind it has one.
+// attribute counts missing responses as a failure of the first request without
+// a response, if no later one has a response.
 func (c *Conversation) attribute() {
 	if !slices.ContainsFunc(c.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }) {
 		return
@@ -197,10 +198,10 @@ func (c *Conversation) attribute() {
 	}
 }
 
-// hanging returns the first request that is owed an answer and behind which,
-// itself included, nothing has one; nil where there is none. What was cancelled is
-// owed none, nor what shares its line or its id with others; if such a request lies
-// before it, with no answer either, that is returned, too.
+// hanging returns the first request that expects a response such that neither
+// it nor any later request has one, or nil. Cancelled requests, and requests
+// that share a line or an id with others, expect none; if such a request comes
+// before it without a response, that is returned too.
 func hanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
 	d := transcript.DialogueOf(events)
 	for _, r := range stillOpen(d) {

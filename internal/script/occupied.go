@@ -12,7 +12,7 @@ import (
 // call has no response either. Nothing distinguishes that from a server that has
 // stopped responding.
 
-// excuse takes back that answers did not come that a call may have held up.
+// excuse discounts missing responses that a tool call may have delayed.
 func (c *Conversation) excuse() {
 	gaveUp := func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }
 	if !c.Deaf && !slices.ContainsFunc(c.Events, gaveUp) {
@@ -35,14 +35,13 @@ func (c *Conversation) excuse() {
 	}
 }
 
-// occupies reports whether a request is one that may take as long as it likes, and
-// whatever is behind it with it.
+// occupies reports whether a request may take any time, and delay later ones.
 func occupies(method string) bool {
 	return method == spec.MethodToolsCall || method == spec.MethodTasksResult
 }
 
-// occupying returns the call that has no answer and behind which nothing has
-// one, nil where there is none.
+// occupying returns the tool call without a response after which no request has
+// one, or nil.
 func occupying(events []*transcript.Event) *transcript.Event {
 	open := stillOpen(transcript.DialogueOf(events))
 	if i := slices.IndexFunc(open, func(r *transcript.Request) bool { return occupies(r.Message.Method) }); i >= 0 {
@@ -51,8 +50,8 @@ func occupying(events []*transcript.Event) *transcript.Event {
 	return nil
 }
 
-// stillOpen returns the client's requests that have no response, nor has any
-// that was sent after them.
+// stillOpen returns the client's requests such that neither they nor later ones
+// have a response.
 func stillOpen(d *transcript.Dialogue) []*transcript.Request {
 	all := d.Requests()
 	for i, r := range slices.Backward(all) {

@@ -15,8 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// send takes one message; it is written with those that wait, unless it waits
-// itself.
+// send adds one message to the next write, or writes it with those that wait.
 func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	frame, ok := r.filled(l, o)
 	if !ok {
@@ -51,8 +50,8 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	}
 }
 
-// filled returns the message with what it takes from earlier answers; false
-// where there is no such thing.
+// filled returns the message with values from earlier responses, or false if
+// one is missing.
 func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
 	frame := []byte(o.Message)
 	for _, take := range o.Take {
@@ -76,7 +75,7 @@ func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
 	return frame, true
 }
 
-// putParam replaces a member of the params, or adds it.
+// putParam replaces or adds a member of the params.
 func putParam(frame []byte, name string, value []byte) []byte {
 	names, members := wire.Members(frame)
 	inside, params := wire.Members(members["params"])
@@ -94,7 +93,7 @@ func putParam(frame []byte, name string, value []byte) []byte {
 	return wire.Object(names, members)
 }
 
-// flush writes the frames that wait.
+// flush writes the waiting frames.
 func (r *runner) flush(l *liveConversation) {
 	if len(l.pending) == 0 {
 		return
@@ -169,8 +168,8 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 	}
 }
 
-// replying returns how a request of the server is answered; nil leaves that to
-// the client's capabilities.
+// replying returns the function that responds to a request of the server; nil
+// responds as the client's capabilities say.
 func replying(reply *Reply) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
@@ -186,7 +185,7 @@ func replying(reply *Reply) func(m *wire.Message) []byte {
 	}
 }
 
-// exchange holds an exchange of HTTP.
+// exchange holds an HTTP exchange.
 func (r *runner) exchange(l *liveConversation, o *Operation) {
 	web := l.c.Web()
 	if web == nil || o.Exchange == nil {
@@ -203,8 +202,8 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 	if o.Exchange.Method == "GET" || o.Exchange.Method == "HEAD" {
 		select {
 		case <-x.Responded():
-			// What a stream that is opened so brings is nobody's answer, and it
-			// has no end.
+			// A stream that is opened like this carries no response, and has no
+			// end.
 			ctx, cancel = context.WithTimeout(ctx, authorTime)
 			defer cancel()
 		case <-ctx.Done():
@@ -216,7 +215,7 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 	}
 }
 
-// headers are those of the session, with those of the exchange in their place.
+// headers are those of the session, overridden by those of the exchange.
 func headers(web transport.Web, x *Exchange) []transcript.Field {
 	fields := web.Headers(x.Method)
 	replaced := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// await waits for one answer.
+// await waits for one response.
 func (r *runner) await(l *liveConversation, a request) {
 	limit := r.patienceWith(l, a)
 	if l.until(r.ctx, limit, func() bool { return l.response(a.id) != nil || r.Patient && l.settled(a) }) {
@@ -19,7 +19,8 @@ func (r *runner) await(l *liveConversation, a request) {
 	l.missed = l.missed || (r.Patient || owed(a.method) && !a.params) && !a.cancelled
 }
 
-// patienceWith is how long one answer is waited for at its place.
+// patienceWith is how long one response is waited for before the script
+// continues.
 func (r *runner) patienceWith(l *liveConversation, a request) time.Duration {
 	switch {
 	case l.missed, r.Patient && r.recalled(l, a):
@@ -49,7 +50,7 @@ func (r *runner) recalled(l *liveConversation, a request) bool {
 	return false
 }
 
-// wait gives all that was asked its time, where that is wanted.
+// wait gives all pending requests their time, if requested.
 func (r *runner) wait(l *liveConversation) {
 	if !r.Patient || r.CancelsOpen {
 		return
@@ -61,9 +62,9 @@ func (r *runner) wait(l *liveConversation) {
 	l.until(r.ctx, limit, func() bool { return len(l.unsettled()) == 0 })
 }
 
-// settled reports whether nothing more is to be waited for: the answer is there,
-// was given up by the script, is owed to nobody, or HTTP says in its stead that
-// there is none.
+// settled reports whether there is nothing more to wait for: the response came,
+// the script gave it up, none is expected, or the HTTP response says that there
+// is none.
 func (l *liveConversation) settled(a request) bool {
 	if l.response(a.id) != nil || a.cancelled || !a.id.IsString() && !a.id.IsInteger() {
 		return true
@@ -77,7 +78,7 @@ func (l *liveConversation) settled(a request) bool {
 	})
 }
 
-// unsettled returns the requests that are still to be waited for.
+// unsettled returns the requests that still need a wait.
 func (l *liveConversation) unsettled() []request {
 	var out []request
 	for _, a := range l.asked {

@@ -9,34 +9,34 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Playback is what came of playing a script.
+// A Playback is the result of playing a script.
 type Playback struct {
 	Script    Script
 	Transport spec.Transport
 	// Conversations are in the order in which they ended.
 	Conversations []*Conversation
-	// Requests is how many requests were made, fences included, and Messages how
-	// many frames went in both directions.
+	// Requests is the number of requests, fences included, and Messages the
+	// number of frames in both directions.
 	Requests, Messages int
-	// Refused is why no server could be had, nil otherwise.
+	// Refused is why no server could be started, or nil.
 	Refused error
-	// Skipped are the operations that were not carried out.
+	// Skipped are the operations that were not performed.
 	Skipped []int
 }
 
-// A Conversation is one that was held while a script was played, and has ended.
+// A Conversation is one that a script held, after its end.
 type Conversation struct {
 	On     int
 	Events []*transcript.Event
 	// Growths are the measurements of repeated requests.
 	Growths []*Growth
-	// Deaf: a fence was not answered in time.
+	// Deaf: a fence got no response in time.
 	Deaf bool
-	// Unanswered is the first request without an answer, "" for none. What the
-	// script cancels itself is none of them.
+	// Unanswered is the first request without a response, or "". Requests that
+	// the script cancels do not count.
 	Unanswered string
-	// Hung is the request after which nothing was answered any more, nil for none,
-	// and Before a request before it that is owed no answer and has none either.
+	// Hung is the request after which the server stopped responding, or nil;
+	// Before is an earlier request that expects no response and got none.
 	Hung   *transcript.Event
 	Before *wire.Message
 
@@ -45,17 +45,16 @@ type Conversation struct {
 	spans    []span
 }
 
-// span is where in the record an operation was sent.
+// span is the range of the record in which an operation was sent.
 type span struct{ operation, from, to int }
 
-// Requested returns the operation that made the request with the id.
+// Requested returns the operation that sent the request with the id.
 func (c *Conversation) Requested(id wire.ID) (operation int, ok bool) {
 	operation, ok = c.requests[id.Key()]
 	return operation, ok
 }
 
-// Operation returns the operation that made the request with the id, nil where
-// none did.
+// Operation returns the operation that sent the request with the id, or nil.
 func (p *Playback) Operation(c *Conversation, id wire.ID) *Operation {
 	if i, ok := c.Requested(id); ok {
 		return &p.Script.Operations[i]
@@ -63,9 +62,9 @@ func (p *Playback) Operation(c *Conversation, id wire.ID) *Operation {
 	return nil
 }
 
-// Operations returns the operations that events of the conversation show, in
-// order: those that sent them, or made the requests that they answer. What the
-// server says unasked is put down to the last request that was open.
+// Operations returns the operations that the events show, in order: those that
+// sent them, or sent the requests that they respond to. Unrequested messages
+// belong to the last pending request.
 func (c *Conversation) Operations(at []int) []int {
 	var out []int
 	for _, at := range at {
@@ -100,8 +99,8 @@ func notifies(e *transcript.Event) bool {
 	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Notification })
 }
 
-// open returns the operations whose requests had no answer at a position in the
-// record: what can't be read there may be the answer to any of them.
+// open returns the operations whose requests were pending at a position in the
+// record: an unreadable line there may be the response to any of them.
 func (c *Conversation) open(at int) []int {
 	var out []int
 	for _, r := range transcript.DialogueOf(c.Events).InFlight(at) {
@@ -112,7 +111,7 @@ func (c *Conversation) open(at int) []int {
 	return out
 }
 
-// Unanswered returns the first request that has no answer, "" for none.
+// Unanswered returns the first request without a response, or "".
 func (p *Playback) Unanswered() string {
 	for _, c := range p.Conversations {
 		if c.Unanswered != "" {
@@ -122,13 +121,12 @@ func (p *Playback) Unanswered() string {
 	return ""
 }
 
-// Hurried reports whether an answer might have come if it had been awaited.
+// Hurried reports whether a response might have come with a longer wait.
 func (p *Playback) Hurried() bool {
 	return p.Unanswered() != "" || slices.ContainsFunc(p.Conversations, func(c *Conversation) bool { return c.hurried })
 }
 
-// Ended describes what a server was doing when it ended by itself, "" where none
-// did.
+// Ended describes what a server was doing when it exited by itself, or "".
 func (p *Playback) Ended() string {
 	for _, c := range p.Conversations {
 		if why := c.ended(); why != "" {
@@ -167,8 +165,8 @@ func (c *Conversation) ended() string {
 
 const closedOutput = "the server closed its output"
 
-// howEnded describes the end of a server whose output ended: whether its process
-// ended, too. One whose input was closed may have ended for that, unless it failed.
+// howEnded describes the exit of a server whose output ended. If its input was
+// closed, only a failure counts.
 func howEnded(events []*transcript.Event) string {
 	told := false
 	for _, e := range events {

@@ -12,46 +12,46 @@ import (
 // A Player plays scripts on a server.
 type Player struct {
 	Dialer transport.Dialer
-	// Timeout bounds the wait for an answer that is owed.
+	// Timeout limits the wait for an expected response.
 	Timeout time.Duration
-	// Start bounds the wait for the answer to initialize.
+	// Start limits the wait for the response to initialize.
 	Start time.Duration
-	// Pace, where it is set, is called before each request; it waits until one
-	// more may be made.
+	// Pace, if set, is called before each request and waits until one more may
+	// be sent.
 	Pace func(ctx context.Context)
-	// Stop, where it is set, is closed when no more operations shall begin: what
-	// was begun is brought to its end, so that it can be judged.
+	// Stop, if set, is closed when no more operations may begin; those that
+	// have begun are finished and judged.
 	Stop <-chan struct{}
-	// Patient: what the server's author implements (tool calls and the like) is
-	// awaited as long as all else, in its place and at the end of the script.
+	// Patient: requests that run the author's code (tool calls and the like)
+	// are waited for as long as others.
 	Patient bool
-	// CancelsOpen: a patient player still cancels what is open at the end.
+	// CancelsOpen: a patient player still cancels pending requests at the end.
 	CancelsOpen bool
 	// Linger is how long the server has at the end to send notifications of changes.
 	Linger time.Duration
-	// Hangs, where it is set, reports whether requests of a method are known to
-	// bring the server to a halt; after such a one an answer is awaited no longer
-	// than Brief.
+	// Hangs, if set, reports whether requests with a method are known to hang
+	// the server; after such a request, responses are waited for no longer than
+	// Brief.
 	Hangs func(method string) bool
 	Brief time.Duration
-	// Forbidden are the tools that the server has and that must not be called:
-	// operations that call one are skipped.
+	// Forbidden are tools of the server that must not be called; operations
+	// that call one are skipped.
 	Forbidden []string
 }
 
-// MidScript is how long an answer is awaited at most where the script goes on
-// after it: the whole timeout is given once, at the end.
+// MidScript is how long a response is waited for at most while the script
+// continues: the whole timeout is given once, at the end.
 const MidScript = 3 * time.Second
 
-// The bounds of what may take as long as it likes.
+// Limits for requests that may take any time.
 const (
 	authorTime = 100 * time.Millisecond // for tools and the like
 	webTime    = 2 * time.Second        // for an exchange of its own
 	maxPages   = 100
 )
 
-// Play plays a script, and returns when all of its conversations are over and
-// the servers that were started for them are gone.
+// Play plays a script, and returns when all its conversations have ended and
+// their servers have exited.
 func (p Player) Play(ctx context.Context, s Script) *Playback {
 	r := &runner{Player: p, ctx: ctx, out: &Playback{Script: s, Transport: p.Dialer.Transport()}, live: map[int]*liveConversation{}}
 	for i := range s.Operations {
@@ -67,7 +67,7 @@ func (p Player) Play(ctx context.Context, s Script) *Playback {
 	return r.out
 }
 
-// stopped reports whether no more operations shall begin.
+// stopped reports whether no more operations may begin.
 func (p *Player) stopped() bool {
 	select {
 	case <-p.Stop:
@@ -118,8 +118,8 @@ func (r *runner) do(i int, o *Operation) {
 	l.spans = append(l.spans, span{i, from, l.c.Record.Len()})
 }
 
-// conversation returns the conversation, which it opens where there is none; nil
-// where that can't be done.
+// conversation returns the conversation, opening it if necessary; nil if that
+// fails.
 func (r *runner) conversation(on int) *liveConversation {
 	if l := r.live[on]; l != nil {
 		return l
@@ -153,8 +153,8 @@ func (r *runner) count() {
 	}
 }
 
-// end ends a conversation: what the server's author implements is cancelled,
-// what is owed is awaited.
+// end ends a conversation: it cancels requests that run the author's code, and
+// waits for the other responses.
 func (r *runner) end(on int) {
 	l := r.live[on]
 	if l == nil {
@@ -180,8 +180,7 @@ func (r *runner) end(on int) {
 	r.out.Conversations = append(r.out.Conversations, l.Conversation)
 }
 
-// settle brings to an end what was begun, and reports whether the server has come
-// to a halt.
+// settle finishes pending requests, and reports whether the server hangs.
 func (r *runner) settle(l *liveConversation) (halted bool) {
 	l.read(l.c.Record.From(l.at))
 	if !l.over {

@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// FromRecord makes of a recorded conversation the scripts that may show a finding
-// again, the shortest first: what the evidence at those positions shows, what its
-// case sent, all that was sent. Whether they do has to be tried.
+// FromRecord converts a recorded conversation to scripts that may reproduce a
+// finding, shortest first: what the evidence shows, what its case sent, and
+// everything that was sent. The caller must try them.
 func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Script {
 	last := len(events) - 1
 	if len(at) > 0 {
@@ -42,11 +42,11 @@ func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Scrip
 	return out
 }
 
-// maxOperations bounds a replay file.
+// maxOperations limits the size of a replay file.
 const maxOperations = 2000
 
-// shownRequests returns the positions of what was sent that the evidence shows,
-// or that is answered there.
+// shownRequests returns the positions of the messages that the evidence shows,
+// or responds to.
 func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	out, d := map[int]bool{}, transcript.DialogueOf(events)
 	for _, at := range evidence {
@@ -70,8 +70,8 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	return out
 }
 
-// operations returns what was sent from one position to another. A replay opens
-// its own conversation and answers the server's requests itself.
+// operations returns what was sent between two positions. A replay opens its
+// own conversation and responds to the server's requests by itself.
 func operations(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
 	var out []Operation
 	opened, d := map[string]bool{}, transcript.DialogueOf(events)
@@ -108,11 +108,12 @@ func answeredNext(events []*transcript.Event, r *transcript.Request) bool {
 	return m != nil && !slices.ContainsFunc(events[r.Event.Seq+1:m.Event.Seq], func(e *transcript.Event) bool { return e.Kind == transcript.Sent })
 }
 
-// idOffset is added to ids that count up from one, as those do that a replay gives
-// to its own requests.
+// idOffset is added to ids that count up from one, which a replay uses for its
+// own requests.
 const idOffset = 1000
 
-// renumbered returns the message with an id that no request of the replay has.
+// renumbered returns the message with an id that the replay does not use
+// itself.
 func renumbered(m *wire.Message) Bytes {
 	names, members := wire.Members(m.Raw)
 	replaced := false

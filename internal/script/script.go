@@ -15,15 +15,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Script is what clients do, in order, on one conversation or several.
+// A Script is a sequence of operations on one conversation or several.
 type Script struct {
 	Revision spec.Revision `json:"revision"`
-	// Tools are those of the server that are called, where that is known.
+	// Tools are the server's tools that are called, if known.
 	Tools      []string    `json:"tools,omitempty"`
 	Operations []Operation `json:"operations"`
 }
 
-// Map returns the script with what change makes of everything that is sent.
+// Map returns the script with change applied to every message.
 func (s Script) Map(change func([]byte) []byte) Script {
 	text := func(t string) string { return string(change([]byte(t))) }
 	s.Tools, s.Operations = slices.Clone(s.Tools), slices.Clone(s.Operations)
@@ -59,55 +59,55 @@ type Action string
 const (
 	// Send sends one message, as it is.
 	Send Action = "send"
-	// Raw sends bytes, framing and all: over HTTP as one body.
+	// Raw sends bytes unchanged: over HTTP as one body.
 	Raw Action = "raw"
-	// Answer says how requests of the server with the method are answered from
-	// now on.
+	// Answer sets how later requests of the server with the method are
+	// responded to.
 	Answer Action = "answer"
-	// Walk goes through a list from its first page to its last.
+	// Walk requests all pages of a list.
 	Walk Action = "walk"
 	// Fence waits until the server has read everything before.
 	Fence Action = "fence"
-	// Close ends the conversation; what follows on it begins a new one.
+	// Close ends the conversation; later operations on it begin a new one.
 	Close Action = "close"
-	// HTTP holds an exchange of its own beside those that carry messages.
+	// HTTP holds an additional exchange, next to those that carry messages.
 	HTTP Action = "http"
-	// Repeat makes one request again and again, with ids of its own, then cancels
-	// it as often, and weighs the server meanwhile.
+	// Repeat sends one request many times with new ids, then cancels it as
+	// often, and measures the server's memory meanwhile.
 	Repeat Action = "repeat"
 )
 
 var actions = []Action{Send, Raw, Answer, Walk, Fence, Close, HTTP, Repeat}
 
-// An Operation is one thing that a client does. It is complete in itself, so that
-// others can be left out.
+// An Operation is one action of a client. It is self-contained, so that others
+// can be removed.
 type Operation struct {
 	Do Action `json:"do"`
-	// On is the conversation, from 0.
+	// On is the number of the conversation, from 0.
 	On int `json:"on,omitempty"`
-	// Method is that of the message, or of the server's request.
+	// Method is the method of the message, or of the server's request.
 	Method string `json:"method,omitempty"`
 	// Message is what is sent.
 	Message Bytes `json:"message,omitempty"`
-	// Splits are the places at which one write ends and the next begins.
+	// Splits are the positions at which one write ends and the next begins.
 	Splits []int `json:"splits,omitempty"`
-	// Take puts values of earlier answers into the message.
+	// Take copies values of earlier responses into the message.
 	Take []Take `json:"take,omitempty"`
-	// Await waits for the answer before anything else is done.
+	// Await waits for the response before the next operation.
 	Await bool `json:"await,omitempty"`
 	// Together: the message is sent in one write with the next one.
 	Together bool `json:"together,omitempty"`
-	// Reply is how the server's requests are answered.
+	// Reply is the response to the server's requests.
 	Reply *Reply `json:"reply,omitempty"`
-	// Violates is the keyword, or the rule, that the params provably do not
-	// keep, and At where.
+	// Violates is the keyword or rule that the params provably violate, and At
+	// is where.
 	Violates string `json:"violates,omitempty"`
 	At       string `json:"at,omitempty"`
-	// Exchange is the request of HTTP.
+	// Exchange is the HTTP request.
 	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
-// Take puts a value of the answer to an earlier request of the conversation
+// Take copies a value of the response to an earlier request of the conversation
 // into a message.
 type Take struct {
 	ID   Bytes  `json:"id"`   // of the request
@@ -115,26 +115,25 @@ type Take struct {
 	Into string `json:"into"` // the name of a member of the params
 }
 
-// Reply says how a request of the server is answered: with a result, with an
-// error, or, where both are missing, not at all.
+// Reply is the response to a request of the server: a result, an error, or
+// nothing if both are missing.
 type Reply struct {
 	Result Bytes `json:"result,omitempty"`
 	Code   int64 `json:"code,omitempty"`
 }
 
-// Exchange is a request of HTTP.
+// Exchange is an HTTP request.
 type Exchange struct {
 	Method string `json:"method"`
-	// Headers stand in the place of those of the session that have their names;
-	// one with an empty value is left out.
+	// Headers override those of the session; an empty value removes the header.
 	Headers [][2]string `json:"headers,omitempty"`
 	Body    Bytes       `json:"body,omitempty"`
-	// Why says what is wrong with it, "" for nothing.
+	// Why describes what is wrong with it, or is "".
 	Why string `json:"why,omitempty"`
 }
 
-// Bytes are written as the JSON that they are where nothing is lost by that,
-// else as a text, and in base64 where they are no UTF-8.
+// Bytes are written as JSON if nothing is lost by that, otherwise as a string,
+// or in base64 if they are not UTF-8.
 type Bytes []byte
 
 const (
@@ -188,8 +187,8 @@ func (b *Bytes) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Message is a JSON-RPC message to be written. An empty ID makes a
-// notification; nil Params leave the member out.
+// Message is a JSON-RPC message to send. Without ID it is a notification; nil
+// Params are omitted.
 type Message struct {
 	ID     wire.ID
 	Method string
@@ -209,7 +208,7 @@ func (m Message) Bytes() []byte {
 	return append(out, '}')
 }
 
-// Conversations returns how many conversations the script has.
+// Conversations returns the number of conversations of the script.
 func (s Script) Conversations() int {
 	n := 1
 	for i := range s.Operations {
@@ -247,7 +246,7 @@ type ToolCall struct {
 	Tool      string
 }
 
-// ToolCalls returns the calls of tools that the messages of the script make.
+// ToolCalls returns the tool calls in the messages of the script.
 func (s Script) ToolCalls() []ToolCall {
 	var out []ToolCall
 	for i := range s.Operations {
@@ -260,8 +259,8 @@ func (s Script) ToolCalls() []ToolCall {
 	return out
 }
 
-// WithTools returns the script with the names of those of the server's tools that
-// it calls, so that a replay can tell when one of them is gone.
+// WithTools returns the script with the names of the server's tools that it
+// calls, so that a replay notices when one is missing.
 func (s Script) WithTools(offered []string) Script {
 	s.Tools = nil
 	for _, c := range s.ToolCalls() {
