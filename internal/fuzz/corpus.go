@@ -15,11 +15,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// corpusFile is the name of the file in the corpus's folder: a sequence of
-// operations a line.
+// corpusFile is the file in the corpus's folder: one sequence of operations a
+// line.
 const corpusFile = "corpus.jsonl"
 
-// mostRead bounds what is read of a corpus.
+// mostRead limits what is read of a corpus.
 const mostRead = 64 << 20
 
 // entry is one line of the file.
@@ -28,10 +28,10 @@ type entry struct {
 	Operations []script.Operation `json:"operations"`
 }
 
-// CheckCorpus says by its error why the corpus in a folder can't be read.
+// CheckCorpus returns why the corpus in a folder cannot be read, or nil.
 func CheckCorpus(dir string) error { return newNovelty().load(dir) }
 
-// load reads a corpus that was kept; lines that can't be read are an error.
+// load reads a corpus; unreadable lines are an error.
 func (n *novelty) load(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, corpusFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func (n *novelty) load(dir string) error {
 	return nil
 }
 
-// save writes the corpus, without secrets where redact removes some.
+// save writes the corpus, with secrets removed by redact.
 func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("writing the corpus: %w", err)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// crowd bounds how many search while others make something small: what was
-// found is worth more than what might be, and the machine is one.
+// crowd limits how many workers search while others shrink a finding: findings
+// come first, and all share the machine.
 type crowd struct {
 	mu                   sync.Mutex
 	changed              sync.Cond
@@ -20,7 +20,7 @@ func newCrowd(jobs int) *crowd {
 	return c
 }
 
-// follow says that one more makes something small, or one less.
+// follow changes the number of workers that shrink.
 func (c *crowd) follow(begins bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,8 +32,7 @@ func (c *crowd) follow(begins bool) {
 	c.changed.Broadcast()
 }
 
-// search waits for a place among those who search; the function it returns
-// gives it back.
+// search waits for a slot to search; the function it returns releases the slot.
 func (c *crowd) search(ctx context.Context) (leave func()) {
 	stop := context.AfterFunc(ctx, func() {
 		c.mu.Lock()

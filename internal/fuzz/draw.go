@@ -10,7 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// mix makes a seed of two numbers, never 0 and never negative as an int.
+// mix combines two numbers into a seed that is never 0 and never negative as an
+// int.
 func mix(seed, n uint64) uint64 {
 	return generate.Scatter(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
 }
@@ -42,9 +43,9 @@ func (s *search) draw(n uint64) drawn {
 	return c
 }
 
-// sweep draws a script that goes on with the sweep through what one revision
-// permits. Most scripts are of a sweep, and are short; chance makes long ones, and
-// finds what nobody thought of, but leaves out for long what is next to be tried.
+// sweep draws the next script of the sweep through what one revision permits.
+// Most scripts are of a sweep, and short. Random ones are longer and find the
+// unexpected, but leave systematic gaps.
 func (s *search) sweep(c drawn, turn, place uint64) drawn {
 	t := generate.Turn{Number: turn, Seed: mix(s.Seed, place^1<<32), More: 1}
 	if s.overhead > 100*time.Millisecond {
@@ -59,8 +60,8 @@ func (s *search) sweep(c drawn, turn, place uint64) drawn {
 	return c
 }
 
-// length returns how many operations a script has: the more, the longer it
-// takes to start the server.
+// length returns how many operations a script has: more if the server is slow
+// to start.
 func (s *search) length(at uint64) int {
 	lengths := []int{4, 10, 25, 40, 60, 80, 120, 240}
 	least := 0
@@ -77,8 +78,8 @@ func (s *search) length(at uint64) int {
 	return n
 }
 
-// conversations returns how many conversations a script has: on stdio, where
-// each has a process of its own, most often one.
+// conversations returns how many conversations a script has: usually one on
+// stdio, where each needs a process.
 func (s *search) conversations(at uint64) int {
 	part := at % 100
 	if s.Dialer.Transport() == spec.Stdio {
@@ -96,8 +97,8 @@ func (s *search) conversations(at uint64) int {
 	}
 }
 
-// limiter returns what waits until one more request may be made; nil where
-// nothing is bounded.
+// limiter returns a function that waits until one more request may be sent, or
+// nil without a limit.
 func limiter(perSecond float64) func(context.Context) {
 	if perSecond <= 0 {
 		return nil

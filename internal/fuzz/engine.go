@@ -18,8 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// exploring is what a request is waited for while searching, where more is
-// allowed; what was not answered by then is tried again with the whole time.
+// exploring is how long a request is waited for while searching, at most; a
+// missing response is retried with the whole timeout.
 const exploring = script.MidScript
 
 // search is one run.
@@ -39,11 +39,11 @@ type search struct {
 	stop     context.CancelCauseFunc
 	quit     context.CancelFunc // ends what is done with findings, too
 
-	// alone is held for reading by who searches, and for writing by who makes
-	// sure of a finding, so that no other server works then.
+	// alone is held for reading by workers that search, and for writing by one
+	// that confirms a finding, so that no other server runs then.
 	alone sync.RWMutex
-	// weighing is held by who repeats a request; blind says that nobody can tell
-	// how much memory the server has.
+	// weighing is held while a request is repeated; blind says that the
+	// server's memory cannot be measured.
 	weighing sync.Mutex
 	blind    atomic.Bool
 
@@ -59,8 +59,8 @@ type search struct {
 
 var errEnough = errors.New("enough was seen")
 
-// Run searches until its time is over, and returns what it found. An error
-// beside a report says that the corpus could not be written.
+// Run searches until its time is over, and returns the findings. An error with
+// a report means that the corpus could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), known: map[Key]*known{}, busy: map[string]int{}, halting: map[string]bool{}}
@@ -120,7 +120,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// probe takes stock of the server in each revision.
+// probe takes the inventory in each revision.
 func (s *search) probe(ctx context.Context) error {
 	start := max(s.Start, s.FirstStart)
 	for _, rev := range s.Revisions {
@@ -140,7 +140,7 @@ func (s *search) probe(ctx context.Context) error {
 		}
 		s.messages.Add(int64(place.messages))
 		s.overhead = time.Since(began)
-		// A server that hangs later on must not cost the time of a slow start.
+		// A server that hangs later must not cost the time of a slow start.
 		s.Start = min(s.Start, max(s.Timeout, 3*s.overhead))
 		start = s.Start
 		if s.Stock != nil {
@@ -154,8 +154,7 @@ func (s *search) probe(ctx context.Context) error {
 	return nil
 }
 
-// work holds scripts until there is enough; ctx goes on for what was found by
-// then.
+// work plays scripts until stop; ctx continues for findings made by then.
 func (s *search) work(ctx, bounded context.Context) {
 	d, end := s.dialer()
 	defer func() { end() }()
@@ -187,9 +186,9 @@ func (s *search) work(ctx, bounded context.Context) {
 	}
 }
 
-// hold holds a script that was drawn. Once there is enough no more of its
-// operations begin; what was begun is brought to its end, unless that takes too
-// long: then it is cut off, and nothing can be said of it.
+// hold plays a drawn script. After stop no more of its operations begin; those
+// that have begun are finished, unless that takes too long: then the script is
+// cut off and not judged.
 func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn) (o *Outcome, cut bool) {
 	defer s.oneWeighs(&c.script)()
 	s.alone.RLock()
@@ -202,7 +201,7 @@ func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn)
 	return o, ctx.Err() != nil
 }
 
-// look judges an outcome, and follows up what is new.
+// look judges an outcome, and follows up new sightings.
 func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 	if ctx.Err() != nil {
 		return
@@ -232,8 +231,8 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 	}
 }
 
-// refuse notes that no server could be had, and reports true where that is the
-// end.
+// refuse records that no server could be started, and returns true if the
+// search must end.
 func (s *search) refuse(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,8 +250,8 @@ func (s *search) served() {
 	s.refused = 0
 }
 
-// dialer returns how a worker reaches the server: one that the run starts is
-// the worker's own.
+// dialer returns how a worker reaches the server; a server that the run starts
+// is the worker's own.
 func (s *search) dialer() (d transport.Dialer, end func()) { return fresh(s.Dialer) }
 
 func fresh(d transport.Dialer) (transport.Dialer, func()) {
@@ -262,7 +261,7 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 	return d, func() {}
 }
 
-// drawn is a script and where it comes from.
+// drawn is a script and its origin.
 type drawn struct {
 	script script.Script
 	place  *Surroundings

@@ -11,44 +11,44 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Finding is a sighting that was made small and tried again.
+// Finding is a sighting that was shrunk and retried.
 type Finding struct {
 	Sighting
 	Revision  spec.Revision
 	Transport spec.Transport
-	// Script is the smallest that shows it, or the first that did where it did
-	// not come back.
+	// Script is the smallest script that shows it, or the first one if it did
+	// not recur.
 	Script script.Script
-	// Evidence is what came of the script when it last showed the finding.
+	// Evidence is the outcome of the script when it last showed the finding.
 	Evidence *Outcome
-	// Tries is how often it was tried at the end, alone on a fresh server and
-	// with the whole time for answers, and Again how often it came back.
+	// Tries is how often it was retried at the end, alone on a fresh server and
+	// with the whole timeout, and Again how often it recurred.
 	Tries, Again int
-	// Shrinking is how many tries it took to make it small, and Cut that there
-	// was no time left to try all that may be smaller.
+	// Shrinking is the number of attempts to shrink it, and Cut reports that
+	// there was no time to try all smaller scripts.
 	Shrinking int
 	Cut       bool
-	// Case is the seed of the script that first showed it, After when that was.
+	// Case is the seed of the script that first showed it, After the time of
+	// that.
 	Case  uint64
 	After time.Duration
-	// Cases and Requests are how many there had been by then.
+	// Cases and Requests are how many scripts and requests came before it.
 	Cases, Requests int64
 
 	untried bool // it would break a requirement, and there was no time to try it again
 }
 
-// Flaky reports whether it did not come back whenever it was tried.
+// Flaky reports whether it did not recur in each retry.
 func (f *Finding) Flaky() bool { return f.Again == 0 }
 
-// verifying is how often a finding is tried at the end.
+// verifying is how often a finding is retried at the end.
 const verifying = 3
 
-// verifyingTime bounds all tries of a finding at the end.
+// verifyingTime limits all retries of a finding at the end.
 const verifyingTime = time.Minute
 
-// follow makes a sighting small and tries it again, as long as there is time for
-// that: what could not be tried again is unconfirmed. It returns nil where nothing
-// more is asked for.
+// follow shrinks and retries a sighting while there is time; without a retry it
+// is unconfirmed. It returns nil if the sighting is dropped.
 func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
 	f := &Finding{
 		Sighting: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
@@ -95,13 +95,13 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	return f
 }
 
-// showing holds a script on a fresh server, and returns what came of it where it
-// shows the finding, else nil.
+// showing plays a script on a fresh server, and returns its outcome if it shows
+// the finding, else nil.
 type showing func(ctx context.Context, what script.Script, most time.Duration, place sync.Locker) *Outcome
 
-// reduce makes a finding small where it comes back, and returns how often it has
-// to be tried for that. Each try waits that long for an answer; back says that it
-// did come back.
+// reduce shrinks a finding that recurs, and returns how often it must be
+// retried. Each attempt waits at most that long for a response; back reports
+// that it recurred.
 func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait time.Duration, back bool, shows showing) (repeats int) {
 	defer s.doing("shrinking " + f.Requirement)()
 	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
@@ -129,19 +129,17 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait ti
 	return repeats
 }
 
-// shrinking is what a request is waited for while a finding is made small: what
-// shows because something does not come would cost the whole time with each try.
-// A server that answered nothing for several times as long as a whole round of
-// asking it for all lists took at first has most likely nothing to say; that it
-// is so is made sure of at the end.
+// shrinking is how long a response is waited for during shrinking: waiting the
+// whole timeout in each attempt would cost too much. A server that is silent
+// for several times as long as a first round through all lists took will most
+// likely stay silent; the retries at the end confirm it.
 func (s *search) shrinking() time.Duration {
 	return min(max(3*s.overhead, 500*time.Millisecond), exploring)
 }
 
-// verify tries the scripts until one of them comes back, the small one first and
-// that with which it began last: alone on a fresh server, and with the whole time for answers. Where that
-// shows that a server came to a halt, others need not wait while it is waited for
-// that once more.
+// verify retries the scripts until one of them shows the finding, the shrunk
+// one first and the original last: alone on a fresh server, with the whole
+// timeout. While it waits for a hung server, others may run.
 func (s *search) verify(ctx context.Context, f *Finding, scripts []script.Script, repeats int, hangs bool, shows showing) {
 	ctx, cancel := within(ctx, verifyingTime, s.closing.sure)
 	defer cancel()
@@ -183,8 +181,8 @@ func (s *search) lawsOf(id string) []Law {
 	return out
 }
 
-// ByItself returns what the client did by itself when the script last showed the
-// finding.
+// ByItself returns what the client did by itself when the script last showed
+// the finding.
 func (f *Finding) ByItself() []script.ByItself {
 	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// hangs returns the operation with which a server came to a halt, where the
-// sighting is that of such an end.
+// hangs returns the operation that hung the server, if the sighting is about
+// that.
 func (o *Outcome) hangs(s *Sighting) (operation int, ok bool) {
 	if s.Conversation >= len(o.Conversations) {
 		return 0, false
@@ -27,8 +27,8 @@ func (o *Outcome) hangs(s *Sighting) (operation int, ok bool) {
 	return shown[len(shown)-1], true
 }
 
-// unrecalled returns a script without the cancellations of a request, nil where there
-// are none.
+// unrecalled returns a script without the cancellations of a request, or nil if
+// there are none.
 func unrecalled(s script.Script, on int, id wire.ID) *script.Script {
 	all := s.Operations
 	s.Operations = slices.DeleteFunc(slices.Clone(all), func(o script.Operation) bool {
@@ -41,10 +41,9 @@ func unrecalled(s script.Script, on int, id wire.ID) *script.Script {
 	return &s
 }
 
-// namesOther reports whether a sighting of a server that came to a halt names a request
-// only because nothing is owed to the one before it, as that was cancelled: of that
-// one it is known, or it shows where that is not cancelled, which is then looked
-// into.
+// namesOther reports whether a sighting of a hung server names a request only
+// because an earlier one was cancelled and so expects no response: that one is
+// known to hang the server, or turns out to without its cancellation.
 func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Sighting) bool {
 	if _, ok := o.hangs(sight); !ok || o.Conversations[sight.Conversation].Before == nil {
 		return false
@@ -71,24 +70,24 @@ func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Sig
 	return false
 }
 
-// hangs reports whether requests of a method are known to bring the server to a
-// halt, so that another one tells nothing new.
+// hangs reports whether requests of a method are known to hang the server, so
+// that another one shows nothing new.
 func (s *search) hangs(method string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.halting[method]
 }
 
-// halts takes note of whether requests of a method bring the server to a halt.
+// halts records whether requests of a method hang the server.
 func (s *search) halts(method string, so bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.halting[method] = so
 }
 
-// cutBehind makes the script of a server that came to a halt as small as a few
-// guesses make it, each with the request with which that came as its last one: what
-// is behind it had no chance. It reports false where none of them shows the same.
+// cutBehind shrinks the script of a hung server by a few guesses, each with the
+// hanging request as its last one: later ones had no chance. It returns false
+// if none of them shows the same.
 func (s *search) cutBehind(ctx context.Context, f *Finding, last int, shows showing) bool {
 	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
 	defer cancel()
@@ -120,8 +119,8 @@ func (s *search) cutBehind(ctx context.Context, f *Finding, last int, shows show
 
 func same(o script.Operation) script.Operation { return o }
 
-// plain returns an operation without the _meta of its message, which most often is
-// the longest of what stands there, and by chance.
+// plain returns an operation without the _meta of its message, which is random
+// and often the longest part.
 func plain(o script.Operation) script.Operation {
 	f := wire.Parse(o.Message)
 	if o.Do != script.Send || o.Violates != "" || f.Batch || len(f.Messages) != 1 {
@@ -138,9 +137,8 @@ func plain(o script.Operation) script.Operation {
 	return o
 }
 
-// brief is what is waited for where nothing is expected to come, and where that is
-// made sure of with the whole time: as long as a whole round of asking the server
-// for all lists took at first.
+// brief is the wait if no response is expected, before the whole timeout
+// confirms it: as long as a first round through all lists took.
 func (s *search) brief() time.Duration {
 	return min(max(s.overhead, 500*time.Millisecond), s.shrinking())
 }

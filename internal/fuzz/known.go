@@ -1,20 +1,20 @@
 package fuzz
 
-// mostFindings bounds what is shrunk and reported.
+// mostFindings limits how many findings are shrunk and reported.
 const mostFindings = 60
 
-// mostAlike bounds the methods in which one mistake is reported.
+// mostAlike limits in how many methods one mistake is reported.
 const mostAlike = 3
 
-// mostDoubts is how often something is looked into that does not come back.
+// mostDoubts is how often a sighting is retried that does not recur.
 const mostDoubts = 3
 
-// known is what the search knows of findings with one key.
+// known is what the search knows about the findings with one key.
 type known struct {
-	// claimed: it is looked into, or was to the end.
+	// claimed: it is being followed up, or was.
 	claimed bool
-	// doubtful is the first that did not come back, until one does; doubts counts
-	// them.
+	// doubtful is the first that did not recur, until one does; doubts is their
+	// number.
 	doubtful *Finding
 	doubts   int
 }
@@ -32,8 +32,8 @@ func (s *search) report(f *Finding) {
 	}
 }
 
-// doubt reports whether a finding did not come back. It is kept until another
-// script shows it better, which may be tried until there were too many doubts.
+// doubt records a finding that did not recur. It is kept until another script
+// shows it better, which may be tried mostDoubts times.
 func (s *search) doubt(f *Finding) bool {
 	if !f.Flaky() {
 		return false
@@ -49,7 +49,7 @@ func (s *search) doubt(f *Finding) bool {
 	return true
 }
 
-// claim reports whether a sighting is to be looked into, by the caller alone.
+// claim reports whether the caller must follow up a sighting, and reserves it.
 func (s *search) claim(sight *Sighting) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,14 +63,15 @@ func (s *search) claim(sight *Sighting) bool {
 	return true
 }
 
-// claimable reports what claim would.
+// claimable reports whether claim would succeed.
 func (s *search) claimable(sight *Sighting) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open(sight.Key())
 }
 
-// open reports whether a sighting may be looked into; the caller holds the lock.
+// open reports whether a sighting may be followed up; the caller holds the
+// lock.
 func (s *search) open(key Key) bool {
 	claimed, alike := 0, 0
 	for other, k := range s.known {
@@ -88,7 +89,7 @@ func (s *search) open(key Key) bool {
 	return claimed < mostFindings && alike < mostAlike
 }
 
-// opinion reports whether a law was asked for whose breaches are notes.
+// opinion reports whether a selected law gives only notes.
 func (s *search) opinion(law string) bool {
 	for i := range s.Laws {
 		if s.Laws[i].ID == law {

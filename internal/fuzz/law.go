@@ -15,28 +15,28 @@ import (
 // Law is a property that holds whatever is sent.
 type Law struct {
 	ID, Title string
-	// Requirements are those of the catalogue that it rests on.
+	// Requirements are the catalogue ids that it rests on.
 	Requirements []string
-	// Opinion: the specification does not state it, so what breaks it is noted,
-	// and only where the law is asked for by its name.
+	// Opinion: the specification does not state it, so a breach is a note, and
+	// the law is used only if selected by name.
 	Opinion bool
-	// Weighs: it judges repeated requests, which are only made where it is held.
+	// Weighs: it judges repeated requests, which are sent only for such laws.
 	Weighs bool
-	// Judge says what breaks it.
+	// Judge returns the breaches.
 	Judge func(o *Outcome) []Breach
-	// Observed reports whether an outcome that does not break it is one in which
-	// the requirement came up; nil where each that was held to its end is.
+	// Observed reports whether an outcome without a breach shows that the
+	// requirement is kept; nil if each complete one does.
 	Observed func(o *Outcome, requirement string) bool
 }
 
-// Breach is what a law finds in an outcome.
+// Breach is a violation of a law in an outcome.
 type Breach struct {
 	verdict.Deviation
-	// Conversation is the one that At belongs to.
+	// Conversation is the one that At refers to.
 	Conversation int
 }
 
-// Passive is the law that the rules hold on whatever was sent.
+// Passive is the law that the rules hold, whatever was sent.
 func Passive(all []rules.Rule) Law {
 	l := Law{ID: "rules", Title: "the passive rules hold on whatever was sent"}
 	for i := range all {
@@ -72,7 +72,7 @@ func Passive(all []rules.Rule) Law {
 type Sighting struct {
 	Law string
 	Breach
-	// Method is that of the request that the evidence is about; "" for none.
+	// Method is the method of the request that the evidence is about, or "".
 	Method  string
 	Outcome verdict.Outcome
 }
@@ -88,7 +88,7 @@ func (k Key) compare(other Key) int {
 	return cmp.Or(strings.Compare(k.Requirement, other.Requirement), strings.Compare(k.Summary, other.Summary), strings.Compare(k.Method, other.Method))
 }
 
-// Judge holds the laws against an outcome; equal sightings are told once.
+// Judge applies the laws to an outcome; equal sightings are reported once.
 func Judge(laws []Law, o *Outcome) []Sighting {
 	var out []Sighting
 	seen := map[Key]bool{}
@@ -112,9 +112,9 @@ func Judge(laws []Law, o *Outcome) []Sighting {
 	return out
 }
 
-// oneEnd takes what was left unanswered by one end of a process together: of
-// each requirement that is shown by it the sighting whose evidence begins first
-// stays, for what was asked after that had no chance.
+// oneEnd merges what one exit of a process left without a response: for each
+// requirement the sighting whose evidence begins first remains, because later
+// requests had no chance.
 func oneEnd(o *Outcome, all []Sighting) []Sighting {
 	type end struct {
 		requirement, summary string
@@ -140,7 +140,7 @@ func oneEnd(o *Outcome, all []Sighting) []Sighting {
 	return out
 }
 
-// endOf returns where the evidence ends with the end of a process.
+// endOf returns the position of the exit with which the evidence ends.
 func (o *Outcome) endOf(b Breach) (at int, ok bool) {
 	if len(b.At) == 0 || b.Conversation >= len(o.Conversations) {
 		return 0, false
@@ -154,7 +154,7 @@ func (o *Outcome) endOf(b Breach) (at int, ok bool) {
 }
 
 // method returns the method of the first request or notification that the
-// evidence shows, or that is answered there.
+// evidence shows or responds to.
 func (o *Outcome) method(b Breach) string {
 	if b.Conversation >= len(o.Conversations) {
 		return ""
@@ -177,7 +177,7 @@ func (o *Outcome) method(b Breach) string {
 	return ""
 }
 
-// family is the name under which methods that nobody knows are taken together.
+// family is the common name of unknown methods.
 func family(method string) string {
 	if strings.HasPrefix(method, "mcp-conform/") || strings.HasPrefix(method, "notifications/mcp-conform/") {
 		return "an unknown method"

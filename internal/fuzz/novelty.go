@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// novelty remembers which sorts of answer were seen, and the operations that
-// brought each about.
+// novelty keeps the kinds of responses that were seen, and the operations that
+// produced each.
 type novelty struct {
 	mu     sync.Mutex
 	seed   maphash.Seed
@@ -23,8 +23,8 @@ type novelty struct {
 	corpus map[generate.Mood]*shelf
 }
 
-// shelf holds what is kept for a mood, in groups by what the last operation
-// does: what has many sorts of answers must not crowd out what has few.
+// shelf holds the corpus of a mood, in groups by last operation, so that
+// methods with many kinds of responses do not crowd out others.
 type shelf struct {
 	at     map[string]int
 	groups [][][]script.Operation
@@ -39,7 +39,7 @@ func (s *shelf) put(ops []script.Operation, instead uint64) {
 		s.at[name] = i
 		s.groups = append(s.groups, nil)
 	}
-	// What scripts are being made of stays as it is.
+	// Scripts are made from it, so it does not change.
 	group := slices.Clone(s.groups[i])
 	if len(group) >= mostKept {
 		group[instead%mostKept] = ops
@@ -52,10 +52,10 @@ func (s *shelf) put(ops []script.Operation, instead uint64) {
 }
 
 const (
-	// mostSeen and mostKept bound what is remembered, of sorts and in each group.
+	// mostSeen and mostKept limit the kinds, and the entries of each group.
 	mostSeen = 200_000
 	mostKept = 200
-	// kept is how many operations before the new one are kept with it.
+	// kept is how many earlier operations are kept with the new one.
 	kept = 4
 )
 
@@ -63,7 +63,7 @@ func newNovelty() *novelty {
 	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood]*shelf{}}
 }
 
-// note looks at an outcome, and returns how much in it was new.
+// note examines an outcome, and returns how much in it was new.
 func (n *novelty) note(o *Outcome, mood generate.Mood) int {
 	count := 0
 	for _, t := range o.Conversations {
@@ -81,7 +81,7 @@ func (n *novelty) note(o *Outcome, mood generate.Mood) int {
 	return count
 }
 
-// add reports whether the sort is new.
+// add reports whether the kind is new.
 func (n *novelty) add(sort uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,8 +92,8 @@ func (n *novelty) add(sort uint64) bool {
 	return true
 }
 
-// keep puts an operation and what came before it on the same conversation into
-// the corpus.
+// keep adds an operation, and those before it on the same conversation, to the
+// corpus.
 func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
 	var ops []script.Operation
 	for i := at; i >= 0 && len(ops) < kept; i-- {
@@ -107,7 +107,7 @@ func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
 	n.shelf(mood).put(ops, uint64(len(n.seen)))
 }
 
-// shelf returns that of a mood; the caller holds the lock.
+// shelf returns the shelf of a mood; the caller holds the lock.
 func (n *novelty) shelf(mood generate.Mood) *shelf {
 	if n.corpus[mood] == nil {
 		n.corpus[mood] = &shelf{at: map[string]int{}}
@@ -115,16 +115,16 @@ func (n *novelty) shelf(mood generate.Mood) *shelf {
 	return n.corpus[mood]
 }
 
-// seeds returns what scripts of a mood may be made of; callers must not alter
-// it.
+// seeds returns sequences from which scripts of a mood can be made; callers
+// must not alter them.
 func (n *novelty) seeds(mood generate.Mood) [][][]script.Operation {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.shelf(mood).groups
 }
 
-// sort says of which sort a message of the server is: method, outcome, code,
-// shape and class of latency. The request is that which the message responds to.
+// sort returns the kind of a message of the server: method, outcome, code,
+// shape and class of latency. Request is the one that it responds to.
 func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *transcript.Event, r *transcript.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(n.seed)
@@ -145,7 +145,7 @@ func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *t
 	return h.Sum64()
 }
 
-// shape writes what a value is made of, without the values themselves.
+// shape describes the structure of a value, without the values themselves.
 func shape(h *maphash.Hash, v jsontext.Value, depth int) {
 	if v == nil {
 		return

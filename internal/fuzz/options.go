@@ -11,74 +11,74 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// Options say what is done to which server.
+// Options configure a search.
 type Options struct {
 	Dialer transport.Dialer
 	Laws   []Law
-	// Revisions are those to try; empty for all of the handshake era.
+	// Revisions are the revisions to search; empty means all of the handshake
+	// era.
 	Revisions []spec.Revision
 	Policy    inventory.Config
-	// Time and Cases bound the search; zero for no bound.
+	// Time and Cases limit the search; zero means no limit.
 	Time  time.Duration
 	Cases int
 	Seed  uint64
-	// Jobs is how many scripts are held at once; default: four for each core, as
-	// they wait most of the time.
+	// Jobs is how many scripts are played at once; default: four for each core,
+	// because they mostly wait.
 	Jobs int
-	// Rate is how many requests are made a second; zero for as many as can be.
+	// Rate limits the requests per second; zero means no limit.
 	Rate float64
-	// Corpus is a folder in which what was new is kept from run to run; "" for
-	// none.
+	// Corpus is a folder that keeps new sequences from run to run, or "".
 	Corpus string
-	// Redact removes secrets from what is kept there; nil where there are none.
+	// Redact removes secrets from the corpus; nil removes none.
 	Redact func([]byte) []byte
-	// Timeout bounds the wait for an answer that is owed, Start that for the
-	// answer to initialize.
+	// Timeout limits the wait for an expected response, Start that for the
+	// response to initialize.
 	Timeout, Start time.Duration
-	// FirstStart is Start for the first session, before which the server may have
-	// to be downloaded; zero where it is no other.
+	// FirstStart is Start for the first session, which may include a download;
+	// zero means Start.
 	FirstStart time.Duration
-	// Shrink bounds the shrinking of one finding.
+	// Shrink limits the time to shrink one finding.
 	Shrink Budget
-	// Enough ends the search with the first finding for which it is true; nil
-	// for none.
+	// Enough, if set, ends the search with the first finding for which it is
+	// true.
 	Enough func(f *Finding) bool
-	// Operations is how long scripts are at most; zero for what fits the server.
+	// Operations limits the length of scripts; zero depends on the server.
 	Operations int
 
-	// Stock is called for each revision that the server speaks, before anything
-	// else is asked.
+	// Stock is called for each revision that the server speaks, before the
+	// search begins.
 	Stock func(rev spec.Revision, s *Surroundings)
-	// Found is called for each finding when it is known, one at a time.
+	// Found is called for each finding, one at a time.
 	Found func(f *Finding)
-	// Progress is called now and then.
+	// Progress is called periodically.
 	Progress func(s Status)
 }
 
-// Status is how far the search has come.
+// Status is the progress of the search.
 type Status struct {
 	Cases, Requests int64
 	Novel           int64
 	Findings        int
 	Took            time.Duration
-	// Servers is how many were started, or how many sessions there were, and
-	// Messages how many frames went in both directions, with all that it took to
-	// make findings small and sure.
+	// Servers is how many servers or sessions were started, and Messages how
+	// many frames were sent in both directions, including shrinking and
+	// retries.
 	Servers, Messages int64
-	// Busy says what is done beside the search, "" for nothing.
+	// Busy describes what is done besides searching, or is "".
 	Busy string
 }
 
-// Report is what came of the search.
+// Report is the result of the search.
 type Report struct {
 	Status
 	Findings  []*Finding
 	Revisions []spec.Revision
-	// Incomplete is why the search ended before its time, "" where it did not.
+	// Incomplete is why the search ended early, or "".
 	Incomplete string
 }
 
-// ErrUnspoken says that no revision could be spoken with the server.
+// ErrUnspoken is the error if the server speaks none of the revisions.
 var ErrUnspoken = errors.New("the server completed the handshake in none of the revisions")
 
 func (o Options) withDefaults() Options {

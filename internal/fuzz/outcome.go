@@ -9,19 +9,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// An Outcome is what came of a script, as laws judge it.
+// An Outcome is the result of a script, as laws judge it.
 type Outcome struct {
 	*script.Playback
-	// Offer is what the server has; nil where that is not known.
+	// Offer is what the server offers; nil if not known.
 	Offer *generate.Offer
 }
 
-// player returns one that awaits an answer for at most that long.
+// player returns a player that waits at most that long for a response.
 func (s *search) player(d transport.Dialer, place *Surroundings, most time.Duration) script.Player {
 	return script.Player{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Linger: s.linger, Forbidden: place.Forbidden}
 }
 
-// play plays a script, and counts what that took.
+// play plays a script, and counts its requests and messages.
 func (s *search) play(ctx context.Context, p script.Player, place *Surroundings, what script.Script) *Outcome {
 	o := &Outcome{p.Play(ctx, what), place.Offer}
 	s.servers.Add(int64(len(o.Conversations)))

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Surroundings are what is known of a server in one revision.
+// Surroundings is what is known of a server in one revision.
 type Surroundings struct {
 	Offer *generate.Offer
 	// Callable and Forbidden are the names of the tools that may be called, and
@@ -26,7 +26,8 @@ type Surroundings struct {
 	messages int // frames that it took to know
 }
 
-// Offered says in a line what the server offers, tools that may not be called included.
+// Offered describes in a line what the server offers, including tools that may
+// not be called.
 func (s *Surroundings) Offered() string {
 	return fmt.Sprintf("%s, %s, %s and %s", several(len(s.Callable)+len(s.Forbidden), "tool"),
 		several(len(s.Offer.Resources), "resource"), several(len(s.Offer.Templates), "template"), several(len(s.Offer.Prompts), "prompt"))
@@ -39,13 +40,14 @@ func several(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// capabilities are those on which it depends what is asked.
+// capabilities are those that change what is sent.
 var capabilities = []string{
 	"tools", "resources", "resources.subscribe", "prompts", "completions", "logging", "tasks", "tasks.list", "tasks.cancel",
 }
 
-// Probe takes stock of the server in one revision; nil where it does not speak
-// it. The error says that it can't be reached; events are those of the try.
+// Probe takes the inventory in one revision; nil if the server does not speak
+// it. The error says that it cannot be reached; events are those of the
+// attempt.
 func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy inventory.Config, o client.Options) (*Surroundings, []*transcript.Event, error) {
 	o.Revision = rev
 	c, err := client.Open(ctx, d, o)
@@ -76,7 +78,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 	return s, nil, nil
 }
 
-// paged returns the methods of lists of which a page was not the last.
+// paged returns the list methods that returned several pages.
 func paged(d *transcript.Dialogue) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range d.Requests() {

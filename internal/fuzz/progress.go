@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// progressEvery is how often it is told how far the search has come.
+// progressEvery is how often the progress is reported.
 const progressEvery = 500 * time.Millisecond
 
 func (s *search) status() Status {
@@ -22,7 +22,7 @@ func (s *search) status() Status {
 	return st
 }
 
-// tick tells of the progress until the search is over.
+// tick reports the progress until the search is over.
 func (s *search) tick(over, done chan struct{}) {
 	defer close(done)
 	ticker := time.NewTicker(progressEvery)
@@ -39,7 +39,7 @@ func (s *search) tick(over, done chan struct{}) {
 	}
 }
 
-// doing says what is done beside the search until the function it returns is
+// doing sets what is done besides searching, until the function it returns is
 // called.
 func (s *search) doing(what string) func() {
 	s.mu.Lock()

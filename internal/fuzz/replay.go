@@ -27,7 +27,7 @@ func (f *Finding) File() *script.File {
 	}
 }
 
-// Verdict is what a replay comes to.
+// Verdict is the result of a replay.
 type Verdict string
 
 // The verdicts.
@@ -37,21 +37,21 @@ const (
 	CannotTell  Verdict = "CANNOT TELL"
 )
 
-// Replayed is what came of a replay.
+// Replayed is the result of a replay with its reason.
 type Replayed struct {
 	Verdict Verdict
-	// Why says in a sentence what it rests on.
+	// Why is the reason, in a sentence.
 	Why string
 	// Unspoken: the server did not complete the handshake in the revision.
 	Unspoken bool
-	// Tries is how often it was tried, Again how often the finding came back.
+	// Tries is how often it was played, Again how often the finding recurred.
 	Tries, Again int
 	Sighting     *Sighting
 	Evidence     *Outcome
 }
 
-// Replay tries a replay file on a server, each time on a fresh one where that can be
-// had. What is said to be fixed was tried as often as it takes to believe it.
+// Replay plays a replay file on a server, each time on a fresh one if possible.
+// Fixed means that it did not recur in enough attempts.
 func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	o = o.withDefaults()
 	laws := slices.DeleteFunc(slices.Clone(o.Laws), func(l Law) bool { return l.ID != r.Expect.Law })
@@ -116,7 +116,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	return out, nil
 }
 
-// in returns the same finding in an outcome, nil where it is not there.
+// in returns the same finding in an outcome, or nil.
 func (s *Sighting) in(laws []Law, o *Outcome) *Sighting {
 	for _, sight := range Judge(laws, o) {
 		if sight.Key() == s.Key() {
@@ -126,9 +126,9 @@ func (s *Sighting) in(laws []Law, o *Outcome) *Sighting {
 	return nil
 }
 
-// patiently plays the script on a fresh server and awaits all that is requested.
-// Where the finding is about what is cancelled, what is open at the end is
-// cancelled at once.
+// patiently plays the script on a fresh server and waits for all responses. If
+// the finding is about cancelled requests, pending ones are cancelled at once
+// at the end.
 func (s *search) patiently(ctx context.Context, place *Surroundings, r *script.File) *Outcome {
 	d, end := fresh(s.Dialer)
 	defer end()
@@ -137,8 +137,8 @@ func (s *search) patiently(ctx context.Context, place *Surroundings, r *script.F
 	return s.play(ctx, p, place, r.Script)
 }
 
-// tries returns how often a finding has to stay away: the more often, the less
-// surely it came back when it was found.
+// tries returns how often a finding must not recur to be fixed: more often if
+// it was flaky.
 func tries(r *script.File) int {
 	again, of := r.Reproduced[0], r.Reproduced[1]
 	switch {
@@ -151,8 +151,7 @@ func tries(r *script.File) int {
 	}
 }
 
-// doubt says why nothing can be said of an outcome in which the finding did not
-// come, "" where it could have.
+// doubt returns why an outcome without the finding shows nothing, or "".
 func (o *Outcome) doubt(law Law, requirement string) string {
 	switch {
 	case o.Refused != nil:
@@ -169,8 +168,8 @@ func (o *Outcome) doubt(law Law, requirement string) string {
 	return ""
 }
 
-// lacks says what the script needs that the server does not offer, or that must
-// not be used; "" for nothing.
+// lacks returns what the script needs that the server does not offer, or that
+// must not be used; "" for nothing.
 func (p *Surroundings) lacks(s *script.Script) string {
 	for _, c := range s.ToolCalls() {
 		switch {
@@ -184,8 +183,8 @@ func (p *Surroundings) lacks(s *script.Script) string {
 	return ""
 }
 
-// Linger returns how long the server must have at the end of a script before it
-// can be said that it breaks the requirement by not telling of a change.
+// Linger returns how long a server has at the end of a script to send a
+// notification that the requirement is about.
 func Linger(requirement string) time.Duration {
 	if spec.Requirements().Has(requirement, spec.Notice) {
 		return verdict.NoticeTime

@@ -13,13 +13,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Budget bounds shrinking.
+// Budget limits shrinking.
 type Budget struct {
 	Time  time.Duration
 	Tries int
 }
 
-// shrinker makes a script smaller as long as it still shows the same.
+// shrinker makes a script smaller while it still shows the same.
 type shrinker struct {
 	ctx   context.Context
 	shows func(script.Script) bool // on a fresh server
@@ -28,9 +28,9 @@ type shrinker struct {
 	tried map[[sha256.Size]byte]bool // scripts that did not show the same
 }
 
-// Shrink returns the smallest script that it finds for which shows holds, how
-// many tries that took, and whether there was no time to try all that may be
-// smaller. First the operations in hint are tried alone.
+// Shrink returns the smallest script found for which shows is true, the number
+// of attempts, and whether there was no time to try all smaller ones. The
+// operations in hint are tried alone first.
 func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, shows func(script.Script) bool) (small script.Script, tries int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
@@ -46,7 +46,7 @@ func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, shows fu
 	return k.best, b.Tries - k.left, ctx.Err() != nil && k.more()
 }
 
-// round tries once all that may make the best script smaller.
+// round tries once every way to make the best script smaller.
 func (k *shrinker) round() {
 	k.operations()
 	k.conversations()
@@ -54,9 +54,9 @@ func (k *shrinker) round() {
 	k.values()
 }
 
-// more reports whether there is something that may be smaller than the best script
-// and was not tried. It tries nothing: a script of one operation, of which all
-// was tried when the time ended, is as small as it can be.
+// more reports whether some way to make the best script smaller was not tried.
+// It tries nothing: a script of one operation for which everything was tried in
+// time is minimal.
 func (k *shrinker) more() bool {
 	found := false
 	rest := &shrinker{ctx: context.Background(), left: math.MaxInt, best: k.best, tried: map[[sha256.Size]byte]bool{}}
@@ -70,10 +70,10 @@ func (k *shrinker) more() bool {
 	return found
 }
 
-// spelled tells scripts apart.
+// spelled identifies a script by its text.
 func spelled(s script.Script) [sha256.Size]byte { return sha256.Sum256(wire.JSON(s.Operations)) }
 
-// weight is what becomes less with every step.
+// weight is what decreases with every step.
 func (k *shrinker) weight() int {
 	n := 0
 	for i := range k.best.Operations {
@@ -94,7 +94,7 @@ func (k *shrinker) weight() int {
 
 func (k *shrinker) may() bool { return k.left > 0 && k.ctx.Err() == nil }
 
-// try takes a script for the best one where it shows the same.
+// try makes a script the best one if it shows the same.
 func (k *shrinker) try(operations []script.Operation) bool {
 	if !k.may() {
 		return false
@@ -111,8 +111,8 @@ func (k *shrinker) try(operations []script.Operation) bool {
 	return true
 }
 
-// guess tries what the evidence shows by itself, with what changes the state of
-// a conversation, and with all that came before.
+// guess tries what the evidence shows alone, then with operations that change
+// the state of a conversation, then with everything before.
 func (k *shrinker) guess(hint []int) {
 	if len(hint) == 0 {
 		return
@@ -153,7 +153,7 @@ func (k *shrinker) guess(hint []int) {
 	}
 }
 
-// together returns the messages that are written at once with one of them.
+// together returns the messages that are in one write with one of them.
 func together(all []script.Operation, one int) []script.Operation {
 	from, to := one, one
 	for from > 0 && all[from-1].Do == script.Send && all[from-1].Together && !all[from-1].Await {
@@ -165,8 +165,8 @@ func together(all []script.Operation, one int) []script.Operation {
 	return all[from : to+1]
 }
 
-// walksBefore are walks through the lists of what the operations use: a rule
-// may have to know what is listed.
+// walksBefore returns walks through the lists that the operations use: a rule
+// may need to know them.
 func walksBefore(operations []script.Operation) []script.Operation {
 	lists := map[string]string{
 		spec.MethodToolsCall: spec.MethodToolsList, spec.MethodPromptsGet: spec.MethodPromptsList, spec.MethodResourcesRead: spec.MethodResourcesList,
@@ -182,16 +182,15 @@ func walksBefore(operations []script.Operation) []script.Operation {
 	return out
 }
 
-// lasts reports whether an operation changes the state of a conversation, or what
-// is known in it.
+// lasts reports whether an operation changes the state of a conversation, or
+// what is known about it.
 func lasts(o *script.Operation) bool {
 	return o.Do == script.Walk || o.Do == script.Answer || generate.ListMember(o.Method) != "" || slices.Contains([]string{
 		spec.MethodSetLevel, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe,
 	}, o.Method)
 }
 
-// atOnce sends all messages in one write: what only shows where requests cross
-// shows best so.
+// atOnce sends all messages in one write: races show best like that.
 func atOnce(operations []script.Operation) []script.Operation {
 	out := slices.Clone(operations)
 	for i := range out {
@@ -202,8 +201,8 @@ func atOnce(operations []script.Operation) []script.Operation {
 	return out
 }
 
-// windows tries short runs of operations from the end, in one write each: where
-// requests cross by chance, what stands close together may be enough.
+// windows tries short runs of operations from the end, in one write each: for a
+// race, nearby operations may be enough.
 func (k *shrinker) windows() {
 	all := k.best.Operations
 	for _, size := range []int{8, 20} {
@@ -215,7 +214,7 @@ func (k *shrinker) windows() {
 	}
 }
 
-// operations leaves out runs of operations, long ones first.
+// operations removes runs of operations, long ones first.
 func (k *shrinker) operations() {
 	for size := max(1, len(k.best.Operations)/2); ; size /= 2 {
 		for from := len(k.best.Operations) - size; k.may() && from > -size; {
@@ -232,7 +231,7 @@ func (k *shrinker) operations() {
 	}
 }
 
-// conversations brings all to the first one.
+// conversations moves all operations to the first conversation.
 func (k *shrinker) conversations() {
 	if k.best.Conversations() == 1 {
 		return
@@ -255,7 +254,7 @@ func (k *shrinker) conversations() {
 	k.try(one)
 }
 
-// manners drops what says when something is sent.
+// manners removes the synchronisation between operations.
 func (k *shrinker) manners() {
 	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
 		for _, change := range []func(o *script.Operation) bool{
@@ -269,7 +268,7 @@ func (k *shrinker) manners() {
 	}
 }
 
-// vary tries one operation changed; change says whether it did change it.
+// vary tries one operation changed; change reports whether it changed it.
 func (k *shrinker) vary(i int, change func(o *script.Operation) bool) bool {
 	o := k.best.Operations[i]
 	if !change(&o) {
@@ -286,7 +285,7 @@ func (k *shrinker) values() {
 		o := &k.best.Operations[i]
 		switch {
 		case o.Violates != "" && o.Method != "":
-			// What is said of the params was proven of these alone.
+			// The violation was proven for these params only.
 		case o.Do == script.Repeat:
 			// It takes long, and one request is small enough.
 		case o.Do == script.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
@@ -310,7 +309,7 @@ func (k *shrinker) exchange(i int) {
 	}
 }
 
-// bytes leaves out runs of bytes, long ones first.
+// bytes removes runs of bytes, long ones first.
 func (k *shrinker) bytes(i int) {
 	for size := len(k.best.Operations[i].Message) / 2; size > 0 && k.may(); size /= 2 {
 		for from := 0; from < len(k.best.Operations[i].Message) && k.may(); {

@@ -41,7 +41,7 @@ func (k *shrinker) sameAsPlain(i int, m script.Message) bool {
 	return bytes.Equal(k.best.Operations[i].Message, m.Bytes())
 }
 
-// shorterMethod shortens a method that nobody knows.
+// shorterMethod shortens an unknown method.
 func (k *shrinker) shorterMethod(i int) {
 	m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
 	if name, ok := strings.CutPrefix(m.Method, "mcp-conform/"); ok {
@@ -51,8 +51,8 @@ func (k *shrinker) shorterMethod(i int) {
 	}
 }
 
-// params makes the values of the params smaller, one after the other, as long
-// as that helps.
+// params makes the values of the params smaller, one after the other, while
+// that helps.
 func (k *shrinker) params(i int) {
 	for k.may() {
 		m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
@@ -83,7 +83,7 @@ type walker struct {
 	put func() bool
 }
 
-// visit reports true once a smaller value was taken; set replaces the value.
+// visit returns true when a smaller value was accepted; set replaces the value.
 func (w *walker) visit(v any, set func(any)) bool {
 	instead := func(other any) bool {
 		if set(other); w.k.may() && w.put() {
@@ -130,7 +130,7 @@ func (w *walker) visit(v any, set func(any)) bool {
 	return false
 }
 
-// text tries shorter texts, and reports true at the first that is taken.
+// text tries shorter strings, and returns true at the first that is accepted.
 func (k *shrinker) text(s string, taken func(string) bool) bool {
 	n := utf8.RuneCountInString(s)
 	if n == 0 {
