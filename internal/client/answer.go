@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// answer replies to a request of the server as a well-behaved client does
+// respond replies to a request of the server as a well-behaved client does
 // that declared the capabilities caps.
-func answer(m *wire.Message, caps map[string]any) []byte {
+func respond(m *wire.Message, caps map[string]any) []byte {
 	declared := func(name string) bool { _, ok := caps[name]; return ok }
 	switch {
 	case m.Method == spec.MethodPing:

@@ -51,7 +51,7 @@ func TestRequestsOfTheServer(t *testing.T) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	m := wire.Parse([]byte(`{"id":1,"method":"` + strings.Repeat("é", 1<<20) + `"}`)).Messages[0]
-	if got := answer(&m, nil); len(got) > 1000 {
+	if got := respond(&m, nil); len(got) > 1000 {
 		t.Errorf("the answer has %d bytes", len(got))
 	}
 }

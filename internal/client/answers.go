@@ -37,7 +37,7 @@ func (a *Answers) Answer(m *wire.Message) []byte {
 	f := a.own[m.Method]
 	a.mu.Unlock()
 	if f == nil {
-		return answer(m, a.capabilities)
+		return respond(m, a.capabilities)
 	}
 	return f(m)
 }

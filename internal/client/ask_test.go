@@ -106,7 +106,7 @@ func TestAnAnswerThatWasCut(t *testing.T) {
 		s.rec.Add(transcript.Event{Kind: transcript.Received, Raw: raw, Size: int64(len(raw)) + 1})
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
 		r := c.Do(t.Context(), "ping", nil)
-		if r.Answered() || r.Event == nil || !errors.Is(r.Err, ErrCut) || len(gaveUpOn(c)) > 0 {
+		if r.Answered() || r.Event == nil || !errors.Is(r.Err, ErrTooLong) || len(gaveUpOn(c)) > 0 {
 			t.Errorf("the reply is %+v", r)
 		}
 		if err := c.Fence(t.Context()); err != nil {
@@ -229,7 +229,7 @@ func TestGrace(t *testing.T) {
 			{0, 100 * time.Millisecond}, {30 * time.Millisecond, 100 * time.Millisecond}, {100 * time.Millisecond, 300 * time.Millisecond},
 			{50 * time.Millisecond, 300 * time.Millisecond}, {time.Minute, 2 * time.Second},
 		} {
-			if c.took(x.took); c.Grace() != x.grace {
+			if c.noteDuration(x.took); c.Grace() != x.grace {
 				t.Errorf("after an answer in %v the grace is %v", x.took, c.Grace())
 			}
 		}
@@ -245,12 +245,12 @@ func TestGrace(t *testing.T) {
 // TestEnough: a conversation waits for nothing to happen unless nobody needs to know.
 func TestEnough(t *testing.T) {
 	enough := false
-	inBubble(t, Options{Enough: func() bool { return enough }}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
+	inBubble(t, Options{SkipQuiet: func() bool { return enough }}, behave, func(t *testing.T, c *Conversation, _ *scripted) {
 		for _, x := range []struct {
 			enough bool
 			err    error
 			took   time.Duration
-		}{{false, nil, 100 * time.Millisecond}, {true, ErrEnough, 0}} {
+		}{{false, nil, 100 * time.Millisecond}, {true, ErrQuietSkipped, 0}} {
 			enough = x.enough
 			c.Do(t.Context(), "ping", nil)
 			began := time.Now()
@@ -272,7 +272,7 @@ func TestShutdown(t *testing.T) {
 			t.Errorf("the link was shut down %d times", s.shutdowns)
 		}
 		select {
-		case <-c.pumped:
+		case <-c.answering:
 		default:
 			t.Error("the pump still runs")
 		}

@@ -26,15 +26,15 @@ var ErrEnded = errors.New("the server ended the connection")
 // request was answered and this one was not.
 var ErrUnanswered = errors.New("the request was not answered")
 
-// ErrEnough says that nobody needs to know what did not come, see Options.Enough.
-var ErrEnough = errors.New("what was looked for has come")
+// ErrQuietSkipped says that the wait for silence was skipped, see Options.SkipQuiet.
+var ErrQuietSkipped = errors.New("what was looked for has come")
 
 // ErrNoFence says that the fence behind a request was not answered either, so
 // that nothing is known of whether the server has read the request.
 var ErrNoFence = errors.New("the fence behind it was not answered")
 
-// ErrCut says that an answer came, and was too long to be kept.
-var ErrCut = errors.New("the answer was too long to be kept")
+// ErrTooLong says that a response came and was too long to be kept.
+var ErrTooLong = errors.New("the answer was too long to be kept")
 
 // Conversation is one client's dealings with a server. Its methods may be
 // called from any goroutine.
@@ -43,22 +43,22 @@ type Conversation struct {
 	opts   Options
 	link   transport.Link
 	// apart: answers never come in the exchange that carried the request.
-	apart bool
+	hasResponseStream bool
 
-	ctx    context.Context // ends with Close
-	cancel context.CancelCauseFunc
-	pumped chan struct{} // closed when the pump has returned
-	// heard ends once all that can come from the server is recorded.
-	heard  context.Context
-	mute   context.CancelCauseFunc
-	closed sync.Once
+	ctx       context.Context // ends with Close
+	cancel    context.CancelCauseFunc
+	answering chan struct{} // closed when the pump has returned
+	// hearing ends once all of the server's output is recorded.
+	hearing    context.Context
+	endHearing context.CancelCauseFunc
+	closed     sync.Once
 
-	waiting atomic.Int32 // requests that are waited for at this moment
-	barren  atomic.Int32 // HTTP exchanges in a row that were over without the answer they owed
-	spoke   atomic.Bool  // the server has said something
-	started atomic.Bool  // the server was seen to respond, see Started
-	unclear atomic.Bool  // see StartUnclear
-	silent  atomic.Int64 // the length of the record after the last proof of absence
+	waiting             atomic.Int32 // requests that are waited for at this moment
+	unansweredExchanges atomic.Int32 // HTTP exchanges in a row that were over without the answer they owed
+	hasSpoken           atomic.Bool  // the server has said something
+	started             atomic.Bool  // the server was seen to respond, see Started
+	isStartUnclear      atomic.Bool  // see StartUnclear
+	quietUpTo           atomic.Int64 // the length of the record after the last proof of absence
 
 	replies sync.Mutex // held while an answer to the server is written
 
@@ -85,22 +85,22 @@ type Server struct {
 // and neither false nor null. A dot leads to a member, as in
 // resources.subscribe.
 func (s Server) Declares(capability string) bool {
-	v, ok := declared(s.Capabilities, capability)
+	v, ok := lookUpCapability(s.Capabilities, capability)
 	return ok && string(v) != "false" && string(v) != "null"
 }
 
 // Open starts a server, or connects to one, and returns a conversation in
 // which nothing was said yet.
 func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
-	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), apart: dialer.Transport() == spec.SSE, pumped: make(chan struct{})}
+	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), hasResponseStream: dialer.Transport() == spec.SSE, answering: make(chan struct{})}
 	link, err := dialer.Dial(ctx, c.Record)
 	if err != nil {
 		return nil, err
 	}
 	c.link, c.releaseSlot, c.nextID = link, c.opts.Idle, max(c.opts.FirstID, 1)-1
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.heard, c.mute = context.WithCancelCause(c.ctx)
-	go c.pump()
+	c.hearing, c.endHearing = context.WithCancelCause(c.ctx)
+	go c.answerRequests()
 	return c, nil
 }
 
@@ -114,9 +114,9 @@ func (c *Conversation) SetIdle(idle func() (resume func())) {
 	c.releaseSlot = idle
 }
 
-// Idle says that the caller begins to wait for nothing to happen, so that
+// BeginIdle says that the caller begins to wait for nothing to happen, so that
 // others may work meanwhile; the function it returns ends that.
-func (c *Conversation) Idle() (resume func()) {
+func (c *Conversation) BeginIdle() (resume func()) {
 	c.mu.Lock()
 	releaseSlot := c.releaseSlot
 	c.mu.Unlock()
@@ -141,9 +141,9 @@ func (c *Conversation) Server() Server {
 	return c.server
 }
 
-// pump answers the server's requests until the conversation is closed.
-func (c *Conversation) pump() {
-	defer close(c.pumped)
+// answerRequests answers the server's requests until the conversation is closed.
+func (c *Conversation) answerRequests() {
+	defer close(c.answering)
 	for pos := 0; ; {
 		events, err := c.Record.Wait(c.ctx, pos)
 		if err != nil {
@@ -152,7 +152,7 @@ func (c *Conversation) pump() {
 		for _, e := range events {
 			pos = e.Seq + 1
 			if endsOutput(e) {
-				c.mute(ErrEnded)
+				c.endHearing(ErrEnded)
 			}
 			if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil {
 				continue // the body of a response holds no request; it may repeat one of ours
@@ -172,7 +172,7 @@ func (c *Conversation) reply(m *wire.Message) {
 	if c.opts.Answer != nil {
 		frame = c.opts.Answer(m)
 	} else {
-		frame = answer(m, c.opts.Capabilities)
+		frame = respond(m, c.opts.Capabilities)
 	}
 	if frame == nil {
 		return
@@ -194,18 +194,18 @@ func (c *Conversation) NewID() wire.ID {
 
 // Send writes frames, all in one write where the transport has such a thing.
 func (c *Conversation) Send(ctx context.Context, frames ...[]byte) error {
-	return c.deliver(ctx, frames...)
+	return c.sendWithin(ctx, frames...)
 }
 
 // SendBytes writes exactly these bytes, one write a chunk.
 func (c *Conversation) SendBytes(ctx context.Context, chunks ...[]byte) error {
-	defer c.Waits()()
+	defer c.BeginWait()()
 	return c.link.SendBytes(ctx, chunks...)
 }
 
 // Notify sends a notification; params may be nil.
 func (c *Conversation) Notify(ctx context.Context, method string, params map[string]any) error {
-	return c.deliver(ctx, wire.NewNotification(method, anyOrNil(c.params(params))))
+	return c.sendWithin(ctx, wire.NewNotification(method, anyOrNil(c.withMeta(params))))
 }
 
 // Await returns the first event at position from or later for which match
@@ -217,23 +217,23 @@ func (c *Conversation) Await(ctx context.Context, from int, match func(*transcri
 	cancel := func() {}
 	switch {
 	case w.mayIgnore:
-		return c.settle(ctx, from, match)
-	case w.opening:
-		ctx, cancel = c.within(ctx, min(c.opts.Timeout, c.opts.StartTimeout), true)
-	case w.limited:
-		ctx, cancel = c.within(ctx, cmp.Or(w.limit, c.opts.Timeout), false)
-		defer c.Idle()()
+		return c.awaitWithFence(ctx, from, match)
+	case w.isOpening:
+		ctx, cancel = c.boundWait(ctx, min(c.opts.Timeout, c.opts.StartTimeout), true)
+	case w.isLimited:
+		ctx, cancel = c.boundWait(ctx, cmp.Or(w.limit, c.opts.Timeout), false)
+		defer c.BeginIdle()()
 	}
 	defer cancel()
 	return c.await(ctx, from, match)
 }
 
 func (c *Conversation) await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
-	defer c.Waits()()
+	defer c.BeginWait()()
 	// The end may lie before from, for a server that hung up can still read.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.heard, func() { cancel(context.Cause(c.heard)) })()
+	defer context.AfterFunc(c.hearing, func() { cancel(context.Cause(c.hearing)) })()
 	for pos := from; ; {
 		events, err := c.Record.Wait(ctx, pos)
 		if err != nil {
@@ -241,7 +241,7 @@ func (c *Conversation) await(ctx context.Context, from int, match func(*transcri
 		}
 		for _, e := range events {
 			if e.Kind == transcript.Received { // noted here, so that it is when the caller goes on
-				c.spoke.Store(true)
+				c.hasSpoken.Store(true)
 			}
 			if match(e) {
 				return e, nil
@@ -282,18 +282,18 @@ func (c *Conversation) Shutdown(p transport.Patience) {
 	c.closed.Do(func() {
 		c.link.Shutdown(p)
 		c.cancel(ErrEnded)
-		<-c.pumped
+		<-c.answering
 	})
 }
 
 // Close is Shutdown with the conversation's own patience.
 func (c *Conversation) Close() { c.Shutdown(c.opts.Patience) }
 
-func (c *Conversation) took(d time.Duration) {
+func (c *Conversation) noteDuration(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slowest = max(c.slowest, d)
-	c.opts.Pace.took(d)
+	c.opts.Pace.noteDuration(d)
 }
 
 // Grace is how long the absence of something must last before it is believed:
@@ -318,7 +318,7 @@ func (c *Conversation) Stderr(n int) string {
 	return string(b[max(0, len(b)-n):])
 }
 
-func declared(caps map[string]jsontext.Value, path string) (jsontext.Value, bool) {
+func lookUpCapability(caps map[string]jsontext.Value, path string) (jsontext.Value, bool) {
 	var v jsontext.Value
 	for i, part := range strings.Split(path, ".") {
 		var ok bool

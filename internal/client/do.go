@@ -17,7 +17,7 @@ type Reply struct {
 	Sent    *transcript.Event // nil when it could not be sent
 	Event   *transcript.Event // nil when no answer came
 	Message *wire.Message     // nil when no answer came, or one that was too long to be kept
-	// Err is nil when an answer came, else ErrUnanswered, ErrStarting, ErrEnded, ErrCut, why
+	// Err is nil when an answer came, else ErrUnanswered, ErrStarting, ErrEnded, ErrTooLong, why
 	// the request could not be sent, or the cause for which the caller's context
 	// ended before anything could be said of the server.
 	Err error
@@ -46,9 +46,9 @@ type Option func(*wait)
 type wait struct {
 	id        wire.ID
 	limit     time.Duration
-	limited   bool
+	isLimited bool
 	mayIgnore bool
-	opening   bool
+	isOpening bool
 }
 
 // WithID gives the request an id of the caller's choice.
@@ -60,16 +60,16 @@ func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 // counted as a failure. Where no request is sent, the caller's slot is free for
 // others from the first moment on.
 func Within(limit time.Duration) Option {
-	return func(w *wait) { w.limit, w.limited = limit, true }
+	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
 
 // MayIgnore is for what a server may well ignore: it waits for a fence, a request
 // of its own, and a grace after the response to it.
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
-// Opening is for what follows a request that opens the session: it waits as long
+// WithinStart is for what follows a request that opens the session: it waits as long
 // as a start may take. The error is ErrUnanswered or ErrStarting where nothing came.
-func Opening(w *wait) { w.opening = true }
+func WithinStart(w *wait) { w.isOpening = true }
 
 func waitOf(options []Option) wait {
 	var w wait
@@ -79,8 +79,8 @@ func waitOf(options []Option) wait {
 	return w
 }
 
-// within returns how long a request is waited for that is limited.
-func (w *wait) within(c *Conversation) time.Duration {
+// limitFor returns how long a request is waited for that is limited.
+func (w *wait) limitFor(c *Conversation) time.Duration {
 	limit := c.opts.Pace.limit(c.opts.Timeout)
 	if w.limit > 0 {
 		limit = min(limit, w.limit)
@@ -111,20 +111,20 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	switch {
 	case w.mayIgnore:
 		return c.probe(ctx, w.id, frame)
-	case w.limited:
-		r := c.exchange(ctx, w.within(c), w.id, frame)
+	case w.isLimited:
+		r := c.exchange(ctx, w.limitFor(c), w.id, frame)
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, w.id, transcript.OverdueReason)
 		}
 		return r
 	}
-	limit, started := c.opts.Pace.limit(c.opts.Timeout), c.Started()
+	limit, started := c.opts.Pace.limit(c.opts.Timeout), c.HasStarted()
 	r := c.exchange(ctx, limit, w.id, frame)
 	if limit == c.opts.Timeout { // else it got less than the timeout
-		c.gaveUp(r)
+		c.recordGaveUp(r)
 	}
 	if started { // else the time includes that of the start
-		c.measure(r)
+		c.measureResponse(r)
 	}
 	return r
 }
@@ -132,38 +132,38 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 // exchange sends a frame and waits for the answer with the given id, for
 // limit at most.
 func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
-	ctx, cancel := c.within(ctx, limit, opens(frame))
+	ctx, cancel := c.boundWait(ctx, limit, hasOpeningRequest(frame))
 	defer cancel()
-	defer c.owe()()
+	defer c.countWaiting()()
 	from := c.Record.Len()
 	if err := c.send(ctx, frame); err != nil {
 		return &Reply{Err: c.sendError(ctx, err)}
 	}
-	r := c.awaitAnswer(ctx, from, id, frame)
-	r.Sent = c.sent(from, frame)
+	r := c.awaitFrameResponse(ctx, from, id, frame)
+	r.Sent = c.sentEvent(from, frame)
 	return r
 }
 
-// awaitAnswer waits for the response that the frame expects.
-func (c *Conversation) awaitAnswer(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
+// awaitFrameResponse waits for the response that the frame expects.
+func (c *Conversation) awaitFrameResponse(ctx context.Context, from int, id wire.ID, frame []byte) *Reply {
 	return replyTo(id, func(match func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.awaitOwed(ctx, from, frame, c.elsewhere, match)
+		return c.awaitResponseTo(ctx, from, frame, c.awaitOtherStreams, match)
 	})
 }
 
-// owe counts a request that is about to be sent, and waited for, until the
+// countWaiting counts a request that is about to be sent, and waited for, until the
 // function that it returns is called.
-func (c *Conversation) owe() (done func()) {
+func (c *Conversation) countWaiting() (done func()) {
 	c.waiting.Add(1)
 	return func() { c.waiting.Add(-1) }
 }
 
-// awaitOwed is Await for an answer that is owed to the frame. A response with
+// awaitResponseTo is Await for an answer that is owed to the frame. A response with
 // an id that nobody sent is most likely that answer, come back with another id,
 // when no other is waited for: then the right one has only the grace left to
 // come. Where the HTTP exchange that carried the frame is over, it has until
 // elsewhere returns.
-func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
+func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
 	defer looking.Wait()
@@ -179,22 +179,22 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, el
 	short := false
 	return c.await(ctx, from, func(e *transcript.Event) bool {
 		if match(e) {
-			c.barren.Store(0)
+			c.unansweredExchanges.Store(0)
 			return true
 		}
-		if echoes(e, frame) { // by a terminal, before which a server may start; more likely there is none
-			within(c.opts.Timeout, silence)
+		if isEcho(e, frame) { // by a terminal, before which a server may start; more likely there is none
+			within(c.opts.Timeout, awaitEnd)
 			return false
 		}
-		over := c.fruitless(e, from, frame)
+		over := c.endsWithoutResponse(e, from, frame)
 		if over {
-			c.barren.Add(1)
+			c.unansweredExchanges.Add(1)
 		}
-		if short || !over && (c.waiting.Load() != 1 || !c.stray(e)) {
+		if short || !over && (c.waiting.Load() != 1 || !c.hasUnknownID(e)) {
 			return false
 		}
 		short = true
-		look := silence
+		look := awaitEnd
 		if over && e.How == transcript.Complete { // one that broke may tell of the end of the server, which comes now
 			look = elsewhere
 		}
@@ -203,17 +203,17 @@ func (c *Conversation) awaitOwed(ctx context.Context, from int, frame []byte, el
 	})
 }
 
-// echoes reports whether what was received is the frame itself.
-func echoes(e *transcript.Event, frame []byte) bool {
+// isEcho reports whether what was received is the frame itself.
+func isEcho(e *transcript.Event, frame []byte) bool {
 	return e.Kind == transcript.Received && e.Exchange == 0 && bytes.Equal(bytes.TrimSpace(e.Raw), frame)
 }
 
-// silence waits for the end of the grace.
-func silence(ctx context.Context) { <-ctx.Done() }
+// awaitEnd waits for the end of the grace.
+func awaitEnd(ctx context.Context) { <-ctx.Done() }
 
-// stray reports whether the event holds a response with an id that nobody sent,
+// hasUnknownID reports whether the event holds a response with an id that nobody sent,
 // or a result without one.
-func (c *Conversation) stray(e *transcript.Event) bool {
+func (c *Conversation) hasUnknownID(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
 		return false
 	}
@@ -223,7 +223,7 @@ func (c *Conversation) stray(e *transcript.Event) bool {
 			continue
 		}
 		if m.ID.Present() && !m.ID.IsNull() {
-			if !c.Knows(m.ID) {
+			if !c.HasSent(m.ID) {
 				return true
 			}
 		} else if m.Has("result") { // an error without an id may be about something else
@@ -233,8 +233,8 @@ func (c *Conversation) stray(e *transcript.Event) bool {
 	return false
 }
 
-// Knows reports whether anything with the id was sent.
-func (c *Conversation) Knows(id wire.ID) bool {
+// HasSent reports whether anything with the id was sent.
+func (c *Conversation) HasSent(id wire.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sentIDs == nil {
@@ -259,8 +259,8 @@ func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Rep
 		return &Reply{Err: c.sendError(ctx, err)}
 	}
 	r := c.AwaitResponse(ctx, from, id, MayIgnore)
-	r.Sent = c.sent(from, frame)
-	c.gaveUp(r)
+	r.Sent = c.sentEvent(from, frame)
+	c.recordGaveUp(r)
 	return r
 }
 
@@ -276,12 +276,12 @@ func (c *Conversation) AwaitResponse(ctx context.Context, from int, id wire.ID, 
 func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transcript.Event, error)) *Reply {
 	var m *wire.Message
 	e, err := await(func(e *transcript.Event) bool {
-		m = response(e, id)
+		m = responseIn(e, id)
 		return m != nil
 	})
 	switch {
 	case err == nil && e.Cut():
-		return &Reply{Event: e, Err: ErrCut}
+		return &Reply{Event: e, Err: ErrTooLong}
 	case err == nil:
 		return &Reply{Event: e, Message: m}
 	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrEnded), errors.Is(err, ErrStarting):
@@ -291,10 +291,10 @@ func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transc
 	}
 }
 
-// response returns the response with the given id that the event holds, or nil.
+// responseIn returns the response with the given id that the event holds, or nil.
 // The body of an HTTP response that broke off is none, whatever it holds: no
 // client would get to see it.
-func response(e *transcript.Event, id wire.ID) *wire.Message {
+func responseIn(e *transcript.Event, id wire.ID) *wire.Message {
 	if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil && e.Unterminated {
 		return nil
 	}
@@ -325,10 +325,10 @@ func (c *Conversation) sendError(ctx context.Context, err error) error {
 	return err
 }
 
-// sent returns the event that shows the sending of frame, at position from or
+// sentEvent returns the event that shows the sending of frame, at position from or
 // later. Others may have sent something meanwhile; and a frame with a newline
 // in it is as many events.
-func (c *Conversation) sent(from int, frame []byte) *transcript.Event {
+func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	line, _, _ := bytes.Cut(frame, []byte("\n"))
 	for _, e := range c.Record.From(from) {
 		if e.Kind == transcript.Sent && (bytes.Equal(e.Raw, frame) || bytes.Equal(e.Raw, line)) {
@@ -338,24 +338,24 @@ func (c *Conversation) sent(from int, frame []byte) *transcript.Event {
 	return nil
 }
 
-// gaveUp records that an answer was not waited for any longer, where that is
+// recordGaveUp records that an answer was not waited for any longer, where that is
 // the server's doing and not the caller's: a server without a fence was given
 // less time than an answer is owed.
-func (c *Conversation) gaveUp(r *Reply) {
-	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.intercepted(r.Sent) {
+func (c *Conversation) recordGaveUp(r *Reply) {
+	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
 		c.opts.Pace.miss()
 	}
 }
 
-// intercepted reports whether somebody else than the server answered for it.
-func (c *Conversation) intercepted(sent *transcript.Event) bool {
+// isIntercepted reports whether somebody else than the server answered for it.
+func (c *Conversation) isIntercepted(sent *transcript.Event) bool {
 	x := transcript.ExchangesOf(c.Record.From(0)).Of(sent)
 	return x != nil && x.Intercepted()
 }
 
-func (c *Conversation) measure(r *Reply) {
+func (c *Conversation) measureResponse(r *Reply) {
 	if r.Answered() && r.Sent != nil {
-		c.took(r.Event.At - r.Sent.At)
+		c.noteDuration(r.Event.At - r.Sent.At)
 	}
 }

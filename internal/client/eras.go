@@ -18,10 +18,10 @@ const (
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// params returns what is sent for params: in the stateless era every request
+// withMeta returns what is sent for params: in the stateless era every request
 // says in its _meta who asks and what that client can do. Keys that are there
 // already stay, and so does a _meta that is no object.
-func (c *Conversation) params(in map[string]any) map[string]any {
+func (c *Conversation) withMeta(in map[string]any) map[string]any {
 	if c.opts.Revision.Era() == spec.Handshake {
 		return in
 	}
@@ -57,7 +57,7 @@ func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	id := c.NewID()
 	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
 	if r.Succeeded() {
-		c.learn(r.Message.Result(), "protocolVersion")
+		c.setServer(r.Message.Result(), "protocolVersion")
 	}
 	return r
 }
@@ -90,7 +90,7 @@ func (c *Conversation) discover(ctx context.Context) error {
 	if err := handshakeError(r); err != nil {
 		return err
 	}
-	c.learn(r.Message.Result(), "")
+	c.setServer(r.Message.Result(), "")
 	return nil
 }
 
@@ -104,8 +104,8 @@ func handshakeError(r *Reply) error {
 	return nil
 }
 
-// learn keeps what a result says of the server.
-func (c *Conversation) learn(result jsontext.Value, versionMember string) {
+// setServer keeps what a result says of the server.
+func (c *Conversation) setServer(result jsontext.Value, versionMember string) {
 	s := Server{Result: result}
 	if versionMember != "" {
 		s.ProtocolVersion, _ = wire.Text(wire.At(result, "/"+versionMember))

@@ -10,12 +10,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// settle waits for an event at position from or later for which match is
+// awaitWithFence waits for an event at position from or later for which match is
 // true, which is called once an event. It sends a fence, and waits no longer
 // than for that and the grace after it; the response to the fence is not waited
 // for when the event comes first. Where it did not come, the error is
 // ErrUnanswered, which is ErrNoFence, too, when the fence had no response either.
-func (c *Conversation) settle(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
+func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	next := from // the first event that match has not seen
 	var found *transcript.Event
 	fence := c.fenceUnless(ctx, from, func(e *transcript.Event) bool {
@@ -31,9 +31,9 @@ func (c *Conversation) settle(ctx context.Context, from int, match func(*transcr
 	case errors.Is(fence, ErrEnded) && next > from:
 		return nil, ErrEnded
 	}
-	grace, cancel := context.WithTimeoutCause(ctx, c.patienceFor(fence), ErrUnanswered)
+	grace, cancel := context.WithTimeoutCause(ctx, c.graceAfter(fence), ErrUnanswered)
 	defer cancel()
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	e, err := c.await(grace, next, match)
 	if fence != nil && errors.Is(err, ErrUnanswered) {
 		err = fmt.Errorf("%w, and %w", ErrUnanswered, ErrNoFence)
@@ -44,19 +44,19 @@ func (c *Conversation) settle(ctx context.Context, from int, match func(*transcr
 // fenceUnless is Fence that ends as soon as stop is true for an event at
 // position from or later.
 func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
-	started := c.Started()
-	ctx, cancel := c.within(ctx, c.fenceTime(), false)
+	started := c.HasStarted()
+	ctx, cancel := c.boundWait(ctx, c.fenceTime(), false)
 	defer cancel()
-	defer c.owe()()
+	defer c.countWaiting()()
 	id := c.NewID()
-	frame := c.Request(id, c.Harmless(), nil)
+	frame := c.Request(id, c.HarmlessMethod(), nil)
 	behind := c.Record.Len()
 	if err := c.send(ctx, frame); err != nil {
 		return c.sendError(ctx, err)
 	}
 	stopped := false
 	r := replyTo(id, func(answers func(*transcript.Event) bool) (*transcript.Event, error) {
-		return c.awaitOwed(ctx, from, frame, silence, func(e *transcript.Event) bool {
+		return c.awaitResponseTo(ctx, from, frame, awaitEnd, func(e *transcript.Event) bool {
 			stopped = stop(e)
 			return stopped || e.Seq >= behind && answers(e)
 		})
@@ -64,9 +64,9 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	if stopped {
 		return nil
 	}
-	r.Sent = c.sent(behind, frame)
+	r.Sent = c.sentEvent(behind, frame)
 	if started {
-		c.measure(r)
+		c.measureResponse(r)
 	}
 	switch {
 	case !errors.Is(r.Err, ErrUnanswered):
@@ -78,8 +78,8 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	return fenceError(r)
 }
 
-// patienceFor is longer than Grace: an answer that is owed may take its time.
-func (c *Conversation) patienceFor(fence error) time.Duration {
+// graceAfter is longer than Grace: an answer that is owed may take its time.
+func (c *Conversation) graceAfter(fence error) time.Duration {
 	if fence != nil {
 		return c.Grace()
 	}
@@ -109,7 +109,7 @@ func (c *Conversation) fenceTime() time.Duration {
 
 // fenceError takes any answer for good, be it an error or too long to be kept.
 func fenceError(r *Reply) error {
-	if errors.Is(r.Err, ErrCut) {
+	if errors.Is(r.Err, ErrTooLong) {
 		return nil
 	}
 	return r.Err
@@ -120,7 +120,7 @@ func fenceError(r *Reply) error {
 // has sent anything since the last proof. An error means that nothing can be
 // said of what did not come.
 func (c *Conversation) Quiet(ctx context.Context) error {
-	if from := c.silent.Load(); from > 0 {
+	if from := c.quietUpTo.Load(); from > 0 {
 		since := c.Record.From(int(from))
 		if !slices.ContainsFunc(since, func(e *transcript.Event) bool { return e.Kind != transcript.Remark && e.Kind != transcript.CaseBegan }) {
 			return nil
@@ -129,14 +129,14 @@ func (c *Conversation) Quiet(ctx context.Context) error {
 	if err := c.Fence(ctx); err != nil {
 		return err
 	}
-	if c.opts.Enough != nil && c.opts.Enough() {
-		return ErrEnough
+	if c.opts.SkipQuiet != nil && c.opts.SkipQuiet() {
+		return ErrQuietSkipped
 	}
-	resume := c.Idle()
+	resume := c.BeginIdle()
 	defer resume()
 	select {
 	case <-time.After(c.Grace()):
-		c.silent.Store(int64(c.Record.Len()))
+		c.quietUpTo.Store(int64(c.Record.Len()))
 		return nil
 	case <-c.link.Ended():
 		return nil // more silence than this can't be had

@@ -15,7 +15,7 @@ func FillIn(schema jsontext.Value) (content map[string]any, ok bool) {
 	names, fields := wire.Members(wire.At(schema, "/properties"))
 	content = map[string]any{}
 	for _, name := range names {
-		if v := fill(fields[name]); v != nil {
+		if v := fillField(fields[name]); v != nil {
 			content[name] = v
 		}
 	}
@@ -27,8 +27,8 @@ func FillIn(schema jsontext.Value) (content map[string]any, ok bool) {
 	return content, true
 }
 
-// fill returns a value for one field, or nil.
-func fill(field jsontext.Value) any {
+// fillField returns a value for one field, or nil.
+func fillField(field jsontext.Value) any {
 	if v := wire.At(field, "/default"); v != nil {
 		return v
 	}
@@ -41,18 +41,18 @@ func fill(field jsontext.Value) any {
 	case "boolean":
 		return true
 	case "number", "integer":
-		return between(field)
+		return fillNumber(field)
 	case "array":
-		return some(field)
+		return fillArray(field)
 	case "string":
-		return text(field)
+		return fillString(field)
 	default:
 		return nil
 	}
 }
 
-// between returns a bound of a number that is an integer, or 1 where it has none.
-func between(field jsontext.Value) any {
+// fillNumber returns a bound of a number that is an integer, or 1 where it has none.
+func fillNumber(field jsontext.Value) any {
 	least, most := wire.At(field, "/minimum"), wire.At(field, "/maximum")
 	for _, bound := range []jsontext.Value{least, most} {
 		if _, ok := wire.Integer(bound); ok {
@@ -65,8 +65,8 @@ func between(field jsontext.Value) any {
 	return nil
 }
 
-// some returns as many options as have to be chosen, and one where it is free.
-func some(field jsontext.Value) any {
+// fillArray returns as many options as have to be chosen, and one where it is free.
+func fillArray(field jsontext.Value) any {
 	var options []jsontext.Value
 	options = append(options, wire.Elements(wire.At(field, "/items/enum"))...)
 	for _, o := range wire.Elements(wire.At(field, "/items/anyOf")) {
@@ -82,9 +82,9 @@ func some(field jsontext.Value) any {
 	return options[:n]
 }
 
-const longest = 1000 // characters that are made up for a field
+const maxFilledLength = 1000 // characters that are made up for a field
 
-func text(field jsontext.Value) any {
+func fillString(field jsontext.Value) any {
 	if wire.At(field, "/pattern") != nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func text(field jsontext.Value) any {
 	least, _ := wire.Integer(wire.At(field, "/minLength"))
 	most, bounded := wire.Integer(wire.At(field, "/maxLength"))
 	if format == "" {
-		if least > longest {
+		if least > maxFilledLength {
 			return nil
 		}
 		s += strings.Repeat("x", max(0, int(least)-len(s)))

@@ -117,7 +117,7 @@ func TestStatelessHandshake(t *testing.T) {
 		if diff := cmp.Diff([]string{"server/discover"}, sentMethods(c)); diff != "" {
 			t.Errorf("sent (-want +got):\n%s", diff)
 		}
-		if !c.Server().Declares("tools") || c.Harmless() != "server/discover" {
+		if !c.Server().Declares("tools") || c.HarmlessMethod() != "server/discover" {
 			t.Error("the server is not known")
 		}
 		if c.Grace() != 100*time.Millisecond {
@@ -147,7 +147,7 @@ func TestMetadataOfTheStatelessEra(t *testing.T) {
 			{map[string]any{"_meta": 5}, map[string]any{"_meta": 5}},
 			{map[string]any{"_meta": nil}, map[string]any{"_meta": nil}},
 		} {
-			if diff := cmp.Diff(x.want, c.params(x.in)); diff != "" {
+			if diff := cmp.Diff(x.want, c.withMeta(x.in)); diff != "" {
 				t.Errorf("params of %v (-want +got):\n%s", x.in, diff)
 			}
 		}

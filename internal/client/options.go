@@ -52,9 +52,9 @@ type Options struct {
 	// happen, so that others may work meanwhile; the function it returns is
 	// called when the wait is over.
 	Idle func() (resume func())
-	// Enough, when set, is asked before the conversation waits for nothing to
-	// happen: where it is true nobody needs to know, and it does not wait.
-	Enough func() bool
+	// SkipQuiet, when set, is called before each wait for silence; if it returns
+	// true, the conversation does not wait.
+	SkipQuiet func() bool
 }
 
 // The defaults of Options.

@@ -13,10 +13,10 @@ import (
 //
 // Fences are remembered apart, for they get less time than other requests.
 type Pace struct {
-	mu       sync.Mutex
-	missed   bool
-	unfenced bool
-	slowest  time.Duration
+	mu             sync.Mutex
+	hasMissed      bool
+	hasMissedFence bool
+	slowest        time.Duration
 }
 
 // leastWait is what any request gets, also from a server that missed some, and
@@ -30,10 +30,10 @@ const (
 func (p *Pace) limit(timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.missed {
+	if !p.hasMissed {
 		return timeout
 	}
-	return p.atLeast(leastWait, timeout)
+	return p.scaledLimit(leastWait, timeout)
 }
 
 // fence returns how long to wait for the answer to a fence, which is usual
@@ -41,18 +41,18 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.unfenced {
+	if !p.hasMissedFence {
 		return usual
 	}
-	return p.atLeast(timeout/leastFence, usual)
+	return p.scaledLimit(timeout/leastFence, usual)
 }
 
-// atLeast is as much time as the server at its slowest needs, between two bounds.
-func (p *Pace) atLeast(least, most time.Duration) time.Duration {
+// scaledLimit is as much time as the server at its slowest needs, between two bounds.
+func (p *Pace) scaledLimit(least, most time.Duration) time.Duration {
 	return min(most, max(least, 20*p.slowest))
 }
 
-func (p *Pace) took(d time.Duration) {
+func (p *Pace) noteDuration(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slowest = max(p.slowest, d)
@@ -61,11 +61,11 @@ func (p *Pace) took(d time.Duration) {
 func (p *Pace) missFence() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.unfenced = true
+	p.hasMissedFence = true
 }
 
 func (p *Pace) miss() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.missed = true
+	p.hasMissed = true
 }

@@ -119,7 +119,7 @@ func TestBurst(t *testing.T) {
 			for _, m := range methods {
 				requests = append(requests, c.Request(c.NewID(), m, nil))
 			}
-			return c.Burst(64, requests...)
+			return c.BurstSize(64, requests...)
 		}
 		if got := of("ping"); got != 64 {
 			t.Errorf("of a server that was asked for nothing: %d requests at once, not 64", got)

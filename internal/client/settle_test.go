@@ -198,7 +198,7 @@ func TestFenceTime(t *testing.T) {
 		{0, 3 * time.Second}, {100 * time.Millisecond, 3 * time.Second}, {200 * time.Millisecond, 4 * time.Second}, {time.Minute, DefaultTimeout},
 	} {
 		inBubble(t, Options{}, mute, func(t *testing.T, c *Conversation, _ *scripted) {
-			c.took(x.slowest)
+			c.noteDuration(x.slowest)
 			began := time.Now()
 			if err := c.Fence(t.Context()); !errors.Is(err, ErrUnanswered) || time.Since(began) != x.want || len(gaveUpOn(c)) > 0 {
 				t.Errorf("after an answer in %v a fence is given up after %v: %v", x.slowest, time.Since(began), err)
@@ -243,7 +243,7 @@ func TestSetIdle(t *testing.T) {
 		if err := c.Quiet(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		c.Idle()()
+		c.BeginIdle()()
 	})
 	if before.begun != 0 || after.begun != 2 || after.resumed != 2 {
 		t.Errorf("the first was idle %d times, the second %+v", before.begun, &after)

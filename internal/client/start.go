@@ -25,14 +25,14 @@ var ErrStarting = errors.New("the server may still have been starting: one that 
 type Starts interface {
 	// Waits is called when the conversation begins to wait for a server that may
 	// still be starting; over is called when that wait has ended.
-	Waits() (over func())
+	BeginWait() (over func())
 	// Control starts another server of the same kind, beside this one, and
 	// returns nil once it has responded to an ordinary initialize.
 	Control(ctx context.Context) error
 }
 
-// Started reports whether the server has responded to anything.
-func (c *Conversation) Started() bool {
+// HasStarted reports whether the server has responded to anything.
+func (c *Conversation) HasStarted() bool {
 	if c.started.Load() {
 		return true
 	}
@@ -45,10 +45,10 @@ func (c *Conversation) Started() bool {
 	return false
 }
 
-// StartUnclear reports whether a response to the first message was waited for as
+// IsStartUnclear reports whether a response to the first message was waited for as
 // long as a start may take, while nothing showed that a server starts in that
 // time. What is missing then does not count.
-func (c *Conversation) StartUnclear() bool { return c.unclear.Load() && !c.Started() }
+func (c *Conversation) IsStartUnclear() bool { return c.isStartUnclear.Load() && !c.HasStarted() }
 
 // showsStart reports whether the event is a response. Anything else may be
 // written by a server that does not read yet; over HTTP+SSE the statuses come
@@ -56,7 +56,7 @@ func (c *Conversation) StartUnclear() bool { return c.unclear.Load() && !c.Start
 func (c *Conversation) showsStart(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Responded:
-		return !c.apart
+		return !c.hasResponseStream
 	case transcript.Received:
 		for i := range e.Messages() {
 			if e.Frame.Messages[i].Kind == wire.Response {
@@ -67,9 +67,9 @@ func (c *Conversation) showsStart(e *transcript.Event) bool {
 	return false
 }
 
-// opens reports whether one of the frames holds a request that opens a session.
+// hasOpeningRequest reports whether one of the frames holds a request that opens a session.
 // Each may cost the server what a start costs, whatever was said before.
-func opens(frames ...[]byte) bool {
+func hasOpeningRequest(frames ...[]byte) bool {
 	for _, f := range frames {
 		for _, m := range wire.Parse(f).Messages {
 			if m.Method == spec.MethodInitialize || m.Method == spec.MethodDiscover {
@@ -80,23 +80,23 @@ func opens(frames ...[]byte) bool {
 	return false
 }
 
-// within bounds a wait by limit, and by the time of a start where the server may
+// boundWait bounds a wait by limit, and by the time of a start where the server may
 // still be starting, or where what was sent opens the session. The caller calls
 // the function that it returns when the wait is over.
-func (c *Conversation) within(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
-	if !opening && c.Started() {
+func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
+	if !opening && c.HasStarted() {
 		return context.WithTimeoutCause(ctx, limit, ErrUnanswered)
 	}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout), began: time.Now()}
 	over := func() {}
 	if c.opts.Starts != nil {
-		over = c.opts.Starts.Waits()
+		over = c.opts.Starts.BeginWait()
 	}
 	var waiting sync.WaitGroup
 	if !opening { // for else one response says nothing of the other
 		w.responded = make(chan struct{})
-		waiting.Go(func() { w.watch(ctx) })
+		waiting.Go(func() { w.watchResponse(ctx) })
 	}
 	waiting.Go(func() {
 		if cause := w.wait(ctx); cause != nil {
@@ -118,8 +118,8 @@ type startWait struct {
 	responded      chan struct{} // closed with the first response; nil where it says nothing
 }
 
-// watch closes responded when the server does.
-func (w *startWait) watch(ctx context.Context) {
+// watchResponse closes responded when the server does.
+func (w *startWait) watchResponse(ctx context.Context) {
 	for pos := 0; ; {
 		events, err := w.c.Record.Wait(ctx, pos)
 		if err != nil {
@@ -142,25 +142,25 @@ func (w *startWait) wait(ctx context.Context) error {
 		first = w.longest
 	}
 	switch w.pause(ctx, first) {
-	case cut:
+	case waitCancelled:
 		return nil
-	case heard:
+	case serverResponded:
 		return w.afterStart(ctx)
 	}
 	if w.c.opts.Starts == nil {
 		return ErrUnanswered
 	}
-	more, how, err := w.control(ctx)
-	if how == passed {
+	more, how, err := w.runControl(ctx)
+	if how == timePassed {
 		how = w.pause(ctx, more)
 	}
 	switch {
-	case how == cut:
+	case how == waitCancelled:
 		return nil
-	case how == heard:
+	case how == serverResponded:
 		return w.afterStart(ctx)
 	case err != nil:
-		w.c.unclear.Store(true)
+		w.c.isStartUnclear.Store(true)
 		return ErrStarting
 	default:
 		return ErrUnanswered
@@ -170,17 +170,17 @@ func (w *startWait) wait(ctx context.Context) error {
 // afterStart gives the server its usual time, from its first response on.
 func (w *startWait) afterStart(ctx context.Context) error {
 	w.responded = nil
-	if w.pause(ctx, w.limit) == cut {
+	if w.pause(ctx, w.limit) == waitCancelled {
 		return nil
 	}
 	return ErrUnanswered
 }
 
-// control starts a control and returns how much longer than that the server is
+// runControl starts a control and returns how much longer than that the server is
 // to be waited for: half of what the control took, so that it has had more than
 // that by any measure, or where none responded what is left of the time of a
 // start.
-func (w *startWait) control(ctx context.Context) (more time.Duration, how ending, err error) {
+func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()
 	answered := make(chan error, 1)
@@ -191,36 +191,36 @@ func (w *startWait) control(ctx context.Context) (more time.Duration, how ending
 	select {
 	case err = <-answered:
 	case <-w.responded:
-		return 0, heard, nil
+		return 0, serverResponded, nil
 	}
 	switch {
 	case err == nil:
-		return max(w.c.Grace(), time.Since(began)/2), passed, nil
+		return max(w.c.Grace(), time.Since(began)/2), timePassed, nil
 	case ctx.Err() != nil:
-		return 0, cut, err
+		return 0, waitCancelled, err
 	default:
-		return w.longest - time.Since(w.began), passed, err
+		return w.longest - time.Since(w.began), timePassed, err
 	}
 }
 
 // ending is how a pause ended.
-type ending int
+type pauseEnd int
 
 const (
-	passed ending = iota // the time is over
-	heard                // the server has responded
-	cut                  // nobody waits any more
+	timePassed      pauseEnd = iota // the time is over
+	serverResponded                 // the server has responded
+	waitCancelled                   // nobody waits any more
 )
 
-func (w *startWait) pause(ctx context.Context, d time.Duration) ending {
+func (w *startWait) pause(ctx context.Context, d time.Duration) pauseEnd {
 	timer := time.NewTimer(max(d, 0))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return passed
+		return timePassed
 	case <-w.responded:
-		return heard
+		return serverResponded
 	case <-ctx.Done():
-		return cut
+		return waitCancelled
 	}
 }

@@ -20,7 +20,7 @@ type others struct {
 	waited  time.Duration // for servers that may still have been starting
 }
 
-func (o *others) Waits() (over func()) {
+func (o *others) BeginWait() (over func()) {
 	began := time.Now()
 	return func() { o.waited += time.Since(began) }
 }
@@ -95,8 +95,8 @@ func TestFirstMessages(t *testing.T) {
 				if took := time.Since(began); !errors.Is(r.Err, test.err) || took != test.took {
 					t.Errorf("after %v the error is %v, not %v after %v", took, r.Err, test.err, test.took)
 				}
-				if c.StartUnclear() != test.unclear {
-					t.Errorf("the start is unclear: %v", c.StartUnclear())
+				if c.IsStartUnclear() != test.unclear {
+					t.Errorf("the start is unclear: %v", c.IsStartUnclear())
 				}
 				if got := len(gaveUpOn(c)); got != test.gaveUp {
 					t.Errorf("%d requests were given up", got)
@@ -128,7 +128,7 @@ func TestFirstResponseEndsTheStart(t *testing.T) {
 		defer c.Close()
 		s.say([]byte("listening on stdin"))
 		s.rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: []byte("ready")})
-		if c.Started() {
+		if c.HasStarted() {
 			t.Error("a banner is taken for a response")
 		}
 		began := time.Now()
@@ -136,7 +136,7 @@ func TestFirstResponseEndsTheStart(t *testing.T) {
 		if took := time.Since(began); !errors.Is(r.Err, ErrUnanswered) || took != 30*time.Second {
 			t.Errorf("after %v the error is %v", took, r.Err)
 		}
-		if !c.Started() || c.StartUnclear() {
+		if !c.HasStarted() || c.IsStartUnclear() {
 			t.Error("a response does not show that the server runs")
 		}
 	})

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Harmless returns the method of a request that every server answers with a
+// HarmlessMethod returns the method of a request that every server answers with a
 // result, that needs no params, and that changes nothing.
-func (c *Conversation) Harmless() string {
+func (c *Conversation) HarmlessMethod() string {
 	if c.opts.Revision.Era() == spec.Stateless {
 		return spec.MethodDiscover
 	}
@@ -22,7 +22,7 @@ func (c *Conversation) Harmless() string {
 // Request returns the bytes of a request as this conversation sends it, with
 // the metadata that its era asks for. Params may be nil.
 func (c *Conversation) Request(id wire.ID, method string, params map[string]any) []byte {
-	return wire.NewRequest(id, method, anyOrNil(c.params(params)))
+	return wire.NewRequest(id, method, anyOrNil(c.withMeta(params)))
 }
 
 // DoAll sends requests in one write where the transport has such a thing, and
@@ -32,7 +32,7 @@ func (c *Conversation) Request(id wire.ID, method string, params map[string]any)
 // Within is one limit for all of them. The replies are in the order of the
 // requests. A frame that is no request is a defect of the caller, so it panics.
 func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
-	if w := waitOf(options); w.limited {
+	if w := waitOf(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)
 	}
 	owed := c.opts.Pace.limit(c.opts.Timeout)
@@ -52,7 +52,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 		}
 		id := wire.Parse(frame).Messages[0].ID
 		bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
-		r := c.awaitAnswer(bounded, from, id, frame)
+		r := c.awaitFrameResponse(bounded, from, id, frame)
 		cancel()
 		r.Sent = c.RequestSent(from, id)
 		switch {
@@ -62,7 +62,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 			limit = 0 // what came meanwhile is seen all the same
 		}
 		if owed == c.opts.Timeout {
-			c.gaveUp(r)
+			c.recordGaveUp(r)
 		}
 		replies = append(replies, r)
 	}
@@ -71,7 +71,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 
 func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]byte) []*Reply {
 	from := c.Record.Len()
-	bounded, cancel := c.within(ctx, w.within(c), opens(requests...))
+	bounded, cancel := c.boundWait(ctx, w.limitFor(c), hasOpeningRequest(requests...))
 	defer cancel()
 	sendErr := c.send(bounded, requests...)
 	if sendErr != nil {
@@ -84,7 +84,7 @@ func (c *Conversation) doAllWithin(ctx context.Context, w *wait, requests [][]by
 			continue
 		}
 		id := wire.Parse(frame).Messages[0].ID
-		r := c.awaitAnswer(bounded, from, id, frame)
+		r := c.awaitFrameResponse(bounded, from, id, frame)
 		r.Sent = c.RequestSent(from, id)
 		if errors.Is(r.Err, ErrUnanswered) {
 			_ = c.Cancel(ctx, id, transcript.OverdueReason)

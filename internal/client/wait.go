@@ -11,26 +11,26 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// lendAfter is how long a wait for the server counts as work: a server that
+// idleAfter is how long a wait for the server counts as work: a server that
 // answers sooner most likely computes the answer, one that takes longer most
 // likely waits itself.
-const lendAfter = 10 * time.Millisecond
+const idleAfter = 10 * time.Millisecond
 
-// Waits says that the caller begins to wait for the server, which lets others
-// work when it lasts, as Idle does; the function it returns ends that. Until
+// BeginWait says that the caller begins to wait for the server, which lets others
+// work when it lasts, as BeginIdle does; the function it returns ends that. Until
 // the server has said something it starts, which is work.
-func (c *Conversation) Waits() (over func()) {
-	if !c.spoke.Load() {
+func (c *Conversation) BeginWait() (over func()) {
+	if !c.hasSpoken.Load() {
 		return func() {}
 	}
 	var mu sync.Mutex
 	var resume func()
 	ended := false
-	timer := time.AfterFunc(lendAfter, func() {
+	timer := time.AfterFunc(idleAfter, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !ended {
-			resume = c.Idle()
+			resume = c.BeginIdle()
 		}
 	})
 	return func() {
@@ -47,27 +47,27 @@ func (c *Conversation) Waits() (over func()) {
 // send writes frames. Over HTTP that may last until the server has answered
 // the POST.
 func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
-	defer c.Waits()()
+	defer c.BeginWait()()
 	return c.link.Send(ctx, frames...)
 }
 
-// deliver is send for frames whose answers are not waited for here. Over HTTP
+// sendWithin is send for frames whose answers are not waited for here. Over HTTP
 // the server has as long to answer a POST as to answer a request. What was
 // written to one that it leaves unanswered is sent all the same: whether the
 // server goes on shows in what follows.
-func (c *Conversation) deliver(ctx context.Context, frames ...[]byte) error {
+func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {
 		return c.send(ctx, frames...)
 	}
 	limit := c.opts.Pace.limit(c.opts.Timeout)
-	bounded, cancel := c.within(ctx, limit, opens(frames...))
+	bounded, cancel := c.boundWait(ctx, limit, hasOpeningRequest(frames...))
 	defer cancel()
 	from := c.Record.Len()
 	err := c.send(bounded, frames...)
 	if !errors.Is(err, ErrUnanswered) || ctx.Err() != nil {
 		return err
 	}
-	sent := c.sent(from, frames[len(frames)-1])
+	sent := c.sentEvent(from, frames[len(frames)-1])
 	if sent == nil {
 		return err
 	}
@@ -83,10 +83,10 @@ func hasRequest(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request })
 }
 
-// Unresponded records that an HTTP exchange of the caller's own got no response
+// RecordUnresponded records that an HTTP exchange of the caller's own got no response
 // though it was given its time, where the server responds to others meanwhile:
 // without that nobody knows whether the server is only slow.
-func (c *Conversation) Unresponded(ctx context.Context, x *transcript.Exchange) {
+func (c *Conversation) RecordUnresponded(ctx context.Context, x *transcript.Exchange) {
 	if x == nil || x.Request == nil || x.Response != nil || x.Ended() != transcript.Dropped || c.Fence(ctx) != nil {
 		return
 	}

@@ -16,9 +16,9 @@ func (c *Conversation) Web() transport.Web {
 	return web
 }
 
-// Resident returns how many bytes of memory the server's processes hold for
+// ResidentMemory returns how many bytes of memory the server's processes hold for
 // themselves; false where that can't be told.
-func (c *Conversation) Resident() (bytes int64, ok bool) {
+func (c *Conversation) ResidentMemory() (bytes int64, ok bool) {
 	weighed, ok := c.link.(transport.Weighed)
 	if !ok {
 		return 0, false
@@ -26,9 +26,9 @@ func (c *Conversation) Resident() (bytes int64, ok bool) {
 	return weighed.Resident()
 }
 
-// Expired reports whether the server has ended the session, which it may do at any
+// HasExpired reports whether the server has ended the session, which it may do at any
 // time: the last POST of the session that has a response got 404.
-func (c *Conversation) Expired() bool {
+func (c *Conversation) HasExpired() bool {
 	if c.Web() == nil {
 		return false
 	}
@@ -65,7 +65,7 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 		p.Drop()
 		return nil, p, err
 	}
-	x := c.exchanged(from, p.Number())
+	x := c.exchangeSoFar(from, p.Number())
 	if x.Succeeded() && x.Streams() {
 		return x, p, nil
 	}
@@ -73,16 +73,16 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 		p.Drop()
 		return nil, p, err
 	}
-	return c.exchanged(from, p.Number()), p, nil
+	return c.exchangeSoFar(from, p.Number()), p, nil
 }
 
-// exchanged returns the exchange with this number as far as it has come.
-func (c *Conversation) exchanged(from, number int) *transcript.Exchange {
+// exchangeSoFar returns the exchange with this number as far as it has come.
+func (c *Conversation) exchangeSoFar(from, number int) *transcript.Exchange {
 	return transcript.ExchangesOf(c.Record.From(from)).Of(&transcript.Event{Exchange: number})
 }
 
 func (c *Conversation) awaitClosed(ctx context.Context, done <-chan struct{}) error {
-	defer c.Waits()()
+	defer c.BeginWait()()
 	select {
 	case <-done:
 		return nil

@@ -61,7 +61,7 @@ func TestNotices(t *testing.T) {
 	if diff := cmp.Diff(want, r.Notices()); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
-	if got, want := r.Flood(), `the server flooded stdout with more than 20000 messages, which began with "x"; what was to follow there was not judged`; got != want {
+	if got, want := r.FloodReason(), `the server flooded stdout with more than 20000 messages, which began with "x"; what was to follow there was not judged`; got != want {
 		t.Errorf("the flood is called %q, want %q", got, want)
 	}
 }

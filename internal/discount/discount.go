@@ -52,8 +52,8 @@ type row[F any] struct {
 	applies func(F) bool
 }
 
-// first returns the discount of the first row that applies, or nil.
-func first[F any](table []row[F], f F) *Discount {
+// firstApplicable returns the discount of the first row that applies, or nil.
+func firstApplicable[F any](table []row[F], f F) *Discount {
 	for i := range table {
 		if table[i].applies(f) {
 			return &table[i].Discount
@@ -76,7 +76,7 @@ var exchanges = []row[ExchangeFacts]{
 		return f.Status == 0 && f.ServerEnded
 	}},
 	{Discount{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
-		return Intermediary(f.Status)
+		return IsIntermediary(f.Status)
 	}},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Withdrawn
@@ -101,9 +101,9 @@ var exchanges = []row[ExchangeFacts]{
 	}},
 }
 
-// Intermediary reports whether a response with this status may come from
+// IsIntermediary reports whether a response with this status may come from
 // something in front of the server, or depends on who asks and how often.
-func Intermediary(status int) bool {
+func IsIntermediary(status int) bool {
 	switch status {
 	case 401, 402, 403, 407, 421, 429, 502, 503, 504:
 		return true
@@ -111,8 +111,8 @@ func Intermediary(status int) bool {
 	return false
 }
 
-// OfExchange returns the first discount that applies to an HTTP request, or nil.
-func OfExchange(f ExchangeFacts) *Discount { return first(exchanges, f) }
+// ForExchange returns the first discount that applies to an HTTP request, or nil.
+func ForExchange(f ExchangeFacts) *Discount { return firstApplicable(exchanges, f) }
 
 // All returns every discount, those of JSON-RPC requests first.
 func All() []Discount {

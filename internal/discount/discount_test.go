@@ -30,10 +30,10 @@ func TestDiscountsOfExchanges(t *testing.T) {
 		{"large-request", discount.ExchangeFacts{Ended: broken, Size: 1 << 20}, discount.ExchangeFacts{Ended: broken, Size: 1 << 10}},
 	} {
 		proven[test.id] = true
-		if d := discount.OfExchange(test.applies); d == nil || d.ID != test.id {
+		if d := discount.ForExchange(test.applies); d == nil || d.ID != test.id {
 			t.Errorf("%s: %+v is explained by %+v", test.id, test.applies, d)
 		}
-		if d := discount.OfExchange(test.unexplains); d != nil {
+		if d := discount.ForExchange(test.unexplains); d != nil {
 			t.Errorf("%s: %+v is explained by %q", test.id, test.unexplains, d.ID)
 		}
 	}
@@ -60,14 +60,14 @@ func TestDiscountsOfRequests(t *testing.T) {
 		"exchange-judged":      {ExchangeJudged: true},
 	} {
 		proven[id] = true
-		if d := discount.OfRequest(waited(f)); d == nil || d.ID != id {
+		if d := discount.ForRequest(waited(f)); d == nil || d.ID != id {
 			t.Errorf("%s: %+v is explained by %+v", id, f, d)
 		}
 	}
-	if d := discount.OfRequest(discount.RequestFacts{}); d == nil || d.ID != "not-awaited" {
+	if d := discount.ForRequest(discount.RequestFacts{}); d == nil || d.ID != "not-awaited" {
 		t.Errorf("a request that was not waited for is explained by %+v", d)
 	}
-	if d := discount.OfRequest(waited(discount.RequestFacts{})); d != nil {
+	if d := discount.ForRequest(waited(discount.RequestFacts{})); d != nil {
 		t.Errorf("a request without a response is explained by %q", d.ID)
 	}
 	proven["not-awaited"] = true

@@ -19,9 +19,9 @@ import (
 // the user knows whether such a call is slow or hangs, so it is told. Calls
 // that were answered in time in another conversation are only slow.
 
-// named are the members by which requests are told apart that run code of the
-// server's author.
-var named = map[string]string{
+// nameMembers maps a method that runs code of the server's author to the member
+// of its params that distinguishes such requests.
+var nameMembers = map[string]string{
 	spec.MethodToolsCall:          "/name",
 	spec.MethodPromptsGet:         "/name",
 	spec.MethodResourcesRead:      "/uri",
@@ -35,20 +35,20 @@ type overdues map[spec.Revision]map[request]*history
 // request is one that may be made again, in any conversation.
 type request struct{ method, name, arguments string }
 
-// history is what became of all that are the same.
+// history is the outcome of all equal requests.
 type history struct {
-	inTime, late bool          // an answer came
-	waited       time.Duration // the longest that one was waited for that was cancelled
-	cut          bool          // it was waited for without a response, for the response to it had ended
+	answeredInTime, answeredLate bool          // an answer came
+	waited                       time.Duration // the longest that one was waited for that was cancelled
+	responseEnded                bool          // it was waited for without a response, for the response to it had ended
 }
 
 // observe takes what became of the requests of one conversation.
 func (o overdues) observe(c Conversation) {
 	for _, r := range c.Dialogue.Requests() {
-		if named[r.Message.Method] == "" {
+		if nameMembers[r.Message.Method] == "" {
 			continue
 		}
-		f, cancelled := o.of(c.Revision, r.Message), transcript.Message{}
+		f, cancelled := o.outcomeOf(c.Revision, r.Message), transcript.Message{}
 		for _, m := range r.Cancellations {
 			reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
 			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 {
@@ -56,19 +56,19 @@ func (o overdues) observe(c Conversation) {
 			}
 			cancelled = m
 			f.waited = max(f.waited, m.Event.At-r.Event.At)
-			f.cut = f.cut || r.Exchange != nil && r.Exchange.End != nil && r.Exchange.End.Seq < m.Event.Seq
+			f.responseEnded = f.responseEnded || r.Exchange != nil && r.Exchange.End != nil && r.Exchange.End.Seq < m.Event.Seq
 		}
 		for _, m := range r.Responses {
 			late := cancelled.Event != nil && cancelled.Event.Seq < m.Event.Seq
-			f.inTime, f.late = f.inTime || !late, f.late || late
+			f.answeredInTime, f.answeredLate = f.answeredInTime || !late, f.answeredLate || late
 		}
 	}
 }
 
-func (o overdues) of(rev spec.Revision, m *wire.Message) *history {
-	name, ok := wire.Text(wire.At(m.Params(), named[m.Method]))
+func (o overdues) outcomeOf(rev spec.Revision, m *wire.Message) *history {
+	name, ok := wire.Text(wire.At(m.Params(), nameMembers[m.Method]))
 	if !ok {
-		name = string(wire.At(m.Params(), named[m.Method]))
+		name = string(wire.At(m.Params(), nameMembers[m.Method]))
 	}
 	key := request{m.Method, name, string(wire.At(m.Params(), "/arguments")) + string(wire.At(m.Params(), "/argument"))}
 	if o[rev] == nil {
@@ -82,71 +82,71 @@ func (o overdues) of(rev spec.Revision, m *wire.Message) *history {
 
 // overdue are all requests of one method and name that had no answer in time.
 type overdue struct {
-	method, name string
-	waited       time.Duration
-	cut          bool // the response to one ended before
-	some         bool // others of that name had one
-	never        bool // one of them had none later, either
+	method, name   string
+	waited         time.Duration
+	responseEnded  bool // the response to one ended before
+	othersAnswered bool // others of that name had one
+	neverAnswered  bool // one of them had none later, either
 }
 
-// in returns what had no answer in time in the revisions, in order.
-func (o overdues) in(revisions ...spec.Revision) []overdue {
+// list returns what had no answer in time in the revisions, in order.
+func (o overdues) list(revisions ...spec.Revision) []overdue {
 	type place struct{ method, name string }
 	all, answered := map[place]*overdue{}, map[place]bool{}
 	for _, rev := range revisions {
 		for key, f := range o[rev] {
 			at := place{key.method, key.name}
-			answered[at] = answered[at] || f.inTime
-			if f.inTime || f.waited == 0 && !f.cut {
+			answered[at] = answered[at] || f.answeredInTime
+			if f.answeredInTime || f.waited == 0 && !f.responseEnded {
 				continue
 			}
 			if all[at] == nil {
 				all[at] = &overdue{method: key.method, name: key.name}
 			}
 			all[at].waited = max(all[at].waited, f.waited)
-			all[at].cut = all[at].cut || f.cut
-			all[at].never = all[at].never || !f.late
+			all[at].responseEnded = all[at].responseEnded || f.responseEnded
+			all[at].neverAnswered = all[at].neverAnswered || !f.answeredLate
 		}
 	}
 	var out []overdue
 	for at, one := range all {
-		one.some = answered[at]
+		one.othersAnswered = answered[at]
 		out = append(out, *one)
 	}
 	slices.SortFunc(out, func(a, b overdue) int { return cmp.Or(cmp.Compare(a.method, b.method), cmp.Compare(a.name, b.name)) })
 	return out
 }
 
-// text says what was not answered, and within which time.
-func (o overdue) text() string {
+// describe says what was not answered, and within which time.
+func (o overdue) describe() string {
 	some, was := "", "was"
-	if o.some {
+	if o.othersAnswered {
 		some, was = "some ", "were"
 	}
-	if o.cut {
+	if o.responseEnded {
 		return fmt.Sprintf("%s%s of %q %s not answered before the HTTP response to it ended", some, o.method, wire.Excerpt(o.name, 60), was)
 	}
 	return fmt.Sprintf("%s%s of %q %s not answered within %v", some, o.method, wire.Excerpt(o.name, 60), was, o.waited.Truncate(100*time.Millisecond))
 }
 
 // mostOverdue is how many of them are named.
-const mostOverdue = 5
+const maxNamed = 5
 
 // notice tells what had no answer in time, "" where there is nothing.
 func (o overdues) notice() string {
-	all := o.in(slices.Collect(maps.Keys(o))...)
+	all := o.list(slices.Collect(maps.Keys(o))...)
 	if len(all) == 0 {
 		return ""
 	}
 	var said []string
-	for _, one := range all[:min(len(all), mostOverdue)] {
-		said = append(said, one.text())
+	for _, one := range all[:min(len(all), maxNamed)] {
+		said = append(said, one.describe())
 	}
 	if more := len(all) - len(said); more > 0 {
 		said = append(said, fmt.Sprintf("and so it was with %d more", more))
 	}
 	text := strings.Join(said, "; ") + ": it is not counted as a failure, as only you know whether it hangs or is slow"
-	if slices.ContainsFunc(all, func(one overdue) bool { return one.never }) {
+	if slices.ContainsFunc(all, func(one overdue) bool { return one.neverAnswered }) {
 		text += "; but " + requestAnswered + " is not called kept"
 	}
 	return text
@@ -155,16 +155,16 @@ func (o overdues) notice() string {
 // requestAnswered is the requirement that each request is answered.
 const requestAnswered = "base.request-answered"
 
-// unanswered takes it back that each request was answered, where one had no
+// adjust takes it back that each request was answered, where one had no
 // answer before it was cancelled.
-func (o overdues) unanswered(v *verdict.Verdict) {
+func (o overdues) adjust(v *verdict.Verdict) {
 	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
 		return
 	}
-	for _, one := range o.in(v.Revision) {
-		if one.never {
+	for _, one := range o.list(v.Revision) {
+		if one.neverAnswered {
 			v.Outcome = verdict.NotObserved
-			v.Reason = one.text() + ", and cancelled then, so that no answer is owed any more; all else was answered"
+			v.Reason = one.describe() + ", and cancelled then, so that no answer is owed any more; all else was answered"
 			return
 		}
 	}

@@ -64,12 +64,12 @@ func TestOverdue(t *testing.T) {
 				t.Errorf("said %q, want %q", got, x.want)
 			}
 			v := &verdict.Verdict{Requirement: requestAnswered, Revision: spec.V20251125, Outcome: verdict.Kept}
-			o.unanswered(v)
+			o.adjust(v)
 			if v.Outcome != x.outcome || (v.Reason != "") != (x.outcome == verdict.NotObserved) {
 				t.Errorf("%v: %q", v.Outcome, v.Reason)
 			}
 			before := &verdict.Verdict{Requirement: requestAnswered, Revision: spec.V20241105, Outcome: verdict.Kept}
-			if o.unanswered(before); before.Outcome != verdict.Kept {
+			if o.adjust(before); before.Outcome != verdict.Kept {
 				t.Error("what happened in one revision counts in another")
 			}
 		})

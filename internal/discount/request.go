@@ -59,6 +59,6 @@ var requests = []row[RequestFacts]{
 	{Discount{"not-awaited", "the client did not wait for the response"}, func(f RequestFacts) bool { return !f.Waited }},
 }
 
-// OfRequest returns the first discount that applies to a JSON-RPC request
+// ForRequest returns the first discount that applies to a JSON-RPC request
 // without a response, or nil.
-func OfRequest(f RequestFacts) *Discount { return first(requests, f) }
+func ForRequest(f RequestFacts) *Discount { return firstApplicable(requests, f) }

@@ -52,17 +52,17 @@ type (
 
 // Run holds the discounts of one run. Its methods may be called concurrently.
 type Run struct {
-	mu      sync.Mutex
-	table   []any // of observer, discounter, noticer: each is some of them
-	flood   *flood
-	same    sameError
-	overdue overdues
+	mu        sync.Mutex
+	discounts []any // of observer, discounter, noticer: each is some of them
+	flood     *flood
+	same      sameError
+	overdue   overdues
 }
 
 // NewRun returns the discounts of a run that has seen nothing yet.
 func NewRun() *Run {
 	r := &Run{flood: &flood{}, same: sameError{}, overdue: overdues{}}
-	r.table = []any{
+	r.discounts = []any{
 		r.flood,            // the server sent more than can be taken in
 		&gateway{},         // something in front of the server responded
 		cutoffs{},          // all requests of a method broke their connection
@@ -78,7 +78,7 @@ func NewRun() *Run {
 func (r *Run) Observe(c Conversation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, d := range r.table {
+	for _, d := range r.discounts {
 		if o, ok := d.(observer); ok {
 			o.observe(c)
 		}
@@ -89,7 +89,7 @@ func (r *Run) Observe(c Conversation) {
 // reason.
 func (r *Run) Discount(c *Claim) (Effect, string) {
 	effect, reason := Counts, ""
-	for _, d := range r.table {
+	for _, d := range r.discounts {
 		if of, ok := d.(discounter); ok {
 			if e, why := of.discount(c); e > effect {
 				effect, reason = e, why
@@ -104,7 +104,7 @@ func (r *Run) Notices() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []string
-	for _, d := range r.table {
+	for _, d := range r.discounts {
 		if n, ok := d.(noticer); ok {
 			if text := n.notice(); text != "" {
 				out = append(out, text)
@@ -114,8 +114,8 @@ func (r *Run) Notices() []string {
 	return out
 }
 
-// Flood says what of the server could not be taken in, "" where everything was.
-func (r *Run) Flood() string {
+// FloodReason says what of the server could not be taken in, "" where everything was.
+func (r *Run) FloodReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.flood.text
@@ -125,7 +125,7 @@ func (r *Run) Flood() string {
 func (r *Run) Adjust(v *verdict.Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.overdue.unanswered(v)
+	r.overdue.adjust(v)
 }
 
 // IsSameError reports whether one of the events is the error that every plain
@@ -133,5 +133,5 @@ func (r *Run) Adjust(v *verdict.Verdict) {
 func (r *Run) IsSameError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.same.explains(rev, events, at)
+	return r.same.isCommonError(rev, events, at)
 }

@@ -40,12 +40,12 @@ func (r sameError) observe(c Conversation) {
 			continue
 		}
 		for _, m := range q.Responses {
-			r.answered(c.Revision, q.Message.Method, m.Message)
+			r.observeResponse(c.Revision, q.Message.Method, m.Message)
 		}
 	}
 }
 
-func (r sameError) answered(rev spec.Revision, method string, m *wire.Message) {
+func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Message) {
 	of := r[rev]
 	if of == nil {
 		of = &plainRequests{refused: map[string]bool{}}
@@ -61,18 +61,18 @@ func (r sameError) answered(rev spec.Revision, method string, m *wire.Message) {
 	}
 }
 
-// common returns the error that every plain request got, "" where there is none.
-func (r sameError) common(rev spec.Revision) string {
+// commonError returns the error that every plain request got, "" where there is none.
+func (r sameError) commonError(rev spec.Revision) string {
 	if of := r[rev]; of != nil && !of.other && len(of.refused) >= fewestRefused {
 		return of.reason
 	}
 	return ""
 }
 
-// explains reports whether one of the events is the error that every plain
+// isCommonError reports whether one of the events is the error that every plain
 // request got.
-func (r sameError) explains(rev spec.Revision, events []*transcript.Event, at []int) bool {
-	reason := r.common(rev)
+func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, at []int) bool {
+	reason := r.commonError(rev)
 	return reason != "" && slices.ContainsFunc(at, func(i int) bool {
 		return i >= 0 && i < len(events) && events[i].Kind == transcript.Received &&
 			slices.ContainsFunc(events[i].Messages(), func(m wire.Message) bool { return refusalOf(&m) == reason })
@@ -82,7 +82,7 @@ func (r sameError) explains(rev spec.Revision, events []*transcript.Event, at []
 // notice asks whether the server is set up rightly, "" where it served anything.
 func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
-		if reason := r.common(rev); reason != "" {
+		if reason := r.commonError(rev); reason != "" {
 			return fmt.Sprintf("%s are refused each time, all with the %s: is the server set up as it should be (URL, tenant, token, what it needs to reach)?",
 				strings.Join(slices.Sorted(maps.Keys(r[rev].refused)), ", "), reason)
 		}

@@ -41,10 +41,10 @@ func TestSameError(t *testing.T) {
 			}
 			r := sameError{}
 			r.observe(conversation(record.From(0)))
-			if got := r.common(spec.V20251125); got != x.want {
+			if got := r.commonError(spec.V20251125); got != x.want {
 				t.Errorf("the common error is %q, want %q", got, x.want)
 			}
-			if got := r.explains(spec.V20251125, record.From(0), []int{0, 1}); got != (x.want != "") {
+			if got := r.isCommonError(spec.V20251125, record.From(0), []int{0, 1}); got != (x.want != "") {
 				t.Errorf("it explains the first answer: %v", got)
 			}
 			if (r.notice() != "") != (x.want != "") {

@@ -21,7 +21,7 @@ func deviating(n int, weight verdict.Weight, seen func(i int, run int64) bool) [
 	var out []suite.Case
 	for i := range n {
 		out = append(out, suite.Case{
-			ID: fmt.Sprintf("toy.deviates-%d", i), Title: "ping", Requirements: []string{pinged}, Asks: true,
+			ID: fmt.Sprintf("toy.deviates-%d", i), Title: "ping", Requirements: []string{pinged}, SharesConversation: true,
 			Run: func(ctx context.Context, t *suite.T) {
 				c := t.Conversation(ctx)
 				c.Do(ctx, "ping", nil)

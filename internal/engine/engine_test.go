@@ -93,7 +93,7 @@ const pinged = "ping.empty-result" // a MUST on a keyword, in all handshake revi
 
 // pinging asks for a ping and wants an empty result.
 func pinging(asks bool) suite.Case {
-	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, Asks: asks, Run: func(ctx context.Context, t *suite.T) {
+	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, SharesConversation: asks, Run: func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
 		r := c.Do(ctx, "ping", nil)
 		t.Expect(c, r).Keeps(pinged, "a ping was not answered with an empty result", suite.Satisfy("{}", func(r *client.Reply) bool {

@@ -57,7 +57,7 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			var enough []bool // of each run of the case
 			c := suite.Case{
-				ID: "toy.waits", Title: "ping", Provokes: []string{pinged}, Asks: x.asks,
+				ID: "toy.waits", Title: "ping", Provokes: []string{pinged}, SharesConversation: x.asks,
 				Run: func(ctx context.Context, t *suite.T) {
 					var conv *client.Conversation
 					if x.asks {
@@ -66,7 +66,7 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 						conv = t.Start(ctx, client.Options{})
 					}
 					conv.Do(ctx, "tools/list", nil)
-					enough = append(enough, errors.Is(conv.Quiet(ctx), client.ErrEnough))
+					enough = append(enough, errors.Is(conv.Quiet(ctx), client.ErrQuietSkipped))
 				},
 			}
 			y := &toy{answer: func(start int64, m *wire.Message) []byte {

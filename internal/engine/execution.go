@@ -55,14 +55,14 @@ func newExecution(ctx context.Context, o *offer) *execution {
 			}
 			r.tally.add(c.Area())
 			switch {
-			case c.Asks:
+			case c.SharesConversation:
 				shared.cases = append(shared.cases, c)
 			case c.Exclusive:
 				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true})
 			case c.Waits:
-				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.Apart && !r.hasSingleProcess()})
+				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !r.hasSingleProcess()})
 			default:
-				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.Apart && !r.hasSingleProcess()})
+				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !r.hasSingleProcess()})
 			}
 		}
 		if ruled || len(shared.cases) > 0 {
@@ -162,7 +162,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 // isBusy reports whether the run is not idle before the unit is done. Waiting
 // cases do not count, nor do exclusive ones, which start after the idle time.
 func (u *unit) isBusy() bool {
-	return !u.exclusive && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.Asks })
+	return !u.exclusive && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.SharesConversation })
 }
 
 // unused returns the probe's conversations that no unit goes on with.

@@ -64,7 +64,7 @@ func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	from := c.Record.Len()
-	return c.Send(ctx, c.Request(id, c.Harmless(), nil)) == nil && c.AwaitResponse(ctx, from, id).Answered()
+	return c.Send(ctx, c.Request(id, c.HarmlessMethod(), nil)) == nil && c.AwaitResponse(ctx, from, id).Answered()
 }
 
 func answers(e *transcript.Event, id wire.ID) bool {

@@ -58,7 +58,7 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	if o.retry > 1 { // what did not come back at once may come late
 		co.LeastGrace = time.Second
 	}
-	co.Enough = o.whenReproduced()
+	co.SkipQuiet = o.whenReproduced()
 	co.Starts = &starts{r: o.r, revision: o.revision, dialer: o.dialer, clock: o.clock}
 	resume := o.clock.pause()
 	conv, err := o.r.dialBy(ctx, o.dialer, co)
@@ -127,7 +127,7 @@ func (o *opener) markCase() {
 // renew drops the shared conversation if its session is no longer served, so
 // that the next case opens a new one.
 func (o *opener) renew(ctx context.Context) {
-	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.Deserted(ctx) {
+	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.IsSessionLost(ctx) {
 		s.conv, o.isRenewed = nil, true
 	}
 }
@@ -137,7 +137,7 @@ func (o *opener) renew(ctx context.Context) {
 func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
 	var r *client.Reply
 	for range 2 {
-		if r = conv.Do(ctx, conv.Harmless(), nil); r.Err == nil || errors.Is(r.Err, client.ErrCut) {
+		if r = conv.Do(ctx, conv.HarmlessMethod(), nil); r.Err == nil || errors.Is(r.Err, client.ErrTooLong) {
 			return ""
 		}
 	}

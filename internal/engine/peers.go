@@ -82,7 +82,7 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 	for _, p := range peers {
 		running.Go(func() {
 			for beside.Err() == nil {
-				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.Asks, takesInventory: p.testCase.Asks, ownProcess: true, peerDialer: d}
+				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.SharesConversation, takesInventory: p.testCase.SharesConversation, ownProcess: true, peerDialer: d}
 				u.runToEnd(beside, r.execution)
 				u.dropRecords()
 			}

@@ -91,7 +91,7 @@ func testReplaced(t *testing.T, resumable bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spoil := suite.Case{ID: "toy.before", Title: "ask for what can't be borne", Asks: true, Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
+	spoil := suite.Case{ID: "toy.before", Title: "ask for what can't be borne", SharesConversation: true, Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
 		t.Conversation(ctx).Do(ctx, unbearable, nil)
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

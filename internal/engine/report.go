@@ -66,7 +66,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Incomplete = r.unresponsiveReason()
 	}
 	if p.Incomplete == "" {
-		p.Incomplete = r.discounts.Flood()
+		p.Incomplete = r.discounts.FloodReason()
 	}
 	p.Verdicts = r.opinions().Verdicts()
 	p.Add(r.findings()...)

@@ -167,7 +167,7 @@ func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revisio
 // provokes reports whether a selected rule needs the traffic of the case.
 func (o *Options) provokes(c *suite.Case, rev spec.Revision) bool {
 	over := o.Dialer.Transport()
-	return c.Provoked(rev, over, func(q *spec.Requirement) bool {
+	return c.ProvokesAny(rev, over, func(q *spec.Requirement) bool {
 		return o.Selection.Admits(c.ID, c.Area(), q, rev, over)
 	})
 }

@@ -26,7 +26,7 @@ type starts struct {
 var errOneCopy = errors.New("one copy of the server runs at a time")
 
 // Waits implements client.Starts: the time of a start is not the case's.
-func (s *starts) Waits() (over func()) { return s.clock.pause() }
+func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 
 // Control implements client.Starts. Where the conversations share a process, the
 // control has one of its own, if there can be two.
@@ -61,7 +61,7 @@ func (s *starts) Control(ctx context.Context) error {
 // starting when it was given up.
 func (o *opener) hasFailedStart() bool {
 	return o.undialed.Load() || slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool {
-		return c.StartUnclear() || !c.Started() && endedEarly(c.Record)
+		return c.IsStartUnclear() || !c.HasStarted() && endedEarly(c.Record)
 	})
 }
 

@@ -49,7 +49,7 @@ func (s *Session) Accounts() []Account {
 	for _, a := range s.requests {
 		account := Account{Request: a}
 		if len(a.Responses) == 0 {
-			account.Discount = discount.OfRequest(s.factsOf(a))
+			account.Discount = discount.ForRequest(s.factsOf(a))
 		}
 		out = append(out, account)
 	}

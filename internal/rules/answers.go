@@ -57,7 +57,7 @@ func unanswered(s *Session, out *Out) {
 			continue
 		}
 		f := s.factsOf(a)
-		switch d := discount.OfRequest(f); {
+		switch d := discount.ForRequest(f); {
 		case d != nil:
 			if f.AfterIllegal {
 				out.Elsewhere(requestAnswered)

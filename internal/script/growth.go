@@ -133,7 +133,7 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 
 func (p *repeater) all() {
 	g := p.grown
-	if _, told := p.l.c.Resident(); !told {
+	if _, told := p.l.c.ResidentMemory(); !told {
 		g.Blind, g.Why = true, "it can't be told how much memory the server has"
 		return
 	}
@@ -207,7 +207,7 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 		return false
 	}
 	p.fence(p.l)
-	bytes, told := p.l.c.Resident()
+	bytes, told := p.l.c.ResidentMemory()
 	exchanged := exchanged(p.l.c.Record.From(from))
 	if p.left -= exchanged; !told || p.l.over || p.left < 0 {
 		p.grown.Why = "it was broken off"

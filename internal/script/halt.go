@@ -142,9 +142,9 @@ func (r *runner) unheard(l *liveConversation) bool {
 	r.count()
 	var reply *client.Reply
 	if r.knownToHang(l) {
-		reply = l.c.Do(r.ctx, l.c.Harmless(), nil, client.Within(min(r.Timeout, r.Brief)))
+		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil, client.Within(min(r.Timeout, r.Brief)))
 	} else {
-		reply = l.c.Do(r.ctx, l.c.Harmless(), nil)
+		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil)
 	}
 	return errors.Is(reply.Err, client.ErrUnanswered)
 }

@@ -200,7 +200,7 @@ func (r *runner) settle(l *liveConversation) (halted bool) {
 		l.until(r.ctx, r.Linger, func() bool { return false })
 	}
 	r.count()
-	if reply := l.c.Do(r.ctx, l.c.Harmless(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
+	if reply := l.c.Do(r.ctx, l.c.HarmlessMethod(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
 		l.Deaf = true
 	}
 	var open []request

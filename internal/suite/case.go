@@ -30,18 +30,17 @@ type Case struct {
 	// Revisions narrows the revisions to run in; by default all in which
 	// one of the requirements exists that it judges or provokes.
 	Revisions []spec.Revision
-	// Asks: the case only asks, and leaves the conversation as it found it,
-	// so that it may share one with others.
-	Asks bool
+	// SharesConversation: the case leaves the conversation as it found it, so
+	// that it may share one with other cases.
+	SharesConversation bool
 	// Unchecked: the case itself judges whether the server still answers, so that a
 	// shared conversation is not tried before.
 	Unchecked bool
 	// Exclusive: timing matters; nothing else runs meanwhile.
 	Exclusive bool
-	// Apart: the case judges what passes between its own sessions, so that no
-	// others may be among them: where the run can start a server of its own for
-	// the case, it does.
-	Apart bool
+	// OwnServer: the case compares its own sessions, which other clients would
+	// disturb. If the run can start a server for this case alone, it does.
+	OwnServer bool
 	// Waits: the case waits for a second, or for seconds on a server that
 	// deviates, so it is started first.
 	Waits bool
@@ -69,20 +68,20 @@ func (c *Case) AppliesTo(r spec.Revision, t spec.Transport) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
 		return false
 	}
-	return c.Provoked(r, t, func(*spec.Requirement) bool { return true }) || slices.ContainsFunc(c.Requirements, func(id string) bool {
+	return c.ProvokesAny(r, t, func(*spec.Requirement) bool { return true }) || slices.ContainsFunc(c.Requirements, func(id string) bool {
 		q := spec.Requirements().Lookup(id)
 		return q != nil && q.AppliesTo(r, t)
 	})
 }
 
-// Provoked reports whether the case provokes a requirement that exists in
+// ProvokesAny reports whether the case provokes a requirement that exists in
 // revision r over transport t and is wanted.
-func (c *Case) Provoked(r spec.Revision, t spec.Transport, wanted func(*spec.Requirement) bool) bool {
+func (c *Case) ProvokesAny(r spec.Revision, t spec.Transport, wanted func(*spec.Requirement) bool) bool {
 	if len(c.Revisions) > 0 && !slices.Contains(c.Revisions, r) {
 		return false
 	}
 	return slices.ContainsFunc(c.Provokes, func(id string) bool {
-		return slices.ContainsFunc(named(id), func(q *spec.Requirement) bool { return q.AppliesTo(r, t) && wanted(q) })
+		return slices.ContainsFunc(requirementsOf(id), func(q *spec.Requirement) bool { return q.AppliesTo(r, t) && wanted(q) })
 	})
 }
 
@@ -100,9 +99,9 @@ func (c *Case) Touches(requirement string) bool {
 	return slices.Contains(c.Requirements, requirement) || c.ProvokesID(requirement)
 }
 
-// named returns the requirement with this id, or those whose ids begin with it
+// requirementsOf returns the requirement with this id, or those whose ids begin with it
 // where it ends with a dot.
-func named(id string) []*spec.Requirement {
+func requirementsOf(id string) []*spec.Requirement {
 	if !strings.HasSuffix(id, ".") {
 		if q := spec.Requirements().Lookup(id); q != nil {
 			return []*spec.Requirement{q}
@@ -123,7 +122,7 @@ func (c *Case) Check() error {
 	switch {
 	case c.ID == "" || c.Title == "" || c.Run == nil || len(c.Requirements)+len(c.Provokes) == 0:
 		return fmt.Errorf("case %q: id, title, run, and requirements that it judges or provokes must be set", c.ID)
-	case c.Asks && c.Exclusive:
+	case c.SharesConversation && c.Exclusive:
 		return fmt.Errorf("case %s: a case that shares a conversation can't be exclusive", c.ID)
 	}
 	for _, id := range c.Requirements {
@@ -132,7 +131,7 @@ func (c *Case) Check() error {
 		}
 	}
 	for _, id := range c.Provokes {
-		if len(named(id)) == 0 {
+		if len(requirementsOf(id)) == 0 {
 			return fmt.Errorf("case %s provokes %s, which the catalogue does not have", c.ID, id)
 		}
 	}

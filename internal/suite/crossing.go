@@ -25,45 +25,45 @@ const crossTime = 200 * time.Millisecond
 // the calls of all clients have, the other an id of its own.
 type pair struct{ same, own *client.Reply }
 
-// crossing has all clients make calls with the same id that wait side by side,
+// checkCrossedIDs has all clients make calls with the same id that wait side by side,
 // each with a result of its own: a server that keeps what waits by the id alone
 // gives one client the answer of another.
-func (c *Crowd) crossing(ctx context.Context) {
+func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.Exact {
 		return
 	}
 	pairs := make([]pair, len(c.convs))
-	c.each(func(i int, conv *client.Conversation) {
-		same, own := wire.StringID(crossingID), wire.StringID(sign(i)+"crossing")
+	c.forEach(func(i int, conv *client.Conversation) {
+		same, own := wire.StringID(crossingID), wire.StringID(clientMark(i)+"crossing")
 		from := conv.Record.Len()
 		ctx, cancel := context.WithTimeoutCause(ctx, crossTime+crowdTime, client.ErrUnanswered)
 		defer cancel()
-		if conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.stepped(i)), conv.Request(own, spec.MethodToolsCall, c.stepped(i))) != nil {
+		if conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.paramsWithSteps(i)), conv.Request(own, spec.MethodToolsCall, c.paramsWithSteps(i))) != nil {
 			return
 		}
 		pairs[i] = pair{own: conv.AwaitResponse(ctx, from, own), same: conv.AwaitResponse(ctx, from, same)}
 	})
-	if c.crossed(pairs) {
+	if c.judgeCrossed(pairs) {
 		return
 	}
 	for i, p := range pairs {
-		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.works(ctx, c.convs[i], c.stepped(i)) &&
-			!c.comes(ctx, c.convs[i], wire.StringID(crossingID)) && c.unanswered(i, p) {
+		if p.same != nil && errors.Is(p.same.Err, client.ErrUnanswered) && p.own.Succeeded() && c.isAnsweredAlone(ctx, c.convs[i], c.paramsWithSteps(i)) &&
+			!c.isAnsweredLate(ctx, c.convs[i], wire.StringID(crossingID)) && c.judgeUnanswered(i, p) {
 			return
 		}
 	}
 }
 
-// unanswered judges a client whose request is not answered, and another one is.
-func (c *Crowd) unanswered(i int, p pair) bool {
-	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || intercepted(c.convs[i]) {
+// judgeUnanswered judges a client whose request is not answered, and another one is.
+func (c *Crowd) judgeUnanswered(i int, p pair) bool {
+	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || isIntercepted(c.convs[i]) {
 		return false
 	}
 	c.t.Deviates(c.convs[i], verdict.Deviation{
 		Requirement: c.Several,
 		Summary:     "A request is not answered while another client waits for one with the same id.",
 		Permitted:   "to each client the answers to its own requests",
-		Seen:        "no answer, though another request of this client was answered", At: at(p.own),
+		Seen:        "no answer, though another request of this client was answered", At: positionsOfResponse(p.own),
 	})
 	return true
 }
@@ -72,9 +72,9 @@ func (c *Crowd) unanswered(i int, p pair) bool {
 // what nobody counts or measures by chance.
 func stepsOf(i int) int { return []int{17, 23, 29}[i%crowdSize] }
 
-// stepped returns the params of a call whose result tells the client with this
+// paramsWithSteps returns the params of a call whose result tells the client with this
 // number.
-func (c *Crowd) stepped(i int) map[string]any {
+func (c *Crowd) paramsWithSteps(i int) map[string]any {
 	tool, _ := c.t.Inventory.Slow(crossTime, stepsOf(i))
 	return tool.Params()
 }
@@ -82,9 +82,9 @@ func (c *Crowd) stepped(i int) map[string]any {
 // digits are whole numbers in a text.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// template returns the result with a gap in place of the number, and whether
+// maskNumber returns the result with a gap in place of the number, and whether
 // it is there: as a number of its own, not as a part of one.
-func template(r *client.Reply, number int) (string, bool) {
+func maskNumber(r *client.Reply, number int) (string, bool) {
 	found := false
 	text := digits.ReplaceAllStringFunc(string(r.Message.Result()), func(s string) string {
 		if s != strconv.Itoa(number) {
@@ -96,17 +96,17 @@ func template(r *client.Reply, number int) (string, bool) {
 	return text, found
 }
 
-// telling reports whether each result holds the number of steps of its own call,
+// areDistinguishable reports whether each result holds the number of steps of its own call,
 // and all are the same else. Then they depend on nothing else, and whose a
 // result is can be told. What merely differs from run to run, such as how long
 // it took, gives by chance what another one gave.
-func telling(pairs []pair) bool {
+func areDistinguishable(pairs []pair) bool {
 	first := ""
 	for i, p := range pairs {
 		if p.own == nil || !p.own.Succeeded() {
 			return false
 		}
-		text, found := template(p.own, stepsOf(i))
+		text, found := maskNumber(p.own, stepsOf(i))
 		if !found || i > 0 && text != first {
 			return false
 		}
@@ -115,21 +115,21 @@ func telling(pairs []pair) bool {
 	return true
 }
 
-// crossed reports whether a client got what the tool tells another one.
-func (c *Crowd) crossed(pairs []pair) bool {
-	if !telling(pairs) {
+// judgeCrossed reports whether a client got what the tool tells another one.
+func (c *Crowd) judgeCrossed(pairs []pair) bool {
+	if !areDistinguishable(pairs) {
 		return false
 	}
 	for i, p := range pairs {
-		if !p.same.Succeeded() || alike(p.same, p.own) {
+		if !p.same.Succeeded() || haveEqualResults(p.same, p.own) {
 			continue
 		}
-		if slices.ContainsFunc(pairs, func(other pair) bool { return alike(p.same, other.own) }) {
+		if slices.ContainsFunc(pairs, func(other pair) bool { return haveEqualResults(p.same, other.own) }) {
 			c.t.Deviates(c.convs[i], verdict.Deviation{
 				Requirement: c.Several,
 				Summary:     "A client gets the answer to a call of another with the same id.",
 				Permitted:   "what this client gets for its own call: " + wire.Excerpt(string(p.own.Message.Result()), 120),
-				Seen:        wire.Excerpt(string(p.same.Message.Result()), 200), At: at(p.same),
+				Seen:        wire.Excerpt(string(p.same.Message.Result()), 200), At: positionsOfResponse(p.same),
 			})
 			return true
 		}
@@ -137,25 +137,27 @@ func (c *Crowd) crossed(pairs []pair) bool {
 	return false
 }
 
-func alike(a, b *client.Reply) bool { return bytes.Equal(a.Message.Result(), b.Message.Result()) }
+func haveEqualResults(a, b *client.Reply) bool {
+	return bytes.Equal(a.Message.Result(), b.Message.Result())
+}
 
-func at(r *client.Reply) []int {
+func positionsOfResponse(r *client.Reply) []int {
 	if r.Event == nil {
 		return nil
 	}
 	return []int{r.Event.Seq}
 }
 
-// subscriptions has the last client, and then the first, subscribe to a resource
+// checkSubscriptions has the last client, and then the first, subscribe to a resource
 // that all of them change: what goes astray goes to either. Updates that come to the others, rules judge.
-func (c *Crowd) subscriptions(ctx context.Context) {
+func (c *Crowd) checkSubscriptions(ctx context.Context) {
 	change, uri, ok := c.t.Inventory.Changing()
 	if !ok || c.Isolated == "" {
 		return
 	}
 	for _, subscriber := range []*client.Conversation{c.convs[len(c.convs)-1], c.First()} {
 		subscriber.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(0))
-		c.each(func(_ int, conv *client.Conversation) {
+		c.forEach(func(_ int, conv *client.Conversation) {
 			conv.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(crowdTime))
 			_ = conv.Quiet(ctx) // an update may come a little later
 		})

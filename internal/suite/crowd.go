@@ -34,11 +34,11 @@ const crowdSize = 3
 // be held, and judges it where the others can't.
 func (t *T) Crowd(ctx context.Context, several, isolated string) *Crowd {
 	crowd := &Crowd{Several: several, Isolated: isolated, t: t}
-	crowd.convs = append(crowd.convs, t.Start(ctx, client.Options{Answer: answersAs(0)}))
+	crowd.convs = append(crowd.convs, t.Start(ctx, client.Options{Answer: answerAs(0)}))
 	for i := 1; i < crowdSize; i++ {
-		c := t.Open(ctx, client.Options{Answer: answersAs(i)})
+		c := t.Open(ctx, client.Options{Answer: answerAs(i)})
 		if err := c.Handshake(ctx); err != nil {
-			crowd.alone(ctx, c, err)
+			crowd.judgeRefused(ctx, c, err)
 			break
 		}
 		crowd.convs = append(crowd.convs, c)
@@ -52,9 +52,9 @@ func (c *Crowd) First() *client.Conversation { return c.convs[0] }
 // All returns all conversations.
 func (c *Crowd) All() []*client.Conversation { return c.convs }
 
-// alone judges a server that serves the first client and not another.
-func (c *Crowd) alone(ctx context.Context, refused *client.Conversation, err error) {
-	if tooSoon(refused) {
+// judgeRefused judges a server that serves the first client and not another.
+func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, err error) {
+	if isRateLimited(refused) {
 		c.t.GiveUp("the server takes no more requests for now")
 	}
 	if c.First().Fence(ctx) != nil {
@@ -62,7 +62,7 @@ func (c *Crowd) alone(ctx context.Context, refused *client.Conversation, err err
 	}
 	var at []int
 	if all := transcript.ExchangesOf(refused.Record.From(0)).All(); len(all) > 0 {
-		at = Shown(all[len(all)-1])
+		at = PositionsOf(all[len(all)-1])
 	}
 	c.t.Deviates(refused, verdict.Deviation{
 		Requirement: c.Several,
@@ -72,33 +72,33 @@ func (c *Crowd) alone(ctx context.Context, refused *client.Conversation, err err
 	})
 }
 
-// tooSoon reports whether the client was told that it asks too often, which is no
+// isRateLimited reports whether the client was told that it asks too often, which is no
 // matter of how many clients there are.
-func tooSoon(c *client.Conversation) bool {
+func isRateLimited(c *client.Conversation) bool {
 	all := transcript.ExchangesOf(c.Record.From(0)).All()
 	return len(all) > 0 && all[len(all)-1].Status() == http.StatusTooManyRequests
 }
 
-// intercepted reports whether something between here and the server may have
+// isIntercepted reports whether something between here and the server may have
 // answered some of what was sent.
-func intercepted(c *client.Conversation) bool {
+func isIntercepted(c *client.Conversation) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), (*transcript.Exchange).Intercepted)
 }
 
-// sign is what the client with this number puts into what it says.
-func sign(i int) string { return "mcp-conform-client-" + strconv.Itoa(i) + "-" }
+// clientMark is what the client with this number puts into what it says.
+func clientMark(i int) string { return "mcp-conform-client-" + strconv.Itoa(i) + "-" }
 
-// answersAs answers the server's requests, each client otherwise.
-func answersAs(i int) func(*wire.Message) []byte {
+// answerAs answers the server's requests, each client otherwise.
+func answerAs(i int) func(*wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch m.Method {
 		case spec.MethodPing:
 			return wire.NewResult(m.ID, map[string]any{})
 		case spec.MethodRootsList:
-			return wire.NewResult(m.ID, map[string]any{"roots": []any{map[string]any{"uri": "file:///" + sign(i), "name": sign(i)}}})
+			return wire.NewResult(m.ID, map[string]any{"roots": []any{map[string]any{"uri": "file:///" + clientMark(i), "name": clientMark(i)}}})
 		case spec.MethodSampling:
 			return wire.NewResult(m.ID, map[string]any{
-				"role": "assistant", "model": "none", "content": map[string]any{"type": "text", "text": sign(i)},
+				"role": "assistant", "model": "none", "content": map[string]any{"type": "text", "text": clientMark(i)},
 			})
 		default:
 			return wire.NewError(m.ID, int64(spec.CodeMethodNotFound), "not now", nil)
@@ -106,8 +106,8 @@ func answersAs(i int) func(*wire.Message) []byte {
 	}
 }
 
-// each runs f for every conversation at once.
-func (c *Crowd) each(f func(i int, conv *client.Conversation)) {
+// forEach runs f for every conversation at once.
+func (c *Crowd) forEach(f func(i int, conv *client.Conversation)) {
 	var wg sync.WaitGroup
 	for i, conv := range c.convs {
 		wg.Go(func() { f(i, conv) })
@@ -120,34 +120,34 @@ func (c *Crowd) Work(ctx context.Context) {
 	if len(c.convs) < 2 {
 		return
 	}
-	c.equalIDs(ctx)
-	c.crossing(ctx)
-	c.tokens(ctx)
-	c.subscriptions(ctx)
-	c.questions(ctx)
-	c.cancellation(ctx)
-	c.levels(ctx)
-	c.overheard(ctx)
-	c.foreign()
-	c.leaving(ctx)
+	c.checkEqualIDs(ctx)
+	c.checkCrossedIDs(ctx)
+	c.checkTokens(ctx)
+	c.checkSubscriptions(ctx)
+	c.checkSampling(ctx)
+	c.checkCancellation(ctx)
+	c.checkLogLevels(ctx)
+	c.checkLeaks(ctx)
+	c.checkForeignMessages()
+	c.checkLeaving(ctx)
 }
 
-// equalIDs makes requests with the same id and different methods.
-func (c *Crowd) equalIDs(ctx context.Context) {
+// checkEqualIDs makes requests with the same id and different methods.
+func (c *Crowd) checkEqualIDs(ctx context.Context) {
 	same, replies, others := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs)), make([]*client.Reply, len(c.convs))
 	lists := c.t.Inventory.Declares("tools")
-	c.each(func(i int, conv *client.Conversation) {
-		method := conv.Harmless()
+	c.forEach(func(i int, conv *client.Conversation) {
+		method := conv.HarmlessMethod()
 		if i == 1 && lists {
 			method = spec.MethodToolsList
 		}
 		replies[i] = conv.DoRaw(ctx, same, conv.Request(same, method, nil))
-		own := wire.StringID(sign(i) + "own")
-		others[i] = conv.DoRaw(ctx, own, conv.Request(own, conv.Harmless(), nil))
+		own := wire.StringID(clientMark(i) + "own")
+		others[i] = conv.DoRaw(ctx, own, conv.Request(own, conv.HarmlessMethod(), nil))
 	})
 	for i, r := range replies {
 		if !r.Succeeded() {
-			c.unanswered(i, pair{same: r, own: others[i]})
+			c.judgeUnanswered(i, pair{same: r, own: others[i]})
 			continue
 		}
 		hasTools := wire.At(r.Message.Result(), "/tools") != nil
@@ -156,21 +156,21 @@ func (c *Crowd) equalIDs(ctx context.Context) {
 	}
 }
 
-// questions calls a tool that asks the client's model, in all conversations: what
+// checkSampling calls a tool that asks the client's model, in all conversations: what
 // another client's model said may not show in the result.
-func (c *Crowd) questions(ctx context.Context) {
+func (c *Crowd) checkSampling(ctx context.Context) {
 	tool, ok := c.t.Inventory.AskingFor(spec.MethodSampling)
 	if !ok || c.Isolated == "" {
 		return
 	}
 	replies := make([]*client.Reply, len(c.convs))
-	c.each(func(i int, conv *client.Conversation) {
+	c.forEach(func(i int, conv *client.Conversation) {
 		replies[i] = conv.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(crowdTime))
 	})
 	for i, r := range replies {
 		for j := range c.convs {
-			if r.Succeeded() && i != j && strings.Contains(string(r.Message.Result()), sign(j)) {
-				c.shows(c.convs[i], r.Event, "What one client answers shows in the result of another.")
+			if r.Succeeded() && i != j && strings.Contains(string(r.Message.Result()), clientMark(j)) {
+				c.reportLeak(c.convs[i], r.Event, "What one client answers shows in the result of another.")
 				return
 			}
 		}
@@ -182,9 +182,9 @@ const (
 	crowdSlow = 400 * time.Millisecond
 )
 
-// cancellation cancels the slow call of one client; the others have calls with
+// checkCancellation cancels the slow call of one client; the others have calls with
 // the same id.
-func (c *Crowd) cancellation(ctx context.Context) {
+func (c *Crowd) checkCancellation(ctx context.Context) {
 	tool, ok := c.t.Inventory.Slow(crowdSlow, 2)
 	if !ok || c.Isolated == "" {
 		return
@@ -192,11 +192,11 @@ func (c *Crowd) cancellation(ctx context.Context) {
 	id, replies := wire.StringID("mcp-conform/slow"), make([]*client.Reply, len(c.convs))
 	var sent sync.WaitGroup // so that there is something to cancel in all of them
 	sent.Add(len(c.convs))
-	c.each(func(i int, conv *client.Conversation) {
+	c.forEach(func(i int, conv *client.Conversation) {
 		from := conv.Record.Len()
 		ctx, cancel := context.WithTimeoutCause(ctx, crowdSlow+crowdTime, client.ErrUnanswered)
 		defer cancel()
-		err := conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(sign(i)+"token")))
+		err := conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(clientMark(i)+"token")))
 		sent.Done()
 		if err != nil {
 			return
@@ -212,26 +212,26 @@ func (c *Crowd) cancellation(ctx context.Context) {
 		if r == nil {
 			continue
 		}
-		if errors.Is(r.Err, client.ErrUnanswered) && !intercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.works(ctx, c.convs[i], tool.Params()) && !c.comes(ctx, c.convs[i], id) {
-			c.shows(c.convs[i], nil, "A request is not answered when another client cancels one with the same id.")
+		if errors.Is(r.Err, client.ErrUnanswered) && !isIntercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.isAnsweredAlone(ctx, c.convs[i], tool.Params()) && !c.isAnsweredLate(ctx, c.convs[i], id) {
+			c.reportLeak(c.convs[i], nil, "A request is not answered when another client cancels one with the same id.")
 			return
 		}
 	}
 }
 
-// works reports whether the call is answered when no one cancels anything.
-func (c *Crowd) works(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
+// isAnsweredAlone reports whether the call is answered when no one cancels anything.
+func (c *Crowd) isAnsweredAlone(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
-// comes reports whether the answer comes when it has as long again as any request:
+// isAnsweredLate reports whether the answer comes when it has as long again as any request:
 // a machine that is busy may have kept it.
-func (c *Crowd) comes(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
+func (c *Crowd) isAnsweredLate(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
 	return conv.AwaitResponse(ctx, 0, id, client.Within(conv.Options().Timeout)).Answered()
 }
 
-// foreign looks for messages that are another client's.
-func (c *Crowd) foreign() {
+// checkForeignMessages looks for messages that are another client's.
+func (c *Crowd) checkForeignMessages() {
 	if c.Isolated == "" {
 		return
 	}
@@ -239,8 +239,8 @@ func (c *Crowd) foreign() {
 		for e, m := range transcript.Messages(conv.Record.From(0), transcript.Received) {
 			token, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
 			id, _ := wire.Text([]byte(m.ID.Raw()))
-			if isOthers(token, i) || m.Kind == wire.Response && isOthers(id, i) {
-				c.shows(conv, e, "A client gets a message that is for another.")
+			if hasOthersMark(token, i) || m.Kind == wire.Response && hasOthersMark(id, i) {
+				c.reportLeak(conv, e, "A client gets a message that is for another.")
 				return
 			}
 		}
@@ -248,12 +248,12 @@ func (c *Crowd) foreign() {
 	c.t.Kept(c.Isolated)
 }
 
-// isOthers reports whether the text bears the sign of another client.
-func isOthers(text string, i int) bool {
-	return strings.HasPrefix(text, "mcp-conform-client-") && !strings.HasPrefix(text, sign(i))
+// hasOthersMark reports whether the text bears the sign of another client.
+func hasOthersMark(text string, i int) bool {
+	return strings.HasPrefix(text, "mcp-conform-client-") && !strings.HasPrefix(text, clientMark(i))
 }
 
-func (c *Crowd) shows(conv *client.Conversation, e *transcript.Event, summary string) {
+func (c *Crowd) reportLeak(conv *client.Conversation, e *transcript.Event, summary string) {
 	d := verdict.Deviation{Requirement: c.Isolated, Summary: summary, Permitted: "to each client what belongs to its own session"}
 	if e != nil {
 		d.Seen, d.At = wire.Excerpt(string(e.Raw), 200), []int{e.Seq}

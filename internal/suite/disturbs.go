@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Disturbs reports whether the tool is known to change what the server lists, and
+// DisturbsOthers reports whether the tool is known to change what the server lists, and
 // other cases talk to the same server: of what they know by the lists nothing
 // would be certain any more. A case that wants that is exclusive.
-func (t *T) Disturbs(tool inventory.Tool) bool {
+func (t *T) DisturbsOthers(tool inventory.Tool) bool {
 	if t.Transport == spec.Stdio || t.Case.Exclusive {
 		return false
 	}

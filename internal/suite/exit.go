@@ -20,11 +20,11 @@ func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 	return 10 * time.Second
 }
 
-// Exits reports whether the server's process exits within the time given.
-func Exits(ctx context.Context, c *client.Conversation, within time.Duration) bool {
+// AwaitExit reports whether the server's process exits within the time given.
+func AwaitExit(ctx context.Context, c *client.Conversation, within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	resume := c.Idle()
+	resume := c.BeginIdle()
 	defer resume()
 	for pos := 0; ; {
 		events, err := c.Record.Wait(ctx, pos)

@@ -27,9 +27,9 @@ func showsAnswer(c *client.Conversation, at []int) bool {
 	}
 }
 
-// tooLong reports whether a response to one of the requests at these positions
+// hasTooLongResponse reports whether a response to one of the requests at these positions
 // came and was too long to be kept, so that the case could not read it.
-func tooLong(c *client.Conversation, at []int) bool {
+func hasTooLongResponse(c *client.Conversation, at []int) bool {
 	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
 		return slices.Contains(at, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.Cut() })
 	})

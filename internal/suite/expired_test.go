@@ -19,7 +19,7 @@ func TestTooLong(t *testing.T) {
 		}
 		sent := record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)})
 		record.Add(transcript.Event{Kind: transcript.Received, Raw: response, Size: size})
-		if got := tooLong(c, []int{sent.Seq}); got == kept {
+		if got := hasTooLongResponse(c, []int{sent.Seq}); got == kept {
 			t.Errorf("id %s, kept %v: too long is %v", id, kept, got)
 		}
 	}

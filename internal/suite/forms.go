@@ -21,9 +21,9 @@ const noSession = "mcp-conform-00000000-0000-4000-8000-000000000000"
 // refusal.
 func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewhere func(x *transcript.Exchange) bool) {
 	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}
-	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.Harmless(), params) }
+	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), params) }
 	long, chunked, slow, spaced := request(params), request(nil), request(nil), request(nil)
-	w.Hold(ctx, WebRequest{Body: request(nil), Keep: true, Headers: []Header{With("Mcp-Session-Id", noSession)}})
+	w.RoundTrip(ctx, WebRequest{Body: request(nil), Keep: true, Headers: []Header{WithHeader("Mcp-Session-Id", noSession)}})
 	for _, form := range []struct {
 		summary string
 		r       WebRequest
@@ -33,10 +33,10 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 		{"A request whose body comes slowly is not served.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}},
 		{"A request with blank space around its message is not served.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}},
 		{"A request on a connection over which another was refused is not served.", WebRequest{Body: request(nil), Keep: true}},
-		{"A request whose header names are in lower case is not served.", WebRequest{Body: request(nil), Headers: []Header{Named(strings.ToLower)}}},
-		{"A request whose header names are in upper case is not served.", WebRequest{Body: request(nil), Headers: []Header{Named(strings.ToUpper)}}},
+		{"A request whose header names are in lower case is not served.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToLower)}}},
+		{"A request whose header names are in upper case is not served.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToUpper)}}},
 	} {
-		x := t.unhurried(ctx, w, form.r)
+		x := t.sendIdle(ctx, w, form.r)
 		switch {
 		case x == nil || x.Response == nil || mayRefuse(x.Status()) || elsewhere(x):
 		case x.Succeeded() && !hasError(x):
@@ -45,19 +45,19 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 			t.Deviates(w.C, verdict.Deviation{
 				Requirement: requirement, Summary: form.summary, Weight: verdict.AtMostWarning,
 				Permitted: "what other requests of this method get: the form of a body is a matter of HTTP alone",
-				Seen:      DescribeExchange(x), At: Shown(x),
+				Seen:      DescribeExchange(x), At: PositionsOf(x),
 			})
 		}
 	}
 }
 
-// unhurried lends the case's place while a body is sent slowly.
-func (t *T) unhurried(ctx context.Context, w *Web, r WebRequest) *transcript.Exchange {
+// sendIdle lends the case's place while a body is sent slowly.
+func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exchange {
 	if r.Pieces != nil {
-		resume := w.C.Idle()
+		resume := w.C.BeginIdle()
 		defer resume()
 	}
-	return w.Hold(ctx, r)
+	return w.RoundTrip(ctx, r)
 }
 
 // mayRefuse reports whether HTTP lets a server refuse a body by this status, or

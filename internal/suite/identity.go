@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// Identified returns a header of the client's requests by which a server may
+// IdentifyingHeader returns a header of the client's requests by which a server may
 // know whose they are, or "": one that the user of the harness has set.
-func Identified(c *client.Conversation) string {
+func IdentifyingHeader(c *client.Conversation) string {
 	usual := []string{
 		"host", "accept", "accept-encoding", "content-type", "content-length", "user-agent", "mcp-session-id", "mcp-protocol-version", "connection",
 		"cache-control", "origin",
@@ -25,29 +25,29 @@ func Identified(c *client.Conversation) string {
 	return ""
 }
 
-// Started reports whether the server was started by the run, and ends with it.
-func Started(c *client.Conversation) bool {
+// IsStartedByRun reports whether the server was started by the run, and ends with it.
+func IsStartedByRun(c *client.Conversation) bool {
 	_, local := c.Web().(transport.Local)
 	return local || c.Web() == nil
 }
 
-// SameMachine reports whether the server is known to run on this machine, so that
+// IsOnSameMachine reports whether the server is known to run on this machine, so that
 // it can be shown files here: the run started it, or it was reached at a loopback
 // address.
-func SameMachine(c *client.Conversation) bool {
-	if Started(c) {
+func IsOnSameMachine(c *client.Conversation) bool {
+	if IsStartedByRun(c) {
 		return true
 	}
 	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {
 		if x.Request != nil && x.Request.Head != nil {
-			return loopback(x.RequestHead().Get("Host"))
+			return isLoopback(x.RequestHead().Get("Host"))
 		}
 	}
 	return false
 }
 
-// loopback reports whether a Host header names this machine.
-func loopback(host string) bool {
+// isLoopback reports whether a Host header names this machine.
+func isLoopback(host string) bool {
 	if at, err := netip.ParseAddrPort(host); err == nil {
 		return at.Addr().IsLoopback()
 	}

@@ -38,23 +38,23 @@ func (c *Crowd) provocations() []provocation {
 	return out
 }
 
-// overheard has the first client make calls that bring messages to it, while
+// checkLeaks has the first client make calls that bring messages to it, while
 // the others only listen. A message counts as a leak where it comes to a
 // listener with the calls, twice, and not without them, twice: a server may tell
 // all clients of what is no single client's business.
-func (c *Crowd) overheard(ctx context.Context) {
+func (c *Crowd) checkLeaks(ctx context.Context) {
 	all := c.provocations()
 	if c.Isolated == "" || len(all) == 0 {
 		return
 	}
-	suspects, ok := c.heardOf(ctx, true, all...)
+	suspects, ok := c.listen(ctx, true, all...)
 	if !ok {
 		return
 	}
 	for _, s := range suspects {
 		seen := s
 		for _, acts := range []bool{false, true, false} {
-			again, ok := c.heardOf(ctx, acts, s.of)
+			again, ok := c.listen(ctx, acts, s.of)
 			if !ok || acts != (len(again) > 0) {
 				seen.event = nil
 				break
@@ -64,7 +64,7 @@ func (c *Crowd) overheard(ctx context.Context) {
 			}
 		}
 		if seen.event != nil {
-			c.shows(seen.at, seen.event, s.of.summary)
+			c.reportLeak(seen.at, seen.event, s.of.summary)
 			return
 		}
 	}
@@ -77,10 +77,10 @@ type overhearing struct {
 	event *transcript.Event
 }
 
-// heardOf returns what the listeners heard, one message of each provocation,
+// listen returns what the listeners heard, one message of each provocation,
 // while the first client made the calls, or nobody did. It reports false where
 // silence can't be proved.
-func (c *Crowd) heardOf(ctx context.Context, acts bool, all ...provocation) (heard []overhearing, ok bool) {
+func (c *Crowd) listen(ctx context.Context, acts bool, all ...provocation) (heard []overhearing, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
 	for i, l := range listeners {
@@ -92,7 +92,7 @@ func (c *Crowd) heardOf(ctx context.Context, acts bool, all ...provocation) (hea
 		}
 	}
 	silent := make([]bool, len(c.convs))
-	c.each(func(i int, conv *client.Conversation) { silent[i] = i == 0 || conv.Quiet(ctx) == nil })
+	c.forEach(func(i int, conv *client.Conversation) { silent[i] = i == 0 || conv.Quiet(ctx) == nil })
 	for _, p := range all {
 		for i, l := range listeners {
 			if e := firstOf(l.Record.From(from[i]), p.method); e != nil {
@@ -114,29 +114,29 @@ func firstOf(events []*transcript.Event, method string) *transcript.Event {
 	return nil
 }
 
-// levels has the second client change its log level twice, and looks whether
+// checkLogLevels has the second client change its log level twice, and looks whether
 // the first, which keeps its own, hears more or less of its own calls by that.
-func (c *Crowd) levels(ctx context.Context) {
+func (c *Crowd) checkLogLevels(ctx context.Context) {
 	first, second := c.First(), c.convs[1]
 	if c.Isolated == "" || !first.Server().Declares("logging") {
 		return
 	}
-	tool, ok := c.logging(ctx)
-	if !ok || !setsLevel(ctx, first, "error") {
+	tool, ok := c.findLoggingCall(ctx)
+	if !ok || !setLevel(ctx, first, "error") {
 		return
 	}
 	heard := map[string][]string{}
 	var last *transcript.Event
 	for range 2 {
 		for _, level := range []string{"emergency", "debug"} {
-			if !setsLevel(ctx, second, level) || first.Fence(ctx) != nil {
+			if !setLevel(ctx, second, level) || first.Fence(ctx) != nil {
 				return
 			}
 			from := first.Record.Len()
 			if !first.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(crowdTime)).Succeeded() || first.Fence(ctx) != nil {
 				return
 			}
-			levels, e := loggedIn(first.Record.From(from))
+			levels, e := logLevels(first.Record.From(from))
 			heard[level] = append(heard[level], levels)
 			if e != nil {
 				last = e
@@ -145,7 +145,7 @@ func (c *Crowd) levels(ctx context.Context) {
 	}
 	mild, severe := heard["debug"], heard["emergency"]
 	if mild[0] == mild[1] && severe[0] == severe[1] && mild[0] != severe[0] {
-		c.shows(first, last, "The log level that one client sets counts for another.")
+		c.reportLeak(first, last, "The log level that one client sets counts for another.")
 	}
 }
 
@@ -154,14 +154,14 @@ const (
 	tryLogger = time.Second
 )
 
-// logging returns a call that sends log messages: one that is known to, or one
+// findLoggingCall returns a call that sends log messages: one that is known to, or one
 // of those without arguments that is seen to once the first client wants to hear
 // everything.
-func (c *Crowd) logging(ctx context.Context) (inventory.Known, bool) {
+func (c *Crowd) findLoggingCall(ctx context.Context) (inventory.Known, bool) {
 	if k, ok := c.t.Inventory.Logging(); ok {
 		return k, true
 	}
-	if !setsLevel(ctx, c.First(), "debug") {
+	if !setLevel(ctx, c.First(), "debug") {
 		return inventory.Known{}, false
 	}
 	for _, k := range c.t.Inventory.Bare(loggers) {
@@ -176,13 +176,13 @@ func (c *Crowd) logging(ctx context.Context) (inventory.Known, bool) {
 	return inventory.Known{}, false
 }
 
-func setsLevel(ctx context.Context, conv *client.Conversation, level string) bool {
+func setLevel(ctx context.Context, conv *client.Conversation, level string) bool {
 	return conv.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level}, client.Within(0)).Succeeded()
 }
 
-// loggedIn returns the levels of the log messages among the events, sorted, and
+// logLevels returns the levels of the log messages among the events, sorted, and
 // the last event that brings one.
-func loggedIn(events []*transcript.Event) (levels string, last *transcript.Event) {
+func logLevels(events []*transcript.Event) (levels string, last *transcript.Event) {
 	var all []string
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Method == spec.MethodMessage {
@@ -194,19 +194,19 @@ func loggedIn(events []*transcript.Event) (levels string, last *transcript.Event
 	return strings.Join(all, " "), last
 }
 
-// leaving has the first client end its session. Those of the others go on.
-func (c *Crowd) leaving(ctx context.Context) {
+// checkLeaving has the first client end its session. Those of the others go on.
+func (c *Crowd) checkLeaving(ctx context.Context) {
 	served := make([]bool, len(c.convs))
-	c.each(func(i int, conv *client.Conversation) {
-		served[i] = i > 0 && conv.Do(ctx, conv.Harmless(), nil, client.Within(0)).Succeeded()
+	c.forEach(func(i int, conv *client.Conversation) {
+		served[i] = i > 0 && conv.Do(ctx, conv.HarmlessMethod(), nil, client.Within(0)).Succeeded()
 	})
 	c.First().Close()
-	c.each(func(i int, conv *client.Conversation) {
+	c.forEach(func(i int, conv *client.Conversation) {
 		if !served[i] {
 			return
 		}
-		r := conv.Do(ctx, conv.Harmless(), nil)
-		if r.Succeeded() || ctx.Err() != nil || intercepted(conv) {
+		r := conv.Do(ctx, conv.HarmlessMethod(), nil)
+		if r.Succeeded() || ctx.Err() != nil || isIntercepted(conv) {
 			return
 		}
 		requirement := c.Isolated
@@ -215,7 +215,7 @@ func (c *Crowd) leaving(ctx context.Context) {
 		}
 		at := r.Positions()
 		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {
-			at = Shown(all[len(all)-1])
+			at = PositionsOf(all[len(all)-1])
 		}
 		// What the server ended by itself would not count as a failure, so this
 		// does not go by way of T.Deviates: another client brought the end about.

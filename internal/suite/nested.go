@@ -21,8 +21,8 @@ type Nested struct {
 	events []*transcript.Event // during the call
 }
 
-// Asked reports whether a request for the method came during the call.
-func (n *Nested) Asked(method string) bool { return n.Request(method) != nil }
+// HasRequest reports whether a request for the method came during the call.
+func (n *Nested) HasRequest(method string) bool { return n.Request(method) != nil }
 
 // Request returns the first request for the method that came during the call,
 // or nil.
@@ -58,9 +58,9 @@ func (n *Nested) Failed() bool {
 	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
 }
 
-// Last reports whether over HTTP the server ended in the midst of the call: the
+// EndedServer reports whether over HTTP the server ended in the midst of the call: the
 // connection broke on which the answer was to come, and nobody listens any more.
-func (n *Nested) Last(ctx context.Context, c *client.Conversation) bool {
+func (n *Nested) EndedServer(ctx context.Context, c *client.Conversation) bool {
 	if n.Sent == nil || n.Answered() {
 		return false
 	}
@@ -92,9 +92,9 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 	}
 }
 
-// Askers returns the tools that seem to ask the client about the topic, at most
+// AskingTools returns the tools that seem to ask the client about the topic, at most
 // so many. It ends the case where there is none.
-func Askers(t *T, topic inventory.Role, most int) []inventory.Tool {
+func AskingTools(t *T, topic inventory.Role, most int) []inventory.Tool {
 	tools := t.Inventory.Askers(topic)
 	if len(tools) == 0 {
 		t.Needs(topic)

@@ -12,15 +12,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Notice waits until the server has told of a change by a notification, where
+// AwaitNotification waits until the server has told of a change by a notification, where
 // it has not from the position on, for verdict.NoticeTime at most; then it asks
 // something, as a silence only counts where the conversation went on. It tells
 // whether there was one.
-func (t *T) Notice(ctx context.Context, c *client.Conversation, from int, method string) bool {
+func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	wait, cancel := context.WithTimeout(ctx, verdict.NoticeTime)
 	defer cancel()
 	_, err := c.Await(wait, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && Carries(e, func(m *wire.Message) bool { return m.Kind == wire.Notification && m.Method == method })
+		return e.Kind == transcript.Received && HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Notification && m.Method == method })
 	})
 	_ = c.Fence(ctx)
 	return err == nil
@@ -40,12 +40,13 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 	inventory.Walk(ctx, c, method, member, pages)
 	after, _ := namesIn(c.Record.From(begun), member)
 	if t.Inventory.Declares(member+".listChanged") && len(before) > 0 && !maps.Equal(before, after) {
-		t.Notice(ctx, c, last, notices[member])
+		t.AwaitNotification(ctx, c, last, listChangedMethods[member])
 	}
 }
 
-// notices tell that a list has changed, by the member of its result.
-var notices = map[string]string{"tools": spec.MethodToolsChanged, "prompts": spec.MethodPromptsChanged, "resources": spec.MethodResourcesChanged}
+// listChangedMethods maps the member of a list result to the notification that
+// the list has changed.
+var listChangedMethods = map[string]string{"tools": spec.MethodToolsChanged, "prompts": spec.MethodPromptsChanged, "resources": spec.MethodResourcesChanged}
 
 // namesIn returns the names on the pages of the last walk through a list that came
 // to its end, and the position of that.

@@ -20,28 +20,28 @@ const ForeignOrigin = "http://evil.example"
 // server, and no origin at all.
 func (w *Web) ForeignOrigins() []string {
 	origins := []string{ForeignOrigin, "null"}
-	for _, name := range w.names() {
+	for _, name := range w.hostNames() {
 		origins = append(origins, "http://"+name+".evil.example")
 	}
 	return append(origins, "this is no origin")
 }
 
-// names returns the names of the server's host: the one that the client uses,
+// hostNames returns the names of the server's host: the one that the client uses,
 // and localhost where that leads to this machine, for servers compare an Origin
 // with either.
-func (w *Web) names() []string {
+func (w *Web) hostNames() []string {
 	name, _, _ := strings.Cut(w.Host(), ":")
 	switch {
 	case name == "" || strings.HasPrefix(name, "[") || name == "localhost":
 		return []string{"localhost"}
-	case w.local():
+	case w.isLocal():
 		return []string{name, "localhost"}
 	}
 	return []string{name}
 }
 
-// local reports whether the server is on this machine.
-func (w *Web) local() bool {
+// isLocal reports whether the server is on this machine.
+func (w *Web) isLocal() bool {
 	host, _, err := net.SplitHostPort(w.Host())
 	if err != nil {
 		host = w.Host()
@@ -54,49 +54,49 @@ func (w *Web) local() bool {
 // and from others. What becomes of them rules judge; of a page whose own name
 // was made to lead to the server, it is judged here.
 func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
-	ordinary := w.Harmless(ctx)
-	w.Harmless(ctx, With("Origin", "http://"+w.Host()))
+	ordinary := w.SendHarmless(ctx)
+	w.SendHarmless(ctx, WithHeader("Origin", "http://"+w.Host()))
 	served := false
 	for _, from := range w.ForeignOrigins() {
-		served = served || taken(w.Harmless(ctx, With("Origin", from)))
+		served = served || isAccepted(w.SendHarmless(ctx, WithHeader("Origin", from)))
 	}
 	if !served { // else it adds nothing
-		t.rebound(requirement, w, ordinary, w.rebind(ctx))
+		t.judgeRebound(requirement, w, ordinary, w.sendRebound(ctx))
 	}
 }
 
-// rebind holds an exchange as a page sends it whose own name was made to lead
+// sendRebound holds an exchange as a page sends it whose own name was made to lead
 // to the server. It returns nil where the server is not on this machine: a
 // name that leads to another one may well be the server's.
-func (w *Web) rebind(ctx context.Context) *transcript.Exchange {
-	if !w.local() {
+func (w *Web) sendRebound(ctx context.Context) *transcript.Exchange {
+	if !w.isLocal() {
 		return nil
 	}
 	name := "evil.example"
 	if _, port, err := net.SplitHostPort(w.Host()); err == nil && port != "" {
 		name = net.JoinHostPort(name, port)
 	}
-	return w.Harmless(ctx, With("Host", name), With("Origin", "http://"+name))
+	return w.SendHarmless(ctx, WithHeader("Host", name), WithHeader("Origin", "http://"+name))
 }
 
-// taken reports whether a request was neither refused nor answered with an
+// isAccepted reports whether a request was neither refused nor answered with an
 // error; over HTTP with SSE the result itself comes elsewhere.
-func taken(x *transcript.Exchange) bool {
+func isAccepted(x *transcript.Exchange) bool {
 	return x != nil && x.Succeeded() && !slices.ContainsFunc(x.Messages(), func(m wire.Message) bool { return m.IsError() })
 }
 
-// rebound judges what came of rebind, compared with an ordinary request. The
+// judgeRebound judges what came of rebind, compared with an ordinary request. The
 // specification has the origin checked to this end, and does not say against
 // what.
-func (t *T) rebound(requirement string, w *Web, ordinary, x *transcript.Exchange) {
+func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exchange) {
 	switch {
 	case x == nil || x.Response == nil:
 		return
-	case !taken(x):
+	case !isAccepted(x):
 		odd := control.Status(DescribeExchange(x))
 		c := control.Control{What: "a request without Origin"}
 		if ordinary != nil && ordinary.Response != nil {
-			c.Sent, c.Served, c.Got = true, taken(ordinary), control.Status(DescribeExchange(ordinary))
+			c.Sent, c.Served, c.Got = true, isAccepted(ordinary), control.Status(DescribeExchange(ordinary))
 		}
 		if why := c.Unclear(odd, false); why != "" {
 			t.NotObserved(requirement, why)
@@ -110,6 +110,6 @@ func (t *T) rebound(requirement string, w *Web, ordinary, x *transcript.Exchange
 		Summary:   "A page whose own name was made to lead to this machine is served.",
 		Permitted: "to refuse it: neither Host nor Origin is a name of the server",
 		Seen:      "Host " + x.RequestHead().Get("Host") + ", Origin " + x.RequestHead().Get("Origin") + ": " + DescribeExchange(x),
-		At:        Shown(x),
+		At:        PositionsOf(x),
 	})
 }

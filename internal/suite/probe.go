@@ -37,7 +37,7 @@ type Probe struct {
 	// response than the odd request is as good as one that is served.
 	ByName bool
 	// Limit bounds the wait for each response, as client.Within does; by
-	// default requests are sent by Conversation.Ask.
+	// default requests are sent by Conversation.Do.
 	Limit time.Duration
 }
 
@@ -49,10 +49,10 @@ type Odd struct {
 	byName  bool
 }
 
-// Against returns a reply beside what its control got, of a request whose
+// CompareOdd returns a reply beside what its control got, of a request whose
 // method is odd: any other response to the control shows that the server tells
 // methods apart.
-func Against(odd, ordinary *client.Reply) Odd {
+func CompareOdd(odd, ordinary *client.Reply) Odd {
 	return Odd{Reply: odd, Control: control.Of("an ordinary request", nil, ordinary.Message), byName: true}
 }
 
@@ -125,19 +125,19 @@ func plainParams(params map[string]any) map[string]any {
 	return out
 }
 
-// refusedOtherwise returns why the reply to an odd request shows nothing, ""
+// whyUnclear returns why the reply to an odd request shows nothing, ""
 // where it does: it was served, or its control was.
-func (o Odd) refusedOtherwise() string {
+func (o Odd) whyUnclear() string {
 	if !o.Answered() || control.Served(o.Message) {
 		return ""
 	}
 	return o.Control.Unclear(control.Got(o.params, o.Message), o.byName)
 }
 
-// Telling reports whether the reply to an odd request may be interpreted;
+// CanInterpret reports whether the reply to an odd request may be interpreted;
 // otherwise the requirement is not observed, with the reason.
-func (t *T) Telling(o Odd, requirement string) bool {
-	why := o.refusedOtherwise()
+func (t *T) CanInterpret(o Odd, requirement string) bool {
+	why := o.whyUnclear()
 	if why != "" {
 		t.NotObserved(requirement, why)
 	}
@@ -156,7 +156,7 @@ func (t *T) Ordinary(method string) Request {
 	switch method {
 	case spec.MethodToolsCall:
 		for _, tool := range t.Inventory.Callable() {
-			if arguments, err := tool.Arguments(); err == nil && !t.Disturbs(tool) {
+			if arguments, err := tool.Arguments(); err == nil && !t.DisturbsOthers(tool) {
 				return ValidCall(tool.Name, arguments)
 			}
 		}

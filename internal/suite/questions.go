@@ -13,9 +13,9 @@ func Refuse(m *wire.Message) []byte {
 	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
 }
 
-// Leaves answers pings; what else the server asks it leaves open while open is
+// LeaveOpen answers pings; what else the server asks it leaves open while open is
 // set, and refuses otherwise. It is for client.Options.Answer.
-func Leaves(open *atomic.Bool) func(m *wire.Message) []byte {
+func LeaveOpen(open *atomic.Bool) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
 		case m.Method == spec.MethodPing:

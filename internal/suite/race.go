@@ -45,8 +45,8 @@ type Race struct {
 	// 0 where it names none; Others, of every other request, 0 where there is
 	// none.
 	Cancelled, Others Endings
-	// Gently: a client must not do this, so that the worst is a note.
-	Gently bool
+	// ClientForbidden: a client must not do this, so a deviation is a note at most.
+	ClientForbidden bool
 }
 
 // Outcomes says in words what may come of it.
@@ -58,7 +58,7 @@ func (r Race) Outcomes() []string {
 	if r.Others != 0 {
 		out = append(out, "every other request: "+r.Others.String())
 	}
-	if r.Gently {
+	if r.ClientForbidden {
 		out = append(out, "all else is noted, as no client may do this")
 	}
 	return out

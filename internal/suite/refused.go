@@ -7,24 +7,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Refused reports whether the first POST at position from or later was refused
+// IsRefused reports whether the first POST at position from or later was refused
 // over HTTP by its status, whatever the body says: there an error needs no id,
 // so that it does not come as the answer to a request.
-func Refused(c *client.Conversation, from int) bool {
+func IsRefused(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
 	return x != nil && x.Status() >= 400 && x.Status() < 500
 }
 
-// StatusRefused reports whether the first POST at position from or later was
+// IsRefusedByStatus reports whether the first POST at position from or later was
 // refused over HTTP by a status alone: a body that tells why is optional there.
-func StatusRefused(c *client.Conversation, from int) bool {
-	return Refused(c, from) && len(firstPost(c, from).Messages()) == 0
+func IsRefusedByStatus(c *client.Conversation, from int) bool {
+	return IsRefused(c, from) && len(firstPost(c, from).Messages()) == 0
 }
 
-// MayGoOn reports whether the first POST at position from or later got an event
+// IsResumable reports whether the first POST at position from or later got an event
 // stream that is over, brought no message, and can be taken up again: what the
 // server has to say may come there.
-func MayGoOn(c *client.Conversation, from int) bool {
+func IsResumable(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
 	if x == nil || !x.Succeeded() || !x.Streams() || x.End == nil || len(x.Messages()) > 0 {
 		return false

@@ -9,22 +9,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Running waits for the first progress behind position from, or the answer to
+// IsRunning waits for the first progress behind position from, or the answer to
 // the call with the id, no longer than the conversation's timeout, and tells
 // whether the call is still going on. It lends its place to nobody, for it
 // could not come back to it before the call has ended.
-func Running(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
+func IsRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
-	answered := Answers(id)
+	answered := MatchResponse(id)
 	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (Carries(e, isProgress) || Carries(e, answered))
+		return e.Kind == transcript.Received && (HasMessage(e, isProgress) || HasMessage(e, answered))
 	})
-	return err == nil && !Carries(first, answered)
+	return err == nil && !HasMessage(first, answered)
 }
 
-// Carries reports whether a message of the event matches.
-func Carries(e *transcript.Event, match func(*wire.Message) bool) bool {
+// HasMessage reports whether a message of the event matches.
+func HasMessage(e *transcript.Event, match func(*wire.Message) bool) bool {
 	for i := range e.Messages() {
 		if match(&e.Messages()[i]) {
 			return true
@@ -33,8 +33,8 @@ func Carries(e *transcript.Event, match func(*wire.Message) bool) bool {
 	return false
 }
 
-// Answers matches the response with the id.
-func Answers(id wire.ID) func(*wire.Message) bool {
+// MatchResponse matches the response with the id.
+func MatchResponse(id wire.ID) func(*wire.Message) bool {
 	return func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }
 }
 

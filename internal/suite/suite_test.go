@@ -185,9 +185,9 @@ func TestCasesEndEarly(t *testing.T) {
 		"open":    {func() { h.Open(t.Context(), client.Options{}) }, blocked},
 		"start":   {func() { h.Start(t.Context(), client.Options{Revision: spec.V20241105}) }, blocked},
 		"own":     {func() { h.Conversation(t.Context()) }, blocked},
-		"shared":  {func() { h.Case.Asks = true; h.Conversation(t.Context()) }, blocked},
+		"shared":  {func() { h.Case.SharesConversation = true; h.Conversation(t.Context()) }, blocked},
 	} {
-		h.Case.Asks = false
+		h.Case.SharesConversation = false
 		if diff := cmp.Diff(any(x.want), panicsWith(x.do)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -218,7 +218,7 @@ func TestCheck(t *testing.T) {
 		{"only provokes", func(c *Case) { c.Requirements, c.Provokes = nil, []string{everywhere, "tools."} }, ""},
 		{"provokes what is not there", func(c *Case) { c.Provokes = []string{"x."} }, "case a.b provokes x., which the catalogue does not have"},
 		{"unknown requirement", func(c *Case) { c.Requirements = append(c.Requirements, "x.y") }, "case a.b: the catalogue has no requirement x.y"},
-		{"shared and alone", func(c *Case) { c.Asks, c.Exclusive = true, true }, "case a.b: a case that shares a conversation can't be exclusive"},
+		{"shared and alone", func(c *Case) { c.SharesConversation, c.Exclusive = true, true }, "case a.b: a case that shares a conversation can't be exclusive"},
 	} {
 		x := sound()
 		c.spoil(&x)

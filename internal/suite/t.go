@@ -29,8 +29,8 @@ type Env struct {
 	Spoken    []spec.Revision
 	Inventory *inventory.Inventory
 	Opener    Opener
-	// Idle is closed when no case works any more but those that wait, see
-	// Case.Waits; nil where nobody tells.
+	// Idle is closed when only cases that wait are still running, see
+	// Case.Waits; nil where the engine does not track this.
 	Idle <-chan struct{}
 }
 
@@ -107,16 +107,16 @@ func (t *T) NotApplicable(requirement, reason string) {
 func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
 	if !showsAnswer(c, d.At) {
 		switch {
-		case c.Expired():
+		case c.HasExpired():
 			t.NotObserved(d.Requirement, "the server had ended the session")
 			return
-		case c.StartUnclear():
+		case c.IsStartUnclear():
 			t.NotObserved(d.Requirement, client.ErrStarting.Error())
 			return
 		}
 	}
-	if tooLong(c, d.At) {
-		t.NotObserved(d.Requirement, client.ErrCut.Error())
+	if hasTooLongResponse(c, d.At) {
+		t.NotObserved(d.Requirement, client.ErrTooLong.Error())
 		return
 	}
 	t.add(Observation{Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record})
@@ -132,7 +132,7 @@ func (t *T) GiveUp(reason string) { panic(Stop{Outcome: verdict.NotObserved, Rea
 // case that only asks, else one with a fresh server. It ends the case as
 // blocked where that can't be had.
 func (t *T) Conversation(ctx context.Context) *client.Conversation {
-	if !t.Case.Asks {
+	if !t.Case.SharesConversation {
 		return t.Start(ctx, client.Options{})
 	}
 	c, err := t.Opener.Shared(ctx)
@@ -141,17 +141,17 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	}
 	// What a case before this one did to the server is not this one's finding.
 	if !t.Case.Unchecked {
-		if r := c.Do(ctx, c.Harmless(), nil); r.Err != nil {
+		if r := c.Do(ctx, c.HarmlessMethod(), nil); r.Err != nil {
 			t.GiveUp("the server that the case shares with others answers nothing any more: " + r.Err.Error())
 		}
 	}
 	return c
 }
 
-// MakeSure walks through a list once more where the server did not declare that
+// WalkUnlessNotified walks through a list once more where the server did not declare that
 // it tells of its changes: only what was not there twice is known not to be. The
 // capability has the name of the member.
-func (t *T) MakeSure(ctx context.Context, method, member string, pages int) {
+func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages int) {
 	if !t.Inventory.Declares(member + ".listChanged") {
 		inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// does says what the tool is known to do that plays a role.
-var does = map[inventory.Role]string{
+// roleDescriptions completes "a tool is known …" for each role.
+var roleDescriptions = map[inventory.Role]string{
 	inventory.Slow:             "to be slow",
 	inventory.Progress:         "to report progress",
 	inventory.Logging:          "to log",
@@ -47,7 +47,7 @@ func (w Want) Text() string {
 
 // WantOf returns what is said where no tool is known to play the role.
 func WantOf(role inventory.Role) Want {
-	return Want{Reason: "no tool that may be called is known " + does[role], Line: inventory.FixtureLine(role), Under: "fixtures"}
+	return Want{Reason: "no tool that may be called is known " + roleDescriptions[role], Line: inventory.FixtureLine(role), Under: "fixtures"}
 }
 
 // callAll allows the calls of all tools.
@@ -64,19 +64,19 @@ func (t *T) wantOf(role inventory.Role) Want {
 		return WantOf(role)
 	}
 	return Want{
-		Reason: "the tool " + barred[0] + " is known " + does[role] + ", and may not be called",
+		Reason: "the tool " + barred[0] + " is known " + roleDescriptions[role] + ", and may not be called",
 		Line:   "call: [safe, " + barred[0] + "]", Under: "tools", Flag: callAll,
 	}
 }
 
-// Knows reports whether a tool that may be called is known to play the role. If
+// KnowsTool reports whether a tool that may be called is known to play the role. If
 // not, the report says how the user can tell of one, so that what the case
 // provokes is observed.
-func (t *T) Knows(role inventory.Role) bool {
+func (t *T) KnowsTool(role inventory.Role) bool {
 	if t.Inventory.Has(role) {
 		return true
 	}
-	t.want(t.wantOf(role))
+	t.addWant(t.wantOf(role))
 	return false
 }
 
@@ -87,9 +87,9 @@ func (t *T) Needs(roles ...inventory.Role) {
 		return
 	}
 	for _, role := range roles {
-		t.want(t.wantOf(role))
+		t.addWant(t.wantOf(role))
 	}
-	t.lacks(t.wantOf(roles[0]))
+	t.endUnconfigured(t.wantOf(roles[0]))
 }
 
 // NeedsCallable ends the case where no tool may be called.
@@ -101,17 +101,17 @@ func (t *T) NeedsCallable() {
 	case t.Inventory.CallsAll():
 		t.GiveUp("tools.never keeps each of the server's tools from being called")
 	default:
-		t.want(wantCallable)
-		t.lacks(wantCallable)
+		t.addWant(wantCallable)
+		t.endUnconfigured(wantCallable)
 	}
 }
 
-// lacks ends the case because the configuration does not say what it needs.
-func (t *T) lacks(w Want) {
+// endUnconfigured ends the case because the configuration does not say what it needs.
+func (t *T) endUnconfigured(w Want) {
 	panic(Stop{Outcome: verdict.NotObserved, Reason: w.Text(), Gap: verdict.Unconfigured})
 }
 
-func (t *T) want(w Want) {
+func (t *T) addWant(w Want) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !slices.Contains(t.wants, w) {

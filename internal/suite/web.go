@@ -34,9 +34,9 @@ func (t *T) Web(c *client.Conversation) *Web {
 	return &Web{C: c, t: t}
 }
 
-// Over returns what a case runs that is about one transport alone, though a
+// OnlyOver returns what a case runs that is about one transport alone, though a
 // requirement that it provokes holds over others, too.
-func Over(transport spec.Transport, run func(ctx context.Context, t *T)) func(ctx context.Context, t *T) {
+func OnlyOver(transport spec.Transport, run func(ctx context.Context, t *T)) func(ctx context.Context, t *T) {
 	return func(ctx context.Context, t *T) {
 		if t.Transport != transport {
 			t.Skip("the case is about " + string(transport))
@@ -48,9 +48,9 @@ func Over(transport spec.Transport, run func(ctx context.Context, t *T)) func(ct
 // Header changes the headers that a request of the session has.
 type Header func(fields []transcript.Field) []transcript.Field
 
-// With replaces a header by one line for each value; without values it is left
+// WithHeader replaces a header by one line for each value; without values it is left
 // out.
-func With(name string, values ...string) Header {
+func WithHeader(name string, values ...string) Header {
 	return func(fields []transcript.Field) []transcript.Field {
 		fields = slices.DeleteFunc(fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, name) })
 		for _, v := range values {
@@ -60,8 +60,8 @@ func With(name string, values ...string) Header {
 	}
 }
 
-// Named rewrites the names of all headers.
-func Named(write func(name string) string) Header {
+// RenameHeaders rewrites the names of all headers.
+func RenameHeaders(write func(name string) string) Header {
 	return func(fields []transcript.Field) []transcript.Field {
 		fields = slices.Clone(fields)
 		for i := range fields {
@@ -100,9 +100,9 @@ const (
 	shortTime    = 500 * time.Millisecond
 )
 
-// slowness is waited for ahead of each piece of a body that comes slowly: long
-// enough for a server that takes what is there at once for the whole.
-const slowness = 60 * time.Millisecond
+// pieceDelay is the pause before each piece of a slow body: long enough to show
+// a server that mistakes the first piece for the whole body.
+const pieceDelay = 60 * time.Millisecond
 
 func (w *Web) limit() time.Duration {
 	if w.misses >= 2 {
@@ -119,7 +119,7 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	}
 	s := &Stream{w: w, from: w.C.Record.Len()}
 	p, err := w.C.Web().Begin(transport.Request{
-		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: slowness, Keep: r.Keep,
+		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: pieceDelay, Keep: r.Keep,
 	}, r.Target)
 	if err != nil {
 		w.t.GiveUp("no request can be sent there: " + err.Error())
@@ -128,10 +128,10 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	return s
 }
 
-// Hold sends a request and returns the exchange when it is over: when the
+// RoundTrip sends a request and returns the exchange when it is over: when the
 // answers to the requests in its body have come, or a GET has its head, or
 // nothing came in time, the connection is closed.
-func (w *Web) Hold(ctx context.Context, r WebRequest) *transcript.Exchange {
+func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
 	var asks []wire.ID
 	for _, m := range wire.Parse(r.Body).Messages {
@@ -155,7 +155,7 @@ func (w *Web) Hold(ctx context.Context, r WebRequest) *transcript.Exchange {
 	x = s.Exchange()
 	// Over HTTP+SSE what is requested comes on another stream than the response.
 	if r.method() != "GET" && (len(asks) == 0 || w.t.Transport == spec.SSE) {
-		w.C.Unresponded(ctx, x)
+		w.C.RecordUnresponded(ctx, x)
 	}
 	return x
 }
@@ -168,22 +168,22 @@ func answersAll(x *transcript.Exchange, asks []wire.ID) bool {
 	})
 }
 
-// Harmless holds an exchange that carries a request which every server
+// SendHarmless holds an exchange that carries a request which every server
 // answers.
-func (w *Web) Harmless(ctx context.Context, h ...Header) *transcript.Exchange {
-	return w.Hold(ctx, WebRequest{Body: w.C.Request(w.C.NewID(), w.C.Harmless(), nil), Headers: h})
+func (w *Web) SendHarmless(ctx context.Context, h ...Header) *transcript.Exchange {
+	return w.RoundTrip(ctx, WebRequest{Body: w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil), Headers: h})
 }
 
-// Tell holds an exchange that carries a notification which changes nothing.
-func (w *Web) Tell(ctx context.Context, h ...Header) *transcript.Exchange {
-	return w.Hold(ctx, WebRequest{Headers: h, Body: wire.NewNotification("notifications/cancelled", map[string]any{
+// SendNotification holds an exchange that carries a notification which changes nothing.
+func (w *Web) SendNotification(ctx context.Context, h ...Header) *transcript.Exchange {
+	return w.RoundTrip(ctx, WebRequest{Headers: h, Body: wire.NewNotification("notifications/cancelled", map[string]any{
 		"requestId": "mcp-conform/none", "reason": "there is no such request",
 	})})
 }
 
 // Get holds an exchange that opens a stream, and closes it.
 func (w *Web) Get(ctx context.Context, h ...Header) *transcript.Exchange {
-	return w.Hold(ctx, WebRequest{Method: "GET", Headers: h})
+	return w.RoundTrip(ctx, WebRequest{Method: "GET", Headers: h})
 }
 
 // First returns the first exchange of the conversation, nil before it.
@@ -202,9 +202,9 @@ func (w *Web) Host() string {
 	return ""
 }
 
-// Served reports whether the exchange brought a result, and none of its messages
+// IsServed reports whether the exchange brought a result, and none of its messages
 // is an error.
-func Served(x *transcript.Exchange) bool {
+func IsServed(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
 		return false
 	}
@@ -230,7 +230,7 @@ type Stream struct {
 func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	defer s.w.C.Waits()()
+	defer s.w.C.BeginWait()()
 	select {
 	case <-s.exchange.Written():
 	case <-ctx.Done():
@@ -278,8 +278,8 @@ func (s *Stream) Drop() {
 	<-s.exchange.Over()
 }
 
-// Shown returns the positions that show the exchange.
-func Shown(x *transcript.Exchange) []int {
+// PositionsOf returns the positions that show the exchange.
+func PositionsOf(x *transcript.Exchange) []int {
 	var at []int
 	for _, e := range []*transcript.Event{x.Request, x.Sent, x.Response} {
 		if e != nil {

@@ -24,43 +24,43 @@ func atOnce() []suite.Case {
 	answers := []string{"base.request-answered", "base.response-once", "base.response-unsolicited"}
 	return []suite.Case{
 		{
-			ID:           "concurrency.pipelined",
-			Title:        "Requests lists, resources and prompts one by one, then all of them twice in one write, with pings in between",
-			Requirements: []string{idEcho},
-			Provokes:     append(answers, "stdio.interleaving", "pagination.walk.complete", "ping.responds"),
-			Asks:         true,
-			Run:          pipelined,
+			ID:                 "concurrency.pipelined",
+			Title:              "Requests lists, resources and prompts one by one, then all of them twice in one write, with pings in between",
+			Requirements:       []string{idEcho},
+			Provokes:           append(answers, "stdio.interleaving", "pagination.walk.complete", "ping.responds"),
+			SharesConversation: true,
+			Run:                pipelined,
 		},
 		{
-			ID:       "concurrency.same",
-			Title:    "Reads one resource, or requests one list, a hundred times at once",
-			Provokes: append(answers, "pagination.walk.complete"),
-			Asks:     true,
-			Run:      same,
+			ID:                 "concurrency.same",
+			Title:              "Reads one resource, or requests one list, a hundred times at once",
+			Provokes:           append(answers, "pagination.walk.complete"),
+			SharesConversation: true,
+			Run:                same,
 		},
 		{
-			ID:       "concurrency.big-and-small",
-			Title:    "Requests the longest and the shortest known response alternately",
-			Provokes: append(answers, "stdio.stdout-only-messages", "stdio.no-embedded-newlines", "ping.responds"),
-			Asks:     true,
-			Run:      bigAndSmall,
+			ID:                 "concurrency.big-and-small",
+			Title:              "Requests the longest and the shortest known response alternately",
+			Provokes:           append(answers, "stdio.stdout-only-messages", "stdio.no-embedded-newlines", "ping.responds"),
+			SharesConversation: true,
+			Run:                bigAndSmall,
 		},
 		{
-			ID:           "concurrency.calls",
-			Title:        "Calls tools concurrently, each with its own progress token",
-			Requirements: []string{idEcho, tokenEcho},
-			Provokes:     append(answers, "progress."),
-			Needs:        []string{"tools"},
-			Asks:         true,
-			Run:          calls,
+			ID:                 "concurrency.calls",
+			Title:              "Calls tools concurrently, each with its own progress token",
+			Requirements:       []string{idEcho, tokenEcho},
+			Provokes:           append(answers, "progress."),
+			Needs:              []string{"tools"},
+			SharesConversation: true,
+			Run:                calls,
 		},
 		{
-			ID:       "concurrency.subscriptions",
-			Title:    "subscribes to several resources in one write, and unsubscribes in another",
-			Provokes: append(answers, "resources.subscribe.", "resources.unsubscribe.", "resources.updated."),
-			Needs:    []string{"resources.subscribe"},
-			Asks:     true,
-			Run:      subscriptions,
+			ID:                 "concurrency.subscriptions",
+			Title:              "subscribes to several resources in one write, and unsubscribes in another",
+			Provokes:           append(answers, "resources.subscribe.", "resources.unsubscribe.", "resources.updated."),
+			Needs:              []string{"resources.subscribe"},
+			SharesConversation: true,
+			Run:                subscriptions,
 		},
 	}
 }
@@ -147,4 +147,4 @@ func answeredAlone(ctx context.Context, c *client.Conversation, all []ask) []ask
 	return good
 }
 
-func ping(c *client.Conversation) []byte { return c.Request(c.NewID(), c.Harmless(), nil) }
+func ping(c *client.Conversation) []byte { return c.Request(c.NewID(), c.HarmlessMethod(), nil) }

@@ -23,11 +23,11 @@ const (
 
 func batch() suite.Case {
 	return suite.Case{
-		ID:           "messages.batch",
-		Title:        "Sends a batch of requests, one of requests and a notification, and one of notifications only",
-		Requirements: []string{receive, complete, together, silentBatches},
-		Revisions:    []spec.Revision{spec.V20250326},
-		Asks:         true,
+		ID:                 "messages.batch",
+		Title:              "Sends a batch of requests, one of requests and a notification, and one of notifications only",
+		Requirements:       []string{receive, complete, together, silentBatches},
+		Revisions:          []spec.Revision{spec.V20250326},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			if !requestsInBatch(ctx, t, c) {
@@ -108,7 +108,7 @@ func array(messages ...[]byte) []byte {
 // requestsInBatch reports whether the server serves batches of requests.
 func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	ids := []wire.ID{c.NewID(), c.NewID()}
-	a, err := sendBatch(ctx, c, ids, c.Request(ids[0], c.Harmless(), nil), c.Request(ids[1], c.Harmless(), nil))
+	a, err := sendBatch(ctx, c, ids, c.Request(ids[0], c.HarmlessMethod(), nil), c.Request(ids[1], c.HarmlessMethod(), nil))
 	if err != nil {
 		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
 	}
@@ -140,9 +140,9 @@ func announcement() []byte { return wire.NewNotification(spec.MethodRootsChanged
 func mixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids,
-		c.Request(ids[0], c.Harmless(), nil),
+		c.Request(ids[0], c.HarmlessMethod(), nil),
 		announcement(),
-		c.Request(ids[1], c.Harmless(), nil))
+		c.Request(ids[1], c.HarmlessMethod(), nil))
 	if err != nil {
 		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
 	}
@@ -165,7 +165,7 @@ func longBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	var messages [][]byte
 	for range longOf {
 		id := c.NewID()
-		ids, messages = append(ids, id), append(messages, c.Request(id, c.Harmless(), nil))
+		ids, messages = append(ids, id), append(messages, c.Request(id, c.HarmlessMethod(), nil))
 	}
 	a, err := sendBatch(ctx, c, ids, messages...)
 	switch {

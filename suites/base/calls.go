@@ -78,7 +78,7 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 		requests = append(requests, s.request(t, c), ping(c))
 	}
 	from := c.Record.Len()
-	resume := c.Idle()
+	resume := c.BeginIdle()
 	c.DoAll(ctx, requests, client.Within(callTime))
 	resume()
 	for _, s := range all {

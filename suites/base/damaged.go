@@ -26,7 +26,7 @@ func damagedBatch() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			id := c.NewID()
-			a, err := sendBatch(ctx, c, []wire.ID{id}, c.Request(id, c.Harmless(), nil))
+			a, err := sendBatch(ctx, c, []wire.ID{id}, c.Request(id, c.HarmlessMethod(), nil))
 			if err != nil || a.missed {
 				t.GiveUp("batches are not served at all")
 			}
@@ -41,7 +41,7 @@ func damagedBatch() suite.Case {
 
 func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
-	a, err := sendBatch(ctx, c, []wire.ID{id}, []byte("1"), c.Request(id, c.Harmless(), nil))
+	a, err := sendBatch(ctx, c, []wire.ID{id}, []byte("1"), c.Request(id, c.HarmlessMethod(), nil))
 	if err != nil {
 		t.NotObserved(invalidMembers, err.Error())
 		return
@@ -51,7 +51,7 @@ func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 		Permitted:   "an answer to the valid member, and an error -32600 without an id for the invalid one",
 		At:          []int{a.sent},
 	}
-	if a.missed && !a.ended && suite.Refused(c, a.from) {
+	if a.missed && !a.ended && suite.IsRefused(c, a.from) {
 		t.NotObserved(invalidMembers, "the batch was refused as a whole by a status of HTTP")
 		return
 	}
@@ -103,7 +103,7 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case errors.Is(err, client.ErrNoFence):
 		t.NotObserved(emptyArray, "the server answers nothing any more")
 		return
-	case err != nil && suite.StatusRefused(c, from):
+	case err != nil && suite.IsRefusedByStatus(c, from):
 		t.NotObserved(emptyArray, "the batch was refused by a status of HTTP alone")
 		return
 	case err != nil:

@@ -46,15 +46,15 @@ func ids() suite.Case {
 			"base.response-id-echo", "base.request-answered", "base.response-once",
 			"base.response-unsolicited", "base.message-utf8", "stdio.no-embedded-newlines",
 		},
-		Asks: true,
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			var requests [][]byte
 			for _, id := range shapes() {
-				requests = append(requests, c.Request(id, c.Harmless(), nil))
+				requests = append(requests, c.Request(id, c.HarmlessMethod(), nil))
 			}
 			for _, write := range spellings() {
-				requests = append(requests, write(c.Request(c.NewID(), c.Harmless(), nil)))
+				requests = append(requests, write(c.Request(c.NewID(), c.HarmlessMethod(), nil)))
 			}
 			for _, r := range c.DoAll(ctx, requests) {
 				if !r.Answered() {
@@ -72,13 +72,13 @@ func ids() suite.Case {
 // twins sends two requests at once whose ids differ in type alone.
 func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
 	number, text := wire.IntID(7_000_011), wire.StringID("7000011")
-	method, member := c.Harmless(), ""
+	method, member := c.HarmlessMethod(), ""
 	for _, l := range lists {
 		if c.Server().Declares(l.capability) {
 			method, member = l.method, "/"+l.capability
 		}
 	}
-	for _, r := range c.DoAll(ctx, [][]byte{c.Request(number, c.Harmless(), nil), c.Request(text, method, nil)}) {
+	for _, r := range c.DoAll(ctx, [][]byte{c.Request(number, c.HarmlessMethod(), nil), c.Request(text, method, nil)}) {
 		if member == "" || !r.Succeeded() {
 			continue
 		}
@@ -94,7 +94,7 @@ func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
 // is rounded. What becomes of them a rule notes.
 func huge(ctx context.Context, c *client.Conversation) {
 	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
-		c.DoRaw(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.Harmless(), nil), client.MayIgnore)
+		c.DoRaw(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.HarmlessMethod(), nil), client.MayIgnore)
 	}
 }
 

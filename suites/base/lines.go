@@ -162,7 +162,7 @@ func linesFor(r spec.Revision, t spec.Transport) []line {
 // have (none where it can't be read), and the number that it was made of.
 func (l *line) fill(c *client.Conversation) (frame []byte, id, stem wire.ID) {
 	stem = c.NewID()
-	text := strings.ReplaceAll(l.frame, "METHOD", c.Harmless())
+	text := strings.ReplaceAll(l.frame, "METHOD", c.HarmlessMethod())
 	frame = []byte(strings.ReplaceAll(text, "ID", stem.Raw()))
 	if l.readable {
 		id = wire.Parse(frame).Messages[0].ID

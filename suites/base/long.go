@@ -21,20 +21,20 @@ const longText = 128 << 10
 // That a server ends over it, the rules see.
 func long() suite.Case {
 	return suite.Case{
-		ID:           "messages.long",
-		Title:        fmt.Sprintf("Sends a request of more than %d KiB", longText>>10),
-		Requirements: []string{answered},
-		Asks:         true,
+		ID:                 "messages.long",
+		Title:              fmt.Sprintf("Sends a request of more than %d KiB", longText>>10),
+		Requirements:       []string{answered},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			from := c.Record.Len()
-			r := c.Do(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{
+			r := c.Do(ctx, c.HarmlessMethod(), map[string]any{"_meta": map[string]any{
 				"com.example.harness/long": strings.Repeat("sixteen letters ", longText/16),
 			}}, client.Within(0))
 			switch {
 			case r.Answered():
 				t.Kept(answered)
-			case suite.Refused(c, from):
+			case suite.IsRefused(c, from):
 				t.NotObserved(answered, "the long request was refused by an HTTP status")
 			case errors.Is(r.Err, client.ErrUnanswered):
 				t.Deviates(c, verdict.Deviation{

@@ -126,7 +126,7 @@ func (w *walk) await(ctx context.Context) {
 		w.take(e)
 	}
 	for _, p := range w.probes {
-		p.silence = p.silence || p.reply == nil && (suite.StatusRefused(w.c, p.sent) || suite.MayGoOn(w.c, p.sent))
+		p.silence = p.silence || p.reply == nil && (suite.IsRefusedByStatus(w.c, p.sent) || suite.IsResumable(w.c, p.sent))
 	}
 	if !w.over && w.waiting() {
 		_, _ = w.c.Await(ctx, len(events), func(e *transcript.Event) bool {
@@ -135,7 +135,7 @@ func (w *walk) await(ctx context.Context) {
 		}, client.MayIgnore)
 	}
 	for _, p := range w.probes {
-		p.byStatus = suite.Refused(w.c, p.sent)
+		p.byStatus = suite.IsRefused(w.c, p.sent)
 	}
 }
 
@@ -158,7 +158,7 @@ func (w *walk) take(e *transcript.Event) {
 // followed at once; and any that still misses its answer.
 func (w *walk) assign(e *transcript.Event, m *wire.Message) {
 	usable := m.ID.Present() && !m.ID.IsNull()
-	foreign := usable && !w.c.Knows(m.ID)
+	foreign := usable && !w.c.HasSent(m.ID)
 	if p := w.posts[e.Exchange]; p != nil {
 		if p.reply == nil {
 			p.reply, p.event, p.invented = m, e, foreign

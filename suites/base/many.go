@@ -39,7 +39,7 @@ func many() suite.Case {
 			}
 			for sent := 0; sent < total; {
 				var requests [][]byte
-				for range c.Burst(errorsAtOnce, c.Request(c.NewID(), unknown[0].method, nil)) {
+				for range c.BurstSize(errorsAtOnce, c.Request(c.NewID(), unknown[0].method, nil)) {
 					r := refused[(sent+len(requests))%len(refused)]
 					requests = append(requests, c.Request(c.NewID(), r.method, r.params))
 				}
@@ -50,7 +50,7 @@ func many() suite.Case {
 				}
 				sent += len(requests)
 			}
-			c.Do(ctx, c.Harmless(), nil)
+			c.Do(ctx, c.HarmlessMethod(), nil)
 		},
 	}
 }

@@ -19,13 +19,13 @@ var lists = []struct{ capability, method string }{
 
 func foreignMeta() suite.Case {
 	return suite.Case{
-		ID:           "messages.foreign-meta",
-		Title:        "Adds another vendor's metadata to requests, and compares the responses with those without it",
-		Requirements: []string{foreignKeys},
-		Asks:         true,
+		ID:                 "messages.foreign-meta",
+		Title:              "Adds another vendor's metadata to requests, and compares the responses with those without it",
+		Requirements:       []string{foreignKeys},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
-			methods := []string{c.Harmless()}
+			methods := []string{c.HarmlessMethod()}
 			for _, l := range lists {
 				if c.Server().Declares(l.capability) {
 					methods = append(methods, l.method)

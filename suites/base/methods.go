@@ -35,16 +35,16 @@ func unknownMethods() suite.Case {
 			methodNotFound, "base.request-answered", "base.error-code-and-message", "base.error-code-integer",
 			"base.error-message-concise", "base.error-response-id", "base.error-response-id-always", "base.message-utf8",
 		},
-		Asks: true,
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			var requests [][]byte
 			for _, u := range unknown {
 				requests = append(requests, c.Request(c.NewID(), u.method, u.params))
 			}
-			control := c.Do(ctx, c.Harmless(), nil)
+			control := c.Do(ctx, c.HarmlessMethod(), nil)
 			for _, r := range c.DoAll(ctx, requests) {
-				if !t.Telling(suite.Against(r, control), methodNotFound) {
+				if !t.CanInterpret(suite.CompareOdd(r, control), methodNotFound) {
 					continue
 				}
 				t.Expect(c, r).Keeps(methodNotFound, "A request with an unknown method is not answered with error -32601.",

@@ -22,10 +22,10 @@ const unknownName = "notifications/com.example.unknown"
 
 func unknownNotifications() suite.Case {
 	return suite.Case{
-		ID:           "messages.unknown-notifications",
-		Title:        "Sends unknown notifications, and checks that the server neither responds nor stops",
-		Requirements: []string{harmless, noResponse},
-		Asks:         true,
+		ID:                 "messages.unknown-notifications",
+		Title:              "Sends unknown notifications, and checks that the server neither responds nor stops",
+		Requirements:       []string{harmless, noResponse},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			from := c.Record.Len()
@@ -94,11 +94,11 @@ func ended(c *client.Conversation, fence error) bool {
 // may end, but not answer.
 func oddNotifications() suite.Case {
 	return suite.Case{
-		ID:           "messages.odd-notifications",
-		Title:        "Sends notifications with params that are wrong or not an object, and checks for responses",
-		Requirements: []string{noResponse},
-		Revisions:    spec.HandshakeRevisions(),
-		Asks:         true,
+		ID:                 "messages.odd-notifications",
+		Title:              "Sends notifications with params that are wrong or not an object, and checks for responses",
+		Requirements:       []string{noResponse},
+		Revisions:          spec.HandshakeRevisions(),
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			from := c.Record.Len()

@@ -43,10 +43,10 @@ var badParams = []struct {
 
 func invalidParams() suite.Case {
 	return suite.Case{
-		ID:           "errors.invalid-params",
-		Title:        "Sends requests without a required param, or with one of the wrong type",
-		Requirements: []string{paramsHandshake, paramsStateless},
-		Asks:         true,
+		ID:                 "errors.invalid-params",
+		Title:              "Sends requests without a required param, or with one of the wrong type",
+		Requirements:       []string{paramsHandshake, paramsStateless},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			declared := c.Server()
@@ -62,7 +62,7 @@ func invalidParams() suite.Case {
 				asked++
 				for o := range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(b.method), Odd: suite.OddParams(b.method, b.params), ByName: true}) {
 					mute[b.method] = !o.Answered()
-					if t.Telling(o, paramsRequirement(t.Revision)) {
+					if t.CanInterpret(o, paramsRequirement(t.Revision)) {
 						judgeParams(t, c, o.Reply)
 					}
 				}

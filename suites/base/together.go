@@ -122,11 +122,11 @@ func same(ctx context.Context, t *suite.T) {
 	}
 	most = min(most, max(bigOnes, maxBytes/one[0].size()))
 	for range timesMore {
-		if c.Burst(most, one[0].request(c)) == most || !c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime)).Answered() {
+		if c.BurstSize(most, one[0].request(c)) == most || !c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime)).Answered() {
 			break
 		}
 	}
-	requests := make([][]byte, c.Burst(most, one[0].request(c)))
+	requests := make([][]byte, c.BurstSize(most, one[0].request(c)))
 	for i := range requests {
 		requests[i] = one[0].request(c)
 	}

@@ -37,7 +37,7 @@ const (
 func before(ctx context.Context, t *suite.T, c *client.Conversation) *afterwards {
 	brief, _ := t.Inventory.Slow(briefly, 2)
 	a := &afterwards{c: c, from: c.Record.Len(), brief: brief}
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	for _, r := range c.DoAll(ctx, [][]byte{a.request(), a.request()}, client.Within(0)) {
 		if !r.Succeeded() {
 			return a

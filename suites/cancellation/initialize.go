@@ -14,8 +14,8 @@ import (
 // initializing are the races of a request that no client may cancel.
 func initializing() []suite.Race {
 	return []suite.Race{
-		{Name: "initialize, in the write that makes it (on stdio)", Cancelled: suite.Any, Gently: true},
-		{Name: "initialize, when it was answered", Cancelled: suite.Answer, Others: suite.Answer, Gently: true},
+		{Name: "initialize, in the write that makes it (on stdio)", Cancelled: suite.Any, ClientForbidden: true},
+		{Name: "initialize, when it was answered", Cancelled: suite.Answer, Others: suite.Answer, ClientForbidden: true},
 	}
 }
 
@@ -55,7 +55,7 @@ func opening(ctx context.Context, t *suite.T) {
 	}
 	_ = c.Initialized(ctx)
 	_ = c.Cancel(ctx, id, "too late")
-	if r := c.Do(ctx, c.Harmless(), nil); !r.Answered() {
+	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
 		silenced(ctx, t, c, r, "The cancellation of initialize, which was answered, ends the server, or makes it answer no more.")
 		return
 	}
@@ -71,8 +71,8 @@ func within(ctx context.Context, c *client.Conversation, from int, id wire.ID) *
 // longer than the grace when the ping behind it is answered.
 func first(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (suite.Carries(e, suite.Answers(id)) || suite.Carries(e, suite.Answers(ping)))
-	}, client.Opening)
+		return e.Kind == transcript.Received && (suite.HasMessage(e, suite.MatchResponse(id)) || suite.HasMessage(e, suite.MatchResponse(ping)))
+	}, client.WithinStart)
 	if err != nil {
 		return &client.Reply{Err: err}
 	}

@@ -24,7 +24,7 @@ func nested(ctx context.Context, t *suite.T) {
 	tool, _ := t.Inventory.Asking()
 	var open atomic.Bool
 	open.Store(true)
-	c := t.Start(ctx, client.Options{Answer: suite.Leaves(&open)})
+	c := t.Start(ctx, client.Options{Answer: suite.LeaveOpen(&open)})
 	t.Quiet(ctx, c) // what the server asks of itself at the beginning has come
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
 	asked := questions(ctx, t, c, calls, tool.Params(), tool.Params())
@@ -41,7 +41,7 @@ func nested(ctx context.Context, t *suite.T) {
 	}
 	t.Quiet(ctx, c)
 	_ = c.Send(ctx, suite.Refuse(asked[0]))
-	if r := c.Do(ctx, c.Harmless(), nil); !r.Answered() {
+	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
 		gone(ctx, c, r.Err)
 		return
 	}
@@ -73,7 +73,7 @@ func others(ctx context.Context, t *suite.T, c *client.Conversation, but string)
 	for _, m := range asked {
 		_ = c.Send(ctx, suite.Refuse(m))
 	}
-	if r := c.Do(ctx, c.Harmless(), nil); !r.Answered() {
+	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
 		gone(ctx, c, r.Err)
 		t.GiveUp("the server answers no more")
 	}
@@ -156,9 +156,9 @@ func other(ctx context.Context, c *client.Conversation, from int, calls []wire.I
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (suite.Carries(e, suite.Answers(calls[0])) || suite.Carries(e, suite.Answers(calls[1])))
+		return e.Kind == transcript.Received && (suite.HasMessage(e, suite.MatchResponse(calls[0])) || suite.HasMessage(e, suite.MatchResponse(calls[1])))
 	})
-	if err == nil && suite.Carries(ended, suite.Answers(calls[0])) {
+	if err == nil && suite.HasMessage(ended, suite.MatchResponse(calls[0])) {
 		return calls[1]
 	}
 	return calls[0]

@@ -60,7 +60,7 @@ func (p *play) crowd(n int) int {
 	if p.c.Web() != nil {
 		n = min(n, crowdWeb)
 	}
-	return p.c.Burst(n, p.make(p.c.NewID(), 0), p.make(p.c.NewID(), 1))
+	return p.c.BurstSize(n, p.make(p.c.NewID(), 0), p.make(p.c.NewID(), 1))
 }
 
 func (p *play) ask() wire.ID {
@@ -100,7 +100,7 @@ func (p *play) await(id wire.ID) bool {
 
 // under waits until the requests are seen to be under way.
 func (p *play) under() bool {
-	return len(p.asked) > 0 && suite.Running(p.ctx, p.c, p.from, p.asked[0].id)
+	return len(p.asked) > 0 && suite.IsRunning(p.ctx, p.c, p.from, p.asked[0].id)
 }
 
 // least is how long a request is waited for at least when one behind it was
@@ -136,11 +136,11 @@ func (p *play) awaits(id wire.ID, limit time.Duration) bool {
 
 // ending is what an event tells of what became of the request with the id.
 func ending(e *transcript.Event, id wire.ID) suite.Endings {
-	answers := suite.Answers(id)
+	answers := suite.MatchResponse(id)
 	switch {
-	case !suite.Carries(e, answers):
+	case !suite.HasMessage(e, answers):
 		return suite.Silence
-	case suite.Carries(e, func(m *wire.Message) bool { return answers(m) && m.IsError() }):
+	case suite.HasMessage(e, func(m *wire.Message) bool { return answers(m) && m.IsError() }):
 		return suite.Refusal
 	default:
 		return suite.Result
@@ -201,7 +201,7 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 		Seen:        fmt.Sprintf("no answer to the request with id %s, though all are answered where nothing is cancelled", wire.Excerpt(e.id.Raw(), 40)),
 		At:          transcript.Positions(c.RequestSent(p.from, e.id)),
 	}
-	if r.Gently {
+	if r.ClientForbidden {
 		d.Weight = verdict.OnlyNote
 	}
 	t.Deviates(c, d)

@@ -34,7 +34,7 @@ var strays = []struct {
 func pointless(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	id := c.NewID()
-	if c.Do(ctx, c.Harmless(), nil, client.WithID(id)).Answered() {
+	if c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(id)).Answered() {
 		_ = c.Cancel(ctx, id, "too late")
 		c = bears(ctx, t, c)
 	}
@@ -48,7 +48,7 @@ func pointless(ctx context.Context, t *suite.T) {
 // bears returns the conversation if the server still answers, a new one if the
 // server has ended. A server that answers nothing any more costs its time once.
 func bears(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conversation {
-	r := c.Do(ctx, c.Harmless(), nil)
+	r := c.Do(ctx, c.HarmlessMethod(), nil)
 	switch {
 	case r.Answered():
 		return c

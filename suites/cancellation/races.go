@@ -79,7 +79,7 @@ func quick() []race {
 			},
 		},
 		{
-			Race:        suite.Race{Name: "ahead of the request with this id (on stdio), which no client may do", Others: suite.Answer, Gently: true},
+			Race:        suite.Race{Name: "ahead of the request with this id (on stdio), which no client may do", Others: suite.Answer, ClientForbidden: true},
 			requirement: unknownIgnored,
 			unanswered:  "A request is not answered whose id was cancelled before it was made.",
 			ordered:     true,
@@ -208,7 +208,7 @@ func races(ctx context.Context, t *suite.T) {
 // anything makes requests that every server answers, in turn: pings, and those
 // for a list if there is one that is not long.
 func anything(t *suite.T, c *client.Conversation) asking {
-	methods := []string{c.Harmless()}
+	methods := []string{c.HarmlessMethod()}
 	if method := list(t); method != "" {
 		methods = append(methods, method)
 	}

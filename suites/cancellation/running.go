@@ -53,7 +53,7 @@ func slowRaces() []race { return []race{otherTypes(), half(severalSlow)} }
 // not get lost, and listens for as long as the calls would have taken.
 func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
 	id, from := start(ctx, t, c, slow)
-	runs := suite.Running(ctx, c, from, id)
+	runs := suite.IsRunning(ctx, c, from, id)
 	if runs && c.Cancel(ctx, id, "the case wants to see it stop") != nil {
 		return // the rules have nothing to see
 	}

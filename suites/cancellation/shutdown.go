@@ -37,14 +37,14 @@ func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	p.send()
 	_ = c.CloseInput() // it fails where the server is gone, as it should be
-	if suite.Exits(ctx, c, suite.ExitTime(c, leastExit)) {
+	if suite.AwaitExit(ctx, c, suite.ExitTime(c, leastExit)) {
 		t.Kept(exit)
 		return
 	}
 	idle := t.Start(ctx, client.Options{Capabilities: nothing})
 	_ = idle.CloseInput()
 	switch {
-	case !suite.Exits(ctx, idle, suite.ExitTime(idle, leastExit)):
+	case !suite.AwaitExit(ctx, idle, suite.ExitTime(idle, leastExit)):
 		t.NotObserved(exit, "the server does not exit where nothing was cancelled either")
 	case ctx.Err() == nil:
 		t.Deviates(c, verdict.Deviation{

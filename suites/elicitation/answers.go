@@ -99,11 +99,11 @@ func answers(ctx context.Context, t *suite.T) {
 		if declined == nil {
 			continue
 		}
-		if !declined.Asked(spec.MethodElicit) {
+		if !declined.HasRequest(spec.MethodElicit) {
 			again(ctx, c, tool, declined)
 			continue
 		}
-		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.Last(ctx, c) && !try(tool, accepting, leastTime).Answered() {
+		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.EndedServer(ctx, c) && !try(tool, accepting, leastTime).Answered() {
 			continue // slow whatever is answered
 		}
 		if !declining.judge(ctx, t, c, declined) || missed >= maxMissed {
@@ -138,7 +138,7 @@ func again(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *
 
 // judge says what came of the answer, and whether the server is still there.
 func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.Nested) bool {
-	if !n.Asked(spec.MethodElicit) {
+	if !n.HasRequest(spec.MethodElicit) {
 		return n.Answered() // this time it did not ask, and nobody knows why
 	}
 	d := verdict.Deviation{
@@ -152,7 +152,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 			return false
 		}
 		t.Kept(v.requirement)
-	case errors.Is(n.Err, client.ErrEnded), n.Last(ctx, c):
+	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
 		t.Deviates(c, d)
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):

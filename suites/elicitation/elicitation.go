@@ -16,12 +16,12 @@ import (
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:       "elicitation.asked",
-			Title:    "Calls tools that elicit input, from a client that supports forms and URLs",
-			Provokes: []string{"elicitation."},
-			Needs:    []string{"tools"},
-			Asks:     true,
-			Run:      asked,
+			ID:                 "elicitation.asked",
+			Title:              "Calls tools that elicit input, from a client that supports forms and URLs",
+			Provokes:           []string{"elicitation."},
+			Needs:              []string{"tools"},
+			SharesConversation: true,
+			Run:                asked,
 		},
 		{
 			ID:        "elicitation.one-mode",
@@ -50,7 +50,7 @@ const (
 )
 
 func askers(t *suite.T) []inventory.Tool {
-	return suite.Askers(t, inventory.AsksElicitation, maxAskers)
+	return suite.AskingTools(t, inventory.AsksElicitation, maxAskers)
 }
 
 func asked(ctx context.Context, t *suite.T) {

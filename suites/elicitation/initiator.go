@@ -21,7 +21,7 @@ func initiator() suite.Case {
 		Requirements: []string{onlyToInitiator},
 		Needs:        []string{"tools"},
 		Revisions:    []spec.Revision{spec.V20251125},
-		Run:          suite.Over(spec.StreamableHTTP, onlyOneIsTold),
+		Run:          suite.OnlyOver(spec.StreamableHTTP, onlyOneIsTold),
 	}
 }
 

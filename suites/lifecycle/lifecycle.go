@@ -31,20 +31,20 @@ const (
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:           "lifecycle.serves",
-			Title:        "Sends ping and the list method of each declared capability after initialized",
-			Requirements: []string{serves},
-			Asks:         true,
-			Unchecked:    true,
-			Run:          servesDeclared,
+			ID:                 "lifecycle.serves",
+			Title:              "Sends ping and the list method of each declared capability after initialized",
+			Requirements:       []string{serves},
+			SharesConversation: true,
+			Unchecked:          true,
+			Run:                servesDeclared,
 		},
 		{
-			ID:           "lifecycle.undeclared-capabilities",
-			Title:        "Sends the list methods of undeclared capabilities",
-			Requirements: []string{undeclared},
-			Asks:         true,
-			Unchecked:    true,
-			Run:          refusesUndeclared,
+			ID:                 "lifecycle.undeclared-capabilities",
+			Title:              "Sends the list methods of undeclared capabilities",
+			Requirements:       []string{undeclared},
+			SharesConversation: true,
+			Unchecked:          true,
+			Run:                refusesUndeclared,
 		},
 		{
 			ID:    "lifecycle.unknown-capabilities",
@@ -81,7 +81,7 @@ func Cases() []suite.Case {
 // end closes a conversation before the next is opened: some servers tolerate
 // no second copy of themselves. Others may work while this one exits.
 func end(c *client.Conversation) {
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	c.Close()
 }
 

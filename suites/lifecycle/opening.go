@@ -94,7 +94,7 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 		delete(params, missing)
 		from := c.Record.Len()
 		r := c.Do(ctx, spec.MethodInitialize, params)
-		if !r.Answered() && suite.Refused(c, from) {
+		if !r.Answered() && suite.IsRefused(c, from) {
 			t.Kept(errorsPrepared)
 			continue
 		}

@@ -107,11 +107,11 @@ func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method s
 		deviates(t, c, r, noShutdown, "A request named shutdown or exit ends the server.", "an error: there is no such method")
 		return
 	}
-	if !r.Answered() && suite.Refused(c, from) { // by the status of HTTP
+	if !r.Answered() && suite.IsRefused(c, from) { // by the status of HTTP
 		t.Kept(noShutdown)
 		return
 	}
-	if !t.Telling(suite.Against(r, c.Do(ctx, c.Harmless(), nil)), noShutdown) {
+	if !t.CanInterpret(suite.CompareOdd(r, c.Do(ctx, c.HarmlessMethod(), nil)), noShutdown) {
 		return
 	}
 	t.Expect(c, r).Keeps(noShutdown, "A request named shutdown or exit is served.", suite.BeAnyError())
@@ -157,7 +157,7 @@ func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	wait, cancel := context.WithTimeout(ctx, c.Options().Patience.AfterClose)
 	defer cancel()
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	farewell, err := c.Await(wait, from, isFarewell)
 	if err != nil {
 		return // it ended, or did not, without a word

@@ -42,12 +42,12 @@ func Cases() []suite.Case {
 			Run:          others,
 		},
 		{
-			ID:        "logging.undeclared",
-			Title:     "Sets a log level where logging is not declared",
-			Provokes:  []string{"logging.set-level.unsupported"},
-			Revisions: spec.HandshakeRevisions(),
-			Asks:      true,
-			Run:       undeclared,
+			ID:                 "logging.undeclared",
+			Title:              "Sets a log level where logging is not declared",
+			Provokes:           []string{"logging.set-level.unsupported"},
+			Revisions:          spec.HandshakeRevisions(),
+			SharesConversation: true,
+			Run:                undeclared,
 		},
 		{
 			ID:           "logging.secrets",
@@ -55,7 +55,7 @@ func Cases() []suite.Case {
 			Requirements: []string{noSecrets},
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
-			Run:          suite.Over(spec.StreamableHTTP, secrets),
+			Run:          suite.OnlyOver(spec.StreamableHTTP, secrets),
 		},
 	}
 }
@@ -116,7 +116,7 @@ func set(ctx context.Context, c *client.Conversation, level any) *client.Reply {
 // has come.
 func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
 	t.Fence(ctx, c)
-	if !t.Knows(inventory.Logging) {
+	if !t.KnowsTool(inventory.Logging) {
 		return
 	}
 	tool, _ := t.Inventory.Logging()

@@ -24,14 +24,14 @@ func secrets(ctx context.Context, t *suite.T) {
 		t.Skip("no tool that is known to log may be called")
 	}
 	c := t.Start(ctx, client.Options{})
-	if name := suite.Identified(c); name != "" {
+	if name := suite.IdentifyingHeader(c); name != "" {
 		t.GiveUp("the requests have credentials of the user's own in the header " + name)
 	}
 	set(ctx, c, "debug")
 	secret := "mcp-conform-" + rand.Text()
-	x := t.Web(c).Hold(ctx, suite.WebRequest{
+	x := t.Web(c).RoundTrip(ctx, suite.WebRequest{
 		Body:    c.Request(c.NewID(), spec.MethodToolsCall, tool.Params()),
-		Headers: []suite.Header{suite.With("Authorization", "Bearer "+secret)},
+		Headers: []suite.Header{suite.WithHeader("Authorization", "Bearer "+secret)},
 	})
 	t.Fence(ctx, c)
 	if x == nil || x.Request == nil {
@@ -39,7 +39,7 @@ func secrets(ctx context.Context, t *suite.T) {
 	}
 	logged := false
 	for _, e := range c.Record.From(x.Request.Seq) {
-		if e.Kind != transcript.Received || !suite.Carries(e, func(m *wire.Message) bool { return m.Method == spec.MethodMessage }) {
+		if e.Kind != transcript.Received || !suite.HasMessage(e, func(m *wire.Message) bool { return m.Method == spec.MethodMessage }) {
 			continue
 		}
 		if logged = true; strings.Contains(string(e.Raw), secret) {

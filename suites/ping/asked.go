@@ -150,7 +150,7 @@ type thinking struct {
 func (k *thinking) answer(m *wire.Message) []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	answer := suite.Leaves(&k.on)(m)
+	answer := suite.LeaveOpen(&k.on)(m)
 	if answer == nil {
 		k.left = append(k.left, m)
 	}

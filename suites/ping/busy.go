@@ -18,7 +18,7 @@ const burstSize = 20
 
 func burst(ctx context.Context, t *suite.T) {
 	c := listening(ctx, t)
-	pings := make([][]byte, c.Burst(burstSize, c.Request(c.NewID(), spec.MethodPing, nil)))
+	pings := make([][]byte, c.BurstSize(burstSize, c.Request(c.NewID(), spec.MethodPing, nil)))
 	for i := range pings {
 		pings[i] = c.Request(c.NewID(), spec.MethodPing, nil)
 	}
@@ -46,12 +46,12 @@ func whileBusy(ctx context.Context, t *suite.T) {
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
-	if !suite.Running(ctx, c, from, id) {
+	if !suite.IsRunning(ctx, c, from, id) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")
 	}
 	asked(ctx, t, c, c.Do(ctx, spec.MethodPing, nil))
 	// The conversation is shared: it is left with nothing in flight.
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	c.AwaitResponse(wait, from, id)
 }
 

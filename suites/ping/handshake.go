@@ -36,7 +36,7 @@ func duringHandshake(ctx context.Context, t *suite.T) {
 
 // end closes a conversation; others may work while its server exits.
 func end(c *client.Conversation) {
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	c.Close()
 }
 

@@ -25,29 +25,29 @@ const (
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:           "ping.shapes",
-			Title:        "Sends ping without params, with empty params and with metadata, with integer and string ids",
-			Requirements: []string{responds, emptyResult},
-			Asks:         true,
-			Unchecked:    true,
-			Run:          shapes,
+			ID:                 "ping.shapes",
+			Title:              "Sends ping without params, with empty params and with metadata, with integer and string ids",
+			Requirements:       []string{responds, emptyResult},
+			SharesConversation: true,
+			Unchecked:          true,
+			Run:                shapes,
 		},
 		{
-			ID:           "ping.burst",
-			Title:        "Sends twenty pings in one write",
-			Requirements: []string{responds, emptyResult},
-			Asks:         true,
-			Unchecked:    true,
-			Run:          burst,
+			ID:                 "ping.burst",
+			Title:              "Sends twenty pings in one write",
+			Requirements:       []string{responds, emptyResult},
+			SharesConversation: true,
+			Unchecked:          true,
+			Run:                burst,
 		},
 		{
-			ID:           "ping.while-busy",
-			Title:        "Sends ping while a slow tool runs",
-			Requirements: []string{responds, emptyResult},
-			Needs:        []string{"tools"},
-			Asks:         true,
-			Unchecked:    true,
-			Run:          whileBusy,
+			ID:                 "ping.while-busy",
+			Title:              "Sends ping while a slow tool runs",
+			Requirements:       []string{responds, emptyResult},
+			Needs:              []string{"tools"},
+			SharesConversation: true,
+			Unchecked:          true,
+			Run:                whileBusy,
 		},
 		{
 			ID:           "ping.behind-calls",
@@ -55,7 +55,7 @@ func Cases() []suite.Case {
 			Requirements: []string{responds},
 			Needs:        []string{"tools"},
 			Waits:        true,
-			Apart:        true, // what else the server has to do would wait
+			OwnServer:    true, // what else the server has to do would wait
 			Run:          behindCalls,
 		},
 		{

@@ -15,11 +15,11 @@ import (
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
 	return []suite.Case{{
-		ID:       "progress.tokens",
-		Title:    "Calls tools concurrently with progress tokens of each type and without one, including fast and failing calls",
-		Provokes: []string{"progress."},
-		Asks:     true,
-		Run:      tokens,
+		ID:                 "progress.tokens",
+		Title:              "Calls tools concurrently with progress tokens of each type and without one, including fast and failing calls",
+		Provokes:           []string{"progress."},
+		SharesConversation: true,
+		Run:                tokens,
 	}}
 }
 
@@ -43,7 +43,7 @@ const (
 
 func tokens(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	c.Do(ctx, c.Harmless(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
+	c.Do(ctx, c.HarmlessMethod(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
 	if c.Server().Declares("tools") {
 		c.Do(ctx, spec.MethodToolsCall, inventory.Known{Tool: "com.example.mcp-conform/none", Arguments: map[string]any{}}.WithToken("mcp-conform/none"), client.Within(callTime))
 	}
@@ -51,7 +51,7 @@ func tokens(ctx context.Context, t *suite.T) {
 	call := func(params map[string]any) {
 		calls = append(calls, c.Request(c.NewID(), spec.MethodToolsCall, params))
 	}
-	if t.Knows(inventory.Slow) {
+	if t.KnowsTool(inventory.Slow) {
 		slow, _ := t.Inventory.Slow(duration, steps)
 		for _, token := range given {
 			call(slow.WithToken(token))
@@ -63,7 +63,7 @@ func tokens(ctx context.Context, t *suite.T) {
 		}
 	}
 	if len(calls) > 0 {
-		resume := c.Idle()
+		resume := c.BeginIdle()
 		c.DoAll(ctx, calls, client.Within(callTime))
 		resume()
 	}

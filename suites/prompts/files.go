@@ -30,7 +30,7 @@ func files(ctx context.Context, t *suite.T) {
 		t.Skip("no prompt takes arguments that can't be meant to name files")
 	}
 	c := t.Conversation(ctx)
-	if !suite.SameMachine(c) {
+	if !suite.IsOnSameMachine(c) {
 		t.GiveUp("the server may run on another machine, so that there is no file to show it")
 	}
 	folder, err := os.MkdirTemp("", "mcp-conform-")

@@ -32,12 +32,12 @@ const unknownName = "mcp-conform-no-such-prompt"
 func Cases() []suite.Case {
 	return []suite.Case{
 		{
-			ID:       "prompts.lists",
-			Title:    "prompts/list with empty params, and without any",
-			Provokes: []string{"prompts.list.", "prompts.list-changed.", "prompts.name.", "content.icons.", "content.title."},
-			Needs:    []string{"prompts"},
-			Asks:     true,
-			Run:      lists,
+			ID:                 "prompts.lists",
+			Title:              "prompts/list with empty params, and without any",
+			Provokes:           []string{"prompts.list.", "prompts.list-changed.", "prompts.name.", "content.icons.", "content.title."},
+			Needs:              []string{"prompts"},
+			SharesConversation: true,
+			Run:                lists,
 		},
 		{
 			ID:    "prompts.gets",
@@ -46,9 +46,9 @@ func Cases() []suite.Case {
 				"prompts.capability.", "prompts.get.result-schema", "prompts.get.listed-is-gettable", "prompts.get.arguments-optional",
 				"prompts.message.", "content.",
 			},
-			Needs: []string{"prompts"},
-			Asks:  true,
-			Run:   gets,
+			Needs:              []string{"prompts"},
+			SharesConversation: true,
+			Run:                gets,
 		},
 		{
 			ID:           "prompts.arguments",
@@ -58,58 +58,58 @@ func Cases() []suite.Case {
 			Run:          differing, // on a server that has made no prompt yet
 		},
 		{
-			ID:           "prompts.promised",
-			Title:        "Gets prompts with values that are known to be valid",
-			Requirements: []string{gettable},
-			Needs:        []string{"prompts"},
-			Asks:         true,
-			Run:          promised,
+			ID:                 "prompts.promised",
+			Title:              "Gets prompts with values that are known to be valid",
+			Requirements:       []string{gettable},
+			Needs:              []string{"prompts"},
+			SharesConversation: true,
+			Run:                promised,
 		},
 		{
-			ID:       "prompts.unknown",
-			Title:    "Gets an unknown prompt, and one without a name",
-			Provokes: []string{"prompts.get.unknown-name", "prompts.get.missing-name"},
-			Needs:    []string{"prompts"},
-			Asks:     true,
-			Run:      unknown,
+			ID:                 "prompts.unknown",
+			Title:              "Gets an unknown prompt, and one without a name",
+			Provokes:           []string{"prompts.get.unknown-name", "prompts.get.missing-name"},
+			Needs:              []string{"prompts"},
+			SharesConversation: true,
+			Run:                unknown,
 		},
 		{
-			ID:       "prompts.wrong-arguments",
-			Title:    "Gets prompts without a required argument, and with values that are not strings",
-			Provokes: []string{"prompts.get.missing-required-argument", "prompts.get.validates-arguments"},
-			Needs:    []string{"prompts"},
-			Asks:     true,
-			Run:      wrongArguments,
+			ID:                 "prompts.wrong-arguments",
+			Title:              "Gets prompts without a required argument, and with values that are not strings",
+			Provokes:           []string{"prompts.get.missing-required-argument", "prompts.get.validates-arguments"},
+			Needs:              []string{"prompts"},
+			SharesConversation: true,
+			Run:                wrongArguments,
 		},
 		{
-			ID:       "prompts.changes",
-			Title:    "Walks through the list of prompts once more",
-			Provokes: []string{"prompts.list-changed."},
-			Needs:    []string{"prompts"},
-			Asks:     true,
-			Run:      func(ctx context.Context, t *suite.T) { t.WalkAgain(ctx, spec.MethodPromptsList, "prompts", maxPages) },
+			ID:                 "prompts.changes",
+			Title:              "Walks through the list of prompts once more",
+			Provokes:           []string{"prompts.list-changed."},
+			Needs:              []string{"prompts"},
+			SharesConversation: true,
+			Run:                func(ctx context.Context, t *suite.T) { t.WalkAgain(ctx, spec.MethodPromptsList, "prompts", maxPages) },
 		},
 		{
 			ID:       "prompts.changed",
 			Title:    "Changes the list of prompts",
 			Provokes: []string{"prompts.list-changed."},
 			Needs:    []string{"prompts", "tools"},
-			Run:      suite.Over(spec.Stdio, changed), // elsewhere streamable-http.list-changes does it, alone
+			Run:      suite.OnlyOver(spec.Stdio, changed), // elsewhere streamable-http.list-changes does it, alone
 		},
 		{
-			ID:       "prompts.undeclared",
-			Title:    "Lists and gets prompts where prompts are not declared",
-			Provokes: []string{"prompts.capability.declared", "prompts.get.not-supported-error"},
-			Asks:     true,
-			Run:      undeclared,
+			ID:                 "prompts.undeclared",
+			Title:              "Lists and gets prompts where prompts are not declared",
+			Provokes:           []string{"prompts.capability.declared", "prompts.get.not-supported-error"},
+			SharesConversation: true,
+			Run:                undeclared,
 		},
 		{
-			ID:           "prompts.files",
-			Title:        "Gets prompts with the path and the URI of a file, and searches the result for its content",
-			Requirements: []string{validates},
-			Needs:        []string{"prompts"},
-			Asks:         true,
-			Run:          files,
+			ID:                 "prompts.files",
+			Title:              "Gets prompts with the path and the URI of a file, and searches the result for its content",
+			Requirements:       []string{validates},
+			Needs:              []string{"prompts"},
+			SharesConversation: true,
+			Run:                files,
 		},
 	}
 }
@@ -212,7 +212,7 @@ func promised(ctx context.Context, t *suite.T) {
 
 func unknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	t.MakeSure(ctx, spec.MethodPromptsList, "prompts", maxPages)
+	t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: suite.OddParams(
 		spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})})
 }
@@ -263,7 +263,7 @@ func changed(ctx context.Context, t *suite.T) {
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(getTime))
 		_ = c.Quiet(ctx) // the notification may come a little later
 		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
-		if !t.Inventory.Declares("prompts.listChanged") || !t.Notice(ctx, c, from, spec.MethodPromptsChanged) {
+		if !t.Inventory.Declares("prompts.listChanged") || !t.AwaitNotification(ctx, c, from, spec.MethodPromptsChanged) {
 			return
 		}
 	}

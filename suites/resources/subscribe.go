@@ -67,7 +67,7 @@ func updates(ctx context.Context, t *suite.T) {
 		from := c.Record.Len()
 		call()
 		read(ctx, c, uri)
-		return t.Notice(ctx, c, from, spec.MethodResourcesUpdated)
+		return t.AwaitNotification(ctx, c, from, spec.MethodResourcesUpdated)
 	}
 	others := subscribeBeside(ctx, c, uri, t.Inventory.Resources)
 	if !told() {
@@ -119,7 +119,7 @@ func changes(ctx context.Context, t *suite.T) {
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.Quiet(ctx) // the notification may come a little later
 		walk(ctx, c, spec.MethodResourcesList)
-		if !t.Inventory.Declares("resources.listChanged") || !t.Notice(ctx, c, from, spec.MethodResourcesChanged) {
+		if !t.Inventory.Declares("resources.listChanged") || !t.AwaitNotification(ctx, c, from, spec.MethodResourcesChanged) {
 			return
 		}
 	}

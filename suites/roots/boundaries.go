@@ -95,7 +95,7 @@ func boundaries(ctx context.Context, t *suite.T, c *client.Conversation, g *grou
 	case g == nil:
 	case len(ways) == 0:
 		notApplicable(t, "the server reads no files by their names, as far as is known")
-	case !suite.SameMachine(c):
+	case !suite.IsOnSameMachine(c):
 		notApplicable(t, "the server may run on another machine, so that there are no files to show it")
 	case !asks(ctx, c, 0, time.Millisecond):
 		notApplicable(t, "the server did not ask for the roots")

@@ -115,7 +115,7 @@ func keepsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if c.Fence(ctx) != nil {
 		return false
 	}
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	if asks(ctx, c, 0, c.Grace()) {
 		return true
 	}
@@ -143,7 +143,7 @@ func asks(ctx context.Context, c *client.Conversation, from int, limit time.Dura
 }
 
 func isRootsList(e *transcript.Event) bool {
-	return e.Kind == transcript.Received && suite.Carries(e, func(m *wire.Message) bool {
+	return e.Kind == transcript.Received && suite.HasMessage(e, func(m *wire.Message) bool {
 		return m.Kind == wire.Request && m.Method == spec.MethodRootsList
 	})
 }
@@ -235,7 +235,7 @@ func told(ctx context.Context, c *client.Conversation, from int) {
 	ctx, cancel := context.WithTimeout(ctx, againTime)
 	defer cancel()
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Sent && suite.Carries(e, func(m *wire.Message) bool { return m.Kind == wire.Response })
+		return e.Kind == transcript.Sent && suite.HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Response })
 	})
 }
 
@@ -244,7 +244,7 @@ func told(ctx context.Context, c *client.Conversation, from int) {
 func callable(ctx context.Context, c *client.Conversation, tools []inventory.Tool) map[string]time.Duration {
 	limits := map[string]time.Duration{}
 	for _, tool := range tools {
-		if n := suite.Call(ctx, c, tool, callTime); n != nil && n.Answered() && n.Asked(spec.MethodRootsList) {
+		if n := suite.Call(ctx, c, tool, callTime); n != nil && n.Answered() && n.HasRequest(spec.MethodRootsList) {
 			limits[tool.Name] = max(5*time.Second, 20*n.Took)
 		}
 	}
@@ -256,7 +256,7 @@ func callable(ctx context.Context, c *client.Conversation, tools []inventory.Too
 // of date. It reports whether others may follow.
 func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
 	n := suite.Call(ctx, c, tool, callTime)
-	if !n.Answered() || n.Failed() || n.Asked(spec.MethodRootsList) {
+	if !n.Answered() || n.Failed() || n.HasRequest(spec.MethodRootsList) {
 		return n.Answered()
 	}
 	from := c.Record.Len()
@@ -283,7 +283,7 @@ func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inv
 func goneDuring(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool, limit time.Duration, summary string) bool {
 	from := c.Record.Len()
 	n := suite.Call(ctx, c, tool, limit)
-	if !n.Asked(spec.MethodRootsList) {
+	if !n.HasRequest(spec.MethodRootsList) {
 		return n.Answered()
 	}
 	err := c.Fence(ctx)

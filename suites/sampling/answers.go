@@ -106,7 +106,7 @@ func answers(ctx context.Context, t *suite.T) {
 	for _, tool := range tools {
 		script.Set(spec.MethodSampling, plainly)
 		plain := suite.Call(ctx, c, tool, callTime)
-		if plain == nil || !plain.Answered() || !plain.Asked(spec.MethodSampling) {
+		if plain == nil || !plain.Answered() || !plain.HasRequest(spec.MethodSampling) {
 			continue
 		}
 		for _, v := range variations(t.Revision) {
@@ -124,7 +124,7 @@ func answers(ctx context.Context, t *suite.T) {
 
 // judge says what came of the variation, and whether the server is still there.
 func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.Nested) bool {
-	if !n.Asked(spec.MethodSampling) {
+	if !n.HasRequest(spec.MethodSampling) {
 		return n.Answered() // this time it did not ask, and nobody knows why
 	}
 	d := verdict.Deviation{
@@ -144,7 +144,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 			return false
 		}
 		t.Kept(v.requirement)
-	case errors.Is(n.Err, client.ErrEnded), n.Last(ctx, c):
+	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
 		t.Deviates(c, d)
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):

@@ -27,12 +27,12 @@ func Cases() []suite.Case {
 			Run: nothingDeclared,
 		},
 		{
-			ID:       "sampling.asked",
-			Title:    "Calls tools that sample, from a client without sampling.tools",
-			Provokes: []string{"sampling."},
-			Needs:    []string{"tools"},
-			Asks:     true,
-			Run:      asked,
+			ID:                 "sampling.asked",
+			Title:              "Calls tools that sample, from a client without sampling.tools",
+			Provokes:           []string{"sampling."},
+			Needs:              []string{"tools"},
+			SharesConversation: true,
+			Run:                asked,
 		},
 		{
 			ID:           "sampling.answers",
@@ -77,7 +77,7 @@ func nothingDeclared(ctx context.Context, t *suite.T) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, together)
 	for _, tool := range suspectsFirst(t.Inventory) {
-		if t.Disturbs(tool) {
+		if t.DisturbsOthers(tool) {
 			continue
 		}
 		slots <- struct{}{}
@@ -111,7 +111,7 @@ func suspectsFirst(v *inventory.Inventory) []inventory.Tool {
 }
 
 func askers(t *suite.T) []inventory.Tool {
-	return suite.Askers(t, inventory.AsksSampling, maxAskers)
+	return suite.AskingTools(t, inventory.AsksSampling, maxAskers)
 }
 
 func asked(ctx context.Context, t *suite.T) {

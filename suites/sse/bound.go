@@ -11,11 +11,11 @@ const bindLocalhost = "sse.bind-localhost"
 
 func bound() suite.Case {
 	return suite.Case{
-		ID:           "sse.bound",
-		Title:        "Checks on which addresses the started server listens",
-		Requirements: []string{bindLocalhost},
-		Asks:         true,
-		Run: suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) {
+		ID:                 "sse.bound",
+		Title:              "Checks on which addresses the started server listens",
+		Requirements:       []string{bindLocalhost},
+		SharesConversation: true,
+		Run: suite.OnlyOver(spec.SSE, func(ctx context.Context, t *suite.T) {
 			t.CheckBound(ctx, bindLocalhost)
 		}),
 	}

@@ -38,16 +38,16 @@ func streams() suite.Case {
 			"sse.two-endpoints", "sse.endpoint-event", "sse.endpoint-event-first", "sse.endpoint-same-origin", acceptsPost,
 			"sse.messages-as-events", ownStream, "sse.unknown-session-refused", "sse.content-type", "lifecycle.shutdown-http",
 		},
-		Run: suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) {
+		Run: suite.OnlyOver(spec.SSE, func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			other := open(ctx, t, w)
 			endpoint := announced(ctx, w, other)
 			if endpoint == "" {
 				other.Drop()
-				w.Harmless(ctx)
+				w.SendHarmless(ctx)
 				t.GiveUp("the second stream announced no endpoint")
 			}
-			to := func(body []byte) { w.Hold(ctx, suite.WebRequest{Target: endpoint, Body: body}) }
+			to := func(body []byte) { w.RoundTrip(ctx, suite.WebRequest{Target: endpoint, Body: body}) }
 			from := w.C.Record.Len()
 			id := w.C.NewID()
 			to(w.C.Request(id, spec.MethodInitialize, w.C.InitializeParams()))
@@ -57,7 +57,7 @@ func streams() suite.Case {
 			_ = w.C.Fence(ctx) // on whichever stream the answer comes, it has to come before one is closed
 			other.Drop()
 			settle(ctx, w)
-			to(w.C.Request(w.C.NewID(), w.C.Harmless(), nil))
+			to(w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil))
 			t.Fence(ctx, w.C)
 		}),
 	}
@@ -72,7 +72,7 @@ const (
 
 // settle waits until a server had the time to notice that a stream was closed.
 func settle(ctx context.Context, w *suite.Web) {
-	resume := w.C.Idle()
+	resume := w.C.BeginIdle()
 	defer resume()
 	select {
 	case <-time.After(settleTime):
@@ -122,8 +122,8 @@ func sideBySide() suite.Case {
 		Requirements: []string{multipleClients, ownStream},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
-		Apart:        true,
-		Run:          suite.Over(spec.SSE, func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) }),
+		OwnServer:    true,
+		Run:          suite.OnlyOver(spec.SSE, func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) }),
 	}
 }
 
@@ -136,7 +136,7 @@ func origin() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			t.CheckOrigins(ctx, originValidated, w)
-			open(ctx, t, w, suite.With("Origin", suite.ForeignOrigin)).Drop()
+			open(ctx, t, w, suite.WithHeader("Origin", suite.ForeignOrigin)).Drop()
 		},
 	}
 }

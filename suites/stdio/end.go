@@ -97,7 +97,7 @@ func busy(ctx context.Context, t *suite.T) {
 	}
 	var requests [][]byte
 	for range 8 {
-		requests = append(requests, c.Request(c.NewID(), c.Harmless(), nil))
+		requests = append(requests, c.Request(c.NewID(), c.HarmlessMethod(), nil))
 	}
 	from := c.Record.Len()
 	if err := c.Send(ctx, requests...); err != nil {
@@ -217,7 +217,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 
 // awaitExit reports whether the server exits within its time.
 func awaitExit(ctx context.Context, c *client.Conversation) bool {
-	return suite.Exits(ctx, c, exitTime(c))
+	return suite.AwaitExit(ctx, c, exitTime(c))
 }
 
 // last returns the position of the last event of a kind.

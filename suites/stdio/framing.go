@@ -56,8 +56,8 @@ type step func(context.Context, *suite.T, *client.Conversation)
 // burst sends many messages in one write, and reports whether all were read.
 func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	var requests [][]byte
-	for range c.Burst(burstSize, c.Request(c.NewID(), c.Harmless(), nil)) {
-		requests = append(requests, c.Request(c.NewID(), c.Harmless(), nil))
+	for range c.BurstSize(burstSize, c.Request(c.NewID(), c.HarmlessMethod(), nil)) {
+		requests = append(requests, c.Request(c.NewID(), c.HarmlessMethod(), nil))
 	}
 	var missed *client.Reply
 	from := c.Record.Len()
@@ -87,7 +87,7 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 // pieces sends one message in pieces.
 func pieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
-	request := c.Request(id, c.Harmless(), nil)
+	request := c.Request(id, c.HarmlessMethod(), nil)
 	judgePieces(ctx, t, c, askInPieces(ctx, c, id, request, len(request)/2), verdict.Deviation{
 		Requirement: delimited,
 		Summary:     "A message that arrives in pieces is not read as one.",
@@ -99,14 +99,14 @@ func pieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 // at each place where they can be cut. They stand in the id, since an answer
 // has to bring it back, which shows what the server read.
 func multiByte(ctx context.Context, t *suite.T, c *client.Conversation) {
-	if !c.Do(ctx, c.Harmless(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
+	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
 		t.NotObserved(partialUTF8, "a request whose id is not ASCII is not answered in one piece either")
 		return
 	}
 	var r *client.Reply
 	for cut := range len("é鍵🗝") - 1 {
 		id := wire.StringID("é鍵🗝" + strconv.Itoa(cut))
-		request := c.Request(id, c.Harmless(), nil)
+		request := c.Request(id, c.HarmlessMethod(), nil)
 		r = askInPieces(ctx, c, id, request, bytes.Index(request, []byte("é"))+1+cut)
 		if !r.Answered() {
 			break
@@ -134,7 +134,7 @@ func judgePieces(ctx context.Context, t *suite.T, c *client.Conversation, r *cli
 func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	from := c.Record.Len()
-	if err := c.Send(ctx, append(c.Request(id, c.Harmless(), nil), '\r')); err != nil {
+	if err := c.Send(ctx, append(c.Request(id, c.HarmlessMethod(), nil), '\r')); err != nil {
 		return
 	}
 	r := c.AwaitResponse(ctx, from, id, client.MayIgnore)
@@ -157,7 +157,7 @@ func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 // by byte, to be read in as many pieces as the system likes.
 func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, request []byte, cut int) *client.Reply {
 	before := c.NewID()
-	first := slices.Concat(c.Request(before, c.Harmless(), nil), []byte("\n"), request[:cut])
+	first := slices.Concat(c.Request(before, c.HarmlessMethod(), nil), []byte("\n"), request[:cut])
 	release := sync.OnceFunc(c.HoldReplies())
 	defer release()
 	from := c.Record.Len()

@@ -21,11 +21,11 @@ func bodies() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			for _, body := range []string{"this is not JSON", `{"jsonrpc":"2.0","id":`, `{"jsonrpc":"2.0","method":"ping","id":1}}`} {
-				w.Hold(ctx, suite.WebRequest{Body: []byte(body)})
+				w.RoundTrip(ctx, suite.WebRequest{Body: []byte(body)})
 			}
-			w.Tell(ctx)
-			w.Hold(ctx, suite.WebRequest{Body: wire.NewResult(wire.StringID("mcp-conform/never-asked"), map[string]any{})})
-			if suite.Served(w.Harmless(ctx)) {
+			w.SendNotification(ctx)
+			w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewResult(wire.StringID("mcp-conform/never-asked"), map[string]any{})})
+			if suite.IsServed(w.SendHarmless(ctx)) {
 				t.CheckForms(ctx, contentType, w, func(*transcript.Exchange) bool { return false })
 			}
 		},

@@ -11,11 +11,11 @@ const bindLocalhost = "streamable-http.bind-localhost"
 
 func bound() suite.Case {
 	return suite.Case{
-		ID:           "streamable-http.bound",
-		Title:        "Checks on which addresses the started server listens",
-		Requirements: []string{bindLocalhost},
-		Asks:         true,
-		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		ID:                 "streamable-http.bound",
+		Title:              "Checks on which addresses the started server listens",
+		Requirements:       []string{bindLocalhost},
+		SharesConversation: true,
+		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			t.CheckBound(ctx, bindLocalhost)
 		}),
 	}

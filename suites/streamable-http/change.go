@@ -25,7 +25,7 @@ func oneChange() suite.Case {
 		Title:        "Changes something while two further streams are open, and again without them if both deliver the notification",
 		Requirements: []string{noBroadcast},
 		Exclusive:    true, // a change that another session makes may be told, too
-		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			call, uri, ok := changing(t)
 			if !ok {
 				t.Needs(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
@@ -82,7 +82,7 @@ func listChanges() suite.Case {
 		Provokes:  []string{"tools.list-changed.", "prompts.list-changed.", "resources.list-changed."},
 		Needs:     []string{"tools"},
 		Exclusive: true, // other sessions are told, too
-		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources)
 			c := t.Start(ctx, client.Options{})
 			walk := func() {
@@ -104,7 +104,7 @@ func listChanges() suite.Case {
 				walk()
 				for _, l := range changeable {
 					if _, ok := t.Inventory.ChangingList(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
-						told = t.Notice(ctx, c, from, l.changed) && told
+						told = t.AwaitNotification(ctx, c, from, l.changed) && told
 					}
 				}
 				if !told {
@@ -200,7 +200,7 @@ func changesOn(x *transcript.Exchange, from int) []*transcript.Event {
 func changesIn(events []*transcript.Event) []*transcript.Event {
 	var out []*transcript.Event
 	for _, e := range events {
-		if e.Kind == transcript.Received && !e.Cut() && suite.Carries(e, func(m *wire.Message) bool {
+		if e.Kind == transcript.Received && !e.Cut() && suite.HasMessage(e, func(m *wire.Message) bool {
 			return m.Kind == wire.Notification && slices.Contains([]string{
 				spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged,
 			}, m.Method)

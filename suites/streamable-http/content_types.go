@@ -83,16 +83,16 @@ var otherTypes = [][]suite.Header{
 }
 
 func one(name string, values ...string) []suite.Header {
-	return []suite.Header{suite.With(name, values...)}
+	return []suite.Header{suite.WithHeader(name, values...)}
 }
 
 func accept() suite.Case {
 	return suite.Case{
-		ID:           "content-types.accept",
-		Title:        "Sends Accept headers in every valid form",
-		Requirements: []string{acceptBoth},
-		Provokes:     []string{acceptBoth, contentType, "streamable-http.json-single-object"},
-		Asks:         true,
+		ID:                 "content-types.accept",
+		Title:              "Sends Accept headers in every valid form",
+		Requirements:       []string{acceptBoth},
+		Provokes:           []string{acceptBoth, contentType, "streamable-http.json-single-object"},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Conversation(ctx))
 			spell(ctx, t, w, acceptBoth, accepts)
@@ -104,11 +104,11 @@ func accept() suite.Case {
 
 func types() suite.Case {
 	return suite.Case{
-		ID:           "content-types.content-type",
-		Title:        "Sends Content-Type headers for JSON in every valid form",
-		Requirements: []string{contentType, acceptsPost},
-		Provokes:     []string{contentType, acceptsPost},
-		Asks:         true,
+		ID:                 "content-types.content-type",
+		Title:              "Sends Content-Type headers for JSON in every valid form",
+		Requirements:       []string{contentType, acceptsPost},
+		Provokes:           []string{contentType, acceptsPost},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			requirement := contentType
 			if t.Transport == spec.SSE {
@@ -124,12 +124,12 @@ func types() suite.Case {
 // spell sends a request in each spelling, and judges those that are refused
 // while the plain one is served.
 func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
-	if !served(w.Harmless(ctx)) {
+	if !served(w.SendHarmless(ctx)) {
 		t.GiveUp("the server does not serve the request in its plain form")
 	}
 	told := map[string]bool{}
 	for _, s := range spellings {
-		x := w.Harmless(ctx, s.headers...)
+		x := w.SendHarmless(ctx, s.headers...)
 		if x == nil || x.Response == nil || elsewhere(t, x) {
 			continue
 		}
@@ -137,14 +137,14 @@ func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, sp
 			t.Kept(requirement)
 			continue
 		}
-		if told[s.kin] || !served(w.Harmless(ctx)) || served(w.Harmless(ctx, s.headers...)) {
+		if told[s.kin] || !served(w.SendHarmless(ctx)) || served(w.SendHarmless(ctx, s.headers...)) {
 			continue // told, or refused for what has nothing to do with it
 		}
 		told[s.kin] = s.kin != ""
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
 			Permitted: "what other requests of this method get: to HTTP both spellings are the same",
-			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
 		})
 	}
 }
@@ -152,14 +152,14 @@ func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, sp
 // record notes which spellings are refused that need not be understood.
 func record(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
 	for _, s := range spellings {
-		x := w.Harmless(ctx, s.headers...)
+		x := w.SendHarmless(ctx, s.headers...)
 		if x == nil || x.Response == nil || served(x) {
 			continue
 		}
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
 			Permitted: "to serve it, as HTTP has it, or to refuse it, for a client has to list both types",
-			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
 		})
 	}
 }
@@ -167,14 +167,14 @@ func record(ctx context.Context, t *suite.T, w *suite.Web, requirement string, s
 // failing notes, once, that the server itself fails where it may well refuse.
 func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary string, illegal [][]suite.Header) {
 	for _, change := range illegal {
-		x := w.Harmless(ctx, change...)
+		x := w.SendHarmless(ctx, change...)
 		if x == nil || x.Status() != 500 {
 			continue
 		}
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
 			Permitted: "to serve it, or a status that tells the client what is wrong with the request",
-			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.Shown(x), Header: header(requirement),
+			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
 		})
 		return
 	}

@@ -24,7 +24,7 @@ func listening() suite.Case {
 			"streamable-http.sse-close-after-response-2025-03-26", "streamable-http.resume-via-get",
 		},
 		Waits: true,
-		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			c := t.Start(ctx, client.Options{})
 			w := t.Web(c)
 			var streams []*suite.Stream
@@ -37,7 +37,7 @@ func listening() suite.Case {
 			}
 			busy(ctx, t, c)
 			toItsEnd(ctx, t, w)
-			w.Harmless(ctx)
+			w.SendHarmless(ctx)
 			if last := streams[len(streams)-1]; succeeded(last) && !slices.ContainsFunc(streams, open) {
 				again := w.Begin(suite.WebRequest{Method: "GET"}) // so that the client closes one, and not only the server
 				again.Opened(ctx)
@@ -47,7 +47,7 @@ func listening() suite.Case {
 				s.Drop()
 			}
 			_ = c.Quiet(ctx) // so that the server has noticed
-			w.Harmless(ctx)
+			w.SendHarmless(ctx)
 		}),
 	}
 }
@@ -69,7 +69,7 @@ const endTime = 6 * time.Second
 // toItsEnd makes a call and waits until its stream ends, which it does at once
 // unless something is wrong.
 func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
-	if !t.Knows(inventory.Slow) {
+	if !t.KnowsTool(inventory.Slow) {
 		return
 	}
 	k, _ := t.Inventory.Slow(60*time.Millisecond, 2)
@@ -80,7 +80,7 @@ func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 
 // busy calls the tools that are known to say more than their result.
 func busy(ctx context.Context, t *suite.T, c *client.Conversation) {
-	if t.Knows(inventory.Logging) {
+	if t.KnowsTool(inventory.Logging) {
 		k, _ := t.Inventory.Logging()
 		c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime))
 	}

@@ -20,18 +20,18 @@ func methods() suite.Case {
 		Provokes:     []string{"base.http-response"},
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
-			if !suite.Served(w.Harmless(ctx)) {
+			if !suite.IsServed(w.SendHarmless(ctx)) {
 				t.GiveUp("the request that shows that the server goes on is not served before, either")
 			}
-			preflight := []suite.Header{suite.With("Access-Control-Request-Method", "POST")}
+			preflight := []suite.Header{suite.WithHeader("Access-Control-Request-Method", "POST")}
 			for _, r := range []suite.WebRequest{{Method: "HEAD"}, {Method: "OPTIONS", Headers: preflight}, {Method: "PUT", Body: []byte("{}")}} {
-				odd := w.Hold(ctx, r)
-				x := w.Harmless(ctx)
-				if suite.Served(x) {
+				odd := w.RoundTrip(ctx, r)
+				x := w.SendHarmless(ctx)
+				if suite.IsServed(x) {
 					t.Kept(legalServed)
 					continue
 				}
-				if x == nil || odd == nil || suite.Served(w.Harmless(ctx)) {
+				if x == nil || odd == nil || suite.IsServed(w.SendHarmless(ctx)) {
 					continue // it may be busy, or a connection broke
 				}
 				t.Deviates(w.C, verdict.Deviation{
@@ -39,7 +39,7 @@ func methods() suite.Case {
 					Summary:     "The session is not served any more after a request with a method that MCP does not use.",
 					Permitted:   "to refuse the method, and to serve what follows",
 					Seen:        "after " + r.Method + ": " + suite.DescribeExchange(x),
-					At:          suite.Shown(odd), // what ends the session is seen, not that it has ended
+					At:          suite.PositionsOf(odd), // what ends the session is seen, not that it has ended
 					Weight:      verdict.AtMostWarning,
 				})
 				return

@@ -20,13 +20,13 @@ func origin() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			t.CheckOrigins(ctx, originValidated, w)
-			evil := suite.With("Origin", suite.ForeignOrigin)
-			w.Tell(ctx, evil)
+			evil := suite.WithHeader("Origin", suite.ForeignOrigin)
+			w.SendNotification(ctx, evil)
 			w.Get(ctx, evil)
 			if id := opened(ctx, w, evil); id != "" {
 				end(ctx, w, id)
 			}
-			w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{evil}})
+			w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{evil}})
 		},
 	}
 }

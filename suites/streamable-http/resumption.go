@@ -36,7 +36,7 @@ func resumption() suite.Case {
 			"streamable-http.sse-response-delivered", "streamable-http.sse-priming-event", "lifecycle.shutdown-http",
 		},
 		Waits: true,
-		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			t.Needs(inventory.Slow)
 			tool, _ := t.Inventory.Slow(slowFor, steps)
 			w := t.Web(t.Start(ctx, client.Options{}))
@@ -45,7 +45,7 @@ func resumption() suite.Case {
 			for _, k := range append(calls, other, further) { // the last one has to wait the longest
 				k.cut(ctx)
 			}
-			w.Harmless(ctx)
+			w.SendHarmless(ctx)
 			if calls[0].lastID == "" {
 				t.GiveUp("there was no event id before the answer, so that what became of the request does not show")
 			}
@@ -96,7 +96,7 @@ func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 	if k.early || k.lastID == "" {
 		return
 	}
-	k.again = w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.With("Last-Event-ID", k.lastID)}})
+	k.again = w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader("Last-Event-ID", k.lastID)}})
 	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return answer(x, k.id) != nil })
 	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // what may follow
 	k.again.Drop()
@@ -117,9 +117,9 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	if id == "" || k.shares(w) {
 		return
 	}
-	of := suite.With(sessionHeader, id)
-	w.Hold(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{of}})
-	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{of, suite.With("Last-Event-ID", k.lastID)}})
+	of := suite.WithHeader(sessionHeader, id)
+	w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{of}})
+	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{of, suite.WithHeader("Last-Event-ID", k.lastID)}})
 	if again.Opened(ctx) {
 		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return answer(x, k.id) != nil })
 	}
@@ -173,7 +173,7 @@ func judge(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, 
 				Requirement: notCancel,
 				Summary:     "A request whose connection was cut ends with an error.",
 				Permitted:   "the answer that it gets otherwise: only a notification cancels",
-				Seen:        suite.DescribeError(m), At: suite.Shown(x),
+				Seen:        suite.DescribeError(m), At: suite.PositionsOf(x),
 			})
 		}
 	}
@@ -197,6 +197,6 @@ func (k *cutCall) lost(t *suite.T, w *suite.Web, x *transcript.Exchange) {
 		Requirement: replay, Weight: verdict.OnlyNote,
 		Summary:   "Not all progress of a request comes when its stream is taken up again.",
 		Permitted: "what came behind the event that was named",
-		Seen:      fmt.Sprintf("progress of %d of %d steps", len(told), steps), At: suite.Shown(x),
+		Seen:      fmt.Sprintf("progress of %d of %d steps", len(told), steps), At: suite.PositionsOf(x),
 	})
 }

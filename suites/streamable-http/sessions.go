@@ -28,7 +28,7 @@ func sessions() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			if !hasSession(w) {
-				w.Harmless(ctx, suite.With(sessionHeader, unknown))
+				w.SendHarmless(ctx, suite.WithHeader(sessionHeader, unknown))
 				t.Skip("the server assigns no session id")
 			}
 			var ids []string
@@ -37,12 +37,12 @@ func sessions() suite.Case {
 					ids = append(ids, id)
 				}
 			}
-			w.Harmless(ctx, suite.With(sessionHeader))
-			w.Tell(ctx, suite.With(sessionHeader))
-			w.Get(ctx, suite.With(sessionHeader))
-			w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{suite.With(sessionHeader)}})
-			w.Harmless(ctx, suite.With(sessionHeader, unknown))
-			w.Tell(ctx, suite.With(sessionHeader, unknown))
+			w.SendHarmless(ctx, suite.WithHeader(sessionHeader))
+			w.SendNotification(ctx, suite.WithHeader(sessionHeader))
+			w.Get(ctx, suite.WithHeader(sessionHeader))
+			w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
+			w.SendHarmless(ctx, suite.WithHeader(sessionHeader, unknown))
+			w.SendNotification(ctx, suite.WithHeader(sessionHeader, unknown))
 			afterTheEnd(ctx, w, ids)
 		},
 	}
@@ -65,9 +65,9 @@ func sessionOf(w *suite.Web) string {
 
 // opened opens a further session and returns its id.
 func opened(ctx context.Context, w *suite.Web, h ...suite.Header) string {
-	x := w.Hold(ctx, suite.WebRequest{
+	x := w.RoundTrip(ctx, suite.WebRequest{
 		Body:    w.C.Request(w.C.NewID(), spec.MethodInitialize, w.C.InitializeParams()),
-		Headers: append([]suite.Header{suite.With(sessionHeader), suite.With(versionName)}, h...),
+		Headers: append([]suite.Header{suite.WithHeader(sessionHeader), suite.WithHeader(versionName)}, h...),
 	})
 	if x == nil || !x.Succeeded() {
 		return ""
@@ -77,29 +77,29 @@ func opened(ctx context.Context, w *suite.Web, h ...suite.Header) string {
 
 // end ends a session.
 func end(ctx context.Context, w *suite.Web, id string, also ...suite.Header) (ended bool) {
-	x := w.Hold(ctx, suite.WebRequest{Method: "DELETE", Headers: append(also, suite.With(sessionHeader, id))})
+	x := w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: append(also, suite.WithHeader(sessionHeader, id))})
 	return x != nil && x.Succeeded()
 }
 
 // afterTheEnd ends sessions, comes back to the first of them, and opens another.
 func afterTheEnd(ctx context.Context, w *suite.Web, ids []string) {
 	for i, id := range ids {
-		of := suite.With(sessionHeader, id)
+		of := suite.WithHeader(sessionHeader, id)
 		ended := end(ctx, w, id)
 		if i > 0 {
 			continue
 		}
 		if !ended {
-			w.Harmless(ctx, of) // whether it was there
+			w.SendHarmless(ctx, of) // whether it was there
 			continue
 		}
-		w.Harmless(ctx, of)
-		w.Tell(ctx, of)
+		w.SendHarmless(ctx, of)
+		w.SendNotification(ctx, of)
 		w.Get(ctx, of)
 		end(ctx, w, id)
 	}
 	if id := opened(ctx, w); id != "" {
 		end(ctx, w, id)
 	}
-	w.Harmless(ctx) // that of the conversation goes on
+	w.SendHarmless(ctx) // that of the conversation goes on
 }

@@ -23,8 +23,8 @@ func sideBySide() suite.Case {
 		Requirements: []string{multipleClients, isolation, uniqueSession},
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
-		Apart:        true,
-		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		OwnServer:    true,
+		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			crowd := t.Crowd(ctx, multipleClients, isolation)
 			if !hasSession(t.Web(crowd.First())) {
 				crowd.Isolated = "" // what belongs together, nobody can tell
@@ -54,7 +54,7 @@ func unlike(t *suite.T, crowd *suite.Crowd) {
 			Requirement: uniqueSession,
 			Summary:     "Two clients get the same session id.",
 			Permitted:   "ids that are unlike any other",
-			Seen:        "the session id " + wire.Excerpt(id, 80), At: suite.Shown(w.First()),
+			Seen:        "the session id " + wire.Excerpt(id, 80), At: suite.PositionsOf(w.First()),
 		})
 		return
 	}
@@ -81,7 +81,7 @@ func agreed(ctx context.Context, t *suite.T, w *suite.Web) {
 				return
 			}
 			now, ok := listed(ctx, t, w)
-			end(ctx, w, id, suite.With(versionName, string(r)))
+			end(ctx, w, id, suite.WithHeader(versionName, string(r)))
 			switch {
 			case !ok || r == t.Revision && now.text != own.text:
 				return
@@ -112,7 +112,7 @@ func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revisio
 			continue
 		}
 		if id := openedIn(ctx, w, r); id != "" {
-			end(ctx, w, id, suite.With(versionName, string(r)))
+			end(ctx, w, id, suite.WithHeader(versionName, string(r)))
 			if id = openedIn(ctx, w, t.Revision); id != "" {
 				end(ctx, w, id)
 				return r
@@ -151,9 +151,9 @@ func listed(ctx context.Context, t *suite.T, w *suite.Web) (*listing, bool) {
 func openedIn(ctx context.Context, w *suite.Web, r spec.Revision) string {
 	params := w.C.InitializeParams()
 	params["protocolVersion"] = string(r)
-	x := w.Hold(ctx, suite.WebRequest{
+	x := w.RoundTrip(ctx, suite.WebRequest{
 		Body:    w.C.Request(w.C.NewID(), spec.MethodInitialize, params),
-		Headers: []suite.Header{suite.With(sessionHeader), suite.With(versionName)},
+		Headers: []suite.Header{suite.WithHeader(sessionHeader), suite.WithHeader(versionName)},
 	})
 	if x == nil || !x.Succeeded() {
 		return ""
@@ -162,9 +162,9 @@ func openedIn(ctx context.Context, w *suite.Web, r spec.Revision) string {
 		if chosen, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); chosen == string(r) {
 			id := x.ResponseHead().Get(sessionHeader)
 			if id != "" {
-				w.Hold(ctx, suite.WebRequest{
+				w.RoundTrip(ctx, suite.WebRequest{
 					Body:    wire.NewNotification(spec.MethodInitialized, nil),
-					Headers: []suite.Header{suite.With(sessionHeader, id), suite.With(versionName, string(r))},
+					Headers: []suite.Header{suite.WithHeader(sessionHeader, id), suite.WithHeader(versionName, string(r))},
 				})
 			}
 			return id

@@ -18,14 +18,14 @@ func versionHeader() suite.Case {
 		Provokes:     []string{"streamable-http.version-header-default", "streamable-http.version-header-invalid-400"},
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
-			w.Harmless(ctx, suite.With(versionName))
+			w.SendHarmless(ctx, suite.WithHeader(versionName))
 			for _, version := range []string{"1900-01-01", "not-a-version"} {
-				w.Harmless(ctx, suite.With(versionName, version))
+				w.SendHarmless(ctx, suite.WithHeader(versionName, version))
 			}
-			w.Tell(ctx, suite.With(versionName, "1900-01-01"))
-			w.Get(ctx, suite.With(versionName, "1900-01-01"))
+			w.SendNotification(ctx, suite.WithHeader(versionName, "1900-01-01"))
+			w.Get(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			otherVersion(ctx, t, w)
-			w.Harmless(ctx) // that the session goes on shows that it was the header
+			w.SendHarmless(ctx) // that the session goes on shows that it was the header
 		},
 	}
 }
@@ -37,7 +37,7 @@ func otherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 		if r == t.Revision {
 			continue
 		}
-		x := w.Harmless(ctx, suite.With(versionName, string(r)))
+		x := w.SendHarmless(ctx, suite.WithHeader(versionName, string(r)))
 		switch {
 		case x == nil || x.Response == nil:
 		case x.Succeeded() || x.Status() == 400:
@@ -47,7 +47,7 @@ func otherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 				Requirement: mismatch,
 				Summary:     "A version header that names another version than the negotiated one is refused with another status than 400.",
 				Permitted:   "anything; an unsupported version is refused with 400",
-				Seen:        suite.DescribeExchange(x), At: suite.Shown(x),
+				Seen:        suite.DescribeExchange(x), At: suite.PositionsOf(x),
 			})
 		}
 		return

@@ -49,7 +49,7 @@ func lives(ctx context.Context, t *suite.T) {
 // forGenerations wants a task for a hundred years, of a server that ends with
 // the run: another one might keep it.
 func (r *runner) forGenerations(ctx context.Context, call inventory.Known) {
-	if !suite.Started(r.c) {
+	if !suite.IsStartedByRun(r.c) {
 		return
 	}
 	for _, id := range r.create(ctx, asTask(call, "for-generations", object{"ttl": int64(generations)})) {
@@ -125,7 +125,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 
 // pause lets the tasks go on for a while.
 func pause(ctx context.Context, r *runner, d time.Duration) {
-	defer r.c.Idle()()
+	defer r.c.BeginIdle()()
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():

@@ -76,7 +76,7 @@ func slow(ctx context.Context, t *suite.T) {
 // answered reports whether the answer to a request has come.
 func (r *runner) answered(from int, id wire.ID) bool {
 	return slices.ContainsFunc(r.c.Record.From(from), func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && suite.Carries(e, suite.Answers(id))
+		return e.Kind == transcript.Received && suite.HasMessage(e, suite.MatchResponse(id))
 	})
 }
 
@@ -144,7 +144,7 @@ func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 // awaitProgress waits until the execution has shown that it is going on, so
 // that it is seen whether it stops.
 func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
-	defer r.c.Idle()()
+	defer r.c.BeginIdle()()
 	ctx, cancel := context.WithTimeout(ctx, duration/2)
 	defer cancel()
 	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {

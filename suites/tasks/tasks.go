@@ -49,17 +49,17 @@ func Cases() []suite.Case {
 				"tasks.capability-shape", "tasks.requests-exhaustive", "tasks.list-capability", "tasks.cancel-capability",
 				"tasks.list-invalid-cursor", "tasks.error-messages", "tasks.related-task-not-in-get-list-cancel",
 			},
-			Needs: []string{"tasks"},
-			Asks:  true,
-			Run:   unknown,
+			Needs:              []string{"tasks"},
+			SharesConversation: true,
+			Run:                unknown,
 		},
 		{
-			ID:       "tasks.undeclared",
-			Title:    "Calls a tool as a task where tasks are not declared, with ordinary calls before and after",
-			Provokes: []string{"tasks.capability-declared", "tasks.undeclared-ignored"},
-			Needs:    []string{"tools"},
-			Asks:     true,
-			Run:      undeclared,
+			ID:                 "tasks.undeclared",
+			Title:              "Calls a tool as a task where tasks are not declared, with ordinary calls before and after",
+			Provokes:           []string{"tasks.capability-declared", "tasks.undeclared-ignored"},
+			Needs:              []string{"tools"},
+			SharesConversation: true,
+			Run:                undeclared,
 		},
 		{
 			ID:           "tasks.lives",
@@ -166,7 +166,7 @@ func (r *runner) create(ctx context.Context, calls ...object) []string {
 	for _, params := range calls {
 		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, params))
 	}
-	frames = append(frames, r.c.Request(r.c.NewID(), r.c.Harmless(), nil))
+	frames = append(frames, r.c.Request(r.c.NewID(), r.c.HarmlessMethod(), nil))
 	var ids []string
 	for _, reply := range r.c.DoAll(ctx, frames, client.Within(callTime)) {
 		if reply.Answered() {

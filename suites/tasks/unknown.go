@@ -41,7 +41,7 @@ func unknown(ctx context.Context, t *suite.T) {
 	if c.Server().Declares("tasks.list") {
 		c.Do(ctx, spec.MethodTasksList, object{"cursor": madeUp})
 	}
-	for _, method := range []string{c.Harmless(), spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList} {
+	for _, method := range []string{c.HarmlessMethod(), spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList} {
 		c.Do(ctx, method, object{"task": object{"ttl": ttl}})
 	}
 }
@@ -61,7 +61,7 @@ func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r sui
 		t.Deviates(c, d)
 	case r.Busy():
 	case r.Answered():
-		if t.Telling(r, unknownID) {
+		if t.CanInterpret(r, unknownID) {
 			t.Kept(unknownID)
 		}
 	case errors.Is(r.Err, client.ErrUnanswered) && method == spec.MethodTasksResult && ctx.Err() == nil && c.Fence(ctx) == nil:

@@ -26,7 +26,7 @@ func overHTTP() suite.Case {
 		Requirements: []string{disconnectTolerated, noListForAll},
 		Provokes:     []string{"tasks.no-sse-for-get"},
 		Needs:        []string{toolCalls},
-		Run: suite.Over(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			call, ok := slowTask(t)
 			if !ok {
 				t.Skip("no tool that is known to be slow may be called as a task")
@@ -73,7 +73,7 @@ func (r *runner) returns(ctx context.Context, t *suite.T, left *suite.Stream, id
 			Summary:     "The result of a task can't be had any more once a connection has broken on which it was waited for.",
 			Permitted:   "the result, as of a task on which nobody broke a connection",
 			Seen:        suite.Describe(again),
-			At:          append(suite.Shown(x), transcript.Positions(again.Sent, again.Event)...),
+			At:          append(suite.PositionsOf(x), transcript.Positions(again.Sent, again.Event)...),
 		})
 	}
 }
@@ -85,7 +85,7 @@ func listed(ctx context.Context, t *suite.T, others []string) {
 		return
 	}
 	c := t.Open(ctx, client.Options{})
-	if name := suite.Identified(c); name != "" {
+	if name := suite.IdentifyingHeader(c); name != "" {
 		t.NotObserved(noListForAll, "the server may know its client by the header "+name)
 		return
 	}

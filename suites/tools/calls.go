@@ -30,7 +30,7 @@ func readyTools(t *suite.T) []ready {
 		if len(out) == maxTools {
 			break
 		}
-		if t.Disturbs(tool) {
+		if t.DisturbsOthers(tool) {
 			continue
 		}
 		if arguments, err := tool.Arguments(); err == nil {
@@ -140,7 +140,7 @@ func resourceLinks(r *client.Reply) []string {
 
 func unknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	t.MakeSure(ctx, spec.MethodToolsList, "tools", maxPages)
+	t.WalkUnlessNotified(ctx, spec.MethodToolsList, "tools", maxPages)
 	control, odd := t.Ordinary(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 	for _, tool := range t.Inventory.Callable() {
 		name := otherCase(tool.Name)

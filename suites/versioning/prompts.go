@@ -15,11 +15,11 @@ const maxPrompts = 20
 // whether its content is of the negotiated revision.
 func prompts() suite.Case {
 	return suite.Case{
-		ID:           "versioning.prompts",
-		Title:        "Gets prompts without arguments, and checks for content newer than the revision",
-		Requirements: []string{respectedSince24, respectedSince25},
-		Needs:        []string{"prompts"},
-		Asks:         true,
+		ID:                 "versioning.prompts",
+		Title:              "Gets prompts without arguments, and checks for content newer than the revision",
+		Requirements:       []string{respectedSince24, respectedSince25},
+		Needs:              []string{"prompts"},
+		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			for i, name := range t.Inventory.BarePrompts {
 				if i == maxPrompts || ctx.Err() != nil {

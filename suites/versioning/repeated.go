@@ -19,8 +19,8 @@ func repeated() suite.Case {
 		ID:           "versioning.repeated",
 		Title:        "Requests each older revision in two sessions of one process",
 		Requirements: []string{sameVersion},
-		Apart:        true,
-		Run:          suite.Over(spec.StreamableHTTP, askTwice),
+		OwnServer:    true,
+		Run:          suite.OnlyOver(spec.StreamableHTTP, askTwice),
 	}
 }
 

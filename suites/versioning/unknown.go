@@ -85,7 +85,7 @@ func (n *negotiation) ask(ctx context.Context, version string) {
 // end closes a conversation before the next is opened: some servers tolerate
 // no second copy of themselves. Others may work while this one exits.
 func end(c *client.Conversation) {
-	defer c.Idle()()
+	defer c.BeginIdle()()
 	c.Close()
 }
 

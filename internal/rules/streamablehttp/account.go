@@ -71,7 +71,7 @@ func (v *view) sessionOver(x *exchange) bool {
 
 // unexplained reports whether x got no HTTP response and no discount applies.
 func (v *view) unexplained(x *exchange) bool {
-	return x.Response == nil && discount.OfExchange(v.facts(x)) == nil
+	return x.Response == nil && discount.ForExchange(v.facts(x)) == nil
 }
 
 func responses(v *view, out *rules.Out) {
@@ -104,7 +104,7 @@ func responses(v *view, out *rules.Out) {
 // says that the server found something wrong, so it is a note.
 func legalServed(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		if x.Response == nil || discount.Intermediary(x.Status()) || v.s.Era() != spec.Handshake || x.answersFirst() {
+		if x.Response == nil || discount.IsIntermediary(x.Status()) || v.s.Era() != spec.Handshake || x.answersFirst() {
 			continue
 		}
 		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.initializes() &&
