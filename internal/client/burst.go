@@ -7,14 +7,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// burstTime is what a server that serves one request after the other should
-// need at most for those that are made at once.
+// burstTime is how long a server that serves requests one by one should need at
+// most for a burst.
 const burstTime = 4 * time.Second
 
-// BurstSize returns how many of these requests at once this server can be expected
-// to answer in a few seconds, at most the given number and at least four. What
-// counts is how quickly each was answered at its quickest: a machine that is
-// busy makes answers late, none early. One that was not made so far in this
+// BurstSize returns how many of these requests at once the server can be
+// expected to answer in a few seconds, at most the given number and at least
+// four. It uses the fastest response to each request: a busy machine delays
+// responses but never speeds them up. A request that was not sent yet in this
 // conversation may take as long as the slowest of all.
 func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	each := time.Millisecond
@@ -24,8 +24,8 @@ func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	return min(most, max(4, int(burstTime/each)))
 }
 
-// fastestResponse is the least time in which a request with the method and the params
-// of this one was answered.
+// fastestResponse returns the shortest response time of a request with the same
+// method and params.
 func (c *Conversation) fastestResponse(frame []byte) time.Duration {
 	like := &wire.Parse(frame).Messages[0]
 	var least time.Duration

@@ -22,22 +22,22 @@ import (
 // ended.
 var ErrEnded = errors.New("the server ended the connection")
 
-// ErrUnanswered says that no answer came within the time, or that a later
-// request was answered and this one was not.
+// ErrUnanswered says that no response came in time, or that a later request got
+// a response and this one did not.
 var ErrUnanswered = errors.New("the request was not answered")
 
 // ErrQuietSkipped says that the wait for silence was skipped, see Options.SkipQuiet.
 var ErrQuietSkipped = errors.New("what was looked for has come")
 
-// ErrNoFence says that the fence behind a request was not answered either, so
-// that nothing is known of whether the server has read the request.
-var ErrNoFence = errors.New("the fence behind it was not answered")
+// ErrNoFence says that the fence after a request got no response either, so
+// that the server may not have read the request.
+var ErrNoFence = errors.New("the fence after it got no response")
 
 // ErrTooLong says that a response came and was too long to be kept.
 var ErrTooLong = errors.New("the answer was too long to be kept")
 
-// Conversation is one client's dealings with a server. Its methods may be
-// called from any goroutine.
+// A Conversation is one client's use of a server. Its methods may be called
+// from any goroutine.
 type Conversation struct {
 	Record *transcript.Transcript
 	opts   Options
@@ -53,14 +53,14 @@ type Conversation struct {
 	endHearing context.CancelCauseFunc
 	closed     sync.Once
 
-	waiting             atomic.Int32 // requests that are waited for at this moment
-	unansweredExchanges atomic.Int32 // HTTP exchanges in a row that were over without the answer they owed
-	hasSpoken           atomic.Bool  // the server has said something
+	waiting             atomic.Int32 // requests that currently expect a response
+	unansweredExchanges atomic.Int32 // consecutive HTTP exchanges that ended without the expected response
+	hasSpoken           atomic.Bool  // the server has sent a message
 	started             atomic.Bool  // the server was seen to respond, see Started
 	isStartUnclear      atomic.Bool  // see StartUnclear
 	quietUpTo           atomic.Int64 // the length of the record after the last proof of absence
 
-	replies sync.Mutex // held while an answer to the server is written
+	replies sync.Mutex // held while a response to the server is written
 
 	mu      sync.Mutex
 	nextID  int64
@@ -89,8 +89,8 @@ func (s Server) Declares(capability string) bool {
 	return ok && string(v) != "false" && string(v) != "null"
 }
 
-// Open starts a server, or connects to one, and returns a conversation in
-// which nothing was said yet.
+// Open starts a server, or connects to one, and returns a conversation without
+// messages.
 func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
 	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), hasResponseStream: dialer.Transport() == spec.SSE, answering: make(chan struct{})}
 	link, err := dialer.Dial(ctx, c.Record)
@@ -104,7 +104,7 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	return c, nil
 }
 
-// Options returns how the conversation is held, defaults filled in.
+// Options returns the options of the conversation, defaults filled in.
 func (c *Conversation) Options() Options { return c.opts }
 
 // SetIdle replaces Options.Idle from now on.
@@ -114,8 +114,8 @@ func (c *Conversation) SetIdle(idle func() (resume func())) {
 	c.releaseSlot = idle
 }
 
-// BeginIdle says that the caller begins to wait for nothing to happen, so that
-// others may work meanwhile; the function it returns ends that.
+// BeginIdle releases the slot of the caller, which begins to wait for silence;
+// the function it returns acquires it again.
 func (c *Conversation) BeginIdle() (resume func()) {
 	c.mu.Lock()
 	releaseSlot := c.releaseSlot
@@ -123,15 +123,14 @@ func (c *Conversation) BeginIdle() (resume func()) {
 	return releaseSlot()
 }
 
-// HoldReplies keeps the answers to the server's own requests back until
-// release is called: for who sends a message in pieces, between which nothing
-// may stand.
+// HoldReplies delays responses to the server's own requests until release is
+// called, for a caller that sends a message in pieces.
 func (c *Conversation) HoldReplies() (release func()) {
 	c.replies.Lock()
 	return c.replies.Unlock
 }
 
-// Revision returns the revision that the client asked for.
+// Revision returns the revision that the client requests.
 func (c *Conversation) Revision() spec.Revision { return c.opts.Revision }
 
 // Server returns what the server said of itself; zero before the handshake.
@@ -141,7 +140,8 @@ func (c *Conversation) Server() Server {
 	return c.server
 }
 
-// answerRequests answers the server's requests until the conversation is closed.
+// answerRequests responds to the server's requests until the conversation is
+// closed.
 func (c *Conversation) answerRequests() {
 	defer close(c.answering)
 	for pos := 0; ; {
@@ -208,10 +208,10 @@ func (c *Conversation) Notify(ctx context.Context, method string, params map[str
 	return c.sendWithin(ctx, wire.NewNotification(method, anyOrNil(c.withMeta(params))))
 }
 
-// Await returns the first event at position from or later for which match
-// is true. It ends with ErrEnded when the server's output ended before that,
-// and with the context's cause, which is ErrUnanswered where an option's limit
-// is over.
+// Await returns the first event at position from or later for which match is
+// true. If the server's output ends first, the error is ErrEnded; if the
+// context ends, it is the context's cause, which is ErrUnanswered after an
+// option's limit.
 func (c *Conversation) Await(ctx context.Context, from int, match func(*transcript.Event) bool, options ...Option) (*transcript.Event, error) {
 	w := waitOf(options)
 	cancel := func() {}
@@ -254,13 +254,13 @@ func (c *Conversation) await(ctx context.Context, from int, match func(*transcri
 	}
 }
 
-// endsOutput reports whether nothing of the server is heard behind the event. An
-// exchange over HTTP that floods ends by itself, and others go on.
+// endsOutput reports whether the server sends nothing after the event. An HTTP
+// exchange that floods ends alone; others continue.
 func endsOutput(e *transcript.Event) bool {
 	return e.Kind == transcript.OutputClosed || e.Kind == transcript.Flooded && e.Exchange == 0
 }
 
-// Alive reports whether the server can still be heard.
+// Alive reports whether the connection to the server is still open.
 func (c *Conversation) Alive() bool {
 	select {
 	case <-c.link.Ended():
@@ -270,14 +270,14 @@ func (c *Conversation) Alive() bool {
 	}
 }
 
-// CloseInput tells the server that nothing more will be sent.
+// CloseInput closes the input of the server.
 func (c *Conversation) CloseInput() error { return c.link.CloseInput() }
 
-// Signal sends TERM or INT to the server's process, where there is one.
+// Signal sends TERM or INT to the server's process, if there is one.
 func (c *Conversation) Signal(name string) bool { return c.link.Signal(name) }
 
-// Shutdown ends the connection as the specification orders it, with the
-// given patience, and waits until nothing of the server is left.
+// Shutdown ends the connection in the order of the specification, with the
+// given patience, and waits until the server has ended.
 func (c *Conversation) Shutdown(p transport.Patience) {
 	c.closed.Do(func() {
 		c.link.Shutdown(p)
@@ -296,11 +296,11 @@ func (c *Conversation) noteDuration(d time.Duration) {
 	c.opts.Pace.noteDuration(d)
 }
 
-// Grace is how long the absence of something must last before it is believed:
-// three times the slowest answer of this server to a single request so far,
-// within Options.LeastGrace and 2 s. The answers to initialize, and to the
-// server/discover that opens a conversation, do not count, for they include
-// the server's start.
+// Grace returns how long silence must last before it counts: three times the
+// slowest response of this server to a single request so far, within
+// Options.LeastGrace and 2 s. The responses to initialize, and to the
+// server/discover that opens a conversation, do not count, because they include
+// the start of the server.
 func (c *Conversation) Grace() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Reply is what came of a request.
+// A Reply is the outcome of a request.
 type Reply struct {
 	Sent    *transcript.Event // nil when it could not be sent
 	Event   *transcript.Event // nil when no answer came
@@ -26,13 +26,13 @@ type Reply struct {
 // Answered reports whether an answer came, be it a result or an error.
 func (r *Reply) Answered() bool { return r.Message != nil }
 
-// Busy reports whether the answer is an error by which the server says that it has
-// no time now, as where a limit of rate is reached: it would say so of any
-// request, and it says nothing on the matter of this one.
+// Busy reports whether the response is an error which says that the server has
+// no time now, such as a rate limit. Any request would get it, so it shows
+// nothing about this one.
 func (r *Reply) Busy() bool { return r.Answered() && r.Message.IsError() && r.Message.Busy() }
 
-// Positions returns where the request and its answer stand in the record, as
-// far as there are any.
+// Positions returns the positions of the request and its response in the
+// record, as far as they exist.
 func (r *Reply) Positions() []int { return transcript.Positions(r.Sent, r.Event) }
 
 // Succeeded reports whether the answer is a result.
@@ -40,7 +40,7 @@ func (r *Reply) Succeeded() bool {
 	return r.Answered() && r.Message.Has("result") && !r.Message.IsError()
 }
 
-// An Option says how the response to a request, or another event, is awaited.
+// An Option changes how the client waits for a response or another event.
 type Option func(*wait)
 
 type wait struct {
@@ -63,12 +63,13 @@ func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
 
-// MayIgnore is for what a server may well ignore: it waits for a fence, a request
-// of its own, and a grace after the response to it.
+// MayIgnore is for a message that a server may ignore: the client waits for a
+// fence, a request of its own, and a grace after its response.
 func MayIgnore(w *wait) { w.mayIgnore = true }
 
-// WithinStart is for what follows a request that opens the session: it waits as long
-// as a start may take. The error is ErrUnanswered or ErrStarting where nothing came.
+// WithinStart is for a request that opens the session: the client waits as long
+// as a start may take. Without a response the error is ErrUnanswered or
+// ErrStarting.
 func WithinStart(w *wait) { w.isOpening = true }
 
 func waitOf(options []Option) wait {
@@ -79,7 +80,7 @@ func waitOf(options []Option) wait {
 	return w
 }
 
-// limitFor returns how long a request is waited for that is limited.
+// limitFor returns how long to wait for a limited request.
 func (w *wait) limitFor(c *Conversation) time.Duration {
 	limit := c.opts.Pace.limit(c.opts.Timeout)
 	if w.limit > 0 {
@@ -129,7 +130,7 @@ func (c *Conversation) do(ctx context.Context, w *wait, frame []byte) *Reply {
 	return r
 }
 
-// exchange sends a frame and waits for the answer with the given id, for
+// exchange sends a frame and waits for the response with the given id, for
 // limit at most.
 func (c *Conversation) exchange(ctx context.Context, limit time.Duration, id wire.ID, frame []byte) *Reply {
 	ctx, cancel := c.boundWait(ctx, limit, hasOpeningRequest(frame))
@@ -151,18 +152,18 @@ func (c *Conversation) awaitFrameResponse(ctx context.Context, from int, id wire
 	})
 }
 
-// countWaiting counts a request that is about to be sent, and waited for, until the
-// function that it returns is called.
+// countWaiting counts a request that expects a response until the function that
+// it returns is called.
 func (c *Conversation) countWaiting() (done func()) {
 	c.waiting.Add(1)
 	return func() { c.waiting.Add(-1) }
 }
 
-// awaitResponseTo is Await for an answer that is owed to the frame. A response with
-// an id that nobody sent is most likely that answer, come back with another id,
-// when no other is waited for: then the right one has only the grace left to
-// come. Where the HTTP exchange that carried the frame is over, it has until
-// elsewhere returns.
+// awaitResponseTo is like await, for a response that the frame expects. If no
+// other request is pending, a response with an unknown id is most likely this
+// one with a wrong id: the right one then has only the grace left. If the HTTP
+// exchange that carried the frame has ended, the response has until elsewhere
+// returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
@@ -211,8 +212,8 @@ func isEcho(e *transcript.Event, frame []byte) bool {
 // awaitEnd waits for the end of the grace.
 func awaitEnd(ctx context.Context) { <-ctx.Done() }
 
-// hasUnknownID reports whether the event holds a response with an id that nobody sent,
-// or a result without one.
+// hasUnknownID reports whether the event holds a response with an id that the
+// client did not send, or a result without an id.
 func (c *Conversation) hasUnknownID(e *transcript.Event) bool {
 	if e.Kind != transcript.Received {
 		return false
@@ -233,7 +234,7 @@ func (c *Conversation) hasUnknownID(e *transcript.Event) bool {
 	return false
 }
 
-// HasSent reports whether anything with the id was sent.
+// HasSent reports whether a message with the id was sent.
 func (c *Conversation) HasSent(id wire.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,7 +253,7 @@ func (c *Conversation) HasSent(id wire.ID) bool {
 	return c.sentIDs[id.Key()]
 }
 
-// probe sends a frame to which a server may well stay silent.
+// probe sends a frame to which a server may stay silent.
 func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
 	from := c.Record.Len()
 	if err := c.send(ctx, frame); err != nil {
@@ -272,7 +273,7 @@ func (c *Conversation) AwaitResponse(ctx context.Context, from int, id wire.ID, 
 	})
 }
 
-// replyTo makes a reply of the response with the given id that await finds.
+// replyTo returns a reply with the response with the given id that await finds.
 func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transcript.Event, error)) *Reply {
 	var m *wire.Message
 	e, err := await(func(e *transcript.Event) bool {
@@ -306,8 +307,7 @@ func responseIn(e *transcript.Event, id wire.ID) *wire.Message {
 	return nil
 }
 
-// sendError prefers to say that the server is gone over saying that the
-// bytes could not be written.
+// sendError returns ErrEnded if the server has ended, and err otherwise.
 func (c *Conversation) sendError(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.Is(err, ErrUnanswered) && !errors.Is(err, ErrStarting) {
 		// Of a server that ends, the input may be seen to close before the output.
@@ -325,9 +325,9 @@ func (c *Conversation) sendError(ctx context.Context, err error) error {
 	return err
 }
 
-// sentEvent returns the event that shows the sending of frame, at position from or
-// later. Others may have sent something meanwhile; and a frame with a newline
-// in it is as many events.
+// sentEvent returns the event of sending frame, at position from or later.
+// Others may have sent messages meanwhile; and a frame with a newline in it is
+// several events.
 func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	line, _, _ := bytes.Cut(frame, []byte("\n"))
 	for _, e := range c.Record.From(from) {
@@ -338,9 +338,9 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	return nil
 }
 
-// recordGaveUp records that an answer was not waited for any longer, where that is
-// the server's doing and not the caller's: a server without a fence was given
-// less time than an answer is owed.
+// recordGaveUp records that the client stopped waiting for a response because
+// of the server, not of the caller. A server that answers no fence had less
+// than the full time, so that is not recorded.
 func (c *Conversation) recordGaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})
@@ -348,7 +348,8 @@ func (c *Conversation) recordGaveUp(r *Reply) {
 	}
 }
 
-// isIntercepted reports whether somebody else than the server answered for it.
+// isIntercepted reports whether something in front of the server responded in
+// its place.
 func (c *Conversation) isIntercepted(sent *transcript.Event) bool {
 	x := transcript.ExchangesOf(c.Record.From(0)).Of(sent)
 	return x != nil && x.Intercepted()

@@ -18,9 +18,9 @@ const (
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
 )
 
-// withMeta returns what is sent for params: in the stateless era every request
-// says in its _meta who asks and what that client can do. Keys that are there
-// already stay, and so does a _meta that is no object.
+// withMeta returns the params to send: in the stateless era the _meta of every
+// request holds the version, the client and its capabilities. Existing keys
+// stay, and so does a _meta that is not an object.
 func (c *Conversation) withMeta(in map[string]any) map[string]any {
 	if c.opts.Revision.Era() == spec.Handshake {
 		return in
@@ -62,7 +62,7 @@ func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	return r
 }
 
-// Initialized tells the server that the handshake is complete.
+// Initialized notifies the server that the handshake is complete.
 func (c *Conversation) Initialized(ctx context.Context) error {
 	return c.Notify(ctx, spec.MethodInitialized, nil)
 }
@@ -104,7 +104,7 @@ func handshakeError(r *Reply) error {
 	return nil
 }
 
-// setServer keeps what a result says of the server.
+// setServer stores the server data of a result.
 func (c *Conversation) setServer(result jsontext.Value, versionMember string) {
 	s := Server{Result: result}
 	if versionMember != "" {

@@ -78,7 +78,8 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	return fenceError(r)
 }
 
-// graceAfter is longer than Grace: an answer that is owed may take its time.
+// graceAfter returns a longer time than Grace after a successful fence, because
+// a response may take its time.
 func (c *Conversation) graceAfter(fence error) time.Duration {
 	if fence != nil {
 		return c.Grace()
@@ -87,15 +88,15 @@ func (c *Conversation) graceAfter(fence error) time.Duration {
 }
 
 // Fence proves that the server has read everything sent so far: it sends a
-// request and waits for any answer to it. An error means that nothing can be
-// said of what did not come.
+// request and waits for any response. After an error, missing messages show
+// nothing.
 func (c *Conversation) Fence(ctx context.Context) error {
 	return c.fenceUnless(ctx, c.Record.Len(), func(*transcript.Event) bool { return false })
 }
 
 // fenceTime bounds the wait for a fence: twenty times the slowest answer of
 // this server so far, at least 3 s, and no more than the timeout; less once one
-// has timed out. It is less than other requests get, so that a deaf server does
+// has timed out. It is less than other requests get, so that an unresponsive server does
 // not cost the whole timeout each time; a caller that wants to be sure sets
 // Options.Thorough.
 func (c *Conversation) fenceTime() time.Duration {
@@ -107,7 +108,8 @@ func (c *Conversation) fenceTime() time.Duration {
 	return c.opts.Pace.fence(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)
 }
 
-// fenceError takes any answer for good, be it an error or too long to be kept.
+// fenceError accepts any response, even an error or one that is too long to be
+// kept.
 func fenceError(r *Reply) error {
 	if errors.Is(r.Err, ErrTooLong) {
 		return nil

@@ -30,9 +30,10 @@ func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame 
 	return carriesFrame(x, frame) && !isRedirectedOnHost(x) && !(c.hasResponseStream && x.Succeeded()) && len(eventIDs(x)) == 0
 }
 
-// resumableIDs are the event ids at which the stream with the answer to the frame
-// could be taken up before exchange x: those of the exchange that carried it,
-// and of the streams that went on with it. All of these are over.
+// resumableIDs returns the event ids from which the stream with the response to
+// the frame could be resumed before exchange x: those of the exchange that
+// carried the frame, and of the streams that resumed it. All of these have
+// ended.
 func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []byte) []string {
 	var ids []string
 	for _, of := range all {
@@ -44,10 +45,9 @@ func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []by
 	return ids
 }
 
-// awaitOtherStreams waits until an answer can't come any more whose own exchange is
-// over: at once where no other stream of the server is open, else behind a
-// fence. It would be a mistake to send it there, so no server is given longer.
-// Before the handshake is answered nothing else is asked.
+// awaitOtherStreams waits until a response can no longer come although its own
+// exchange has ended: it returns at once if no other stream of the server is
+// open, else after a fence. Before the handshake it sends no fence.
 func (c *Conversation) awaitOtherStreams(ctx context.Context) {
 	if c.hasOpenStream() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()
@@ -90,9 +90,9 @@ func isRedirectedOnHost(x *transcript.Exchange) bool {
 	return err == nil && to.Host == here.Host && to.RequestURI() != here.RequestURI()
 }
 
-// IsSessionLost reports whether this session over HTTP is served no more, though the
-// server may serve others: the last exchange was over without an answer, and
-// so is that of one more request.
+// IsSessionLost reports whether the server no longer serves this HTTP session,
+// though it may serve others: the last exchange ended without a response, and
+// so did one more request.
 func (c *Conversation) IsSessionLost(ctx context.Context) bool {
 	return c.unansweredExchanges.Load() > 0 && c.Fence(ctx) != nil && c.unansweredExchanges.Load() > 1
 }

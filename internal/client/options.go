@@ -1,7 +1,7 @@
-// Package client holds conversations: one client's dealings with a server, in
-// the handshake era and in the stateless one. A conversation asks, notifies,
-// answers the server's own requests as its declared capabilities say, and
-// proves silence with a fence; it judges nothing.
+// Package client implements conversations: one client's use of a server, in the
+// handshake era and in the stateless one. A conversation sends requests and
+// notifications, responds to the server's requests as its declared capabilities
+// say, and proves silence with a fence; it judges nothing.
 package client
 
 import (
@@ -32,8 +32,7 @@ type Options struct {
 	// Starts, when set, shortens the wait for a server that stays silent while
 	// others start; without it the whole StartTimeout is waited for.
 	Starts Starts
-	// Thorough waits for a fence as long as for any request: for who tries
-	// again what was seen once.
+	// Thorough waits for a fence as long as for any request. Retries set it.
 	Thorough bool
 	// LeastGrace is the shortest grace, see Grace; default 100 ms.
 	LeastGrace time.Duration
@@ -106,7 +105,7 @@ func AllCapabilities(r spec.Revision) map[string]any {
 	return caps
 }
 
-// ClientInfo is how the harness introduces itself.
+// ClientInfo returns the clientInfo of mcp-conform.
 func ClientInfo() map[string]any {
 	return map[string]any{"name": "mcp-conform", "version": "1"}
 }

@@ -21,7 +21,7 @@ import (
 // been starting: no other server that was started meanwhile responded either.
 var ErrStarting = errors.New("the server may still have been starting: one that was started meanwhile did not respond to an ordinary initialize either")
 
-// Starts is told of the starts of servers, and compares them.
+// Starts tracks the starts of servers, and compares them.
 type Starts interface {
 	// Waits is called when the conversation begins to wait for a server that may
 	// still be starting; over is called when that wait has ended.
@@ -67,8 +67,8 @@ func (c *Conversation) showsStart(e *transcript.Event) bool {
 	return false
 }
 
-// hasOpeningRequest reports whether one of the frames holds a request that opens a session.
-// Each may cost the server what a start costs, whatever was said before.
+// hasOpeningRequest reports whether one of the frames holds a request that
+// opens a session. Each may take as long as a start.
 func hasOpeningRequest(frames ...[]byte) bool {
 	for _, f := range frames {
 		for _, m := range wire.Parse(f).Messages {
@@ -135,7 +135,7 @@ func (w *startWait) watchResponse(ctx context.Context) {
 	}
 }
 
-// wait returns why the wait is to end, nil where ctx has ended before.
+// wait returns why the wait ends, or nil if ctx has ended before.
 func (w *startWait) wait(ctx context.Context) error {
 	first := w.limit
 	if w.c.opts.Starts == nil {
@@ -167,7 +167,7 @@ func (w *startWait) wait(ctx context.Context) error {
 	}
 }
 
-// afterStart gives the server its usual time, from its first response on.
+// afterStart gives the server its usual time after its first response.
 func (w *startWait) afterStart(ctx context.Context) error {
 	w.responded = nil
 	if w.pause(ctx, w.limit) == waitCancelled {
@@ -209,7 +209,7 @@ type pauseEnd int
 const (
 	timePassed      pauseEnd = iota // the time is over
 	serverResponded                 // the server has responded
-	waitCancelled                   // nobody waits any more
+	waitCancelled                   // the wait was cancelled
 )
 
 func (w *startWait) pause(ctx context.Context, d time.Duration) pauseEnd {

@@ -12,13 +12,13 @@ import (
 )
 
 // idleAfter is how long a wait for the server counts as work: a server that
-// answers sooner most likely computes the answer, one that takes longer most
-// likely waits itself.
+// responds sooner is most likely computing, one that takes longer is most likely
+// waiting itself.
 const idleAfter = 10 * time.Millisecond
 
-// BeginWait says that the caller begins to wait for the server, which lets others
-// work when it lasts, as BeginIdle does; the function it returns ends that. Until
-// the server has said something it starts, which is work.
+// BeginWait begins a wait for the server. If it lasts, the slot of the caller
+// is released, as in BeginIdle; the function it returns ends the wait. A server
+// that has sent nothing yet is starting, which is work.
 func (c *Conversation) BeginWait() (over func()) {
 	if !c.hasSpoken.Load() {
 		return func() {}

@@ -16,8 +16,8 @@ func (c *Conversation) Web() transport.Web {
 	return web
 }
 
-// ResidentMemory returns how many bytes of memory the server's processes hold for
-// themselves; false where that can't be told.
+// ResidentMemory returns the resident memory of the server's processes in
+// bytes; false if it is unknown.
 func (c *Conversation) ResidentMemory() (bytes int64, ok bool) {
 	weighed, ok := c.link.(transport.Weighed)
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// busy has what is to be called broken come back each time where it is shown by
-// an error that may say, in whatever words, that the server had no time: its code
-// says nothing about the request. A server under load refuses now and then.
+// busy requires that every attempt reproduces a broken requirement if its
+// evidence is an error that may mean that the server had no time: the code
+// shows nothing about the request. A server under load refuses some requests.
 type busy struct{}
 
 func (busy) discount(c *Claim) (Effect, string) {
@@ -38,9 +38,9 @@ func mayBeBusy(m *wire.Message) bool {
 	}
 }
 
-// brokenConnection has a deviation come back each time where a connection broke
-// before the response to a request, though the server did not end: a network that
-// fails now and then is not the server.
+// brokenConnection requires that every attempt reproduces a deviation if a
+// connection broke before the response to a request, though the server did not
+// end: the server is not to blame for an unreliable network.
 type brokenConnection struct{}
 
 func (brokenConnection) discount(c *Claim) (Effect, string) {
@@ -49,7 +49,7 @@ func (brokenConnection) discount(c *Claim) (Effect, string) {
 			return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
 		})
 	}) {
-		return EachTime, "a connection broke, and nobody knows at which end"
+		return EachTime, "a connection broke, and it is unknown at which end"
 	}
 	return Counts, ""
 }

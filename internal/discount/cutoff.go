@@ -11,9 +11,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// cutoffs counts the requests that got an answer over HTTP, and those of which
-// the connection broke before it was whole. One that breaks now and then is the
-// network's; where all of one method break, the user should know.
+// cutoffs counts the HTTP requests that got a response, and those whose
+// connection broke before it was complete. A connection that breaks now and
+// then is a matter of the network; if all requests of a method break, the user
+// should know.
 type cutoffs map[string]*cutoff
 
 type cutoff struct{ broke, other int }
@@ -45,8 +46,8 @@ func (c cutoffs) observe(conv Conversation) {
 	}
 }
 
-// notice says of which methods every request broke, "" where there is none, or
-// where there is no other, as when the server is gone.
+// notice lists the methods whose every request broke; "" if there are none, or
+// if no request at all succeeded, as after the end of the server.
 func (c cutoffs) notice() string {
 	var said []string
 	whole := 0
@@ -54,7 +55,7 @@ func (c cutoffs) notice() string {
 		of := c[method]
 		whole += of.other
 		if of.broke >= manyCutoffs && of.other == 0 {
-			said = append(said, fmt.Sprintf("none of %d %s requests got a whole answer: the connection broke each time", of.broke, method))
+			said = append(said, fmt.Sprintf("none of %d %s requests got a complete response: the connection broke each time", of.broke, method))
 		}
 	}
 	if whole == 0 {

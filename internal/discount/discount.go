@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// ExchangeFacts are what is known of one HTTP request when its conversation is over.
-// The zero value is a request that simply got no response.
+// ExchangeFacts describe an HTTP request after its conversation has ended. The
+// zero value is a request that got no response.
 type ExchangeFacts struct {
 	// Method is that of the HTTP request.
 	Method string
@@ -25,7 +25,7 @@ type ExchangeFacts struct {
 	Size int64
 	// Waited: the client waited as long as a response may take.
 	Waited bool
-	// ServerEnded: the server had ended, or was told to.
+	// ServerEnded: the server had ended, or was asked to.
 	ServerEnded bool
 	// Judged: the JSON-RPC requests in the body have no response, and that is
 	// judged there.
@@ -69,7 +69,7 @@ const largeRequest = 256 << 10
 // exchanges lists the discounts of HTTP requests; the first that applies is the
 // reason.
 var exchanges = []row[ExchangeFacts]{
-	{Discount{"unreachable", "there was no connection; whether the server still serves anyone is checked separately"}, func(f ExchangeFacts) bool {
+	{Discount{"unreachable", "there was no connection; whether the server still serves is checked separately"}, func(f ExchangeFacts) bool {
 		return f.Ended == transcript.Unreachable
 	}},
 	{Discount{"server-ended", "the server had ended, which is judged by itself"}, func(f ExchangeFacts) bool {
@@ -102,7 +102,8 @@ var exchanges = []row[ExchangeFacts]{
 }
 
 // IsIntermediary reports whether a response with this status may come from
-// something in front of the server, or depends on who asks and how often.
+// something in front of the server, or depends on the client or the request
+// rate.
 func IsIntermediary(status int) bool {
 	switch status {
 	case 401, 402, 403, 407, 421, 429, 502, 503, 504:

@@ -8,11 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// flood discounts what a case saw in a conversation in which the server sent more
-// than can be taken in: the response may have been in it.
+// flood discounts observations of a case in a conversation in which the server
+// sent more than the client reads: the response may have been in it.
 type flood struct{ text string }
 
-// IsFlooded reports whether the server sent more than can be taken in.
+// IsFlooded reports whether the server sent more than the client reads.
 func IsFlooded(events []*transcript.Event) bool {
 	return slices.ContainsFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Flooded })
 }

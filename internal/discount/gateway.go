@@ -32,7 +32,7 @@ func (g *gateway) discount(c *Claim) (Effect, string) {
 	}
 	for _, x := range transcript.ExchangesOf(c.Events[c.From:]).All() {
 		if x.Request != nil && x.Intercepted() {
-			return Void, fmt.Sprintf("a request was answered with %q, which tells nothing of the server", wire.Excerpt(x.ResponseHead().Line, 80))
+			return Void, fmt.Sprintf("a request was answered with %q, which shows nothing about the server", wire.Excerpt(x.ResponseHead().Line, 80))
 		}
 	}
 	return Counts, ""

@@ -14,10 +14,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// What a tool does with its time is not counted as a failure: a call without an
-// answer in time is cancelled, and then nothing is owed any more. Nobody but
-// the user knows whether such a call is slow or hangs, so it is told. Calls
-// that were answered in time in another conversation are only slow.
+// A slow tool is not counted as a failure: a call without a response in time is
+// cancelled, and then needs none. Only the user knows whether such a call is slow
+// or hangs, so a notice reports it. Calls that got a response in time in another
+// conversation are only slow.
 
 // nameMembers maps a method that runs code of the server's author to the member
 // of its params that distinguishes such requests.
@@ -32,7 +32,7 @@ var nameMembers = map[string]string{
 // overdues are what became of such requests, a revision each.
 type overdues map[spec.Revision]map[request]*history
 
-// request is one that may be made again, in any conversation.
+// A request identifies equal requests, in any conversation.
 type request struct{ method, name, arguments string }
 
 // history is the outcome of all equal requests.
@@ -117,7 +117,7 @@ func (o overdues) list(revisions ...spec.Revision) []overdue {
 	return out
 }
 
-// describe says what was not answered, and within which time.
+// describe says which requests got no response, and within which time.
 func (o overdue) describe() string {
 	some, was := "", "was"
 	if o.othersAnswered {
@@ -132,7 +132,7 @@ func (o overdue) describe() string {
 // mostOverdue is how many of them are named.
 const maxNamed = 5
 
-// notice tells what had no answer in time, "" where there is nothing.
+// notice lists the requests without a response in time, or returns "".
 func (o overdues) notice() string {
 	all := o.list(slices.Collect(maps.Keys(o))...)
 	if len(all) == 0 {
@@ -155,8 +155,8 @@ func (o overdues) notice() string {
 // requestAnswered is the requirement that each request is answered.
 const requestAnswered = "base.request-answered"
 
-// adjust takes it back that each request was answered, where one had no
-// answer before it was cancelled.
+// adjust changes the verdict that each request was answered from kept to not
+// observed if a request got no response before it was cancelled.
 func (o overdues) adjust(v *verdict.Verdict) {
 	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
 		return
@@ -164,7 +164,7 @@ func (o overdues) adjust(v *verdict.Verdict) {
 	for _, one := range o.list(v.Revision) {
 		if one.neverAnswered {
 			v.Outcome = verdict.NotObserved
-			v.Reason = one.describe() + ", and cancelled then, so that no answer is owed any more; all else was answered"
+			v.Reason = one.describe() + ", then cancelled, so that it needs no response; all other requests were answered"
 			return
 		}
 	}

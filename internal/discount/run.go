@@ -33,20 +33,20 @@ type Effect int
 
 // The effects, mildest first.
 const (
-	Counts   Effect = iota // nothing speaks against it
-	EachTime               // it counts where it comes back each time that it is tried again
+	Counts   Effect = iota // no discount applies
+	EachTime               // it counts if every attempt reproduces it
 	Void                   // it shows nothing
 )
 
-// What a run knows beside the facts of single requests.
+// What a run knows in addition to the facts of single requests.
 type (
 	// observer reads every conversation of a run.
 	observer interface{ observe(Conversation) }
-	// discounter says what becomes of a claim, and why.
+	// discounter returns the effect on a claim, and the reason.
 	discounter interface {
 		discount(*Claim) (Effect, string)
 	}
-	// noticer tells the user what was met, in one sentence; "" for nothing.
+	// noticer returns one sentence for the user, or "".
 	noticer interface{ notice() string }
 )
 
@@ -114,14 +114,16 @@ func (r *Run) Notices() []string {
 	return out
 }
 
-// FloodReason says what of the server could not be taken in, "" where everything was.
+// FloodReason describes the output of the server that was too much to read, or
+// "".
 func (r *Run) FloodReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.flood.text
 }
 
-// Adjust takes back that a requirement was kept where a discount hid that it was not.
+// Adjust changes a verdict from kept to not observed if a discount hid a
+// violation.
 func (r *Run) Adjust(v *verdict.Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,15 +12,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// caseTime bounds a case, without the starts of its servers: far more than any
-// needs whose server answers.
+// caseTime bounds a case, without the starts of its servers. It is far more than
+// any case needs with a server that responds.
 const caseTime = 90 * time.Second
 
-// errCaseTime is the cause of a case's end by its time.
+// errCaseTime is the cause when a case exceeds caseTime.
 var errCaseTime = errors.New("the case took too long")
 
-// runCase runs one case and returns what it said. A case that panics, or does
-// not end with its context, is the harness's failure.
+// runCase runs one case and returns its observations. A case that panics, or
+// does not end with its context, is a harness error.
 func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -57,7 +57,7 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	return complete(c, r.dropDiscounted(c, t.Observations()), stop)
 }
 
-// dropDiscounted takes back the deviations that a discount makes void.
+// dropDiscounted replaces the deviations that a discount voids.
 func (r *execution) dropDiscounted(c *suite.Case, said []suite.Observation) []suite.Observation {
 	for i := range said {
 		s := &said[i]
@@ -74,7 +74,7 @@ func (r *execution) dropDiscounted(c *suite.Case, said []suite.Observation) []su
 }
 
 // caseStart returns the position at which a case began in a conversation, which
-// may have been shared with others before.
+// earlier cases may have used.
 func caseStart(c *suite.Case, events []*transcript.Event) int {
 	from := 0
 	for _, e := range events {
@@ -85,7 +85,8 @@ func caseStart(c *suite.Case, events []*transcript.Event) int {
 	return from
 }
 
-// complete adds, for each requirement of which the case said nothing, why.
+// complete adds an observation with the reason of the stop for each requirement
+// that the case did not mention.
 func complete(c *suite.Case, said []suite.Observation, stop suite.Stop) []suite.Observation {
 	for _, id := range c.Requirements {
 		mentioned := false

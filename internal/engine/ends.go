@@ -10,20 +10,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that the run started for a URL may end by itself where no case
-// brings that about: after so many requests, or when it likes. It is started
-// again, and what it disturbed runs once more, but that is told; and a server
-// that goes on ending while requests wait for it is not judged to the last case.
+// A server that the run started for a URL may exit without a case that causes
+// it: after some number of requests, or at random. The run restarts it, repeats
+// the disturbed cases and prints a notice. If the server keeps exiting while
+// requests are pending, the run stops early.
 
-// ends counts what is known of the ends of the process that conversations share.
+// ends counts the exits of a shared process and those that are explained.
 type ends struct {
-	explained atomic.Int64 // those that units brought about on a process of their own, too
+	explained atomic.Int64 // those that a unit also caused on a process of its own
 
 	mu      sync.Mutex
-	pending map[*unit]*opener // units that may have brought about an end: running, or to be run again
+	pending map[*unit]*opener // units that may have caused an exit: running, or to be run again
 }
 
-// begin makes the unit one that may bring about an end.
+// begin registers the unit as one that may cause an exit.
 func (e *ends) begin(u *unit, o *opener) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -33,15 +33,16 @@ func (e *ends) begin(u *unit, o *opener) {
 	e.pending[u] = o
 }
 
-// settle says that it is known which ends the unit brought about.
+// settle removes the unit: it is known which exits it caused.
 func (e *ends) settle(u *unit) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.pending, u)
 }
 
-// countUndecided returns how many conversations ended of units that have not been run
-// again: each may explain one end, for a unit opens another after each.
+// countUndecided returns the number of ended conversations of units that were
+// not run again yet: each may explain one exit, because a unit opens another
+// conversation after each.
 func (e *ends) countUndecided() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -52,18 +53,18 @@ func (e *ends) countUndecided() int {
 	return n
 }
 
-// mostEnds is how many ends that nobody explains a run takes.
+// mostEnds is the number of unexplained exits after which a run stops.
 const mostEnds = 5
 
-// endingError is why the run ends.
+// An endingError is the reason why the run ends.
 type endingError struct{ ended int }
 
 func (e *endingError) Error() string {
 	return fmt.Sprintf("the server's process exited by itself %s while requests waited for a response", countTimes(e.ended))
 }
 
-// endEarly ends the run where the process ended too often, with requests that
-// it had not answered, and no case by itself brings that about.
+// endEarly ends the run if the process exited too often with pending requests
+// and no case alone causes that.
 func (r *session) endEarly() {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok || r.stop == nil {
@@ -80,7 +81,7 @@ func (r *session) endEarly() {
 	}
 }
 
-// endsNotice tells of the ends that nobody explains, "" where there are none.
+// endsNotice returns a notice about unexplained exits, or "".
 func (r *session) endsNotice() string {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok {
@@ -94,7 +95,7 @@ func (r *session) endsNotice() string {
 	last := all[len(all)-1]
 	text := fmt.Sprintf("the server's process exited by itself %s, and no case causes that alone: %s", countTimes(n), last.Detail)
 	if words := lastLines(r.o.Redactor.Known(last.Output)); words != "" {
-		text += "; it wrote last: " + words
+		text += "; its last output: " + words
 	}
 	return text
 }
@@ -106,7 +107,7 @@ func countTimes(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Bounds of what is quoted of a server's output.
+// Limits for quoting a server's output.
 const (
 	linesShown  = 3
 	widestLines = 300

@@ -10,13 +10,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// execution is the plan of a run, and what its cases and rules said.
+// execution is the plan of a run, with the observations of its cases and rules.
 type execution struct {
 	*offer
 	units                []*unit
 	rulePairs, casePairs []pair
 	tally                tally
-	wants                map[instance][]suite.Want // what cases lacked
+	wants                map[instance][]suite.Want // the missing configuration that cases reported
 	finished             map[instance]bool         // cases that ran to their end
 	idle                 chan struct{}             // see suite.Env; nil where only cases run that wait
 
@@ -30,7 +30,7 @@ type instance struct {
 	revision spec.Revision
 }
 
-// newExecution makes units of the selected cases that apply.
+// newExecution groups the selected cases that apply into units.
 func newExecution(ctx context.Context, o *offer) *execution {
 	r := &execution{offer: o, wants: map[instance][]suite.Want{}, finished: map[instance]bool{}, settled: make(chan struct{})}
 	var waiting, own, exclusive []*unit
@@ -73,9 +73,9 @@ func newExecution(ctx context.Context, o *offer) *execution {
 	return r
 }
 
-// runUnits runs all units and waits until their servers are gone. It calls
-// confirm with each whose verdicts are to be confirmed; what that starts is waited
-// for, too.
+// runUnits runs all units and waits until their servers have ended. It calls
+// confirm for each unit whose findings have to be confirmed, and waits for the
+// goroutines that confirm starts.
 func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unit, *sync.WaitGroup)) {
 	var all, sharing sync.WaitGroup
 	start := func(u *unit) {
@@ -147,8 +147,8 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	background(sharingUnits)
 	background(others)
 	if r.probePass != nil {
-		// The probe's conversations live on in the sharing units; when those
-		// are done, the right to have them ends.
+		// The sharing units continue the probe's conversations; when they are done,
+		// the probe's slot is released.
 		started.Wait()
 		sharing.Wait()
 		r.endAll(unused)
@@ -165,7 +165,7 @@ func (u *unit) isBusy() bool {
 	return !u.exclusive && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.SharesConversation })
 }
 
-// unused returns the probe's conversations that no unit goes on with.
+// unused returns the probe's conversations that no unit continues.
 func (r *execution) unused(sharing []*unit) []*sharedConversation {
 	var out []*sharedConversation
 	for rev, s := range r.shared {

@@ -14,52 +14,52 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// unit is what is run in one go: the cases that share a conversation, or one
-// case with servers of its own.
+// A unit is run in one go: the cases that share a conversation, or one case
+// with servers of its own.
 type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
-	sharesConversation bool                // begins with the shared conversation, even without cases
-	exclusive          bool                // no other server lives meanwhile
-	repeats            int                 // which try to see findings again this is, from 1, and so owes every request its full time; 0 for none
-	ownProcess         bool                // on a process of its own, see run.repeat
-	conversation       *sharedConversation // the one to go on with, see lanes; nil for that of the probe
-	takesInventory     bool                // it takes stock first, as the probe did in the conversation that cases share
-	retrying           []*candidate        // what is to be seen again, in a try
+	sharesConversation bool                // starts with the shared conversation, even without cases
+	exclusive          bool                // no other server runs at the same time
+	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
+	ownProcess         bool                // runs on a process of its own, see execution.repeat
+	conversation       *sharedConversation // the conversation to continue, see lanes; nil for that of the probe
+	takesInventory     bool                // takes the inventory first, as the probe did in the shared conversation
+	retrying           []*candidate        // the candidates that a retry tries to reproduce
 	peerDialer         transport.Dialer    // shared with its peers, see retryAmongPeers; nil for a dialer of its own
-	// again is the case in which they were seen, nil for none.
+	// again is the case in which they were seen; nil if there is none.
 	retriedCase *suite.Case
 
-	// disturbed: the process that it had in common with others ended.
+	// disturbed: a process that it shared with other units ended.
 	isDisturbed bool
-	// unstarted: a server of the unit did not come up.
+	// unstarted: a server of the unit did not start.
 	hasFailedStart bool
-	ownExits       int           // how often the process of its own ended by itself
-	unreported     []*suite.Case // done, and not told to the progress for that
+	ownExits       int           // how often its own process exited unexpectedly
+	unreported     []*suite.Case // done, but not reported to the progress because the unit runs again
 
-	spans           []span // in which its cases ran
+	spans           []span // when its cases ran
 	observations    []caseObservation
 	ruleResults     []ruleResult
-	conversations   []*client.Conversation // by which it was judged
-	exchangedByCase map[string]string      // by the id of each case: what was exchanged in it, see exchanged
+	conversations   []*client.Conversation // that the rules judged
+	exchangedByCase map[string]string      // a summary of the messages of each case by its id, see exchangesOf
 }
 
-// said is what a case observed.
+// A caseObservation is an observation with the case that made it.
 type caseObservation struct {
 	by *suite.Case
 	suite.Observation
 }
 
-// ruled is what a rule says of one conversation.
+// A ruleResult is the result of a rule for one conversation.
 type ruleResult struct {
 	rules.Result
 	record *transcript.Transcript
-	// during is the case in which each deviation was seen, nil for none.
+	// during holds the case in which each deviation was seen, or nil.
 	during []*suite.Case
 }
 
-// run runs the unit; it returns when the work is done, and calls after when
-// all its servers are gone and the rules have judged.
+// run runs the unit; it returns when the work is done, and calls after when all
+// its servers have ended and the rules have judged.
 func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation, each func(*suite.Case), after func()) {
 	pass := r.gate.enter(u.exclusive)
 	pace := &client.Pace{}
@@ -76,7 +76,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		shared.conv.SetIdle(pass.idle)
 	}
 	if u.sharesConversation {
-		conv, err := o.Shared(ctx) // what goes wrong here, the rules and the cases see
+		conv, err := o.Shared(ctx) // rules and cases see an error here
 		if err == nil && u.takesInventory {
 			inventory.Take(ctx, conv, r.o.Policy)
 		}
@@ -103,7 +103,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	if u.sharesConversation && o.shared != nil && o.shared.conv != nil {
 		o.shared.conv.Record.BeginCase("")
-		_ = o.shared.conv.Quiet(ctx) // for rules on what must not come; silence can't be proved where it fails
+		_ = o.shared.conv.Quiet(ctx) // for rules about messages that must not come; on failure silence is not proved
 	}
 	pass.finishWork()
 	r.runInBackground(func() {
@@ -121,7 +121,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	})
 }
 
-// runToEnd runs the unit, and returns when its servers are gone and the rules
+// runToEnd runs the unit, and returns when its servers have ended and the rules
 // have judged.
 func (u *unit) runToEnd(ctx context.Context, r *execution) {
 	done := make(chan struct{})
@@ -129,10 +129,10 @@ func (u *unit) runToEnd(ctx context.Context, r *execution) {
 	<-done
 }
 
-// runInBackground runs what is left to do for a unit beside the work.
+// runInBackground shuts down and judges a unit while others run.
 func (r *session) runInBackground(f func()) { go f() }
 
-// judge folds the rules over the conversations of the unit.
+// judge applies the rules to the conversations of the unit.
 func (u *unit) judge(r *execution, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
@@ -174,18 +174,18 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 // candidate is a deviation that may become a finding.
 type candidate struct {
 	key    verdict.Key
-	during *suite.Case // nil: the greeting of the shared conversation
+	during *suite.Case // nil: the handshake of the shared conversation
 	unit   *unit
 	verdict.Deviation
 	outcome verdict.Outcome
-	record  *transcript.Transcript // where it was seen, nil for none
-	// eachTime: it counts only where it comes back each time, see discount.EachTime.
+	record  *transcript.Transcript // where it was seen, or nil
+	// eachTime: it counts only if every attempt reproduces it, see discount.EachTime.
 	mustRecur, isWeighed bool
 	attempts             int
 	reproduced           int
-	voidAttempts         int      // tries in which no fresh server came up, which do not count
-	peers                []string // the cases without which it does not come back
-	earlierAttempts      int      // tries of other sightings of the same, which came to nothing
+	voidAttempts         int      // attempts in which no fresh server started, which do not count
+	peers                []string // the cases that must run concurrently to reproduce it
+	earlierAttempts      int      // attempts on other sightings that did not reproduce it
 }
 
 func newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// CheckBound judges where a server listens that runs on this machine: on the
-// loopback interface alone, whom it serves nobody else can reach.
+// CheckBound judges on which addresses a server on this machine listens. On the
+// loopback interface other machines cannot reach it.
 func (t *T) CheckBound(ctx context.Context, requirement string) {
 	c := t.Conversation(ctx)
 	local, ok := c.Web().(transport.Local)
@@ -19,7 +19,7 @@ func (t *T) CheckBound(ctx context.Context, requirement string) {
 	}
 	at := local.Listens()
 	if len(at) == 0 {
-		t.GiveUp("where the server listens can't be told on this system")
+		t.GiveUp("the listening address of the server can't be read on this system")
 	}
 	beyond := slices.IndexFunc(at, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() })
 	if beyond < 0 {
@@ -33,7 +33,7 @@ func (t *T) CheckBound(ctx context.Context, requirement string) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: requirement,
 		Summary:     "The server can be reached from other machines, as it listens beyond the loopback interface.",
-		Permitted:   "to listen at 127.0.0.1 or ::1 alone when it runs locally",
+		Permitted:   "to listen on 127.0.0.1 or ::1 only when it runs locally",
 		Seen:        "it listens at " + where,
 	})
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Case is one active check: it provokes a server and says what it saw.
+// A Case is one active check: it provokes a server and reports what it
+// observed.
 type Case struct {
 	// ID is made of words and never changes: area.what-is-checked.
 	ID string
-	// Title says what is done, in one line.
+	// Title says what the case does, in one line.
 	Title string
 	// Requirements are the catalogue ids that the case judges.
 	Requirements []string
@@ -33,8 +34,8 @@ type Case struct {
 	// SharesConversation: the case leaves the conversation as it found it, so
 	// that it may share one with other cases.
 	SharesConversation bool
-	// Unchecked: the case itself judges whether the server still answers, so that a
-	// shared conversation is not tried before.
+	// Unchecked: the case itself judges whether the server still responds, so the
+	// shared conversation is not checked first.
 	Unchecked bool
 	// Exclusive: timing matters; nothing else runs meanwhile.
 	Exclusive bool
@@ -45,7 +46,7 @@ type Case struct {
 	// deviates, so it is started first.
 	Waits bool
 	// Races are the orders of messages that the case tries, each with all that
-	// may come of it.
+	// permitted responses.
 	Races []Race
 	// Run provokes and judges. The context ends with the case's time.
 	Run func(ctx context.Context, t *T)
@@ -117,7 +118,8 @@ func requirementsOf(id string) []*spec.Requirement {
 	return out
 }
 
-// Check says what is wrong with the case as it is declared, or nil.
+// Check returns an error that says what is wrong with the declaration of the
+// case, or nil.
 func (c *Case) Check() error {
 	switch {
 	case c.ID == "" || c.Title == "" || c.Run == nil || len(c.Requirements)+len(c.Provokes) == 0:

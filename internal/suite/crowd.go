@@ -52,13 +52,14 @@ func (c *Crowd) First() *client.Conversation { return c.convs[0] }
 // All returns all conversations.
 func (c *Crowd) All() []*client.Conversation { return c.convs }
 
-// judgeRefused judges a server that serves the first client and not another.
+// judgeRefused judges a server that serves the first client and refuses
+// another.
 func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, err error) {
 	if isRateLimited(refused) {
-		c.t.GiveUp("the server takes no more requests for now")
+		c.t.GiveUp("the server accepts no more requests for now")
 	}
 	if c.First().Fence(ctx) != nil {
-		c.t.GiveUp("the server answers nobody any more")
+		c.t.GiveUp("the server no longer answers any client")
 	}
 	var at []int
 	if all := transcript.ExchangesOf(refused.Record.From(0)).All(); len(all) > 0 {
@@ -72,23 +73,24 @@ func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, 
 	})
 }
 
-// isRateLimited reports whether the client was told that it asks too often, which is no
-// matter of how many clients there are.
+// isRateLimited reports whether the server refused the client because of its
+// request rate, which does not depend on the number of clients.
 func isRateLimited(c *client.Conversation) bool {
 	all := transcript.ExchangesOf(c.Record.From(0)).All()
 	return len(all) > 0 && all[len(all)-1].Status() == http.StatusTooManyRequests
 }
 
-// isIntercepted reports whether something between here and the server may have
-// answered some of what was sent.
+// isIntercepted reports whether something in front of the server may have
+// responded.
 func isIntercepted(c *client.Conversation) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), (*transcript.Exchange).Intercepted)
 }
 
-// clientMark is what the client with this number puts into what it says.
+// clientMark returns the mark that the client with this number puts into its
+// messages.
 func clientMark(i int) string { return "mcp-conform-client-" + strconv.Itoa(i) + "-" }
 
-// answerAs answers the server's requests, each client otherwise.
+// answerAs responds to the server's requests, differently for each client.
 func answerAs(i int) func(*wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch m.Method {
@@ -106,7 +108,7 @@ func answerAs(i int) func(*wire.Message) []byte {
 	}
 }
 
-// forEach runs f for every conversation at once.
+// forEach runs f for every conversation concurrently.
 func (c *Crowd) forEach(f func(i int, conv *client.Conversation)) {
 	var wg sync.WaitGroup
 	for i, conv := range c.convs {
@@ -115,7 +117,7 @@ func (c *Crowd) forEach(f func(i int, conv *client.Conversation)) {
 	wg.Wait()
 }
 
-// Work has all clients ask at once, and judges what they get.
+// Work sends requests from all clients at once, and judges the responses.
 func (c *Crowd) Work(ctx context.Context) {
 	if len(c.convs) < 2 {
 		return
@@ -156,8 +158,8 @@ func (c *Crowd) checkEqualIDs(ctx context.Context) {
 	}
 }
 
-// checkSampling calls a tool that asks the client's model, in all conversations: what
-// another client's model said may not show in the result.
+// checkSampling calls a tool that requests sampling, in all conversations: the
+// sampled text of another client must not occur in the result.
 func (c *Crowd) checkSampling(ctx context.Context) {
 	tool, ok := c.t.Inventory.AskingFor(spec.MethodSampling)
 	if !ok || c.Isolated == "" {
@@ -219,18 +221,19 @@ func (c *Crowd) checkCancellation(ctx context.Context) {
 	}
 }
 
-// isAnsweredAlone reports whether the call is answered when no one cancels anything.
+// isAnsweredAlone reports whether the call gets a response when no client
+// cancels anything.
 func (c *Crowd) isAnsweredAlone(ctx context.Context, conv *client.Conversation, params map[string]any) bool {
 	return conv.Do(ctx, spec.MethodToolsCall, params, client.Within(crowdSlow+crowdTime)).Answered()
 }
 
-// isAnsweredLate reports whether the answer comes when it has as long again as any request:
-// a machine that is busy may have kept it.
+// isAnsweredLate reports whether the response comes within another full
+// timeout: a busy machine may have delayed it.
 func (c *Crowd) isAnsweredLate(ctx context.Context, conv *client.Conversation, id wire.ID) bool {
 	return conv.AwaitResponse(ctx, 0, id, client.Within(conv.Options().Timeout)).Answered()
 }
 
-// checkForeignMessages looks for messages that are another client's.
+// checkForeignMessages looks for messages that belong to another client.
 func (c *Crowd) checkForeignMessages() {
 	if c.Isolated == "" {
 		return
@@ -248,7 +251,7 @@ func (c *Crowd) checkForeignMessages() {
 	c.t.Kept(c.Isolated)
 }
 
-// hasOthersMark reports whether the text bears the sign of another client.
+// hasOthersMark reports whether the string has the mark of another client.
 func hasOthersMark(text string, i int) bool {
 	return strings.HasPrefix(text, "mcp-conform-client-") && !strings.HasPrefix(text, clientMark(i))
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// DisturbsOthers reports whether the tool is known to change what the server lists, and
-// other cases talk to the same server: of what they know by the lists nothing
-// would be certain any more. A case that wants that is exclusive.
+// DisturbsOthers reports whether the tool is known to change the lists of the
+// server while other cases use the same server: what they know from the lists
+// would no longer be certain. A case that needs such a tool is exclusive.
 func (t *T) DisturbsOthers(tool inventory.Tool) bool {
 	if t.Transport == spec.Stdio || t.Case.Exclusive {
 		return false

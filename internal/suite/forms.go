@@ -51,7 +51,7 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 	}
 }
 
-// sendIdle lends the case's place while a body is sent slowly.
+// sendIdle releases the case's slot while a body is sent slowly.
 func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exchange {
 	if r.Pieces != nil {
 		resume := w.C.BeginIdle()
@@ -60,8 +60,8 @@ func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exch
 	return w.RoundTrip(ctx, r)
 }
 
-// mayRefuse reports whether HTTP lets a server refuse a body by this status, or
-// something before it may have done so.
+// mayRefuse reports whether HTTP lets a server refuse a body with this status,
+// or something in front of it may have done so.
 func mayRefuse(status int) bool {
 	switch status {
 	case 401, 403, 404, 407, 408, 411, 413, 429, 431, 501, 502, 503, 504:

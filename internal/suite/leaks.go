@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// provocation is a call after which the server sends messages by a method to
+// A provocation is a call after which the server sends messages of a method to
 // the client that made the call, and to no other.
 type provocation struct {
 	call    inventory.Known
@@ -38,10 +38,10 @@ func (c *Crowd) provocations() []provocation {
 	return out
 }
 
-// checkLeaks has the first client make calls that bring messages to it, while
-// the others only listen. A message counts as a leak where it comes to a
-// listener with the calls, twice, and not without them, twice: a server may tell
-// all clients of what is no single client's business.
+// checkLeaks makes calls with the first client that bring messages to it, while
+// the others only listen. A message is a leak if it comes to a listener with
+// the calls, twice, and not without them, twice: a server may send all clients
+// messages that concern no single one.
 func (c *Crowd) checkLeaks(ctx context.Context) {
 	all := c.provocations()
 	if c.Isolated == "" || len(all) == 0 {
@@ -70,16 +70,16 @@ func (c *Crowd) checkLeaks(ctx context.Context) {
 	}
 }
 
-// overhearing is a message that came to a client which had asked for nothing.
+// An overhearing is a message that came to a client which had sent no request.
 type overhearing struct {
 	of    provocation
 	at    *client.Conversation
 	event *transcript.Event
 }
 
-// listen returns what the listeners heard, one message of each provocation,
-// while the first client made the calls, or nobody did. It reports false where
-// silence can't be proved.
+// listen returns what the listeners received, one message of each provocation,
+// while the first client made the calls, or no client did. It returns false if
+// silence cannot be proved.
 func (c *Crowd) listen(ctx context.Context, acts bool, all ...provocation) (heard []overhearing, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
@@ -114,8 +114,8 @@ func firstOf(events []*transcript.Event, method string) *transcript.Event {
 	return nil
 }
 
-// checkLogLevels has the second client change its log level twice, and looks whether
-// the first, which keeps its own, hears more or less of its own calls by that.
+// checkLogLevels changes the log level of the second client twice, and checks
+// whether the first, which keeps its own, receives more or fewer log messages.
 func (c *Crowd) checkLogLevels(ctx context.Context) {
 	first, second := c.First(), c.convs[1]
 	if c.Isolated == "" || !first.Server().Declares("logging") {
@@ -194,7 +194,8 @@ func logLevels(events []*transcript.Event) (levels string, last *transcript.Even
 	return strings.Join(all, " "), last
 }
 
-// checkLeaving has the first client end its session. Those of the others go on.
+// checkLeaving ends the session of the first client. Those of the others must
+// continue.
 func (c *Crowd) checkLeaving(ctx context.Context) {
 	served := make([]bool, len(c.convs))
 	c.forEach(func(i int, conv *client.Conversation) {

@@ -12,10 +12,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// AwaitNotification waits until the server has told of a change by a notification, where
-// it has not from the position on, for verdict.NoticeTime at most; then it asks
-// something, as a silence only counts where the conversation went on. It tells
-// whether there was one.
+// AwaitNotification waits for a notification of a change after the position,
+// for verdict.NoticeTime at most; then it sends a fence, because silence only
+// counts if the conversation continued. It reports whether the notification
+// came.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
 	wait, cancel := context.WithTimeout(ctx, verdict.NoticeTime)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ForeignOrigin is that of pages on a host that is none of the server's.
+// ForeignOrigin is the origin of pages on a foreign host.
 const ForeignOrigin = "http://evil.example"
 
 // ForeignOrigins are origins that are none of the server's: of a page

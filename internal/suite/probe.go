@@ -18,7 +18,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Request is what a case asks for.
+// A Request is a request that a case sends.
 type Request struct {
 	Method string
 	Params map[string]any
@@ -41,7 +41,8 @@ type Probe struct {
 	Limit time.Duration
 }
 
-// Odd is the reply to an odd request, beside what its control got.
+// An Odd is the reply to an odd request, together with the result of its
+// control.
 type Odd struct {
 	*client.Reply
 	Control control.Control
@@ -125,8 +126,8 @@ func plainParams(params map[string]any) map[string]any {
 	return out
 }
 
-// whyUnclear returns why the reply to an odd request shows nothing, ""
-// where it does: it was served, or its control was.
+// whyUnclear returns why the reply to an odd request shows nothing; "" if it
+// was served, or its control was.
 func (o Odd) whyUnclear() string {
 	if !o.Answered() || control.Served(o.Message) {
 		return ""

@@ -7,14 +7,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Refuse is the answer to a request of the server for which the client has no
-// time.
+// Refuse returns an error response to a request of the server.
 func Refuse(m *wire.Message) []byte {
 	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
 }
 
-// LeaveOpen answers pings; what else the server asks it leaves open while open is
-// set, and refuses otherwise. It is for client.Options.Answer.
+// LeaveOpen responds to pings; it leaves other requests of the server open
+// while open is set, and refuses them otherwise. It is for
+// client.Options.Answer.
 func LeaveOpen(open *atomic.Bool) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {

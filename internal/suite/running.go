@@ -9,10 +9,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// IsRunning waits for the first progress behind position from, or the answer to
-// the call with the id, no longer than the conversation's timeout, and tells
-// whether the call is still going on. It lends its place to nobody, for it
-// could not come back to it before the call has ended.
+// IsRunning waits for the first progress after position from, or the response
+// to the call with the id, for the timeout of the conversation at most, and
+// reports whether the call is still running. It keeps its slot, because it
+// might not get it back before the call ends.
 func IsRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()

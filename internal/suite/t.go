@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Opener opens conversations for a case; the engine provides it.
+// An Opener opens conversations for a case; the engine provides it.
 type Opener interface {
 	// Open starts a fresh server in which nothing was said yet.
 	Open(ctx context.Context, o client.Options) (*client.Conversation, error)
@@ -21,7 +21,7 @@ type Opener interface {
 	Shared(ctx context.Context) (*client.Conversation, error)
 }
 
-// Env is what a case is run in.
+// Env is the environment of a case.
 type Env struct {
 	Revision  spec.Revision
 	Transport spec.Transport
@@ -34,7 +34,7 @@ type Env struct {
 	Idle <-chan struct{}
 }
 
-// Observation is what a case says of one requirement.
+// An Observation is what a case reports about one requirement.
 type Observation struct {
 	Requirement string
 	Outcome     verdict.Outcome // Kept, NotObserved, NotApplicable or Blocked; Note where Deviation is set
@@ -65,7 +65,7 @@ type Stop struct {
 	Gap     verdict.Gap // of the reason
 }
 
-// Observations returns what the case said, in order.
+// Observations returns the observations of the case, in order.
 func (t *T) Observations() []Observation {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,17 +86,18 @@ func (t *T) add(o Observation) {
 	t.seen = append(t.seen, o)
 }
 
-// Kept says that the requirement came up and was kept.
+// Kept reports that the requirement was observed and kept.
 func (t *T) Kept(requirement string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.Kept})
 }
 
-// NotObserved says that nothing came up by which to judge the requirement.
+// NotObserved reports that the requirement could not be judged.
 func (t *T) NotObserved(requirement, reason string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.NotObserved, Reason: reason})
 }
 
-// NotApplicable says that the server does not offer what the requirement is about.
+// NotApplicable reports that the server does not offer what the requirement is
+// about.
 func (t *T) NotApplicable(requirement, reason string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.NotApplicable, Reason: reason})
 }
@@ -142,15 +143,15 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	// What a case before this one did to the server is not this one's finding.
 	if !t.Case.Unchecked {
 		if r := c.Do(ctx, c.HarmlessMethod(), nil); r.Err != nil {
-			t.GiveUp("the server that the case shares with others answers nothing any more: " + r.Err.Error())
+			t.GiveUp("the server that the case shares with others no longer answers: " + r.Err.Error())
 		}
 	}
 	return c
 }
 
-// WalkUnlessNotified walks through a list once more where the server did not declare that
-// it tells of its changes: only what was not there twice is known not to be. The
-// capability has the name of the member.
+// WalkUnlessNotified walks a list again if the server did not declare
+// listChanged, because only an entry that is missing twice is known to be
+// missing. The capability has the name of the member.
 func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages int) {
 	if !t.Inventory.Declares(member + ".listChanged") {
 		inventory.Walk(ctx, t.Conversation(ctx), method, member, pages)

@@ -16,7 +16,7 @@ import (
 // requests for them.
 const tokenOfAll = "mcp-conform/token-of-all"
 
-// progress is what a client was told of a call: the total of each
+// progress is the progress of a call that a client received: the total of each
 // notification, "" without one, and the last event.
 type progress struct {
 	totals []string
@@ -34,9 +34,9 @@ func (p progress) foreignClient(i, clients int) (int, bool) {
 	return 0, false
 }
 
-// checkTokens has all clients make calls with the same progress token at the same
-// time, each in steps of its own: a server that keeps by the token alone whom to
-// tell tells one client of the calls of others.
+// checkTokens makes calls with the same progress token from all clients at the
+// same time, each with its own number of steps: a server that finds the client
+// by the token alone sends one client the progress of another.
 func (c *Crowd) checkTokens(ctx context.Context) {
 	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.Exact || c.Isolated == "" {
 		return
@@ -57,7 +57,7 @@ func (c *Crowd) checkTokens(ctx context.Context) {
 	}
 }
 
-// findIncomplete returns a client that was told of fewer steps than its call has.
+// findIncomplete returns a client that received fewer steps than its call has.
 func findIncomplete(all []progress) (int, bool) {
 	for j, p := range all {
 		if len(p.totals) < stepsOf(j) {
@@ -67,16 +67,16 @@ func findIncomplete(all []progress) (int, bool) {
 	return 0, false
 }
 
-// getsAllProgress reports whether the client with this number is told of each of its steps,
-// and of nothing else, when its token is its own.
+// getsAllProgress reports whether the client with this number receives each of
+// its steps, and nothing else, when its token is unique.
 func (c *Crowd) getsAllProgress(ctx context.Context, i int) bool {
 	p := c.callWithProgress(ctx, i, c.convs[i].NewID(), clientMark(i)+"alone")
 	_, others := p.foreignClient(i, len(c.convs))
 	return len(p.totals) == stepsOf(i) && !others
 }
 
-// callWithProgress makes a call and returns the progress with its token that came until it
-// was answered.
+// callWithProgress makes a call and returns the progress with its token that
+// came before the response.
 func (c *Crowd) callWithProgress(ctx context.Context, i int, id wire.ID, token string) progress {
 	conv := c.convs[i]
 	from := conv.Record.Len()

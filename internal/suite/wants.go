@@ -28,7 +28,8 @@ var roleDescriptions = map[inventory.Role]string{
 	inventory.GivesLink:        "to have a link to a resource in its result",
 }
 
-// Want is what a case lacks: the user can tell of it in the configuration file.
+// A Want is missing configuration: a line that the user can add to the
+// configuration file.
 type Want struct {
 	Reason string // why something was not observed
 	Line   string // of the file, that would change it
@@ -45,7 +46,7 @@ func (w Want) Text() string {
 	return text
 }
 
-// WantOf returns what is said where no tool is known to play the role.
+// WantOf returns the Want for a role that no known tool plays.
 func WantOf(role inventory.Role) Want {
 	return Want{Reason: "no tool that may be called is known " + roleDescriptions[role], Line: inventory.FixtureLine(role), Under: "fixtures"}
 }
@@ -53,11 +54,11 @@ func WantOf(role inventory.Role) Want {
 // callAll allows the calls of all tools.
 const callAll = "--call-tools all"
 
-// wantCallable is what is said where no tool may be called at all.
+// wantCallable is the Want if no tool may be called at all.
 var wantCallable = Want{Reason: "no tool may be called", Line: "call: [safe, NAME]", Under: "tools", Flag: callAll}
 
-// wantOf is WantOf, or what is said where such a tool is known and may not be
-// called: then there is nothing to tell of it.
+// wantOf is like WantOf, but if such a tool is known and may not be called, it
+// returns the line that permits the call.
 func (t *T) wantOf(role inventory.Role) Want {
 	barred := t.Inventory.Barred(role)
 	if len(barred) == 0 {
@@ -119,7 +120,7 @@ func (t *T) addWant(w Want) {
 	}
 }
 
-// Wants returns what the case lacked.
+// Wants returns the missing configuration that the case reported.
 func (t *T) Wants() []Want {
 	t.mu.Lock()
 	defer t.mu.Unlock()

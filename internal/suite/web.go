@@ -174,7 +174,8 @@ func (w *Web) SendHarmless(ctx context.Context, h ...Header) *transcript.Exchang
 	return w.RoundTrip(ctx, WebRequest{Body: w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil), Headers: h})
 }
 
-// SendNotification holds an exchange that carries a notification which changes nothing.
+// SendNotification holds an exchange that carries a notification which changes
+// nothing.
 func (w *Web) SendNotification(ctx context.Context, h ...Header) *transcript.Exchange {
 	return w.RoundTrip(ctx, WebRequest{Headers: h, Body: wire.NewNotification("notifications/cancelled", map[string]any{
 		"requestId": "mcp-conform/none", "reason": "there is no such request",
@@ -272,7 +273,7 @@ func (s *Stream) LastID() string {
 	return id
 }
 
-// Drop closes the connection, and returns when that stands in the record.
+// Drop closes the connection, and returns when that is in the record.
 func (s *Stream) Drop() {
 	s.exchange.Drop()
 	<-s.exchange.Over()
@@ -290,7 +291,7 @@ func PositionsOf(x *transcript.Exchange) []int {
 	return at
 }
 
-// DescribeExchange says in a few words what the response is.
+// DescribeExchange describes the response in a few words.
 func DescribeExchange(x *transcript.Exchange) string {
 	if x.Response == nil {
 		return x.Method() + " got no response"
