@@ -8,7 +8,7 @@ import (
 )
 
 func TestCutoffs(t *testing.T) {
-	const told = "none of 3 tools/call requests got a whole answer: the connection broke each time"
+	const told = "none of 3 tools/call requests got a complete response: the connection broke each time"
 	call, ping := `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	type end struct {
 		body string

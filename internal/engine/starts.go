@@ -25,7 +25,7 @@ type starts struct {
 
 var errOneCopy = errors.New("one copy of the server runs at a time")
 
-// Waits implements client.Starts: the time of a start is not the case's.
+// BeginWait implements client.Starts: the time of a start does not count as time of the case.
 func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 
 // Control implements client.Starts. Where the conversations share a process, the
