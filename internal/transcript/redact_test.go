@@ -158,8 +158,8 @@ func hidden(v any, secret bool) []string {
 func TestRedactionIsALaw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9"\\/ é=:.+\-]{6,20}`).Filter(func(s string) bool {
-			mark := redact.Mark // a secret that is part of it would stay
-			return !strings.Contains(mark, s)
+			mark := redact.Mark // a secret that is part of it would stay; blanks at the ends belong to no secret
+			return strings.TrimSpace(s) == s && !strings.Contains(mark, s)
 		}).Draw(t, "secret")
 		value := map[string]any{"jsonrpc": "2.0", "id": 1, "params": drawValue(t, secret, 4)}
 		raw, err := json.Marshal(value)
