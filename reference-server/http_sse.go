@@ -143,7 +143,7 @@ func (s *sseSession) next(ctx, all context.Context, flush func() error) (frame [
 	}
 }
 
-// post takes a message for a session; what comes of it goes to the stream.
+// post takes a message for a session; the response goes to the stream.
 func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	s := h.sessions[r.URL.Query().Get("sessionId")]

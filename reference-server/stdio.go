@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// closeTime bounds the wait for handlers that are told to stop; only one
+// closeTime bounds the wait for handlers that were asked to stop; only one
 // that hangs in a write to a client that does not read needs it.
 const closeTime = 500 * time.Millisecond
 

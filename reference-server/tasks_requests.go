@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// What tools say of tasks; saying nothing means forbidden.
+// Values of a tool's taskSupport; an absent one means forbidden.
 const (
 	taskForbidden = "forbidden"
 	taskOptional  = "optional"
@@ -142,7 +142,7 @@ func (c *Call) tasksResult() (any, *Error) {
 }
 
 // tasksCancel ends the task before it answers. The execution is told to stop;
-// what comes of it is not heard any more.
+// its outcome is not reported any more.
 func (c *Call) tasksCancel() (any, *Error) {
 	t, err := c.namedTask()
 	if err != nil {

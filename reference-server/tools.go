@@ -78,7 +78,7 @@ func (c *Call) toolsList() (any, *Error) {
 }
 
 // toolsCall runs a tool. What is wrong with the request itself is an error;
-// what a model could mend, such as an argument out of range, is an error only
+// what a model could correct, such as an argument out of range, is an error only
 // before 2025-11-25 and a result with isError since.
 func (c *Call) toolsCall() (any, *Error) {
 	f := c.fields()

@@ -60,7 +60,7 @@ func plainTools() []*tool {
 		},
 		{
 			name: "fail", title: "Fail", description: "Always fails.", tasks: taskOptional,
-			run: func(*Call, values) object { return failed("This tool always fails; there is nothing to mend.") },
+			run: func(*Call, values) object { return failed("This tool always fails; no change of the arguments helps.") },
 		},
 		{
 			name: "slow", title: "Slow", description: "Takes its time, reports progress and can be cancelled.",

@@ -60,11 +60,11 @@ func (c *Console) familyLines(f *family) []string {
 	return out
 }
 
-// linesBelow tell how to see whether the finding above is mended, and of the
+// linesBelow show how to check whether the finding above is fixed, and the
 // findings that have the same cause, a line each.
 func (c *Console) linesBelow(f *family) []string {
 	var out []string
-	if text := mended(&f.Finding); text != "" {
+	if text := replayCommand(&f.Finding); text != "" {
 		out = append(out, "  "+text)
 	}
 	for i := range f.same {

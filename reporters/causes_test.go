@@ -69,7 +69,7 @@ func TestTheRestIsToldWhereTheRootIsNot(t *testing.T) {
 	}
 }
 
-// TestGroupsLoseNothing: programs are told of every finding, whatever its group.
+// TestGroupsLoseNothing: formats for programs list every finding, whatever its group.
 func TestGroupsLoseNothing(t *testing.T) {
 	for _, name := range []string{"junit", "sarif", "tap", "github", "outputs", "badge"} {
 		w, _ := ByName(name)

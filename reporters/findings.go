@@ -21,7 +21,7 @@ type entry struct {
 	blocked   int             // requirements that could not be judged because of it
 }
 
-// entries returns what is to be listed, heaviest first. What is known is told
+// entries returns what is to be listed, the most severe first. Known findings are listed
 // in lines of its own.
 func entries(r *verdict.Report, notes bool) []entry {
 	return grouped(r, func(f *verdict.Finding) bool {
@@ -30,7 +30,7 @@ func entries(r *verdict.Report, notes bool) []entry {
 }
 
 // allEntries returns all findings, the same seen in several revisions once,
-// heaviest first.
+// most severe first.
 func allEntries(r *verdict.Report) []entry {
 	return grouped(r, func(*verdict.Finding) bool { return true })
 }
@@ -118,7 +118,7 @@ func (e *entry) consequence() string {
 
 // What findings take on the console, in lines where nothing else is said.
 const (
-	listed     = 40 // findings; more hide the heaviest, which come first
+	listed     = 40 // findings; more would hide the most severe, which come first
 	entryMax   = 12
 	excerptMax = 4
 	scriptMax  = 5    // of an operation of a search
@@ -181,7 +181,7 @@ func (c *Console) where(e *entry) string {
 	return clip(where, 2*c.o.Width)
 }
 
-// scriptLines shows what a search sent: what is seen may come of what was sent
+// scriptLines shows what a search sent: the observation may result from what was sent
 // long before.
 func (c *Console) scriptLines(script []string) []string {
 	var out []string
@@ -284,9 +284,9 @@ func again(f *verdict.Finding) string {
 	return "again: " + Visible(line)
 }
 
-// mended is the command that holds the conversation of a finding again, which
-// shows whether it is mended, "" for none.
-func mended(f *verdict.Finding) string {
+// replayCommand returns the command that replays the conversation of a finding, which
+// shows whether it is fixed; "" for none.
+func replayCommand(f *verdict.Finding) string {
 	line := ShellQuote(f.Play)
 	if len(f.Play) == 0 || len(line) > replayMax {
 		return ""
@@ -294,7 +294,7 @@ func mended(f *verdict.Finding) string {
 	return "fixed? " + Visible(line)
 }
 
-// tries says how often a finding was tried again, and what came of it.
+// tries returns how often a finding was retried, and with what result.
 func tries(f *verdict.Finding) string {
 	void := ""
 	if f.Void > 0 {

@@ -60,7 +60,7 @@ func more(n int, what string) string {
 	return fmt.Sprintf("%d more %ss are", n, what)
 }
 
-// annotation is what an annotation says of a finding, line by line.
+// annotation returns the text of the annotation of a finding, line by line.
 func annotation(e *entry) []string {
 	lines := []string{e.Summary, fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)}
 	add := func(label, text string) {

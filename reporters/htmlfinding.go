@@ -116,7 +116,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	if len(e.Replay) > 0 {
 		f.Replay = strings.TrimPrefix(again(&e.Finding), "again: ")
 	}
-	f.Play = strings.TrimPrefix(mended(&e.Finding), "fixed? ")
+	f.Play = strings.TrimPrefix(replayCommand(&e.Finding), "fixed? ")
 	if f.Judge == "" {
 		f.Judge = "the harness"
 	}

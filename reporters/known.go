@@ -12,7 +12,7 @@ import (
 // knownDeviation is a requirement whose deviations the baseline knows.
 type knownDeviation struct {
 	requirement, reason string
-	outcome             verdict.Outcome // the heaviest
+	outcome             verdict.Outcome // the most severe
 	revisions           []spec.Revision
 }
 
@@ -77,7 +77,7 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 }
 
 // staleAdvice says what to do about a stale entry.
-const staleAdvice = "mend the entry or take it out; mcp-conform baseline write does the latter"
+const staleAdvice = "correct the entry or remove it; mcp-conform baseline write removes it"
 
 func staleCount(n int) string {
 	if n == 1 {

@@ -61,7 +61,7 @@ func markdown(r *verdict.Report, limit int) []byte {
 	return append(out, last...)
 }
 
-// markdownLacking is what the console says of that which was not observed
+// markdownLacking lists, like the console, what was not observed
 // because no call was known or allowed, folded; "" where that is not so.
 func markdownLacking(r *verdict.Report) string {
 	lines, counts := lacking(r)
@@ -154,7 +154,7 @@ func markdownEntry(f *family) string {
 	if text := again(&e.Finding); text != "" {
 		block = append(block, "", text)
 	}
-	if text := mended(&e.Finding); text != "" {
+	if text := replayCommand(&e.Finding); text != "" {
 		block = append(block, text)
 	}
 	if len(block) > 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestScriptOfASearch: what a search sent stands in each report that shows what
-// was sent, for what is seen may come of what was sent long before.
+// was sent, for the observation may result from what was sent long before.
 func TestScriptOfASearch(t *testing.T) {
 	t.Parallel()
 	f := verdict.Finding{

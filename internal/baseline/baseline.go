@@ -98,7 +98,7 @@ func (e *Entry) unmatched(r *verdict.Report) string {
 	return "it matches nothing: the server does not speak " + string(e.Revision)
 }
 
-// mark says of a verdict and its findings why they are known.
+// mark records on a verdict and its findings why they are known.
 func (e *Entry) mark(r *verdict.Report, v *verdict.Verdict) {
 	v.Known = e.Reason
 	for i := range r.Findings {

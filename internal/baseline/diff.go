@@ -85,9 +85,9 @@ func Diff(older, newer *verdict.Report) []Difference {
 	return out
 }
 
-// summary returns that of the heaviest finding of a verdict.
+// summary returns the summary of a verdict's most severe finding.
 func summary(r *verdict.Report, v *verdict.Verdict) string {
-	for i := range r.Findings { // heaviest first
+	for i := range r.Findings { // most severe first
 		if f := &r.Findings[i]; slices.Contains(v.Findings, f.ID) {
 			return f.Summary
 		}

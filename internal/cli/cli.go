@@ -245,7 +245,7 @@ type harnessError struct{ error }
 func (e harnessError) Unwrap() error { return e.error }
 
 // failures prints what went wrong by nobody's fault, a line each. What was found
-// broken by then stays so: a file that can't be written mends no server.
+// broken by then stays so: a file that can't be written does not make the server right.
 func (a *app) failures(err error) int {
 	for _, one := range each(err) {
 		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one.Error()))

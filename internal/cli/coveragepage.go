@@ -15,7 +15,7 @@ const coverageHead = `# Coverage
 Written by ` + "`mcp-conform list --coverage --markdown > docs/coverage.md`" + `; do not edit it.
 
 What the specification demands stands in ` + "`fixtures/requirements/`" + `, an entry for each
-requirement. This page says of every entry who judges it and which faults of the
+requirement. This page lists for every entry what judges it and which faults of the
 reference server prove that, or why nobody does. ` + "[selftest.md](selftest.md)" + ` says what
 became of the faults.
 

@@ -25,7 +25,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor [flags] COMMAND | doctor [flags] -- COMMAND ARGUMENT...",
 		Short: "Tell why a server does not start, or is not understood",
 		Long: `Start a server, shake hands with it in each revision, read its lists, end it,
-and say step by step what came of it, and what to do where it went wrong. It
+and report the result of each step, and what to do where it failed. It
 judges nothing and calls no tool.
 
   mcp-conform doctor ./my-server

@@ -59,7 +59,7 @@ func (a *app) explain(id string) error {
 	return usagef(nearest(id), "there is no requirement, case or rule %q", id)
 }
 
-// explainRaces prints what a case tries, and all that may come of it.
+// explainRaces prints the races of a case, each with its legal outcomes.
 func (a *app) explainRaces(races []suite.Race) {
 	for _, r := range races {
 		fmt.Fprintf(a.Out, "\n  %s\n", r.Name)

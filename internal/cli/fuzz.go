@@ -106,7 +106,7 @@ incomplete.`,
 	fs.BoolVar(&f.reference, "reference", false, "search the reference server that is built into this program")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
-	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; what was found is then made small for a tenth of that, at least 10s, and tried again")
+	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; findings are then shrunk for a tenth of that, at least 10s, and confirmed")
 	fs.IntVar(&f.cases, "cases", 0, "how many sequences are held at most (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringSliceVar(&f.properties, "property", nil, propertyUsage())
@@ -360,7 +360,7 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 	return again, nil
 }
 
-// cameBack says what came of trying a finding again.
+// cameBack returns the result of the retries of a finding, in words.
 func cameBack(f *fuzz.Finding) string {
 	if f.Tries == 0 {
 		return "not tried again: the search ended before"

@@ -178,7 +178,7 @@ func opening(r *http.Request, body []byte) bool {
 	return r.Method == http.MethodPost && (method == spec.MethodInitialize || method == spec.MethodInitialized)
 }
 
-// turned is the reference server until when says of a request that something
+// turned is the reference server until when returns true for a request: then something
 // else is to be done with it; it is given the number of the request.
 func turned(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *hostileRun) string {
 	return turnedOver("2025-11-25", func(ctx context.Context) http.Handler { return refserver.NewHTTPHandler(ctx, refserver.Options{}) }, when, do)

@@ -100,7 +100,7 @@ var floods = regexp.MustCompile(`flood|bomb|comments$|comments[, ]|without end|1
 // green is what a run says that found nothing to complain of.
 var green = regexp.MustCompile(`no requirement broken in|no requirement broken, `)
 
-// hostileResult is what came of a run.
+// A hostileResult is the result of a run.
 type hostileResult struct {
 	hostileServer
 	done       chan struct{}

@@ -74,7 +74,7 @@ func (r *recorded) unseen(requirement string) bool {
 	return r.Values && (len(q.Transports) > 0 || slices.Contains(q.Traits, spec.Bytes)) || r.Untimed && slices.Contains(q.Traits, spec.Timing)
 }
 
-// judgement gathers what the rules say of recorded sessions.
+// judgement collects what the rules find in recorded sessions.
 type judgement struct {
 	rules     []rules.Rule
 	revisions []spec.Revision

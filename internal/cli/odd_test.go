@@ -143,7 +143,7 @@ var oddServers = map[string]func(args []string) int{
 			return bytes.Replace(b, []byte(`"version":"1.0.0"`), []byte(`"version":"`+text+`"`), 1)
 		}))
 	},
-	// renamed has other names for its tools, and says of none that it only reads.
+	// renamed has other names for its tools, and none has a readOnlyHint.
 	"renamed": func([]string) int {
 		s := faults.AlterBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
 			b = bytes.ReplaceAll(b, []byte(`"name":"`), []byte(`"name":"my-`))

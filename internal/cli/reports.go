@@ -145,7 +145,7 @@ func roomIn(folder string) error {
 	return err
 }
 
-// writeReports writes all reports that can be written, and says of each that
+// writeReports writes all reports that can be written, and reports each that
 // can't why.
 func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 	if len(files) > 0 && p.Artifact == "" {

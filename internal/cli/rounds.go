@@ -78,7 +78,7 @@ func (r *rounds) meanwhile(do func()) []string {
 	}
 }
 
-// counts reports whether what came of the changes is one, and not the doing of
+// counts reports whether the result of the changes is one of them, and not an effect of
 // the rounds. Where nobody watches any more, none is waited for again.
 func (r *rounds) counts(path string, open bool) bool {
 	if !open {

@@ -137,7 +137,7 @@ func (a *app) run(f *runFlags) error {
 	return err
 }
 
-// about is what a report says of a run of which nothing is known but the flags.
+// about returns the description of a run of which only the flags are known.
 func (f *runFlags) about() verdict.Report {
 	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Stats: verdict.Stats{Started: time.Now()}}
 }

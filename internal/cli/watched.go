@@ -175,7 +175,7 @@ func (w *watched) judge(_ context.Context, why string) {
 	}
 }
 
-// hopeless reports whether no change of the server mends the error: the command
+// hopeless reports whether no change of the server can remove the error: the command
 // line is wrong.
 func hopeless(err error) bool {
 	return errors.As(err, new(*target.UsageError)) || errors.As(err, new(*engine.SelectionError))

@@ -51,7 +51,7 @@ func (p *silentPosts) Send(ctx context.Context, frames ...[]byte) error {
 }
 
 // A notification whose POST is left unanswered was sent, and is waited for no
-// longer than an answer is owed.
+// longer than a response is awaited.
 func TestUnansweredPosts(t *testing.T) {
 	const timeout = 10 * time.Second
 	for _, c := range []struct {

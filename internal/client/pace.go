@@ -26,7 +26,7 @@ const (
 	leastFence = 10
 )
 
-// limit returns how long to wait for an answer that is owed within timeout.
+// limit returns how long to wait for a response that is due within timeout.
 func (p *Pace) limit(timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -232,7 +232,7 @@ func (w *writer) templates(v *inventory.Inventory) {
 	w.line("%s", strings.Join(lines, "\n"))
 }
 
-// fixtures says of each role which tool is known to play it, or how to tell of one.
+// fixtures writes for each role the tool that is known to play it, or how to name one.
 func (w *writer) fixtures(v *inventory.Inventory) {
 	w.line("")
 	w.line("# Calls that are known to do something. Name what the server has: the tools that are named")

@@ -128,7 +128,7 @@ func document(shown string, text []byte) (*yaml.Node, error) {
 			where, what = shown+":"+line, says
 		}
 	}
-	return nil, usage(where, "this is not YAML: "+what, "mend the file there; values with : or # or { in them need quotes, and indents are spaces")
+	return nil, usage(where, "this is not YAML: "+what, "correct the file there; values with : or # or { in them need quotes, and indents are spaces")
 }
 
 // reader checks a file against the table of keys.

@@ -257,7 +257,7 @@ func TestFiles(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"a.yaml": true, "a.YML": true, "a.json": false, "a": false} {
 		if Ours(name) != want {
-			t.Errorf("%s is taken for the wrong sort of file", name)
+			t.Errorf("%s is taken for the wrong kind of file", name)
 		}
 	}
 }

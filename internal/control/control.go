@@ -26,7 +26,7 @@ type Control struct {
 	Got Response
 }
 
-// Response is what came of a request.
+// Response is the outcome of a request.
 type Response struct {
 	// Words describe it: a status, or the code and message of an error.
 	Words string
@@ -70,7 +70,7 @@ func Served(m *wire.Message) bool {
 	return m.Has("result") && !m.IsError() && string(wire.At(m.Result(), "/isError")) != "true"
 }
 
-// Got returns what came of a request with these params: the code and message of
+// Got returns the outcome of a request with these params: the code and message of
 // an error, or the text of a tool that failed.
 func Got(params jsontext.Value, m *wire.Message) Response {
 	kind, text := "a result", ""

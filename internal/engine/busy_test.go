@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A refusal that may come of a want of time has to come back each time, in
+// A refusal that a lack of time may cause has to come back each time, in
 // whatever words it is put.
 func TestRefusalsThatMayComeOfLoad(t *testing.T) {
 	t.Parallel()

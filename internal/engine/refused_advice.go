@@ -28,7 +28,7 @@ func (r *refusal) reachAdvice(detail string) string {
 		{"asked for a connection", "check what the proxy lets through (it may want user and password in HTTPS_PROXY), or name the host in NO_PROXY"},
 		{"the proxy", "check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"},
 		{"nobody known has signed", "give the authority's certificate by --ca-file FILE, or trust any certificate by --insecure"},
-		{"the certificate", "mend the certificate, or trust any by --insecure"},
+		{"the certificate", "correct the certificate, or accept any with --insecure"},
 		{"HTTP without TLS", "give the URL with http://"},
 		{"TLS", "check that the port is one for https; a server without TLS needs a URL with http://"},
 		{"no host is called", "check the spelling of the host in the URL"},

@@ -13,7 +13,7 @@ const leastClosing = 10 * time.Second
 // closing says when the parts of a search must end. Zero times are no limits.
 type closing struct {
 	begun time.Time // no more sequences are begun
-	small time.Time // nothing that was begun goes on, and nothing is made small any more
+	small time.Time // the end of whatever is still running; shrinking stops, too
 	sure  time.Time // nothing is tried again any more
 }
 

@@ -43,7 +43,7 @@ func pings(o *Outcome) []Breach {
 	return nil
 }
 
-// TestClosing: when the time is over, what was found is made small and tried
+// TestClosing: when the time is over, findings are shrunk and tried
 // again as long as there is time for that, and told in any case.
 func TestClosing(t *testing.T) {
 	past, later := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
@@ -64,7 +64,7 @@ func TestClosing(t *testing.T) {
 		{"no end", closing{}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
 		{"in time", closing{later, later, later}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
 		{"soon over", closing{past, later, later}, nil, "1 of 1, 1 operations, cut false, unconfirmed false"},
-		{"too late to be made small", closing{past, past, later}, nil, "1 of 1, 6 operations, cut true, unconfirmed false"},
+		{"too late to shrink", closing{past, past, later}, nil, "1 of 1, 6 operations, cut true, unconfirmed false"},
 		{"too late to be tried again", closing{past, past, past}, nil, "0 of 0, 6 operations, cut true, unconfirmed true"},
 		{"interrupted", closing{later, later, later}, context.Canceled, "0 of 0, 6 operations, cut true, unconfirmed true"},
 		{"nothing more is asked for", closing{later, later, later}, errEnough, "nothing"},

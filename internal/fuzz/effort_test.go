@@ -45,6 +45,6 @@ func TestEffortIsTold(t *testing.T) {
 		messages += script.Frames(rec.From(0))
 	}
 	if got.Servers != d.servers.Load() || got.Messages != int64(messages) || messages == 0 {
-		t.Errorf("%d servers and %d messages are told; there were %d and %d", got.Servers, got.Messages, d.servers.Load(), messages)
+		t.Errorf("reported %d servers and %d messages; there were %d and %d", got.Servers, got.Messages, d.servers.Load(), messages)
 	}
 }

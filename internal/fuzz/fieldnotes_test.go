@@ -11,7 +11,7 @@ import (
 )
 
 // TestReplaysOfFieldNotes: what docs/field-notes.md says that a search found
-// can be tried again by anybody.
+// can be reproduced by any reader.
 func TestReplaysOfFieldNotes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/field-notes.md")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // halting serves one request after the other. It takes its time for a prompt once
-// two resources are subscribed to, for longer than anybody waits where that is
+// two resources are subscribed to, for longer than the client waits where that is
 // wanted.
 func halting(takes time.Duration) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, _ io.Writer, signals <-chan string) int {

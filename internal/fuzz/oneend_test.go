@@ -11,7 +11,7 @@ import (
 )
 
 // TestOneEndIsOneFinding: what one end of a process left unanswered is told
-// once, by the first request; other ends and other matters are told beside it.
+// once, by the first request; other ends and other matters are separate findings.
 func TestOneEndIsOneFinding(t *testing.T) {
 	t.Parallel()
 	held := func() *script.Conversation {

@@ -114,8 +114,8 @@ func TestSlowIsNotMended(t *testing.T) {
 		{"broken", 0, "unsound", []script.Operation{call}, StillBroken},
 		{"broken and slow", slow, "unsound", []script.Operation{call}, StillBroken},
 		{"broken, slow and not waited for in the script", slow, "unsound", []script.Operation{loose}, StillBroken},
-		{"mended", 0, "sound", []script.Operation{call}, Fixed},
-		{"mended and slow", slow, "sound", []script.Operation{call}, Fixed},
+		{"fixed", 0, "sound", []script.Operation{call}, Fixed},
+		{"fixed and slow", slow, "sound", []script.Operation{call}, Fixed},
 		{"without an answer", slow, "", []script.Operation{call}, CannotTell},
 		{"cancelled by the script", time.Hour, "", []script.Operation{loose, cancel}, Fixed},
 	} {

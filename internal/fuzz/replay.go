@@ -86,7 +86,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 		out.Tries++
 		got := s.playFresh(ctx, place, r.Script, s.Timeout)
 		sight := wanted.in(laws, got)
-		if sight == nil && got.Hurried() && ctx.Err() == nil { // what is slow would look as if it were mended
+		if sight == nil && got.Hurried() && ctx.Err() == nil { // a slow server would look like a fixed one
 			got = s.patiently(ctx, place, r)
 			sight = wanted.in(laws, got)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Where the fuzzer draws instances of a schema and leaves it to the validator
+// Where the fuzzer draws instances of a schema and lets the validator decide
 // what they are worth, a run calls tools with arguments that are certainly valid:
 // the same each time, as plain as can be, and none where a schema asks for more
 // than is understood here.

@@ -45,7 +45,7 @@ type Turn struct {
 	More int
 }
 
-// of returns the sort of drill of the turn, and the number of its first.
+// of returns the kind of drill of the turn, and the number of its first.
 func (t *Turn) of() (d *drill, first uint64) {
 	shares := 0
 	for i := range drills {

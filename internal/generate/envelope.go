@@ -69,7 +69,7 @@ func (ids *IDs) take(id wire.ID) bool {
 
 func (ids *IDs) draw(t *rapid.T) wire.ID {
 	plain := firstID + ids.n - 1
-	switch n := percent.Draw(t, "sort of id"); {
+	switch n := percent.Draw(t, "kind of id"); {
 	case n < 55:
 		return wire.IntID(plain)
 	case n < 70:

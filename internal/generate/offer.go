@@ -23,7 +23,7 @@ type Offer struct {
 
 	places  []spot // where values of the client's choice can stand
 	schemas map[string]*Schema
-	// Orders of requests: three of them, two with what can come of each, and two
+	// Orders of requests: three of them, two with what can result from each, and two
 	// of which some have wrong params.
 	triple, pair, wrongPair order
 }

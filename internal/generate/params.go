@@ -105,7 +105,7 @@ func strange(t *rapid.T) string { return "no-such-" + text.Draw(t, "name") }
 // uri draws one of the URIs that are listed, or that a template may make, or
 // that nothing has.
 func (o *Offer) uri(t *rapid.T) string {
-	n := percent.Draw(t, "sort of URI")
+	n := percent.Draw(t, "kind of URI")
 	switch {
 	case n < 55 && len(o.Resources) > 0:
 		return rapid.SampledFrom(o.Resources).Draw(t, "resource")

@@ -269,7 +269,7 @@ func (m *maker) askByID(on int, v jsontext.Value) {
 		break
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.fence(on) // whose answer a strange id is can be told where one is owed
+	m.fence(on) // a fence shows which request a response with a strange id belongs to
 	m.askAs(on, id, method, m.offer.typed(m.t, method))
 	m.awaited()
 }

@@ -113,7 +113,7 @@ func named(root, v map[string]any) bool {
 
 // eased returns a value as a server may take it that is not strict: converted
 // where that can be done, without what there is too much of, and with what a
-// schema says of missing members.
+// schema requires of missing members.
 func (s *Schema) eased(sub, v any, depth int) any {
 	o, ok := s.resolve(sub).(map[string]any)
 	if !ok || depth > deepest {

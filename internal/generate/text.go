@@ -43,7 +43,7 @@ func always(t *rapid.T) { percent.Draw(t, "nothing") }
 func Text() *rapid.Generator[string] { return text }
 
 var text = rapid.Custom(func(t *rapid.T) string {
-	switch n := percent.Draw(t, "sort of text"); {
+	switch n := percent.Draw(t, "kind of text"); {
 	case n < 40:
 		return someWords.Draw(t, "word")
 	case n < 65:

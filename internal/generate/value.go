@@ -51,7 +51,7 @@ func (v Values) Object() *rapid.Generator[jsontext.Value] {
 }
 
 func (v Values) write(t *rapid.T, out []byte, depth int) []byte {
-	n := percent.Draw(t, "sort of value")
+	n := percent.Draw(t, "kind of value")
 	if depth <= 0 {
 		n = n * 7 / 10
 	}

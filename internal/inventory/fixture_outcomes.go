@@ -29,7 +29,7 @@ type fixtureOutcome struct {
 	calls   int // that were made, and tell something
 	done    bool
 	refused string        // the last failure, where all calls failed
-	worked  bool          // one had a result that says of no error
+	worked  bool          // one had a result without isError
 	longest time.Duration // that a call was under way
 	asked   bool          // one gave a progress token
 	moved   bool          // one reported progress

@@ -38,7 +38,7 @@ type Plan struct {
 	Time time.Duration
 }
 
-// Report is what came of it.
+// A Report is the result of a load test.
 type Report struct {
 	Sessions, Requests int64
 	// InTime are the requests that were answered within the plan's time, all of

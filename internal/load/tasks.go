@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// task is one sort of request, or a few that belong together; do returns a
+// task is one kind of request, or a few that belong together; do returns a
 // complaint, "" for none.
 type task struct {
 	name     string

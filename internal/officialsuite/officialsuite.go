@@ -61,7 +61,7 @@ func (s *Suite) Server(ctx context.Context, address string) *exec.Cmd {
 	return exec.CommandContext(ctx, s.server, "-http="+address, "-stateless=false")
 }
 
-// Check is what the suite says of one check of a scenario.
+// A Check is the suite's verdict on one check of a scenario.
 type Check struct {
 	Scenario string `json:"-"`
 	ID       string `json:"id"`

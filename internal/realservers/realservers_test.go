@@ -89,7 +89,7 @@ func raced(requirement string) bool {
 	return slices.Contains([]string{"stdio.responses-before-exit", "stdio.exit-on-sigterm", "progress.stops-after-cancel", "cancellation.stop-processing"}, requirement)
 }
 
-// ending reports whether a note on a requirement may come of the end of a stream,
+// ending reports whether a note on a requirement may result from the end of a stream,
 // which is seen in time or not: supergateway closes the stream of a client that
 // sends a batch.
 func ending(requirement string) bool { return requirement == "base.batch-refused-when-undefined" }

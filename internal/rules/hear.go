@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Topic is a sort of message that a fold may want to hear.
+// A Topic is a kind of message that a fold may subscribe to.
 type Topic struct {
 	voice  voice
 	method string

@@ -50,7 +50,7 @@ func (s *Session) noteExchange(e *transcript.Event) {
 	}
 }
 
-// over reports whether nothing more can come of the exchange in which a was
+// over reports whether nothing more can happen in the exchange in which a was
 // posted, so that what is missing is a matter of that exchange. Where answers
 // come on another stream, or we gave up on this one, it is not; but a POST that
 // broke before its response may never have come to the server.

@@ -32,7 +32,7 @@ type Fold struct {
 	End func(s *Session, out *Out)
 }
 
-// Result is what one rule says of one requirement over one transcript.
+// Result is what one rule concludes on one requirement over one transcript.
 type Result struct {
 	Rule        string
 	Requirement string

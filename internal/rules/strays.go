@@ -121,7 +121,7 @@ func (s *Session) attributeIDless(r *stray) {
 	}
 }
 
-// tooEarly reports whether a request to which no answer is owed, as initialize
+// tooEarly reports whether a request that expects no response yet, as initialize
 // has not succeeded, was sent before e and has none: e may be that.
 func (s *Session) tooEarly(e *transcript.Event) bool {
 	if s.Initialize == nil || s.Initialize.Succeeded() {

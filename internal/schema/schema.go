@@ -4,7 +4,7 @@
 // that have it. A test holds it against the official schemas.
 //
 // Beside the types it checks what the official schemas do not assert: base64,
-// URIs and the like. Those violations are told apart by their Basis. They are
+// URIs and the like. Those violations differ in their Basis. They are
 // judged generously: what a standard can be read to allow is no violation.
 package schema
 

@@ -36,7 +36,7 @@ type request struct {
 	cancelled bool
 	left      bool // it was cancelled at the end, by no operation
 	task      bool
-	odd       bool // nothing is owed to it by itself: it is one of several in a line, or its id is not one
+	odd       bool // it expects no response of its own: it is one of several in a line, or its id is not valid
 	at        time.Duration
 }
 

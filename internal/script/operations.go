@@ -120,7 +120,7 @@ func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 		}
 	}
 	chunks = append(chunks, o.Message[at:])
-	if o.Violates == "" { // what is whole is owed an answer
+	if o.Violates == "" { // a valid request expects a response
 		for _, m := range wire.Parse(o.Message).Messages {
 			if m.Kind == wire.Request {
 				l.requests[m.ID.Key()] = i

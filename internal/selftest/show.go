@@ -15,7 +15,7 @@ const showTime = 500 * time.Millisecond
 
 // Show runs the judges of the requirement that the fault breaks against the
 // reference server with that fault, in this process, and returns what they
-// find: the heaviest finding on the requirement. It is nil where there is
+// find: the most severe finding on the requirement. It is nil where there is
 // none, as when the fault can only be shown with a process of its own.
 func Show(ctx context.Context, f faults.Fault, at Place) *verdict.Finding {
 	if f.NeedsProcess || f.Legal {

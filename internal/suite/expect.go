@@ -43,7 +43,7 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 	return a
 }
 
-// Keeps says of the requirement that it was kept when the value matches, and
+// Keeps records the requirement as kept when the value matches, and
 // that the server deviates otherwise: summary is the constant sentence of the
 // finding, and of several weights the one that softens most stands. A request
 // without an answer says nothing here, as being answered is a requirement of

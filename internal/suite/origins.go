@@ -85,7 +85,7 @@ func isAccepted(x *transcript.Exchange) bool {
 	return x != nil && x.Succeeded() && !slices.ContainsFunc(x.Messages(), func(m wire.Message) bool { return m.IsError() })
 }
 
-// judgeRebound judges what came of rebind, compared with an ordinary request. The
+// judgeRebound judges the outcome of rebind, compared with an ordinary request. The
 // specification has the origin checked to this end, and does not say against
 // what.
 func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exchange) {

@@ -36,7 +36,7 @@ func (f Endings) String() string {
 }
 
 // Race is an order in which a cancellation and other messages may cross, and
-// the set of what may come of it. In all of them the cancellation itself has no
+// the set of its legal outcomes. In all of them the cancellation itself has no
 // answer, no request has two, and the server goes on.
 type Race struct {
 	// Name says what is cancelled, and when.
@@ -49,7 +49,7 @@ type Race struct {
 	ClientForbidden bool
 }
 
-// Outcomes says in words what may come of it.
+// Outcomes describes the legal outcomes in words.
 func (r Race) Outcomes() []string {
 	var out []string
 	if r.Cancelled != 0 {

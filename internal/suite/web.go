@@ -253,7 +253,7 @@ func (s *Stream) Opened(ctx context.Context) bool {
 	return x != nil && x.Succeeded() && x.Streams()
 }
 
-// Exchange returns what has come of the exchange so far, nil where nothing was
+// Exchange returns the exchange as far as it has got, nil where nothing was
 // sent.
 func (s *Stream) Exchange() *transcript.Exchange {
 	return transcript.ExchangesOf(s.w.C.Record.From(s.from)).Of(&transcript.Event{Exchange: s.exchange.Number()})

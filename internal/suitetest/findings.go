@@ -20,7 +20,7 @@ import (
 )
 
 // Misbehaviour is a way in which a reference server deviates, and what one
-// case alone, without the rules, has to say of it: no less, and no more.
+// case alone, without the rules, has to report on it: no less, and no more.
 type Misbehaviour struct {
 	Name     string
 	Case     string        // id of the case

@@ -213,7 +213,7 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	instead := append(slices.Clone(runner), name)
 	switch {
 	case bare && !script && r.goos == "windows":
-		return nil // PATHEXT has a say there
+		return nil // there PATHEXT decides what is executable
 	case bare && !script:
 		return &problem{quote(name) + " is in the folder, and a command without a slash is looked up in PATH", []string{"./" + name}}
 	case bare:

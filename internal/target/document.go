@@ -73,13 +73,13 @@ func parseDocument(text []byte, shown string) (*document, error) {
 			return nil, usage(d.at(offset), "this is not JSON: a comment begins here and never ends", "close it with */")
 		}
 		return nil, usage(d.at(offset), "this is not JSON: "+err.Error(),
-			"mend the file there (comments and trailing commas are fine)")
+			"correct the file there (comments and trailing commas are fine)")
 	}
 	reader := json.NewDecoder(bytes.NewReader(plain))
 	reader.UseNumber()
 	root, err := readNode(reader, plain)
 	if err != nil {
-		return nil, usage(shown, "this is not JSON: "+err.Error(), "mend the file")
+		return nil, usage(shown, "this is not JSON: "+err.Error(), "correct the file")
 	}
 	d.root = root
 	return d, nil

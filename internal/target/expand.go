@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// expander replaces the variables in what a file says of one server. What is
+// expander replaces the variables in a file's entry for one server. What is
 // missing is collected, so that the user hears of all of it at once.
 type expander struct {
 	*resolver

@@ -174,7 +174,7 @@ func TestNamedAgain(t *testing.T) {
 	})
 }
 
-// TestDamagedFiles cuts and changes a good file anywhere: whatever comes of
+// TestDamagedFiles cuts and changes a good file anywhere: whatever results from
 // it is a target or an error for the user.
 func TestDamagedFiles(t *testing.T) {
 	good := `{"inputs": [{"id": "a", "default": "b", "options": ["b"]}], /* c */ "mcp": {"servers": {"s": {"command": "s"}}},

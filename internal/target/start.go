@@ -130,7 +130,7 @@ func (s *Start) environment(r *resolver, set []setting) {
 	s.env = env.list()
 }
 
-// portKnown checks that both the server and we are told the port, or neither.
+// portKnown checks that the port is given to both the server and the client, or to neither.
 func (r *resolver) portKnown(where, raw string, s *Start) error {
 	told := len(s.marked) > 0 || slices.ContainsFunc(s.argv, func(arg string) bool { return strings.Contains(arg, PortMark) })
 	ported := strings.Contains(raw, PortMark)

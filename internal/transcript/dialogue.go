@@ -8,7 +8,7 @@ import (
 )
 
 // A Dialogue pairs the messages of a conversation: it has the requests of both
-// sides, each with what came of it. The zero value is one in which nothing was
+// sides, each with its outcome. The zero value is one in which nothing was
 // said; Note adds events in their order.
 //
 // A response belongs to the request of the other side that has its id: to the
@@ -18,7 +18,7 @@ import (
 // has the id and was made before, progress to one of the other side that gave
 // the token: the newest that has no response, else the newest.
 //
-// Messages are told apart by their address: that in Event.Messages.
+// Messages are identified by their address in Event.Messages.
 type Dialogue struct {
 	exchanges Exchanges
 	client    requests
@@ -38,7 +38,7 @@ type Message struct {
 	Event *Event
 }
 
-// A Request is one request, and what came of it.
+// A Request is one request, and its outcome.
 type Request struct {
 	Event   *Event // Sent for a request of the client, Received for one of the server
 	Message *wire.Message

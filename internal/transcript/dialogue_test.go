@@ -30,7 +30,7 @@ func positionsOf(all []Message) (out []int) {
 }
 
 // describe writes a dialogue as one line a request: where it stands, and what
-// came of it.
+// outcome.
 func describe(d *Dialogue) (out []string) {
 	for _, r := range slices.Concat(d.Requests(), d.ServerRequests()) {
 		text := fmt.Sprintf("%s %d %s", r.Event.Kind, r.Event.Seq, r.Message.Method)

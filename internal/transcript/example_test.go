@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A dialogue has each request with what came of it.
+// A dialogue has each request with its outcome.
 func ExampleDialogue() {
 	rec := transcript.New()
 	for _, raw := range []string{

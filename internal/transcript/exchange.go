@@ -15,7 +15,7 @@ const (
 	Requested Kind = "request"  // the head of our request; Raw has its lines
 	Responded Kind = "response" // the head of the server's response; Raw has its lines
 	Streamed  Kind = "streamed" // a piece of an event stream that carries no message; Stream has its bytes
-	Over      Kind = "over"     // nothing more comes of the exchange; How says why, Detail more of it
+	Over      Kind = "over"     // the exchange has ended; How says why, Detail says more
 )
 
 // How says how an exchange ended.

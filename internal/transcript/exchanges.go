@@ -5,7 +5,7 @@ import "github.com/mcp-conform/mcp-conform/internal/wire"
 // EventStream is the media type of a stream of server-sent events.
 const EventStream = "text/event-stream"
 
-// Exchange is one HTTP request and what came of it. What did not happen, or
+// An Exchange is one HTTP request and its outcome. What did not happen, or
 // was not recorded, is nil.
 type Exchange struct {
 	Number   int

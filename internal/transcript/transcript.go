@@ -2,7 +2,7 @@
 // the connections of one conversation: messages with their exact bytes, HTTP
 // exchanges, stderr, and the life of the process. It is the one truth:
 // conversations wait on it, rules fold over it, reporters quote it. A Dialogue
-// has its requests, each with what came of it.
+// has its requests, each with its outcome.
 package transcript
 
 import (

@@ -9,7 +9,7 @@ import (
 )
 
 // Outcome is what is said of a requirement in a revision over a transport.
-// The order is by weight: of several judges the heaviest outcome stands.
+// The order is by severity: of several outcomes the most severe counts.
 type Outcome int
 
 // The outcomes, lightest first.
@@ -34,7 +34,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // MarshalText writes the outcome's name.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// Outcomes returns all outcomes, heaviest first.
+// Outcomes returns all outcomes, the most severe first.
 func Outcomes() []Outcome {
 	return []Outcome{HarnessError, Broken, Unconfirmed, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
 }
@@ -110,7 +110,7 @@ type Verdict struct {
 	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline: it fails no run
 }
 
-// Server is what the server says of itself.
+// Server is how the server introduces itself.
 type Server struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
@@ -132,7 +132,7 @@ type Report struct {
 	Revisions  []spec.Revision `json:"revisions"`            // those judged, newest first
 	NotSpoken  []NotSpoken     `json:"notSpoken"`            // those asked for that the server does not speak
 	Verdicts   []Verdict       `json:"verdicts"`             // the newest revision first, then in the order of the catalogue
-	Findings   []Finding       `json:"findings"`             // heaviest first
+	Findings   []Finding       `json:"findings"`             // most severe first
 	NotJudged  int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices    []string        `json:"notices"`              // what the user should know about this run
 	Incomplete string          `json:"incomplete,omitempty"` // why the run ended before its time
@@ -171,7 +171,7 @@ func (p *Report) Count(r spec.Revision, o Outcome) int {
 	return n
 }
 
-// Worst returns the heaviest outcome of the report, NotApplicable when it has
+// Worst returns the most severe outcome of the report, NotApplicable when it has
 // no verdicts, and whether any verdict says more than that nothing could be
 // judged: kept, a deviation, or that the harness failed.
 func (p *Report) Worst() (Outcome, bool) {

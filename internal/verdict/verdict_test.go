@@ -18,7 +18,7 @@ func TestOutcomesAreInOrder(t *testing.T) {
 		t.Errorf("Outcomes has %d of %d", len(all), len(outcomeNames))
 	}
 	if !slices.IsSortedFunc(all, func(a, b Outcome) int { return int(b - a) }) {
-		t.Errorf("%v is not heaviest first", all)
+		t.Errorf("%v is not the most severe first", all)
 	}
 	var names []string
 	for _, o := range all {

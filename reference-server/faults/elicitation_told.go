@@ -13,7 +13,7 @@ import (
 func toldFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{
-		breaksAfresh("elicitation.complete.only-to-initiator-2025-11-25/everybody", "all clients are told that a page was visited", func() refserver.Seams {
+		breaksAfresh("elicitation.complete.only-to-initiator-2025-11-25/everybody", "elicitation/complete goes to all clients", func() refserver.Seams {
 			return toAll(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && o.Method == spec.MethodElicitDone
 			})

@@ -39,7 +39,7 @@ func legalWalks() []Fault {
 			return together(harmless("trigger-list-changed"), staleCursors(false))
 		}),
 		legalAfresh("pages-of-any-size", "the same cursor gets one item more or less each time", anySize),
-		legalAfresh("lists-change-unannounced", "every third time a list lacks its last item, and that changes are told is not declared", func() refserver.Seams {
+		legalAfresh("lists-change-unannounced", "every third time a list lacks its last item, and listChanged is not declared", func() refserver.Seams {
 			quiet := mute(func(o *refserver.Out) bool {
 				return o.Method == spec.MethodToolsChanged || o.Method == spec.MethodPromptsChanged || o.Method == spec.MethodResourcesChanged
 			})

@@ -41,9 +41,9 @@ func promptFaults() []Fault {
 		breaks("prompts.list.params-optional/refused", "prompts/list is refused without params", refuse(spec.MethodPromptsList, noParams, spec.CodeInvalidParams, "params are required")),
 		breaks("prompts.name.unique/twice", "two prompts have the same name", editPrompt("greeting", func(p map[string]any) { p["name"] = "hello" })),
 		breaks("prompts.name.unique/on-another-page", "prompts on different pages have the same name", editPrompt("document", func(p map[string]any) { p["name"] = "hello" })),
-		breaks("prompts.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of prompts are told of and not declared",
+		breaks("prompts.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of prompts are announced but not declared",
 			together(capabilityOf("prompts", map[string]any{}), sendsWhenReady(changed))),
-		breaks("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are told of and said not to be",
+		breaks("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are announced though listChanged is false",
 			together(capabilityOf("prompts", map[string]any{"listChanged": false}), sendsWhenReady(changed))),
 		breaksAfresh("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt goes away without a word", func() refserver.Seams {
 			return goes(spec.MethodPromptsList, "prompts", "hello")

@@ -61,7 +61,7 @@ func updateFaults() []Fault {
 	}
 }
 
-// legalNotices are the legal variations in when changes are told.
+// legalNotices are the legal variations in when changes are announced.
 func legalNotices() []Fault {
 	// A debounce of so long is common with who watches files.
 	const gathering = 600 * time.Millisecond

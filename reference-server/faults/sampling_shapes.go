@@ -83,7 +83,7 @@ func sampledContentFaults() []Fault {
 		breaks(request+"result-in-result", "a tool's result for sampling is a tool's result", sampledUse(`{"type":"tool_result","toolUseId":"1","content":[]}`)).in(spec.V20251125),
 		breaks(request+"use-without-id", "a use of a tool for sampling has no id", sampledContent(`{"type":"tool_use","name":"look","input":{}}`)).in(spec.V20251125),
 		breaks(request+"use-with-text", "a use of a tool for sampling has JSON in a string for its input", sampledContent(`{"type":"tool_use","id":"1","name":"look","input":"{}"}`)).in(spec.V20251125),
-		breaks(request+"result-without-id", "a tool's result for sampling does not say of which use", sampledContent(`{"type":"tool_result","content":[]}`)).in(spec.V20251125),
+		breaks(request+"result-without-id", "a tool's result for sampling has no toolUseId", sampledContent(`{"type":"tool_result","content":[]}`)).in(spec.V20251125),
 		breaks(request+"result-text", "the content of a tool's result for sampling is a string", sampledContent(`{"type":"tool_result","toolUseId":"1","content":"x"}`)).in(spec.V20251125),
 		breaks(request+"text-null", "text for sampling is null", sampledContent(`{"type":"text","text":null}`)),
 	}

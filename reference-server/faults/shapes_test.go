@@ -91,7 +91,7 @@ var (
 	random = regexp.MustCompile(`[A-Z2-7]{26}`) // the ids of elicitations
 )
 
-// objections returns what the schemas say of a server, each place once, and
+// objections returns the violations that the schemas find in a server, each place once, and
 // what the server said, in some order.
 func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (found []string, text string) {
 	t.Helper()

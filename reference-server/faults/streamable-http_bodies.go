@@ -43,7 +43,7 @@ func slowRefused(status int) refserver.Seams {
 	}}
 }
 
-// firstPiece takes what comes of a body at once for all of it.
+// firstPiece takes the first chunk of a body for all of it.
 func firstPiece() refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPost {
@@ -118,7 +118,7 @@ func bodyFaults() []Fault {
 		breaks(typed+"long-body", "bodies of some length get 400", turnsAway(isLong, http.StatusBadRequest)),
 		breaks(typed+"chunks", "bodies in chunks get 400", turnsAway(isChunked, http.StatusBadRequest)),
 		breaks(typed+"slow-body", "bodies that come slowly get 400", slowRefused(http.StatusBadRequest)),
-		breaks(typed+"first-piece", "what comes of a body at once is taken for all of it", firstPiece()),
+		breaks(typed+"first-piece", "the first chunk of a body is taken for all of it", firstPiece()),
 		breaks(typed+"lower-case-names", "a session header whose name is in lower case is not found", unread("mcp-session-id")),
 		breaks(typed+"upper-case-names", "a content type whose name is in upper case is not found", unread("CONTENT-TYPE")),
 		breaks(typed+"kept-connection", "what is left of a body is taken for the next request on the connection", nextRequests(behindABody)),

@@ -44,7 +44,7 @@ func taskIn(result any) map[string]any {
 	return r
 }
 
-// keepsForEver says of tasks that they are kept as long as the client wants.
+// keepsForEver keeps tasks as long as the client asks for.
 func keepsForEver() refserver.Seams {
 	var mu sync.Mutex
 	wanted := map[any]jsontext.Value{} // by task

@@ -27,11 +27,11 @@ func toolFaults() []Fault {
 			refuse(spec.MethodToolsList, func(c *refserver.Call) bool { return string(c.Params) == "{}" }, spec.CodeInvalidParams, "cursor is required")),
 		breaks("tools.list.params-optional/refused", "tools/list is refused without params", refuse(spec.MethodToolsList, noParams, spec.CodeInvalidParams, "params are required")),
 
-		breaks("tools.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of tools are told of and not declared", together(
+		breaks("tools.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of tools are announced but not declared", together(
 			capabilityOf("tools", map[string]any{}), sendsWhenReady(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		breaks("tools.list-changed.only-if-declared-2025-06-18/no-flag", "changes to the list of tools are told of and not declared", together(
+		breaks("tools.list-changed.only-if-declared-2025-06-18/no-flag", "changes to the list of tools are announced but not declared", together(
 			capabilityOf("tools", map[string]any{}), sendsWhenReady(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		breaks("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are told of and said not to be", together(
+		breaks("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", together(
 			capabilityOf("tools", map[string]any{"listChanged": false}), sendsWhenReady(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
 		breaksAfresh("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool goes away without a word", func() refserver.Seams {
 			return goes(spec.MethodToolsList, "tools", "fail")
@@ -101,7 +101,7 @@ func callFaults() []Fault {
 	}
 }
 
-// failureFaults are those in how wrong arguments and failures are told.
+// failureFaults are those in how wrong arguments and failures are reported.
 func failureFaults() []Fault {
 	return []Fault{
 		breaks("tools.call.validates-inputs/taken", "wrong arguments are taken", onWrongArguments(func(string) (any, *refserver.Error) {

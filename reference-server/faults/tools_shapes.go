@@ -22,7 +22,7 @@ func structuredFaults() []Fault {
 	}
 }
 
-// toolShapeFaults are the faults in what tools/list says of tools.
+// toolShapeFaults are the faults in how tools/list describes tools.
 func toolShapeFaults() []Fault {
 	const list, tools = "tools.list.result-schema/", spec.MethodToolsList
 	input := func(e edit) refserver.Seams { return listed(tools, inside("inputSchema", e)) }

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// words returns what parrots are told, no two of them alike.
+// words returns the texts for echo tools, no two of them equal.
 func words() []string {
 	return []string{"mcp-conform-beside-amber", "mcp-conform-beside-birch", "mcp-conform-beside-cedar", "mcp-conform-beside-dune"}
 }

@@ -83,7 +83,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	}
 }
 
-// ended reports whether the server ended, given what came of a fence. An end
+// ended reports whether the server ended, given the result of a fence. An end
 // may show first in that nothing can be sent.
 func ended(c *client.Conversation, fence error) bool {
 	return !c.Alive() || fence != nil && !errors.Is(fence, client.ErrUnanswered)

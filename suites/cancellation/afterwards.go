@@ -27,7 +27,7 @@ type afterwards struct {
 }
 
 // How long a call takes that is not to be cancelled, and the longest that
-// anybody waits for one when others were.
+// the client waits for one when others were.
 const (
 	briefly = 20 * time.Millisecond
 	longest = 30 * time.Second

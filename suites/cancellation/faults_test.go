@@ -13,7 +13,7 @@ import (
 )
 
 // What the cases have to compare themselves, on right servers and on wrong
-// ones; what rules say of their traffic, the self-test shows.
+// ones; what rules find in their traffic, the self-test shows.
 func TestMisbehaviour(t *testing.T) {
 	const (
 		race      = "cancellation.race-handled"
@@ -75,7 +75,7 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
-// Each case says what it tries, and what may come of it.
+// Each case describes its races and their legal outcomes.
 func TestOutcomesAreWritten(t *testing.T) {
 	var names []string
 	for _, c := range cancellation.Cases() {
@@ -84,10 +84,10 @@ func TestOutcomesAreWritten(t *testing.T) {
 		}
 		for _, r := range c.Races {
 			if r.Name == "" || len(r.Outcomes()) == 0 {
-				t.Errorf("%s: what may come of %q is not written", c.ID, r.Name)
+				t.Errorf("%s: the legal outcomes of %q are not written", c.ID, r.Name)
 			}
 			if r.Cancelled == 0 && r.Others == suite.Any {
-				t.Errorf("%s: nothing is outside of what may come of %q", c.ID, r.Name)
+				t.Errorf("%s: no outcome of %q is illegal", c.ID, r.Name)
 			}
 			names = append(names, c.ID+": "+r.Name)
 		}

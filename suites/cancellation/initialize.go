@@ -62,7 +62,7 @@ func opening(ctx context.Context, t *suite.T) {
 	t.Kept(raceHandled)
 }
 
-// within waits for an answer that is owed.
+// within waits for a response that is due.
 func within(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }

@@ -62,7 +62,7 @@ func bears(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conv
 // written any more.
 const endWait = 2 * time.Second
 
-// gone reports whether the server has ended, err being what came of the last
+// gone reports whether the server has ended, err being the result of the last
 // thing done with it. That nothing can be written to it shows a little before
 // the end of its output does, which is what rules go by.
 func gone(ctx context.Context, c *client.Conversation, err error) bool {

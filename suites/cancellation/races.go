@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// race is one order of messages: what the client does, what may come of it, and
+// race is one order of messages: what the client does, the legal outcomes, and
 // what is said of a server where something else does. That a server ends, falls
 // silent, or answers twice, the rules say.
 type race struct {

@@ -136,7 +136,7 @@ func again(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *
 	}
 }
 
-// judge says what came of the answer, and whether the server is still there.
+// judge judges the effect of the answer, and whether the server still responds.
 func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.Nested) bool {
 	if !n.HasRequest(spec.MethodElicit) {
 		return n.Answered() // this time it did not ask, and nobody knows why

@@ -49,7 +49,7 @@ func fault(t *testing.T, id string) func() refserver.Seams {
 }
 
 // slow has calls of tools whose answer begins with such a text take longer
-// than anybody waits for.
+// than the client waits for.
 func slow(when func(text string) bool) func() refserver.Seams {
 	return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)

@@ -24,7 +24,7 @@ type call struct {
 	asked, told int // where in the record
 	answer      *wire.Message
 	// disturbed: it was cancelled, or the server asked the client something
-	// meanwhile, so that what came may come of that.
+	// meanwhile, so that it may be the cause.
 	disturbed bool
 }
 
@@ -50,7 +50,7 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 			case c.answer.IsError() && elsewhere(c.answer), !c.answer.IsError() && !invalidity.Match(c.answer.Result()):
 				continue
 			case !c.answer.IsError():
-				summary = "A tool says of arguments that fit its inputSchema that they are not valid."
+				summary = "A tool rejects arguments that fit its inputSchema as invalid."
 			}
 			out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 				Requirement: validatesInputs,

@@ -23,7 +23,7 @@ import (
 
 const (
 	refuses = "A call with arguments that fit the tool's inputSchema gets an error."
-	denies  = "A tool says of arguments that fit its inputSchema that they are not valid."
+	denies  = "A tool rejects arguments that fit its inputSchema as invalid."
 	takes   = "A tool succeeds with arguments that provably break its inputSchema."
 )
 

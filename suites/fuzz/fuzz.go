@@ -1,4 +1,4 @@
-// Package fuzz has the laws that the fuzzer holds against whatever came of what
+// Package fuzz has the laws by which the fuzzer judges the results of what
 // it sent. The passive rules are the first of them, and the stateful ones: the
 // session that they share is the model of what is subscribed, which level is
 // set, which tasks there are and which requests are in flight.

@@ -69,7 +69,7 @@ type suspects struct {
 type suspect struct {
 	event   *transcript.Event
 	id      wire.ID // of a request
-	illegal int     // how little anybody has to read it
+	illegal int     // how far the text is from being valid
 	own     bool    // no operation made it, so it is plain: a fence, most often
 }
 

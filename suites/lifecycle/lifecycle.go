@@ -105,7 +105,7 @@ func ended(ctx context.Context, c *client.Conversation, r *client.Reply) bool {
 	return !r.Answered() && gone(ctx, c, r.Err)
 }
 
-// gone reports whether the server has ended, err being what came of the last
+// gone reports whether the server has ended, err being the result of the last
 // thing done with it. That nothing can be written to a server shows a little
 // before the end of its output does.
 func gone(ctx context.Context, c *client.Conversation, err error) bool {

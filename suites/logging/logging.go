@@ -1,5 +1,5 @@
 // Package logging makes servers log, and sets the level from which on they
-// may. What comes of it is judged by rules.
+// may. The results are judged by rules.
 package logging
 
 import (
@@ -93,7 +93,7 @@ func others(ctx context.Context, t *suite.T) {
 	}
 	for _, level := range unknown {
 		if !set(ctx, c, level).Answered() {
-			return // a rule has something to say of it
+			return // a rule judges it
 		}
 	}
 	logs(ctx, t, c, "")

@@ -83,7 +83,7 @@ func behindCalls(ctx context.Context, t *suite.T) {
 	}
 	n := int(thinkingTime/max(took(call), time.Millisecond)) + 2
 	if n > maxCalls {
-		return // too quick to be in the way of a ping
+		return // too quick to delay a ping
 	}
 	from, calls := c.Record.Len(), make([]wire.ID, n)
 	for i := range calls {

@@ -80,7 +80,7 @@ func Cases() []suite.Case {
 	}
 }
 
-// asked says what came of one ping, and whether it makes sense to ask on. What
+// asked judges the result of one ping, and reports whether it makes sense to go on. What
 // an answer holds is judged by a rule, and so is a server that answers no ping
 // at all; here it is one that answers some and leaves others.
 func asked(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) bool {

@@ -1,5 +1,5 @@
 // Package progress asks for progress in every way that is permitted. What
-// comes of it is judged by rules.
+// results from it is judged by rules.
 package progress
 
 import (

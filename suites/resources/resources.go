@@ -271,7 +271,7 @@ func promised(ctx context.Context, t *suite.T) {
 	}
 }
 
-// read asks for a resource; what comes of it is the business of rules.
+// read requests a resource; rules judge the result.
 func read(ctx context.Context, c *client.Conversation, uri string) *client.Reply {
 	return c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))
 }

@@ -61,7 +61,7 @@ type variation struct {
 	// this one; else it has to end somehow.
 	legal   bool
 	summary string
-	// noted says of which requests a failure is only noted, and with which words.
+	// noted lists the requests of which a failure is only noted, and with which words.
 	noted   func(request *wire.Message) bool
 	notedAs string
 }
@@ -122,7 +122,7 @@ func answers(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judge says what came of the variation, and whether the server is still there.
+// judge judges the effect of the variation, and whether the server still responds.
 func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.Nested) bool {
 	if !n.HasRequest(spec.MethodSampling) {
 		return n.Answered() // this time it did not ask, and nobody knows why

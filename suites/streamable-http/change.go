@@ -81,7 +81,7 @@ func listChanges() suite.Case {
 		Title:     "Changes lists, and walks through them before and after",
 		Provokes:  []string{"tools.list-changed.", "prompts.list-changed.", "resources.list-changed."},
 		Needs:     []string{"tools"},
-		Exclusive: true, // other sessions are told, too
+		Exclusive: true, // other sessions are notified, too
 		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources)
 			c := t.Start(ctx, client.Options{})

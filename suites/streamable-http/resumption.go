@@ -61,7 +61,7 @@ func resumption() suite.Case {
 	}
 }
 
-// cutCall is a call whose connection is cut, and what came of it.
+// cutCall is a call whose connection is cut, and its outcome.
 type cutCall struct {
 	id     wire.ID
 	token  string

@@ -1,6 +1,6 @@
 // Package streamablehttp checks what is peculiar to servers that are reached
-// over Streamable HTTP. Most of its cases only provoke: what comes of it, the
-// rules on HTTP judge. They send few requests, and one after the other.
+// over Streamable HTTP. Most of its cases only provoke; the rules on HTTP
+// judge the results. They send few requests, and one after the other.
 package streamablehttp
 
 import "github.com/mcp-conform/mcp-conform/internal/suite"

@@ -111,7 +111,7 @@ func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 	r.about(ctx, spec.MethodTasksCancel, id)
 }
 
-// requestOf returns the id of the request that the task came of.
+// requestOf returns the id of the request that created the task.
 func (r *runner) requestOf(id string) string {
 	for _, m := range transcript.Messages(r.c.Record.From(0), transcript.Received) {
 		if found, ok := wire.Text(wire.At(m.Result(), "/task/taskId")); ok && found == id {

@@ -105,7 +105,7 @@ type runner struct {
 }
 
 // start begins a conversation with a server of its own, in which the tools are
-// listed, so that the rules know what they say of tasks.
+// listed, so that the rules know their taskSupport.
 func start(ctx context.Context, t *suite.T) *runner {
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
@@ -159,7 +159,7 @@ func (r *runner) get(ctx context.Context, id string) string {
 }
 
 // create runs calls as tasks, all at once, and returns the ids of the tasks
-// that came of it. A ping behind them tells a task that comes late from a server
+// that it created. A ping behind them tells a task that comes late from a server
 // that is busy.
 func (r *runner) create(ctx context.Context, calls ...object) []string {
 	frames := make([][]byte, 0, len(calls))

@@ -64,7 +64,7 @@ func askTwice(ctx context.Context, t *suite.T) {
 	}
 }
 
-// answer is what came of an initialize.
+// answer is the outcome of an initialize.
 type answer struct {
 	c     *client.Conversation
 	r     *client.Reply

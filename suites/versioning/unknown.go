@@ -47,7 +47,7 @@ func unknownVersion(ctx context.Context, t *suite.T) {
 // negotiation is what was learnt of one server so far.
 type negotiation struct {
 	t *suite.T
-	// accepted says of a version whether the server answers a request for it
+	// accepted reports for a version whether the server answers a request for it
 	// with the same.
 	accepted map[string]bool
 	// refusedDate: a version that is a date was refused, which is worse than

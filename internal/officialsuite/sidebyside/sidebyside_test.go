@@ -36,7 +36,7 @@ func write(t *testing.T, parts ...string) {
 	}
 }
 
-// TestReadReport reads a report as mcp-conform writes it: the heaviest of what
+// TestReadReport reads a report as mcp-conform writes it: the most severe of what
 // was said in any revision counts, and what was not judged does not.
 func TestReadReport(t *testing.T) {
 	said := map[string][]verdict.Outcome{

@@ -31,7 +31,7 @@ func readChecks(results string) ([]judged, error) {
 }
 
 // readReport returns the requirements of which something was said in any
-// revision: the heaviest that was.
+// revision: the most severe one.
 func readReport(results string) ([]judged, error) {
 	raw, err := os.ReadFile(filepath.Join(results, "report.json"))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// trial is what came of asking for values of one thing.
+// trial is the outcome of asking for completions of one reference.
 type trial struct {
 	kind   string
 	all    []*rules.Heard

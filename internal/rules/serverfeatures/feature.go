@@ -71,7 +71,7 @@ func (f *feature) rules() []rules.Rule {
 		},
 		{
 			ID:           "rule." + f.things + "-changes-told",
-			Title:        "where that is declared, changes to the list of " + f.things + " are told of",
+			Title:        "where that is declared, changes to the list of " + f.things + " are announced",
 			Requirements: []string{f.told},
 			Start:        f.changes,
 		},
@@ -127,7 +127,7 @@ type listAttempt struct {
 	answer *wire.Message
 }
 
-// counts sorts listAttempts by what came of them.
+// counts groups listAttempts by their outcome.
 type counts struct{ served, refused []listAttempt }
 
 // lists judges at the end: whether it was the params that had a request

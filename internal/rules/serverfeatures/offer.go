@@ -120,7 +120,7 @@ func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError"
 // lacks reports whether the item was known not to be in the list when the
 // request was sent, and still is, and never was. What was served although no
 // list has it may be there by now, unless the list can be taken to be what it
-// was: changes are told, or it was found the same twice.
+// was: changes are announced, or two reads found the same.
 func (o *offer) lacks(s *rules.Session, name string, a *rules.Asked, served bool) bool {
 	if !o.known() || max(o.changes, o.touched) >= a.Event.Seq || o.ever[name] {
 		return false

@@ -64,7 +64,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 	}
 }
 
-// unannounced softens what is said of a list that may change without anybody
+// unannounced softens the finding on a list that may change without any notice to
 // being told: where the capability listChanged is not declared, and always where
 // it is of templates, for which there is no notification of their own.
 func unannounced(s *rules.Session, method string) verdict.Weight {

@@ -125,7 +125,7 @@ func (b *catalog) isValidGet(a *rules.Asked, name string) bool {
 	return a.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missing(prompt, a) == "" && soundArguments(a)
 }
 
-// undeclaredGet leaves it to the capability that there was a prompt.
+// undeclaredGet judges a prompt that was served although prompts are not declared.
 func undeclaredGet(h *rules.Heard, out *rules.Out) {
 	switch {
 	case h.Message.IsError():

@@ -107,7 +107,7 @@ func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, o
 	delete(a.on, asked)
 }
 
-// updates follows subscriptions and what comes of them.
+// updates follows subscriptions and the notifications that result from them.
 type updates struct {
 	asked   bool             // for any subscription, whatever the answer
 	fence   int              // the position of the newest request that was answered: what came before it was read

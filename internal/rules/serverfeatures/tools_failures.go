@@ -89,7 +89,7 @@ func tells(block jsontext.Value) bool {
 }
 
 // toolResources judges the resources in results of tools: embedded ones by
-// what the server declares, links by what comes of reading them.
+// what the server declares, links by reading them.
 func toolResources() rules.Fold {
 	linked := map[string]*rules.Heard{}
 	read := func(s *rules.Session, h *rules.Heard, out *rules.Out) {

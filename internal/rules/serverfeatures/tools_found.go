@@ -50,7 +50,7 @@ func about(requirement string, h *rules.Heard) verdict.Deviation {
 	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
 }
 
-// undeclaredCall leaves it to the capability that a tool did its work.
+// undeclaredCall judges a call that succeeded although tools are not declared.
 func undeclaredCall(h *rules.Heard, out *rules.Out) {
 	switch {
 	case h.Message.IsError():

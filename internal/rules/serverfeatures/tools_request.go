@@ -108,7 +108,7 @@ func fits(r spec.Revision, input, arguments jsontext.Value) bool {
 	return len(schema.For(r).Structured(input, arguments)) == 0
 }
 
-// without compares what comes of requests without arguments to those with
+// without compares the outcomes of requests without arguments with those of requests with
 // none in an object.
 type without struct {
 	requirement string

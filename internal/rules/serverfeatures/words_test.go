@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// What servers say of a tool that they do not know, and what a tool says of
+// What servers say about a tool that they do not know, and what a tool says about
 // other things that were not found.
 func TestDenial(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -38,7 +38,7 @@ func TestDenial(t *testing.T) {
 	}
 }
 
-// Names are told in whatever case, and mean nothing but themselves.
+// Names are found in any case, and are not read as patterns.
 func TestDenialOfOddNames(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

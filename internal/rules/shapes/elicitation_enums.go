@@ -27,7 +27,7 @@ func (f *form) enumeration(name string, v jsontext.Value) {
 	f.found(legacyNames, "An enumeration names its options in the old way.", "oneOf with const and title", name, names, verdict.OnlyNote)
 }
 
-// choices judges the options of a field that takes several. Wrong ones are told
+// choices judges the options of a field that takes several. Wrong ones are reported
 // by the shape of the message.
 func (f *form) choices(items jsontext.Value) {
 	if has(items, "enum") && areTexts(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {

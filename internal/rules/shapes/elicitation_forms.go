@@ -171,7 +171,7 @@ func (f *form) root(requested jsontext.Value) {
 	f.out.Subject(noAdvanced)
 }
 
-// field judges one field of a type that forms have; others are told by the
+// field judges one field of a type that forms have; others are reported by the
 // shape of the message.
 func (f *form) field(name string, v jsontext.Value) {
 	kind := text(v, "/type")

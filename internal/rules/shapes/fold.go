@@ -146,7 +146,7 @@ func ofLater(s *rules.Session, h *rules.Heard) bool {
 }
 
 // single keeps the first violation of each place, and of a JSON Schema those
-// that the types see rather than what its dialect says of the same.
+// that the types see rather than what its dialect reports on the same.
 func single(all []schema.Violation) []schema.Violation {
 	out := all[:0]
 	for i, v := range all {
@@ -161,7 +161,7 @@ func single(all []schema.Violation) []schema.Violation {
 	return out
 }
 
-// tell says of each violation which requirement it falls on.
+// tell assigns each violation to its requirement.
 func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, came []int, out *rules.Out) {
 	lacks := lacking(violations)
 	for i, v := range violations {
@@ -246,7 +246,7 @@ type compiledTable struct {
 	rows      []*compiledRow // all
 }
 
-// topic is what the table says of one sort of messages.
+// topic is the entry of the table for one kind of message.
 type topic struct {
 	rows    []*compiledRow
 	general *compiledRow // the last resort for what the schema refuses; may be nil

@@ -85,7 +85,7 @@ func counts(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	more := wire.At(completion, "/hasMore").Kind()
 	switch {
 	case order > 0 && more == 'f', order == 0 && more == 't':
-		d.Requirement, d.Summary = hasMoreFits, "What hasMore says of a completion does not fit its total."
+		d.Requirement, d.Summary = hasMoreFits, "The completion's hasMore contradicts its total."
 		d.Permitted = "true where the total is more than the values, false where it is not"
 		d.Seen += ", hasMore " + rules.Excerpt(wire.At(completion, "/hasMore"))
 		out.Found(d)

@@ -1,5 +1,5 @@
 // Package shapes holds the rules on the shape of messages: what the schema of a
-// revision, or a standard that it names, says of a result, a notification or
+// revision, or a standard that it names, requires of a result, a notification or
 // a request, told as the requirements of the catalogue.
 //
 // Each message is validated once, by rule.message-shape. A table says which

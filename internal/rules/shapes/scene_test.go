@@ -21,7 +21,7 @@ const (
 	r11 = spec.V20251125
 )
 
-// scene is one message of the server and what the rules say of it.
+// scene is one message of the server and what the rules report on it.
 type scene struct {
 	name     string
 	revision spec.Revision

@@ -61,7 +61,7 @@ func offerRows() []row {
 }
 
 // isSchemaItself reports whether it is the schema or its type that is wrong, and
-// not what it says of the properties.
+// not what it requires of the properties.
 func isSchemaItself(v schema.Violation) bool {
 	path := strings.Split(v.Place, ".")
 	return len(path) == 2 || len(path) == 3 && path[2] == "type"

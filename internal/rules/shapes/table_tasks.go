@@ -20,7 +20,7 @@ func taskRows() []row {
 	return []row{
 		{
 			in: spec.MethodToolsList, place: "ToolExecution.taskSupport", on: "tasks.tool-support-values",
-			summary: "What a tool says of tasks is neither required, optional nor forbidden.",
+			summary: "A tool's taskSupport is neither required, optional nor forbidden.",
 		},
 
 		{in: any, place: "Task.taskId GetTaskResult.taskId CancelTaskResult.taskId", on: "tasks.id-string", summary: "The id of a task is no string."},

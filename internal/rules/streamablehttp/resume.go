@@ -112,7 +112,7 @@ func (v *view) inOrder() []piece {
 
 type inOrderKey struct{}
 
-// resumptions judges what comes of a GET with the id of an event that came.
+// resumptions judges the response to a GET with the id of a received event.
 func resumptions(v *view, out *rules.Out) {
 	for _, x := range v.all {
 		id, resumes := x.lastID()

@@ -190,7 +190,7 @@ func judgeIDs(l *ledger, out *rules.Out) {
 	}
 }
 
-// fewCharacters is the length of ids that anybody can try out.
+// fewCharacters is the length of ids that a client could guess by trying all.
 const fewCharacters = 4
 
 // judgeEntropy looks at the ids of two tasks that were created one after the

@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ledger is what a conversation says of tasks.
+// A ledger holds what a conversation shows about tasks.
 type ledger struct {
 	s     *rules.Session
 	calls []*call

@@ -180,7 +180,7 @@ func bare(result jsontext.Value) string {
 	return canonical(wire.JSON(rest))
 }
 
-// judgeFailed compares the task's status with what came of the call.
+// judgeFailed compares the task's status with the outcome of the call.
 func (l *ledger) judgeFailed(t *task, q *query, out *rules.Out) {
 	end := t.over()
 	code, isError := q.code()

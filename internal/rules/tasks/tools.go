@@ -16,7 +16,7 @@ const (
 	toolOptional  = "tasks.tool-optional"
 )
 
-// What tools say of tasks.
+// Values of a tool's taskSupport.
 const (
 	forbidden = "forbidden"
 	optional  = "optional"
@@ -56,13 +56,13 @@ func toolRules() []rules.Rule {
 	}}
 }
 
-// listing is what one result of tools/list says of tools.
+// A listing is what one result of tools/list declares on tools.
 type listing struct {
 	asked, came int // positions
 	tools       map[string]support
 }
 
-// readTools learns what tools say of tasks.
+// readTools records the taskSupport of each tool.
 func (l *ledger) readTools() {
 	for _, a := range l.s.All() {
 		if a.Message.Method != spec.MethodToolsList || !a.Succeeded() {
@@ -211,7 +211,7 @@ func judgeOptional(c *call, out *rules.Out) {
 		d.Summary, d.Permitted = "A tool whose tasks are optional runs as one that was not asked for.", "the result of the call"
 		out.Found(d)
 	case !asked && (spec.Code(code) == spec.CodeMethodNotFound || spec.Code(code) == spec.CodeInvalidRequest):
-		d.Summary, d.Permitted = "A tool whose tasks are optional can't be called without one.", "the result of the call, or required as what it says of tasks"
+		d.Summary, d.Permitted = "A tool whose tasks are optional can't be called without one.", "the result of the call, or taskSupport: required"
 		out.Found(d)
 	case created || !asked && c.succeeded():
 		out.Subject(toolOptional)

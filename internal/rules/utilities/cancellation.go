@@ -38,7 +38,7 @@ func cancellationRules() []rules.Rule {
 }
 
 // cancelled is a request that was cancelled while it was in progress, and what
-// came of it when its cancellation had surely been read.
+// happened to it after its cancellation had certainly been read.
 type cancelled struct {
 	asked    *rules.Asked
 	by       *transcript.Event

@@ -215,7 +215,7 @@ func number(v jsontext.Value) (float64, bool) {
 	return f, err == nil
 }
 
-// What counts as flooding is not said anywhere, so it is far more than anybody
+// What counts as flooding is not said anywhere, so it is far more than any client
 // can look at.
 const (
 	flood       = 200

@@ -78,7 +78,7 @@ func TestCorners(t *testing.T) {
 		{"a report that comes later", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 200ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, []string{"progress.stops-after-cancel note"}},
 		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), aborted}, []string{"cancellation.no-response-after-cancel warning"}},
 		{"an answer as ever", []string{call, cancel("1"), trip(2), trip(3), done}, []string{"cancellation.no-response-after-cancel note"}},
-		{"an error that may come of something else", []string{call, cancel("1"), trip(2), trip(3), fails}, []string{"cancellation.no-response-after-cancel note"}},
+		{"an error that may have another cause", []string{call, cancel("1"), trip(2), trip(3), fails}, []string{"cancellation.no-response-after-cancel note"}},
 		{"an error of a tool that succeeds otherwise", []string{
 			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,
 			call, cancel("1"), trip(2), trip(3), fails,

@@ -96,7 +96,7 @@ func (p *Pending) Written() <-chan struct{} { return p.written }
 // come.
 func (p *Pending) Responded() <-chan struct{} { return p.responded }
 
-// Over is closed when nothing more comes of the exchange.
+// Over is closed when the exchange has ended.
 func (p *Pending) Over() <-chan struct{} { return p.over }
 
 // errDropped is the cause of an end that we want.

@@ -34,7 +34,7 @@ func NewDialer(u *url.URL, r exchange.Reach) *Dialer { return &Dialer{URL: u, Re
 func (*Dialer) Transport() spec.Transport { return spec.StreamableHTTP }
 
 // Dial implements transport.Dialer. Nothing is sent yet: the first POST opens
-// the session, and shows whether anybody is there.
+// the session, and shows whether a server is there.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	client, err := exchange.Open(d.URL, d.Reach, rec)
 	if err != nil {
