@@ -176,7 +176,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) 
 // readable reports whether the body is JSON.
 func readable(f *wire.Frame) bool {
 	return !slices.ContainsFunc(f.Problems, func(p wire.Problem) bool {
-		return p.Fault != wire.DuplicateKey && p.Fault != wire.ByteOrderMark
+		return p.Kind != wire.DuplicateKey && p.Kind != wire.ByteOrderMark
 	})
 }
 

@@ -45,13 +45,13 @@ func (s *Session) DeliverTooLong() {
 
 func (s *Session) frame(f *wire.Frame) {
 	for _, p := range f.Problems {
-		switch p.Fault {
+		switch p.Kind {
 		case wire.Empty: // a blank line is nobody's message
 			return
 		case wire.ByteOrderMark, wire.DuplicateKey:
 			// the first is harmless, the second is judged message by message
 		default:
-			s.refuse(&Error{Code: spec.CodeParse, Message: fmt.Sprintf("Parse error: %s at byte %d", p.Fault, p.Offset)})
+			s.refuse(&Error{Code: spec.CodeParse, Message: fmt.Sprintf("Parse error: %s at byte %d", p.Kind, p.Offset)})
 			return
 		}
 	}

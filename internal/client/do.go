@@ -29,7 +29,9 @@ func (r *Reply) Answered() bool { return r.Message != nil }
 // Busy reports whether the response is an error which says that the server has
 // no time now, such as a rate limit. Any request would get it, so it shows
 // nothing about this one.
-func (r *Reply) Busy() bool { return r.Answered() && r.Message.IsError() && r.Message.Busy() }
+func (r *Reply) Busy() bool {
+	return r.Answered() && r.Message.IsError() && r.Message.IsOverloadError()
+}
 
 // Positions returns the positions of the request and its response in the
 // record, as far as they exist.

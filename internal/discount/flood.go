@@ -20,7 +20,7 @@ func IsFlooded(events []*transcript.Event) bool {
 // IsOverlong reports whether what could not be taken in is a single message that
 // is too long, rather than text, or too many messages.
 func IsOverlong(flood *transcript.Event) bool {
-	return flood.Size > transcript.DefaultFrame && wire.BeginsMessage(flood.Raw)
+	return flood.Size > transcript.DefaultFrame && wire.LooksLikeMessage(flood.Raw)
 }
 
 func (f *flood) observe(c Conversation) {

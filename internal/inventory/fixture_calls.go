@@ -130,7 +130,7 @@ func (s *callHistory) answer(r *transcript.Request, e *transcript.Event, m *wire
 		s.holds(method, m)
 	}
 	for _, w := range s.calls {
-		if !w.open || w.request != r || m.Busy() {
+		if !w.open || w.request != r || m.IsOverloadError() {
 			continue
 		}
 		if failed && w.outcome.Role != Fails {

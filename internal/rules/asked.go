@@ -39,7 +39,7 @@ func (a *Asked) Succeeded() bool {
 // PutOff reports whether the answer to it is an error by which the server says
 // that it has no time now, which says nothing on the matter.
 func (a *Asked) PutOff() bool {
-	return len(a.Responses) > 0 && a.Responses[0].IsError() && a.Responses[0].Busy()
+	return len(a.Responses) > 0 && a.Responses[0].IsError() && a.Responses[0].IsOverloadError()
 }
 
 // Withdrawn reports whether the client cancelled it and the answer is an error,

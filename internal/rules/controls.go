@@ -73,7 +73,7 @@ func (s *Session) nearest(odd *Asked, at, step int, like Ordinary) *Asked {
 	var other *Asked
 	for i, looked := at+step, 0; i >= 0 && i < len(s.requests) && looked < mostCompared; i += step {
 		a := s.requests[i]
-		if a == odd || len(a.Responses) == 0 || a.Responses[0].Busy() || !a.Regular() || a.Withdrawn() {
+		if a == odd || len(a.Responses) == 0 || a.Responses[0].IsOverloadError() || !a.Regular() || a.Withdrawn() {
 			continue
 		}
 		looked++

@@ -89,9 +89,9 @@ func malformed(m *wire.Message, d *verdict.Deviation) bool {
 	return true
 }
 
-func problem(f *wire.Frame, fault wire.Fault) string {
+func problem(f *wire.Frame, fault wire.ProblemKind) string {
 	for _, p := range f.Problems {
-		if p.Fault == fault {
+		if p.Kind == fault {
 			return excerpt(p.String())
 		}
 	}

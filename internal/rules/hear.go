@@ -143,7 +143,7 @@ func (s *Session) heard(e *transcript.Event, m *wire.Message) (Topic, *Heard, bo
 		switch {
 		case h.Asked == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
-		case len(s.dialogue.WithID(m.ID)) > 1, m.Busy():
+		case len(s.dialogue.WithID(m.ID)) > 1, m.IsOverloadError():
 			// Which of two requests with one id is answered nobody knows, and a
 			// server that has no time says nothing of the request.
 			return Topic{}, nil, false

@@ -266,7 +266,7 @@ func mayBeMessage(line []byte) bool {
 // trailing says what to make of a line that goes on behind its message.
 func (r *reading) trailing(f *wire.Frame) {
 	for _, p := range f.Problems {
-		if p.Fault != wire.TrailingText || p.Offset < 0 || p.Offset > int64(len(f.Raw)) {
+		if p.Kind != wire.TrailingText || p.Offset < 0 || p.Offset > int64(len(f.Raw)) {
 			continue
 		}
 		rest := f.Raw[p.Offset:]
@@ -299,7 +299,7 @@ func search(text []byte) []*wire.Message {
 		if len(found) > 0 {
 			next = len(text)
 			for _, p := range f.Problems {
-				if p.Fault == wire.TrailingText && p.Offset > 0 {
+				if p.Kind == wire.TrailingText && p.Offset > 0 {
 					next = int(p.Offset)
 				}
 			}

@@ -47,7 +47,7 @@ const metaDepth = 12
 
 // walkMeta calls see with each key of each _meta object in v.
 func walkMeta(v jsontext.Value, depth int, see func(key string)) {
-	if depth == 0 || !wire.MayName(v, "_meta") {
+	if depth == 0 || !wire.MayHaveMember(v, "_meta") {
 		return
 	}
 	switch v.Kind() {

@@ -58,7 +58,7 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 			d.Permitted = "each message as a whole on a line of its own"
 		}
 		for _, p := range e.Frame.Problems {
-			if p.Fault == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
+			if p.Kind == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
 				d.Summary, d.Seen = "Stdout carries more than the message in a line.", "behind a message: "+excerpt(e.Raw[p.Offset:])
 			}
 		}
@@ -100,7 +100,7 @@ func CutShort(line []byte) bool { return opens(line) && bytes.Contains(line, []b
 // flood judges a line without end. A message may well be longer than what the
 // harness takes in, so that one that begins as a message passes.
 func flood(e *transcript.Event, out *Out) {
-	if len(bytes.TrimSpace(e.Raw)) == 0 || wire.BeginsMessage(e.Raw) {
+	if len(bytes.TrimSpace(e.Raw)) == 0 || wire.LooksLikeMessage(e.Raw) {
 		return
 	}
 	out.Found(verdict.Deviation{

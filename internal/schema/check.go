@@ -146,7 +146,7 @@ func (c *checker) checkObject(v []byte, t *typ) {
 	}
 	// Of a name that occurs twice the last value counts, as everywhere here.
 	var values [maxMembers][]byte
-	for cur := wire.Inside(v); ; {
+	for cur := wire.NewWalker(v); ; {
 		name, value, ok := cur.Member()
 		if !ok {
 			break
@@ -241,7 +241,7 @@ func valueOf(v []byte, wanted string) []byte {
 		return nil
 	}
 	var found []byte
-	for cur := wire.Inside(v); ; {
+	for cur := wire.NewWalker(v); ; {
 		name, value, ok := cur.Member()
 		if !ok {
 			return found
@@ -254,7 +254,7 @@ func valueOf(v []byte, wanted string) []byte {
 
 func (c *checker) checkList(v []byte, t *typ) {
 	n := 0
-	for cur := wire.Inside(v); ; n++ {
+	for cur := wire.NewWalker(v); ; n++ {
 		e, ok := cur.Element()
 		if !ok {
 			break

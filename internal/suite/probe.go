@@ -101,7 +101,7 @@ func responseTo(d *transcript.Dialogue, r Request) *wire.Message {
 	want := plainParams(r.Params)
 	for _, q := range slices.Backward(d.Requests()) {
 		m := q.Response()
-		if m == nil || m.Busy() || q.Message.Method != r.Method {
+		if m == nil || m.IsOverloadError() || q.Message.Method != r.Method {
 			continue
 		}
 		var params map[string]any

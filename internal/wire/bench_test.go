@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// shapes are messages that cost time where something in Parse or At is not
-// linear; each has n parts.
-var shapes = []struct {
+// slowShapes are messages, each with n repetitions, that are slow if a part of Parse or At is not
+// linear.
+var slowShapes = []struct {
 	name string
 	make func(n int) []byte
 }{
@@ -37,7 +37,7 @@ var shapes = []struct {
 }
 
 func BenchmarkParse(b *testing.B) {
-	for _, s := range shapes {
+	for _, s := range slowShapes {
 		for _, size := range []int{1 << 16, 1 << 20} {
 			b.Run(fmt.Sprintf("%s/%dKiB", s.name, size>>10), func(b *testing.B) {
 				raw := s.make(size)
@@ -55,7 +55,7 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkAt(b *testing.B) {
-	for _, s := range shapes[1:5] {
+	for _, s := range slowShapes[1:5] {
 		for _, size := range []int{1 << 16, 1 << 20} {
 			b.Run(fmt.Sprintf("%s/%dKiB", s.name, size>>10), func(b *testing.B) {
 				raw := s.make(size)

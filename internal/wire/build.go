@@ -6,20 +6,19 @@ import (
 	"fmt"
 )
 
-// NewRequest returns the bytes of a request, which is a notification when the
-// id is absent. Params may be nil (the member is left out), or anything that
-// JSON takes.
+// NewRequest returns the bytes of a request, or of a notification if the id is absent. If params is
+// nil, the params member is left out. JSON encodes params.
 func NewRequest(id ID, method string, params any) []byte {
-	return build(id, method, params)
+	return buildMessage(id, method, params)
 }
 
-// NewNotification returns the bytes of a notification; params are as in
-// NewRequest.
+// NewNotification returns the bytes of a notification. If params is nil, the params member is left
+// out. JSON encodes params.
 func NewNotification(method string, params any) []byte {
-	return build(ID{}, method, params)
+	return buildMessage(ID{}, method, params)
 }
 
-func build(id ID, method string, params any) []byte {
+func buildMessage(id ID, method string, params any) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"jsonrpc":"2.0"`)
 	if id.Present() {
@@ -35,14 +34,14 @@ func build(id ID, method string, params any) []byte {
 	return b.Bytes()
 }
 
-// NewResult returns the bytes of a successful response; a nil result, and an
-// absent id, are written as null.
+// NewResult returns the bytes of a successful response. A nil result and an absent id are written
+// as null.
 func NewResult(id ID, result any) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, idOrNull(id), JSON(result))
 }
 
-// NewError returns the bytes of an error response; data may be nil (left out).
-// An absent id is written as null, as JSON-RPC 2.0 has it.
+// NewError returns the bytes of an error response. Nil data is left out. An absent id is written as
+// null, as JSON-RPC 2.0 requires.
 func NewError(id ID, code int64, message string, data any) []byte {
 	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s`, idOrNull(id), code, Quote(message))
 	if data != nil {
@@ -58,10 +57,9 @@ func idOrNull(id ID) string {
 	return id.Raw()
 }
 
-// JSON encodes v as encoding/json does, but without HTML escaping: raw JSON
-// (jsontext.Value, json.RawMessage) is compacted, what is not UTF-8 in a string
-// becomes U+FFFD. A value that can't be encoded is a defect of the caller, so
-// it panics.
+// JSON encodes v like encoding/json, but without HTML escaping: raw JSON (jsontext.Value,
+// json.RawMessage) is compacted and invalid UTF-8 becomes U+FFFD. A value that can't be encoded is
+// a bug in the caller, so JSON panics.
 func JSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -6,42 +6,41 @@ import (
 	"strings"
 )
 
-// busy is how servers say in words that they have no time for a request now.
-var busy = regexp.MustCompile(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
+// overloadWords matches messages that report overload, a rate limit or a failing upstream.
+var overloadWords = regexp.MustCompile(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
 
-// busyCodes are the statuses of HTTP that say so, where they stand as codes.
-var busyCodes = []int64{429, 502, 503, 504}
+// overloadStatuses are the HTTP statuses that servers use for the same, as numeric codes.
+var overloadStatuses = []int64{429, 502, 503, 504}
 
-// Busy reports whether the message is an error, or a result that says it is one,
-// by which a server says that it has no time now, or that something behind it
-// fails: it would say the same of any request. Codes and what stands beside them
-// say it in any language; words only in one.
-func (m *Message) Busy() bool {
+// IsOverloadError reports whether the message is an error, or a result with isError, that reports
+// overload, a rate limit or a failing upstream: any request could get the same response. Codes and
+// members of the error's data are recognized in any language, message texts in English only.
+func (m *Message) IsOverloadError() bool {
 	if m.IsError() {
 		code, ok := m.ErrorCode()
 		if ok && code <= -32600 && code >= -32602 {
-			return false // these speak of the request
+			return false // these codes are about the request
 		}
-		if ok && slices.Contains(busyCodes, code) || m.saysWhen() {
+		if ok && slices.Contains(overloadStatuses, code) || m.hasRetryHint() {
 			return true
 		}
 		text, _ := Text(At(m.Members["error"], "/message"))
-		return busy.MatchString(text)
+		return overloadWords.MatchString(text)
 	}
-	if m.Kind != Response || !MayName(m.Result(), "isError") || string(At(m.Result(), "/isError")) != "true" {
+	if m.Kind != Response || !MayHaveMember(m.Result(), "isError") || string(At(m.Result(), "/isError")) != "true" {
 		return false
 	}
 	for block := range elements(At(m.Result(), "/content")) {
-		if text, _ := Text(At(block, "/text")); busy.MatchString(text) {
+		if text, _ := Text(At(block, "/text")); overloadWords.MatchString(text) {
 			return true
 		}
 	}
 	return false
 }
 
-// saysWhen reports whether the data of an error says when to ask again, or holds
-// the status of HTTP by which something behind the server refused.
-func (m *Message) saysWhen() bool {
+// hasRetryHint reports whether the error's data has a member such as retryAfter, or an HTTP status
+// of overloadStatuses.
+func (m *Message) hasRetryHint() bool {
 	data := At(m.Members["error"], "/data")
 	if data.Kind() != '{' {
 		return false
@@ -49,9 +48,9 @@ func (m *Message) saysWhen() bool {
 	names, members := Members(data)
 	for _, name := range names {
 		value := members[name]
-		switch plain := letters.ReplaceAllString(strings.ToLower(name), ""); plain {
+		switch plain := nonLetters.ReplaceAllString(strings.ToLower(name), ""); plain {
 		case "status", "statuscode", "httpstatus", "code":
-			if status, ok := Integer(value); ok && slices.Contains(busyCodes, status) {
+			if status, ok := Integer(value); ok && slices.Contains(overloadStatuses, status) {
 				return true
 			}
 		default:
@@ -63,5 +62,5 @@ func (m *Message) saysWhen() bool {
 	return false
 }
 
-// letters takes away what is between the words of a name.
-var letters = regexp.MustCompile(`[^a-z]`)
+// nonLetters matches the separators between the words of a name.
+var nonLetters = regexp.MustCompile(`[^a-z]`)

@@ -2,13 +2,13 @@ package wire
 
 import "testing"
 
-func TestBusy(t *testing.T) {
+func TestIsOverloadError(t *testing.T) {
 	for text, want := range map[string]bool{
 		`"error":{"code":-32000,"message":"Too many requests"}`:                                    true,
 		`"error":{"code":-32602,"message":"Too many requests"}`:                                    false,
 		`"error":{"code":429,"message":"Zu viele Anfragen"}`:                                       true,
 		`"error":{"code":"503","message":"occupé"}`:                                                true,
-		`"error":{"code":-32000,"message":"Serveur occupé"}`:                                       false, // words of other languages are not known
+		`"error":{"code":-32000,"message":"Serveur occupé"}`:                                       false, // only English words are recognized
 		`"error":{"code":-32000,"message":"Serveur occupé","data":{"retryAfter":3}}`:               true,
 		`"error":{"code":-32000,"message":"Serveur occupé","data":{"retry_after_ms":3000}}`:        true,
 		`"error":{"code":-32000,"message":"x","data":{"Retry-After":"3"}}`:                         true,
@@ -23,7 +23,7 @@ func TestBusy(t *testing.T) {
 		`"result":{"content":[{"type":"text","text":"the upstream is busy"}]}`:                     false,
 	} {
 		m := Parse([]byte(`{"jsonrpc":"2.0","id":1,` + text + `}`)).Messages[0]
-		if got := m.Busy(); got != want {
+		if got := m.IsOverloadError(); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

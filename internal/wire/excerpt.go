@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Excerpt returns s, or where it is longer than n bytes its first n at most, in
-// whole characters, and its length. It leaves in what is hostile or no UTF-8:
-// whoever shows it must escape it.
+// Excerpt returns s if it has at most n bytes, else its first n bytes, cut at a character boundary,
+// followed by "… (LENGTH bytes)". It does not escape anything: callers that display the result
+// must.
 func Excerpt(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -25,8 +25,8 @@ func Excerpt(s string, n int) string {
 	return s[:cut] + "… (" + strconv.Itoa(len(s)) + " bytes)"
 }
 
-// BeginsMessage reports whether the text, of which only the head may be known,
-// begins as a JSON-RPC message.
-func BeginsMessage(head []byte) bool {
+// LooksLikeMessage reports whether head, the beginning of a text, looks like the beginning of a
+// JSON-RPC message.
+func LooksLikeMessage(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) && bytes.Contains(head, []byte(`"jsonrpc"`))
 }

@@ -30,7 +30,7 @@ func TestExcerpt(t *testing.T) {
 			t.Fatalf("Excerpt(%q, %d) = %q", s, n, got)
 		}
 		if cut && len(kept) < n-utf8.UTFMax+1 {
-			t.Fatalf("Excerpt(%q, %d) = %q drops more than a character", s, n, got)
+			t.Fatalf("Excerpt(%q, %d) = %q drops more than one character", s, n, got)
 		}
 	})
 }

@@ -1,7 +1,6 @@
-// Package wire turns bytes into JSON-RPC messages and back, and keeps the
-// bytes. It reads every frame twice: strictly, to say what is wrong with it,
-// and leniently, so that a conversation can go on after a fault. It knows
-// JSON-RPC 2.0 and nothing of MCP.
+// Package wire parses bytes as JSON-RPC 2.0 messages, writes messages as bytes, and keeps the
+// original bytes. It parses every frame twice: strictly, to report each problem, and leniently, so
+// that a conversation can continue after a problem. It knows nothing of MCP.
 package wire
 
 import (
@@ -14,29 +13,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of a frame that is read at all; others are reported as unreadable,
-// so that hostile input costs no more memory than its own bytes.
+// Limits of a frame that Parse reads. It reports larger frames as unreadable, so that hostile input
+// costs no more memory than its own bytes.
 const (
-	// MaxDepth is how deep arrays and objects may nest; jsontext itself reads
-	// no more than 10,000 levels.
+	// MaxDepth is the deepest allowed nesting of arrays and objects. jsontext itself rejects more
+	// than 10,000 levels.
 	MaxDepth = 9000
-	// MaxMembers is how many messages a batch and how many members a message
-	// may have. It does not bound what stands deeper, such as in a result.
+	// MaxMembers is the largest allowed number of messages in a batch and of top-level members in a
+	// message. Deeper values, such as a result, may be larger.
 	MaxMembers = 10_000
 )
 
-// Kind says what a JSON value is in JSON-RPC's terms.
+// Kind is the kind of a JSON-RPC message.
 type Kind int
 
 // The kinds.
 const (
-	// Invalid is a JSON value that is none of the others.
+	// Invalid is a JSON value of no other kind.
 	Invalid Kind = iota
-	// Request has the members method, of whatever type, and id, null included.
+	// Request has a method member of any type and an id member, which may be null.
 	Request
-	// Notification has the member method, of whatever type, and no id.
+	// Notification has a method member of any type and no id member.
 	Notification
-	// Response has no method, and a result or an error, or both.
+	// Response has no method member, but a result member, an error member or both.
 	Response
 )
 
@@ -44,31 +43,31 @@ func (k Kind) String() string {
 	return [...]string{"invalid message", "request", "notification", "response"}[k]
 }
 
-// Fault names a way in which a frame offends against JSON or JSON-RPC.
-type Fault string
+// ProblemKind is a kind of violation of JSON or JSON-RPC in a frame.
+type ProblemKind string
 
-// The faults of a frame.
+// The kinds of problems.
 const (
-	NotJSON       Fault = "not-json"      // no JSON value can be read
-	TrailingText  Fault = "trailing-text" // something follows the value
-	DuplicateKey  Fault = "duplicate-key" // an object has a member twice
-	InvalidUTF8   Fault = "invalid-utf8"  // bytes that are not UTF-8, a lone surrogate
-	ByteOrderMark Fault = "byte-order-mark"
-	TooDeep       Fault = "too-deep" // more than MaxDepth; no messages are read
-	TooMany       Fault = "too-many" // more than MaxMembers; no messages are read
-	Empty         Fault = "empty"    // nothing but JSON's white space
+	NotJSON       ProblemKind = "not-json"      // no JSON value can be read
+	TrailingText  ProblemKind = "trailing-text" // the value is followed by more than white space
+	DuplicateKey  ProblemKind = "duplicate-key" // an object repeats a member name
+	InvalidUTF8   ProblemKind = "invalid-utf8"  // invalid UTF-8, or an escaped lone surrogate
+	ByteOrderMark ProblemKind = "byte-order-mark"
+	TooDeep       ProblemKind = "too-deep" // nested deeper than MaxDepth; Messages is empty
+	TooMany       ProblemKind = "too-many" // more than MaxMembers; Messages is empty
+	Empty         ProblemKind = "empty"    // only JSON white space
 )
 
-// Problem is the first place in a frame where it has the fault.
+// Problem is the first occurrence of one kind of problem in a frame.
 type Problem struct {
-	Fault   Fault
+	Kind    ProblemKind
 	Offset  int64  // bytes from the start of the frame
-	Pointer string // JSON pointer (RFC 6901) of the place, where there is one
+	Pointer string // JSON pointer (RFC 6901) of the value, empty if unknown
 	Detail  string
 }
 
 func (p Problem) String() string {
-	s := fmt.Sprintf("%s at byte %d", p.Fault, p.Offset)
+	s := fmt.Sprintf("%s at byte %d", p.Kind, p.Offset)
 	if p.Pointer != "" {
 		s += " (" + p.Pointer + ")"
 	}
@@ -78,50 +77,49 @@ func (p Problem) String() string {
 	return s
 }
 
-// Frame is what one line of stdio, one HTTP body or one SSE event held.
+// Frame is the parsed content of one stdio line, one HTTP body or one SSE event.
 type Frame struct {
-	Raw      []byte    // exactly as received, without the transport's own framing
-	Problems []Problem // at most one a fault
+	Raw      []byte    // as received, without the transport's framing
+	Problems []Problem // at most one of each kind
 	Batch    bool      // the value is an array
-	Messages []Message // one, or the members of the batch; empty when unreadable
+	Messages []Message // one, or the elements of the batch; empty if unreadable
 }
 
-// Has reports whether the frame has the fault.
-func (f *Frame) Has(fault Fault) bool {
+// Has reports whether the frame has a problem of this kind.
+func (f *Frame) Has(kind ProblemKind) bool {
 	for _, p := range f.Problems {
-		if p.Fault == fault {
+		if p.Kind == kind {
 			return true
 		}
 	}
 	return false
 }
 
-// Readable reports whether a JSON value could be read and taken in.
+// Readable reports whether Parse read a JSON value within the limits.
 func (f *Frame) Readable() bool { return f.Batch || len(f.Messages) > 0 }
 
-// Message is one JSON-RPC message, or a value that should have been one.
+// Message is one JSON-RPC message, or a JSON value in the place of one.
 type Message struct {
 	Kind   Kind
-	Raw    jsontext.Value // the value's own bytes, a part of the frame's
-	ID     ID             // the zero ID when the value is no object
+	Raw    jsontext.Value // a subslice of the frame's Raw
+	ID     ID             // zero if the value is not an object
 	Method string         // empty unless the method member is a string
 
-	// Members holds the raw value of each member of the object, the last
-	// one where a name occurs twice; nil when the value is no object. The
-	// values are parts of the frame and must not be altered.
+	// Members maps each member name to its raw value; of a repeated name, to the last value. It is
+	// nil if the value is not an object. The values are subslices of the frame and must not be
+	// modified.
 	Members map[string]jsontext.Value
-	// Names lists the members in the order of the wire, one that occurs
-	// twice twice.
+	// Names lists the member names in wire order, including repetitions.
 	Names []string
 }
 
-// Member returns the raw value of a member, or nil.
+// Member returns the raw value of a member, or nil if it is absent.
 func (m *Message) Member(name string) jsontext.Value { return m.Members[name] }
 
-// Has reports whether the member is present, null included.
+// Has reports whether the member is present, even if it is null.
 func (m *Message) Has(name string) bool { _, ok := m.Members[name]; return ok }
 
-// IsError reports whether the message has an error member, null included.
+// IsError reports whether the message has an error member, even if it is null.
 func (m *Message) IsError() bool { return m.Has("error") }
 
 // Params returns the raw params member, or nil.
@@ -132,30 +130,30 @@ func (m *Message) Result() jsontext.Value { return m.Members["result"] }
 
 const (
 	bom = "\xef\xbb\xbf"
-	// space is all that JSON takes for white space.
+	// space is the set of JSON white space characters.
 	space = " \t\r\n"
 )
 
-// Parse reads one frame. It never fails: what is wrong stands in Problems.
-// The frame refers to raw, which must not be altered afterwards.
+// Parse parses one frame. It never fails: Problems lists what is wrong. The frame refers to raw,
+// which must not be modified afterwards.
 //
-// A value is read, and its messages are kept, in spite of duplicate keys,
-// invalid UTF-8, a byte order mark before it and text after it. A value that
-// is no JSON has the fault NotJSON, and no other but those of its bytes.
+// Duplicate keys, invalid UTF-8, a leading byte order mark and trailing text do not prevent Parse
+// from reading the value and its messages. Input that is not JSON has the problem NotJSON and, apart
+// from it, only problems of the bytes themselves.
 func Parse(raw []byte) *Frame {
 	f := &Frame{Raw: raw}
 	start := 0
 	if bytes.HasPrefix(raw, []byte(bom)) {
-		f.note(Problem{Fault: ByteOrderMark})
+		f.addProblems(Problem{Kind: ByteOrderMark})
 		start = len(bom)
 	}
 	start += len(raw[start:]) - len(bytes.TrimLeft(raw[start:], space))
 	if start == len(raw) {
-		f.note(Problem{Fault: Empty})
+		f.addProblems(Problem{Kind: Empty})
 		return f
 	}
 	if at := tooDeep(raw[start:]); at >= 0 {
-		f.note(Problem{Fault: TooDeep, Offset: int64(start + at), Detail: fmt.Sprintf("more than %d levels", MaxDepth)})
+		f.addProblems(Problem{Kind: TooDeep, Offset: int64(start + at), Detail: fmt.Sprintf("more than %d levels", MaxDepth)})
 		return f
 	}
 	text := raw[start:]
@@ -163,53 +161,53 @@ func Parse(raw []byte) *Frame {
 	if strictErr != nil {
 		var err error
 		if v, err = readValue(text, lenient()...); err != nil {
-			f.note(problem(NotJSON, err, start))
+			f.addProblems(newProblem(NotJSON, err, start))
 			if at := invalidAt(text); at >= 0 {
-				f.note(Problem{Fault: InvalidUTF8, Offset: int64(start + at), Detail: "bytes that are not UTF-8"})
+				f.addProblems(Problem{Kind: InvalidUTF8, Offset: int64(start + at), Detail: "bytes that are not UTF-8"})
 			}
 			return f
 		}
-		f.note(strictProblems(v, start)...)
+		f.addProblems(strictProblems(v, start)...)
 	}
-	f.set(v, start)
+	f.setMessages(v, start)
 	if rest := bytes.TrimLeft(text[len(v):], space); len(rest) > 0 {
-		f.note(Problem{Fault: TrailingText, Offset: int64(len(raw) - len(rest))})
+		f.addProblems(Problem{Kind: TrailingText, Offset: int64(len(raw) - len(rest))})
 		if at := invalidAt(rest); at >= 0 && !f.Has(InvalidUTF8) {
-			f.note(Problem{Fault: InvalidUTF8, Offset: int64(len(raw) - len(rest) + at), Detail: "bytes that are not UTF-8"})
+			f.addProblems(Problem{Kind: InvalidUTF8, Offset: int64(len(raw) - len(rest) + at), Detail: "bytes that are not UTF-8"})
 		}
 	}
 	return f
 }
 
-func (f *Frame) note(p ...Problem) { f.Problems = append(f.Problems, p...) }
+func (f *Frame) addProblems(p ...Problem) { f.Problems = append(f.Problems, p...) }
 
-// strictProblems says what strict reading objects to in a value that lenient
-// reading takes, and that begins at byte start.
+// strictProblems returns the problems that strict parsing finds in v, a value that lenient parsing
+// accepts. The value begins at offset start of the frame.
 func strictProblems(v jsontext.Value, start int) []Problem {
 	var out []Problem
 	if _, err := readValue(v, jsontext.AllowInvalidUTF8(true)); err != nil {
-		out = append(out, problem(DuplicateKey, err, start))
+		out = append(out, newProblem(DuplicateKey, err, start))
 	}
 	if _, err := readValue(v, jsontext.AllowDuplicateNames(true)); err != nil {
-		out = append(out, problem(InvalidUTF8, err, start))
+		out = append(out, newProblem(InvalidUTF8, err, start))
 	}
 	return out
 }
 
-func problem(fault Fault, err error, start int) Problem {
-	p := Problem{Fault: fault, Offset: int64(start), Detail: err.Error()}
+func newProblem(kind ProblemKind, err error, start int) Problem {
+	p := Problem{Kind: kind, Offset: int64(start), Detail: err.Error()}
 	var syn *jsontext.SyntacticError
 	if errors.As(err, &syn) {
 		p.Offset, p.Pointer = int64(start)+syn.ByteOffset, string(syn.JSONPointer)
 		p.Detail = syn.Err.Error()
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		p.Detail = "the text ends inside a JSON value"
+		p.Detail = "the input ends inside a JSON value"
 	}
 	return p
 }
 
-// invalidAt returns where b stops being UTF-8, or -1.
+// invalidAt returns the offset of the first byte that is not valid UTF-8, or -1.
 func invalidAt(b []byte) int {
 	if utf8.Valid(b) {
 		return -1
@@ -223,11 +221,10 @@ func invalidAt(b []byte) int {
 	}
 }
 
-// tooDeep returns where the value that b begins with nests deeper than
-// MaxDepth, or -1.
+// tooDeep returns the offset at which the value at the start of b exceeds MaxDepth, or -1.
 func tooDeep(b []byte) int {
 	if bytes.Count(b, []byte{'{'})+bytes.Count(b, []byte{'['}) <= MaxDepth {
-		return -1 // as of nearly every frame: no byte has to be looked at by itself
+		return -1 // nearly every frame; saves the loop over single bytes
 	}
 	depth, inString := 0, false
 	for i := 0; i < len(b); i++ {
@@ -245,48 +242,48 @@ func tooDeep(b []byte) int {
 			depth--
 		}
 		if depth <= 0 && !inString {
-			return -1 // the value ends here, or there is none
+			return -1 // end of the value, or not a value
 		}
 	}
 	return -1
 }
 
-// set takes the messages from the value, which begins at byte start.
-func (f *Frame) set(v jsontext.Value, start int) {
+// setMessages fills f.Messages from the value, which begins at offset start.
+func (f *Frame) setMessages(v jsontext.Value, start int) {
 	if v.Kind() != '[' {
-		f.add(v, start)
+		f.addMessage(v, start)
 		return
 	}
 	f.Batch = true
 	for member := range elements(v) {
 		if len(f.Messages) == MaxMembers {
-			f.tooMany(start, "messages")
+			f.rejectTooMany(start, "messages")
 			return
 		}
-		if !f.add(member, start) {
+		if !f.addMessage(member, start) {
 			return
 		}
 	}
 }
 
-// add adds a message; it reports false when the frame can't be taken in.
-func (f *Frame) add(v jsontext.Value, start int) bool {
-	m, ok := message(v)
+// addMessage appends a message. It returns false if the frame exceeds the limits.
+func (f *Frame) addMessage(v jsontext.Value, start int) bool {
+	m, ok := parseMessage(v)
 	if !ok {
-		f.tooMany(start, "members")
+		f.rejectTooMany(start, "members")
 		return false
 	}
 	f.Messages = append(f.Messages, m)
 	return true
 }
 
-func (f *Frame) tooMany(start int, what string) {
+func (f *Frame) rejectTooMany(start int, what string) {
 	f.Messages, f.Batch = nil, false
-	f.note(Problem{Fault: TooMany, Offset: int64(start), Detail: fmt.Sprintf("more than %d %s", MaxMembers, what)})
+	f.addProblems(Problem{Kind: TooMany, Offset: int64(start), Detail: fmt.Sprintf("more than %d %s", MaxMembers, what)})
 }
 
-// message reads one message; it reports false when it has too many members.
-func message(v jsontext.Value) (m Message, ok bool) {
+// parseMessage parses one message. It returns false if the message has too many members.
+func parseMessage(v jsontext.Value) (m Message, ok bool) {
 	m.Raw = v
 	if v.Kind() != '{' {
 		return m, true

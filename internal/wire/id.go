@@ -8,10 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ID is the id of a request or response exactly as it stood on the wire: as
-// values of this type 1, 1.0, "1" and 1e0 are four different ids, of which
-// Same takes the three numbers for one. The zero ID means that there was no id
-// member.
+// ID is the exact JSON text of an id as it was on the wire. Compared with ==, 1, 1.0, "1" and 1e0
+// are four different ids; Same treats the three numbers as equal. The zero ID stands for an absent
+// id member.
 type ID struct{ text string }
 
 // IntID returns the id with the integer n.
@@ -20,12 +19,12 @@ func IntID(n int64) ID { return ID{strconv.FormatInt(n, 10)} }
 // StringID returns the id with the string s.
 func StringID(s string) ID { return ID{string(Quote(s))} }
 
-// RawID returns the id whose JSON text is s, right or wrong; an empty s is no
+// RawID returns the id with the JSON text s, which need not be valid. An empty s means an absent
 // id.
 func RawID(s string) ID { return ID{s} }
 
-// IDAt returns the id, or the progress token, to which the pointer leads in v;
-// no id where there is nothing.
+// IDAt returns the id or progress token at the JSON pointer in v, or the zero ID if there is no
+// value.
 func IDAt(v jsontext.Value, pointer string) ID { return RawID(string(At(v, pointer))) }
 
 // String returns the id's JSON text, or "(no id)".
@@ -36,10 +35,10 @@ func (id ID) String() string {
 	return id.text
 }
 
-// Raw returns the id's JSON text, empty where there was no id.
+// Raw returns the id's JSON text, empty if the id is absent.
 func (id ID) Raw() string { return id.text }
 
-// Present reports whether there was an id member, null included.
+// Present reports whether there was an id member, even if it was null.
 func (id ID) Present() bool { return id.text != "" }
 
 // IsNull reports whether the id is null.
@@ -48,17 +47,17 @@ func (id ID) IsNull() bool { return id.text == "null" }
 // IsString reports whether the id is a JSON string.
 func (id ID) IsString() bool { return strings.HasPrefix(id.text, `"`) }
 
-// IsInteger reports whether the id is a number with an integer value, however
-// it is spelled (1.0 and 1e2 are integers in JSON Schema's sense). Numbers
-// with an exponent beyond ±400 are not looked into, and are none.
+// IsInteger reports whether the id is a number with an integer value in any spelling: 1.0 and 1e2
+// are integers as in JSON Schema. It returns false for numbers with an exponent beyond ±400, which
+// it does not evaluate.
 func (id ID) IsInteger() bool { _, ok := canonicalInteger(id.text); return ok }
 
-// Same reports whether both ids mean the same value of the same JSON type:
-// strings are compared unescaped, integers by value, others by text.
+// Same reports whether both ids have the same JSON type and value: it compares strings unescaped,
+// integers by value and everything else by text.
 func (id ID) Same(other ID) bool { return id.text == other.text || id.Key() == other.Key() }
 
-// Key returns a text that is equal for ids that are the Same, and only for
-// those; it is fit for maps. Of an integer it is the plain decimal digits.
+// Key returns a map key: two ids have equal keys exactly if they are the Same. The key of an
+// integer is its decimal digits.
 func (id ID) Key() string {
 	if id.IsString() {
 		if inside, ok := id.verbatim(); ok {
@@ -67,7 +66,7 @@ func (id ID) Key() string {
 		if b, err := jsontext.AppendUnquote(nil, id.text); err == nil {
 			return `"` + string(b)
 		}
-		return "?" + id.text // half a surrogate pair, or no JSON
+		return "?" + id.text // a lone surrogate, or not JSON
 	}
 	if digits, ok := canonicalInteger(id.text); ok {
 		return digits
@@ -78,8 +77,8 @@ func (id ID) Key() string {
 	return id.text
 }
 
-// verbatim returns the id without the quote at its end, and whether nothing in
-// it is written otherwise than it reads: then that is its key.
+// verbatim returns the text of a string id without its closing quote, and whether it contains
+// neither escapes nor non-ASCII characters. Such a text is its own key.
 func (id ID) verbatim() (string, bool) {
 	end := len(id.text) - 1
 	if end < 1 || id.text[end] != '"' {
@@ -93,7 +92,7 @@ func (id ID) verbatim() (string, bool) {
 	return id.text[:end], true
 }
 
-// Quote returns s as a JSON string, with U+FFFD for what is not UTF-8.
+// Quote returns s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func Quote(s string) []byte {
 	b, err := jsontext.AppendQuote(nil, s)
 	if err != nil {
@@ -102,9 +101,8 @@ func Quote(s string) []byte {
 	return b
 }
 
-// canonicalInteger spells an integer-valued JSON number without fraction,
-// exponent and sign of zero; it reports false for all other text, and where
-// the exponent is beyond ±400.
+// canonicalInteger returns an integer-valued JSON number without fraction, exponent or sign of
+// zero. It returns false for any other text, and if the exponent is beyond ±400.
 func canonicalInteger(text string) (string, bool) {
 	n, ok := splitNumber(text)
 	if !ok {
@@ -134,10 +132,10 @@ func canonicalInteger(text string) (string, bool) {
 	return n.sign + digits, true
 }
 
-// number is a JSON number in its parts.
+// number is a JSON number split into its parts.
 type number struct{ sign, whole, fraction, exponent string }
 
-// splitNumber takes a JSON number apart, and reports whether text is one.
+// splitNumber splits a JSON number, and reports whether text is one.
 func splitNumber(text string) (number, bool) {
 	var n number
 	rest, negative := strings.CutPrefix(text, "-")
@@ -163,7 +161,7 @@ func splitNumber(text string) (number, bool) {
 	return n, ok && rest == ""
 }
 
-// cutDigits returns the digits that s begins with, and the rest.
+// cutDigits splits s after its leading digits.
 func cutDigits(s string) (digits, rest string) {
 	i := 0
 	for i < len(s) && '0' <= s[i] && s[i] <= '9' {

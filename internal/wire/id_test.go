@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestIDsKeepTheirText(t *testing.T) {
+func TestIDPreservesText(t *testing.T) {
 	seen := map[ID]bool{}
 	for _, text := range []string{`1`, `1.0`, `"1"`, `1e0`, `null`, `"\u0031"`, ` `} {
 		id := RawID(text)
 		if seen[id] || id.Raw() != text || id.String() != text || !id.Present() {
-			t.Errorf("id %s is not kept apart, or is %q", text, id.Raw())
+			t.Errorf("id %s equals another one, or is %q", text, id.Raw())
 		}
 		seen[id] = true
 	}
@@ -22,7 +22,7 @@ func TestIDsKeepTheirText(t *testing.T) {
 		t.Errorf("the zero id is %q", none)
 	}
 	if IntID(-5) != RawID("-5") || StringID(`a"b`) != RawID(`"a\"b"`) || StringID("\xff") != RawID("\"\uFFFD\"") {
-		t.Error("an id is written wrongly")
+		t.Error("IntID or StringID writes a wrong text")
 	}
 }
 
@@ -68,7 +68,7 @@ func TestIDTypes(t *testing.T) {
 	}
 }
 
-// ids draws from few values in many spellings, so that equal ones meet.
+// ids draws many spellings of a few values, so that equal ids are frequent.
 var ids = rapid.Custom(func(t *rapid.T) ID {
 	switch rapid.IntRange(0, 4).Draw(t, "type") {
 	case 0:
@@ -90,7 +90,7 @@ var ids = rapid.Custom(func(t *rapid.T) ID {
 	}
 })
 
-// numbers draws JSON's spellings of numbers that are often integers.
+// numbers draws spellings of JSON numbers, which are often integers.
 var numbers = rapid.Custom(func(t *rapid.T) string {
 	s := rapid.SampledFrom([]string{"", "-"}).Draw(t, "sign")
 	s += rapid.StringMatching(`0|[1-9][0-9]{0,3}`).Draw(t, "whole")
@@ -103,7 +103,7 @@ var numbers = rapid.Custom(func(t *rapid.T) string {
 	return s
 })
 
-func TestSameIsAnEquivalence(t *testing.T) {
+func TestSameIsEquivalenceRelation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := ids.Draw(t, "a"), ids.Draw(t, "b"), ids.Draw(t, "c")
 		if !a.Same(a) || a.Same(b) != b.Same(a) || a.Same(b) && b.Same(c) && !a.Same(c) {
@@ -121,15 +121,15 @@ func TestCanonicalIntegerAgreesWithMathBig(t *testing.T) {
 		got, ok := canonicalInteger(text)
 		want, valid := new(big.Rat).SetString(text)
 		if !valid {
-			t.Fatalf("math/big does not take %s", text)
+			t.Fatalf("math/big rejects %s", text)
 		}
 		if ok != want.IsInt() || ok && got != want.Num().String() {
-			t.Fatalf("canonicalInteger(%s) = %s, %v; math/big says %s", text, got, ok, want.RatString())
+			t.Fatalf("canonicalInteger(%s) = %s, %v; math/big returns %s", text, got, ok, want.RatString())
 		}
 	})
 }
 
-func TestIntegerThatFits(t *testing.T) {
+func TestInteger(t *testing.T) {
 	for _, c := range []struct {
 		in string
 		n  int64

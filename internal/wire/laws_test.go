@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkParse holds what is true of every frame.
+// checkParse checks the properties that hold for every frame.
 func checkParse(t interface {
 	Fatalf(format string, args ...any)
 }, raw []byte) {
@@ -22,14 +22,14 @@ func checkParse(t interface {
 	if !bytes.Equal(raw, before) {
 		t.Fatalf("Parse altered %q", before)
 	}
-	seen := map[Fault]bool{}
+	seen := map[ProblemKind]bool{}
 	for _, p := range f.Problems {
-		if seen[p.Fault] {
-			t.Fatalf("%s stands in %v twice", p.Fault, f.Problems)
+		if seen[p.Kind] {
+			t.Fatalf("%s is twice in %v", p.Kind, f.Problems)
 		}
-		seen[p.Fault] = true
+		seen[p.Kind] = true
 		if p.Offset < 0 || p.Offset > int64(len(raw)) {
-			t.Fatalf("%v lies outside of %d bytes", p, len(raw))
+			t.Fatalf("%v is outside of %d bytes", p, len(raw))
 		}
 	}
 	if seen[TooDeep] || seen[TooMany] {
@@ -37,35 +37,35 @@ func checkParse(t interface {
 	}
 	noValue := seen[NotJSON] || seen[TrailingText] || seen[Empty] || seen[ByteOrderMark]
 	if valid := json.Valid(raw); valid == noValue {
-		t.Fatalf("encoding/json says valid: %v; Parse says %v", valid, f.Problems)
+		t.Fatalf("encoding/json reports valid = %v, but Parse reports %v", valid, f.Problems)
 	}
 	if !utf8.Valid(raw) && !seen[InvalidUTF8] {
-		t.Fatalf("the bytes are not UTF-8, and %v does not say so", f.Problems)
+		t.Fatalf("the bytes are not UTF-8, but the problems are %v", f.Problems)
 	}
 	if f.Readable() == (seen[NotJSON] || seen[Empty]) {
-		t.Fatalf("readable: %v, in spite of %v", f.Readable(), f.Problems)
+		t.Fatalf("Readable() = %v with problems %v", f.Readable(), f.Problems)
 	}
 	for i := range f.Messages {
 		m := &f.Messages[i]
 		if !bytes.Contains(raw, m.Raw) {
-			t.Fatalf("%q is no part of %q", m.Raw, raw)
+			t.Fatalf("message %q is not a substring of %q", m.Raw, raw)
 		}
 		if (m.Members == nil) != (m.Raw.Kind() != '{') || len(m.Names) < len(m.Members) {
 			t.Fatalf("%q has the members %v and the names %v", m.Raw, m.Members, m.Names)
 		}
 		if m.ID.Present() != m.Has("id") || m.Kind == Request && !m.Has("method") || m.Kind == Response && m.Has("method") {
-			t.Fatalf("%q is read as %v", m.Raw, m.Kind)
+			t.Fatalf("%q has kind %v", m.Raw, m.Kind)
 		}
 	}
 }
 
-// fragments are what damaged messages are made of.
+// fragments are the building blocks of damaged messages.
 var fragments = []string{
 	"{", "}", "[", "]", ",", ":", `"`, `\`, " ", "\n", "\x00", "\xff", "\xed\xa0\x80", bom, `"id"`, `"method"`, `"result"`, `"\ud800"`, `"\u0069d"`,
 	"1", "1.0", "1e5", "-", "null", "true", `{"id":1,"method":"a"}`, `{"id":1,"id":2}`, `"é"`, "é", "\u00a0", "/",
 }
 
-func TestParseOfAnything(t *testing.T) {
+func TestParseAnyInput(t *testing.T) {
 	t.Run("bytes", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) { checkParse(t, rapid.SliceOf(rapid.Byte()).Draw(t, "raw")) })
 	})
@@ -86,7 +86,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { checkParse(t, raw) })
 }
 
-func TestWhatIsBuiltIsRead(t *testing.T) {
+func TestBuildParseRoundTrip(t *testing.T) {
 	soundIDs := rapid.OneOf(
 		rapid.Map(rapid.Int64(), IntID), rapid.Map(rapid.String(), StringID), rapid.Just(RawID("null")), rapid.Just(RawID("1.5e3")),
 	)
@@ -97,7 +97,7 @@ func TestWhatIsBuiltIsRead(t *testing.T) {
 		read := func(frame []byte, kind Kind) *Message {
 			f := Parse(frame)
 			if len(f.Problems) > 0 || len(f.Messages) != 1 || f.Messages[0].Kind != kind {
-				t.Fatalf("%s is read as %+v", frame, f)
+				t.Fatalf("%s is parsed as %+v", frame, f)
 			}
 			if bytes.ContainsAny(frame, "\n\r") {
 				t.Fatalf("%q is not one line", frame)
@@ -138,7 +138,7 @@ func TestWhatIsBuiltIsRead(t *testing.T) {
 	})
 }
 
-func TestWhatIsBuiltWithoutAnID(t *testing.T) {
+func TestBuildWithoutID(t *testing.T) {
 	for want, got := range map[string][]byte{
 		`{"jsonrpc":"2.0","method":"a"}`:                                   NewRequest(ID{}, "a", nil),
 		`{"jsonrpc":"2.0","id":null,"result":null}`:                        NewResult(ID{}, nil),
@@ -150,7 +150,7 @@ func TestWhatIsBuiltWithoutAnID(t *testing.T) {
 	}
 }
 
-// jsonValue draws what json.Unmarshal makes of a JSON value.
+// jsonValue draws a value of the types that json.Unmarshal produces.
 func jsonValue(t *rapid.T) any {
 	switch rapid.IntRange(0, 6).Draw(t, "type") {
 	case 0:
@@ -180,7 +180,7 @@ func jsonValue(t *rapid.T) any {
 
 var names = []string{"", "a", "~", "/", "~1", "a/b", "0", "é", "<&>", "\u2028", `"`}
 
-// pointer escapes the steps of a path as RFC 6901 says.
+// pointer joins path elements to a JSON pointer with the escaping of RFC 6901.
 func pointer(path []string) string {
 	var b strings.Builder
 	for _, part := range path {
@@ -189,7 +189,7 @@ func pointer(path []string) string {
 	return b.String()
 }
 
-// follow goes the path in what encoding/json read.
+// follow walks along path through a value that encoding/json decoded.
 func follow(v any, path []string) (any, bool) {
 	for _, part := range path {
 		switch x := v.(type) {
@@ -224,7 +224,7 @@ func TestAtAgreesWithEncodingJSON(t *testing.T) {
 		want, ok := follow(v, path)
 		got := At(text, pointer(path))
 		if (got != nil) != ok {
-			t.Fatalf("At(%s, %s) = %q, there is one: %v", text, pointer(path), got, ok)
+			t.Fatalf("At(%s, %s) = %q, but presence in encoding/json's value is %v", text, pointer(path), got, ok)
 		}
 		if !ok {
 			return
@@ -252,11 +252,11 @@ func TestAt(t *testing.T) {
 		}
 	}
 	if At(nil, "/a") != nil || At(nil, "") != nil {
-		t.Error("there is something in nothing")
+		t.Error("At finds a value in an empty document")
 	}
 }
 
-func TestReadingWhatIsNoJSON(t *testing.T) {
+func TestReadInvalidJSON(t *testing.T) {
 	if names, values := Members([]byte(`{"a":1,"b":`)); len(names) != 1 || string(values["a"]) != "1" {
 		t.Errorf("Members = %v, %v", names, values)
 	}
@@ -280,7 +280,7 @@ func TestReadingWhatIsNoJSON(t *testing.T) {
 	}
 }
 
-func TestJSONIsWrittenPlainly(t *testing.T) {
+func TestJSONEscaping(t *testing.T) {
 	for in, want := range map[string]string{
 		"<a href='x'>&": `"<a href='x'>&"`, "a\xffb": "\"a\uFFFDb\"", "\n\x00": `"\n\u0000"`, "é": `"é"`, `"\`: `"\"\\"`,
 	} {
@@ -296,7 +296,7 @@ func TestJSONIsWrittenPlainly(t *testing.T) {
 		}
 	}
 	if got := string(JSON(map[string]any{"<": json.RawMessage(" [ 1.0 ] ")})); got != `{"<":[1.0]}` {
-		t.Errorf("raw JSON is written as %s", got)
+		t.Errorf("JSON() writes raw JSON as %s", got)
 	}
 	defer func() {
 		if p := fmt.Sprint(recover()); !strings.Contains(p, "can't encode chan int") {

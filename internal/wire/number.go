@@ -7,12 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// longestInRange is how many characters a number may have that is in range
-// whatever they are, as long as it has no exponent.
+// longestInRange is a number of characters that a number without exponent can have and still be in
+// the range of a double.
 const longestInRange = 300
 
-// OutOfRange reports whether a number stands in v that is too large or too small
-// for a double of IEEE 754. RFC 8259 lets who reads JSON refuse such a one.
+// OutOfRange reports whether v contains a number that is too large or too small for an IEEE 754
+// double. RFC 8259 allows parsers to refuse such numbers.
 func OutOfRange(v jsontext.Value) bool {
 	for i := 0; i < len(v); {
 		switch b := v[i]; {

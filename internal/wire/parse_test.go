@@ -9,15 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// read is what Parse makes of a frame, in a form that is easily written down.
-type read struct {
-	Problems []string // fault@offset pointer
+// parsed is the result of Parse in a form that is easy to write in a table.
+type parsed struct {
+	Problems []string // kind@offset pointer
 	Batch    bool
 	Messages []string // kind id method: raw
 }
 
-func readOf(f *Frame) read {
-	r := read{Batch: f.Batch}
+func parsedOf(f *Frame) parsed {
+	r := parsed{Batch: f.Batch}
 	for _, p := range f.Problems {
 		p.Detail = ""
 		r.Problems = append(r.Problems, strings.Replace(p.String(), " at byte ", "@", 1))
@@ -29,92 +29,92 @@ func readOf(f *Frame) read {
 	return r
 }
 
-func one(kind, id, method, raw string) []string {
+func oneMessage(kind, id, method, raw string) []string {
 	return []string{strings.Join([]string{kind, id, method, raw}, " | ")}
 }
 
-func TestParseFaults(t *testing.T) {
+func TestParseProblems(t *testing.T) {
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	request := one("request", "1", "ping", ping)
+	request := oneMessage("request", "1", "ping", ping)
 	deep := strings.Repeat("[", MaxDepth)
 	for _, c := range []struct {
 		name, in string
-		want     read
+		want     parsed
 	}{
-		{"nothing wrong", ping, read{Messages: request}},
-		{"white space around", " \t\r\n" + ping + " \r", read{Messages: request}},
-		{"nothing", "", read{Problems: []string{"empty@0"}}},
-		{"white space alone", " \t\r\n", read{Problems: []string{"empty@0"}}},
-		{"a form feed is no white space of JSON", "\f", read{Problems: []string{"not-json@0"}}},
-		{"a no-break space is none", "\u00a0" + ping, read{Problems: []string{"not-json@0"}}},
-		{"nor behind the value", ping + "\u00a0", read{Problems: []string{"trailing-text@40"}, Messages: request}},
-		{"nor is a vertical tab", ping + "\v", read{Problems: []string{"trailing-text@40"}, Messages: request}},
-		{"byte order mark", bom + ping, read{Problems: []string{"byte-order-mark@0"}, Messages: request}},
-		{"byte order mark alone", bom, read{Problems: []string{"byte-order-mark@0", "empty@0"}}},
-		{"byte order mark behind white space", " " + bom + ping, read{Problems: []string{"not-json@1"}}},
-		{"log line", "Server started", read{Problems: []string{"not-json@0"}}},
-		{"log line in brackets", "[INFO] Server started", read{Problems: []string{"not-json@1 (/0)"}}},
-		{"log line that begins with a number", "2026-01-01 started", read{Problems: []string{"trailing-text@4"}, Messages: one("invalid message", "(no id)", "", "2026")}},
-		{"cut short", `{"jsonrpc":"2.0","id":`, read{Problems: []string{"not-json@22 (/id)"}}},
-		{"cut short behind a byte order mark", bom + `{"id":`, read{Problems: []string{"byte-order-mark@0", "not-json@9 (/id)"}}},
-		{"single quotes", `{'id':1}`, read{Problems: []string{"not-json@1"}}},
-		{"trailing comma", `{"id":1,}`, read{Problems: []string{"not-json@8"}}},
-		{"NaN", `{"id":NaN}`, read{Problems: []string{"not-json@6 (/id)"}}},
-		{"NUL alone", "\x00", read{Problems: []string{"not-json@0"}}},
-		{"NUL behind", ping + "\x00", read{Problems: []string{"trailing-text@40"}, Messages: request}},
-		{"NUL in a string", "\"a\x00\"", read{Problems: []string{"not-json@2"}}},
-		{"two messages on a line", ping + ping, read{Problems: []string{"trailing-text@40"}, Messages: request}},
-		{"text behind white space", " " + ping + "  x", read{Problems: []string{"trailing-text@43"}, Messages: request}},
-		{"text that is not UTF-8 behind", ping + "x\xff", read{Problems: []string{"trailing-text@40", "invalid-utf8@41"}, Messages: request}},
-		{"no JSON and no UTF-8", "abc\xff", read{Problems: []string{"not-json@0", "invalid-utf8@3"}}},
-		{"duplicate member", `{"id":1,"id":2,"method":"a"}`, read{
-			Problems: []string{"duplicate-key@8 (/id)"}, Messages: one("request", "2", "a", `{"id":1,"id":2,"method":"a"}`),
+		{"valid", ping, parsed{Messages: request}},
+		{"white space around", " \t\r\n" + ping + " \r", parsed{Messages: request}},
+		{"empty", "", parsed{Problems: []string{"empty@0"}}},
+		{"only white space", " \t\r\n", parsed{Problems: []string{"empty@0"}}},
+		{"form feed", "\f", parsed{Problems: []string{"not-json@0"}}},
+		{"no-break space before the value", "\u00a0" + ping, parsed{Problems: []string{"not-json@0"}}},
+		{"no-break space after the value", ping + "\u00a0", parsed{Problems: []string{"trailing-text@40"}, Messages: request}},
+		{"vertical tab after the value", ping + "\v", parsed{Problems: []string{"trailing-text@40"}, Messages: request}},
+		{"byte order mark", bom + ping, parsed{Problems: []string{"byte-order-mark@0"}, Messages: request}},
+		{"byte order mark only", bom, parsed{Problems: []string{"byte-order-mark@0", "empty@0"}}},
+		{"byte order mark after white space", " " + bom + ping, parsed{Problems: []string{"not-json@1"}}},
+		{"log line", "Server started", parsed{Problems: []string{"not-json@0"}}},
+		{"log line in brackets", "[INFO] Server started", parsed{Problems: []string{"not-json@1 (/0)"}}},
+		{"log line that begins with a number", "2026-01-01 started", parsed{Problems: []string{"trailing-text@4"}, Messages: oneMessage("invalid message", "(no id)", "", "2026")}},
+		{"cut short", `{"jsonrpc":"2.0","id":`, parsed{Problems: []string{"not-json@22 (/id)"}}},
+		{"cut short after a byte order mark", bom + `{"id":`, parsed{Problems: []string{"byte-order-mark@0", "not-json@9 (/id)"}}},
+		{"single quotes", `{'id':1}`, parsed{Problems: []string{"not-json@1"}}},
+		{"trailing comma", `{"id":1,}`, parsed{Problems: []string{"not-json@8"}}},
+		{"NaN", `{"id":NaN}`, parsed{Problems: []string{"not-json@6 (/id)"}}},
+		{"only NUL", "\x00", parsed{Problems: []string{"not-json@0"}}},
+		{"NUL after the value", ping + "\x00", parsed{Problems: []string{"trailing-text@40"}, Messages: request}},
+		{"NUL in a string", "\"a\x00\"", parsed{Problems: []string{"not-json@2"}}},
+		{"two messages on a line", ping + ping, parsed{Problems: []string{"trailing-text@40"}, Messages: request}},
+		{"trailing text after white space", " " + ping + "  x", parsed{Problems: []string{"trailing-text@43"}, Messages: request}},
+		{"trailing text that is not UTF-8", ping + "x\xff", parsed{Problems: []string{"trailing-text@40", "invalid-utf8@41"}, Messages: request}},
+		{"neither JSON nor UTF-8", "abc\xff", parsed{Problems: []string{"not-json@0", "invalid-utf8@3"}}},
+		{"duplicate member", `{"id":1,"id":2,"method":"a"}`, parsed{
+			Problems: []string{"duplicate-key@8 (/id)"}, Messages: oneMessage("request", "2", "a", `{"id":1,"id":2,"method":"a"}`),
 		}},
-		{"duplicate member behind white space", `  {"id":1,"id":2}`, read{
-			Problems: []string{"duplicate-key@10 (/id)"}, Messages: one("invalid message", "2", "", `{"id":1,"id":2}`),
+		{"duplicate member after white space", `  {"id":1,"id":2}`, parsed{
+			Problems: []string{"duplicate-key@10 (/id)"}, Messages: oneMessage("invalid message", "2", "", `{"id":1,"id":2}`),
 		}},
-		{"duplicate member, spelled otherwise", `{"a":1,"\u0061":2}`, read{
-			Problems: []string{"duplicate-key@7 (/a)"}, Messages: one("invalid message", "(no id)", "", `{"a":1,"\u0061":2}`),
+		{"duplicate member, escaped differently", `{"a":1,"\u0061":2}`, parsed{
+			Problems: []string{"duplicate-key@7 (/a)"}, Messages: oneMessage("invalid message", "(no id)", "", `{"a":1,"\u0061":2}`),
 		}},
-		{"duplicate member at depth", `{"result":{"x":[0,{"b":1,"b":1}]}}`, read{
+		{"nested duplicate member", `{"result":{"x":[0,{"b":1,"b":1}]}}`, parsed{
 			Problems: []string{"duplicate-key@25 (/result/x/1/b)"},
-			Messages: one("response", "(no id)", "", `{"result":{"x":[0,{"b":1,"b":1}]}}`),
+			Messages: oneMessage("response", "(no id)", "", `{"result":{"x":[0,{"b":1,"b":1}]}}`),
 		}},
-		{"bytes that are not UTF-8", "{\"result\":{\"x\":\"a\xffb\"}}", read{
-			Problems: []string{"invalid-utf8@17 (/result/x)"}, Messages: one("response", "(no id)", "", "{\"result\":{\"x\":\"a\xffb\"}}"),
+		{"bytes that are not UTF-8", "{\"result\":{\"x\":\"a\xffb\"}}", parsed{
+			Problems: []string{"invalid-utf8@17 (/result/x)"}, Messages: oneMessage("response", "(no id)", "", "{\"result\":{\"x\":\"a\xffb\"}}"),
 		}},
-		{"not UTF-8 in a name", "{\"a\xc3\":1}", read{Problems: []string{"invalid-utf8@3"}, Messages: one("invalid message", "(no id)", "", "{\"a\xc3\":1}")}},
-		{"an encoded surrogate", "\"\xed\xa0\x80\"", read{Problems: []string{"invalid-utf8@1"}, Messages: one("invalid message", "(no id)", "", "\"\xed\xa0\x80\"")}},
-		{"half a pair", `{"id":"\ud83d","method":"a"}`, read{
-			Problems: []string{"invalid-utf8@7 (/id)"}, Messages: one("request", `"\ud83d"`, "a", `{"id":"\ud83d","method":"a"}`),
+		{"name that is not UTF-8", "{\"a\xc3\":1}", parsed{Problems: []string{"invalid-utf8@3"}, Messages: oneMessage("invalid message", "(no id)", "", "{\"a\xc3\":1}")}},
+		{"an encoded surrogate", "\"\xed\xa0\x80\"", parsed{Problems: []string{"invalid-utf8@1"}, Messages: oneMessage("invalid message", "(no id)", "", "\"\xed\xa0\x80\"")}},
+		{"high surrogate without a low one", `{"id":"\ud83d","method":"a"}`, parsed{
+			Problems: []string{"invalid-utf8@7 (/id)"}, Messages: oneMessage("request", `"\ud83d"`, "a", `{"id":"\ud83d","method":"a"}`),
 		}},
-		{"the other half", `"\ude00"`, read{Problems: []string{"invalid-utf8@1"}, Messages: one("invalid message", "(no id)", "", `"\ude00"`)}},
-		{"a whole pair", `"\ud83d\ude00"`, read{Messages: one("invalid message", "(no id)", "", `"\ud83d\ude00"`)}},
-		{"both kinds behind a byte order mark", bom + "{\"a\":\"\xff\",\"a\":1}", read{
+		{"low surrogate without a high one", `"\ude00"`, parsed{Problems: []string{"invalid-utf8@1"}, Messages: oneMessage("invalid message", "(no id)", "", `"\ude00"`)}},
+		{"surrogate pair", `"\ud83d\ude00"`, parsed{Messages: oneMessage("invalid message", "(no id)", "", `"\ud83d\ude00"`)}},
+		{"duplicate member and invalid UTF-8 after a byte order mark", bom + "{\"a\":\"\xff\",\"a\":1}", parsed{
 			Problems: []string{"byte-order-mark@0", "duplicate-key@12 (/a)", "invalid-utf8@9 (/a)"},
-			Messages: one("invalid message", "(no id)", "", "{\"a\":\"\xff\",\"a\":1}"),
+			Messages: oneMessage("invalid message", "(no id)", "", "{\"a\":\"\xff\",\"a\":1}"),
 		}},
-		{"empty batch", " [] ", read{Batch: true}},
-		{"batch", `[` + ping + `, 3 ,{"method":"n"}]`, read{Batch: true, Messages: []string{
+		{"empty batch", " [] ", parsed{Batch: true}},
+		{"batch", `[` + ping + `, 3 ,{"method":"n"}]`, parsed{Batch: true, Messages: []string{
 			request[0], "invalid message | (no id) |  | 3", `notification | (no id) | n | {"method":"n"}`,
 		}}},
-		{"batch in a batch", `[[` + ping + `]]`, read{Batch: true, Messages: one("invalid message", "(no id)", "", "["+ping+"]")}},
-		{"batch with a fault in a member", `[{"id":1},{"id":1,"id":2}]`, read{
+		{"batch in a batch", `[[` + ping + `]]`, parsed{Batch: true, Messages: oneMessage("invalid message", "(no id)", "", "["+ping+"]")}},
+		{"batch with a duplicate member", `[{"id":1},{"id":1,"id":2}]`, parsed{
 			Problems: []string{"duplicate-key@18 (/1/id)"}, Batch: true,
 			Messages: []string{`invalid message | 1 |  | {"id":1}`, `invalid message | 2 |  | {"id":1,"id":2}`},
 		}},
-		{"as deep as can be", deep + strings.Repeat("]", MaxDepth), read{
-			Batch: true, Messages: one("invalid message", "(no id)", "", deep[1:]+strings.Repeat("]", MaxDepth-1)),
+		{"deepest allowed nesting", deep + strings.Repeat("]", MaxDepth), parsed{
+			Batch: true, Messages: oneMessage("invalid message", "(no id)", "", deep[1:]+strings.Repeat("]", MaxDepth-1)),
 		}},
-		{"deeper", " " + deep + "[" + strings.Repeat("]", MaxDepth+1), read{Problems: []string{fmt.Sprintf("too-deep@%d", MaxDepth+1)}}},
-		{"deeper, with a brace at the end", deep + "{}" + strings.Repeat("]", MaxDepth), read{Problems: []string{fmt.Sprintf("too-deep@%d", MaxDepth)}}},
-		{"brackets in a string are not deep", `"` + deep + deep + `\""`, read{Messages: one("invalid message", "(no id)", "", `"`+deep+deep+`\""`)}},
-		{"brackets behind the message are not deep", ping + deep + deep, read{Problems: []string{"trailing-text@40"}, Messages: request}},
-		{"closing brackets without end", strings.Repeat("]", 5*MaxDepth), read{Problems: []string{"not-json@0"}}},
+		{"too deep", " " + deep + "[" + strings.Repeat("]", MaxDepth+1), parsed{Problems: []string{fmt.Sprintf("too-deep@%d", MaxDepth+1)}}},
+		{"too deep, with a brace innermost", deep + "{}" + strings.Repeat("]", MaxDepth), parsed{Problems: []string{fmt.Sprintf("too-deep@%d", MaxDepth)}}},
+		{"brackets in a string", `"` + deep + deep + `\""`, parsed{Messages: oneMessage("invalid message", "(no id)", "", `"`+deep+deep+`\""`)}},
+		{"brackets after the message", ping + deep + deep, parsed{Problems: []string{"trailing-text@40"}, Messages: request}},
+		{"only closing brackets", strings.Repeat("]", 5*MaxDepth), parsed{Problems: []string{"not-json@0"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := Parse([]byte(c.in))
-			if diff := cmp.Diff(c.want, readOf(f), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(c.want, parsedOf(f), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("Parse(%.100q) (-want +got):\n%s", c.in, diff)
 			}
 			if string(f.Raw) != c.in {
@@ -127,7 +127,7 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-func TestParseBoundsWhatItTakesIn(t *testing.T) {
+func TestParseEnforcesLimits(t *testing.T) {
 	object := func(members int) string {
 		return "{" + strings.TrimSuffix(strings.Repeat(`"a":1,`, members), ",") + "}"
 	}
@@ -137,12 +137,12 @@ func TestParseBoundsWhatItTakesIn(t *testing.T) {
 		many     bool
 		messages int
 	}{
-		{"a batch that fits", array(MaxMembers), false, MaxMembers},
-		{"a batch that does not", array(MaxMembers + 1), true, 0},
-		{"a message that fits", object(MaxMembers), false, 1},
-		{"a message that does not", object(MaxMembers + 1), true, 0},
-		{"one that does not in a batch", "[1," + object(MaxMembers+1) + "]", true, 0},
-		{"a result is not bounded", `{"result":` + array(MaxMembers+1) + `}`, false, 1},
+		{"largest batch", array(MaxMembers), false, MaxMembers},
+		{"batch too large", array(MaxMembers + 1), true, 0},
+		{"largest message", object(MaxMembers), false, 1},
+		{"message too large", object(MaxMembers + 1), true, 0},
+		{"message too large in a batch", "[1," + object(MaxMembers+1) + "]", true, 0},
+		{"large result", `{"result":` + array(MaxMembers+1) + `}`, false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := Parse([]byte(c.in))
@@ -162,17 +162,17 @@ func TestMessageKinds(t *testing.T) {
 	}{
 		{"request", `{"id":1,"method":"a"}`, Request, "1", "a"},
 		{"request with a null id", `{"id":null,"method":"a"}`, Request, "null", "a"},
-		{"request whose method is no string", `{"id":1,"method":7}`, Request, "1", ""},
+		{"request whose method is a number", `{"id":1,"method":7}`, Request, "1", ""},
 		{"request with a result", `{"id":1,"method":"a","result":{}}`, Request, "1", "a"},
 		{"method with escapes", `{"id":1,"method":"a\u002Fb"}`, Request, "1", "a/b"},
 		{"notification", `{"method":"a"}`, Notification, "(no id)", "a"},
 		{"result", `{"id":"x","result":null}`, Response, `"x"`, ""},
 		{"error", `{"id":null,"error":{}}`, Response, "null", ""},
 		{"error without an id", `{"error":{}}`, Response, "(no id)", ""},
-		{"both", `{"id":1,"result":1,"error":{}}`, Response, "1", ""},
-		{"neither", `{"jsonrpc":"2.0","id":1}`, Invalid, "1", ""},
-		{"method in other case", `{"id":1,"Method":"a"}`, Invalid, "1", ""},
-		{"id in other case", `{"ID":1,"method":"a"}`, Notification, "(no id)", "a"},
+		{"result and error", `{"id":1,"result":1,"error":{}}`, Response, "1", ""},
+		{"neither method nor result nor error", `{"jsonrpc":"2.0","id":1}`, Invalid, "1", ""},
+		{"capitalized Method", `{"id":1,"Method":"a"}`, Invalid, "1", ""},
+		{"upper-case ID", `{"ID":1,"method":"a"}`, Notification, "(no id)", "a"},
 		{"empty object", `{}`, Invalid, "(no id)", ""},
 		{"string", `"ping"`, Invalid, "(no id)", ""},
 		{"id that is an object", `{"id":{"a": 1},"method":"a"}`, Request, `{"a": 1}`, "a"},
@@ -192,7 +192,7 @@ func TestMessageKinds(t *testing.T) {
 	}
 }
 
-func TestMembersKeepTheirOrderAndBytes(t *testing.T) {
+func TestMembersPreserveOrderAndBytes(t *testing.T) {
 	const in = `{ "b" : 1.0 , "a":[ 1 ] ,"b":"\u0062","error":null}`
 	m := Parse([]byte(in)).Messages[0]
 	if diff := cmp.Diff([]string{"b", "a", "b", "error"}, m.Names); diff != "" {
@@ -206,18 +206,18 @@ func TestMembersKeepTheirOrderAndBytes(t *testing.T) {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(`{"b":"\u0062","a":[ 1 ],"error":null}`, string(Object(m.Names, m.Members))); diff != "" {
-		t.Errorf("the object again (-want +got):\n%s", diff)
+		t.Errorf("rewritten object (-want +got):\n%s", diff)
 	}
 	if !m.Has("error") || !m.IsError() || m.Has("result") || m.Params() != nil || m.Member("A") != nil {
-		t.Error("a member is taken for another, or null for absence")
+		t.Error("Has, Params or Member confuses members, or null with absence")
 	}
 	if _, ok := m.Error(); ok {
-		t.Error("an error member that is null counts as an object")
+		t.Error("Error() accepts a null error member")
 	}
 }
 
-// A value that is cut out of a frame must not reach what stands behind it.
-func TestAppendToAValueLeavesTheFrameAlone(t *testing.T) {
+// Appending to a value that was cut out of a frame must not overwrite the bytes after it.
+func TestAppendToValueKeepsFrame(t *testing.T) {
 	raw := []byte(`[{"id":1,"params":{}},{"id":2}]`)
 	want := string(raw)
 	f := Parse(raw)
@@ -228,11 +228,11 @@ func TestAppendToAValueLeavesTheFrameAlone(t *testing.T) {
 	}
 	_ = append(At(raw, "/0/params"), "xx"...)
 	if string(raw) != want {
-		t.Errorf("the frame became %s", raw)
+		t.Errorf("appending changed the frame to %s", raw)
 	}
 }
 
-func TestErrorOf(t *testing.T) {
+func TestErrorCodeOfMessages(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		code int64

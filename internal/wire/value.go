@@ -13,55 +13,53 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The functions of this file return parts of the values they are given, not
-// copies: none of them may be altered. They read leniently, and stop in
-// silence where a value is no JSON.
+// The functions in this file return subslices of their arguments, which must not be modified. They
+// read leniently; at invalid JSON they stop without an error.
 
-// reader is a decoder with what it reads from.
+// reader is a decoder and its input buffer.
 type reader struct {
 	text    bytes.Buffer
 	decoder jsontext.Decoder
 }
 
-// readers lets decoders be used again: what one allocates for its stacks costs
-// more than reading a short message.
-var readers = sync.Pool{New: func() any { return new(reader) }}
+// readerPool pools decoders: allocating a decoder's stacks costs more than reading a short message.
+var readerPool = sync.Pool{New: func() any { return new(reader) }}
 
-// readValue reads the value that v begins with, in place: what it returns is a
-// part of v, and no append to it reaches what stands behind it.
+// readValue reads the value at the start of v. The result is a subslice of v whose capacity is
+// clipped, so that an append to it cannot overwrite the bytes after it.
 func readValue(v []byte, opts ...jsontext.Options) (jsontext.Value, error) {
 	if len(v) > largeText {
-		largeTurn.Lock()
-		defer largeTurn.Unlock()
+		largeTextMutex.Lock()
+		defer largeTextMutex.Unlock()
 		return new(reader).read(v, opts...)
 	}
-	r := readers.Get().(*reader)
-	defer readers.Put(r)
+	r := readerPool.Get().(*reader)
+	defer readerPool.Put(r)
 	return r.read(v, opts...)
 }
 
-// largeText is the size in bytes from which texts are read one at a time, by a
-// decoder that is not kept: to find a name that occurs twice it remembers all
-// names of an object, 50 MiB and more where they are half a million.
+// largeText is the size in bytes above which readValue reads only one value at a time, with a
+// decoder outside the pool: to detect duplicate names, the decoder stores all names of an object,
+// which takes 50 MiB or more for half a million names.
 const largeText = 1 << 20
 
-var largeTurn sync.Mutex
+var largeTextMutex sync.Mutex
 
 func (r *reader) read(v []byte, opts ...jsontext.Options) (jsontext.Value, error) {
 	r.text = *bytes.NewBuffer(v)
 	r.decoder.Reset(&r.text, opts...)
 	value, err := r.decoder.ReadValue()
 	r.text = bytes.Buffer{}
-	r.decoder.Reset(&r.text) // lets go of v
+	r.decoder.Reset(&r.text) // releases v
 	return value, err
 }
 
-// lenient are the options under which duplicate names and invalid UTF-8 pass.
+// lenient returns options that allow duplicate names and invalid UTF-8.
 func lenient() []jsontext.Options {
 	return []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 }
 
-// members ranges over the members of object v in the order of the wire.
+// members iterates over the members of object v in wire order.
 func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	return func(yield func(string, jsontext.Value) bool) {
 		for w := walk(v, '{'); ; {
@@ -69,9 +67,9 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 			if !ok {
 				return
 			}
-			name := known(quoted)
+			name := internName(quoted)
 			if name == "" {
-				if name, ok = plain(quoted); !ok {
+				if name, ok = unquote(quoted); !ok {
 					return
 				}
 			}
@@ -82,9 +80,9 @@ func members(v jsontext.Value) iter.Seq2[string, jsontext.Value] {
 	}
 }
 
-// known returns the name itself where it is one of those that nearly every
-// message has, without making a new text of it, else "".
-func known(name []byte) string {
+// internName returns a constant equal to name if it is one of the names in nearly every message,
+// which saves an allocation, else "".
+func internName(name []byte) string {
 	switch string(name) {
 	case "jsonrpc":
 		return "jsonrpc"
@@ -116,7 +114,7 @@ func known(name []byte) string {
 	return ""
 }
 
-// elements ranges over the elements of array v.
+// elements iterates over the elements of array v.
 func elements(v jsontext.Value) iter.Seq[jsontext.Value] {
 	return func(yield func(jsontext.Value) bool) {
 		for w := walk(v, '['); ; {
@@ -128,24 +126,23 @@ func elements(v jsontext.Value) iter.Seq[jsontext.Value] {
 	}
 }
 
-// walk returns a walk through v if that begins with opening, else through
-// nothing.
-func walk(v jsontext.Value, opening byte) Walk {
+// walk returns a Walker over v if v begins with opening, else an empty one.
+func walk(v jsontext.Value, opening byte) Walker {
 	v = bytes.TrimLeft(v, space)
 	if len(v) == 0 || v[0] != opening {
-		return Walk{}
+		return Walker{}
 	}
-	return Inside(v)
+	return NewWalker(v)
 }
 
-// longText is the size in bytes from which it costs less to keep a whole message
-// than a copy of one of its strings.
+// longText is the size in bytes above which unquote returns a reference to the message instead of a
+// copy: keeping the whole message alive then costs less.
 const longText = 64 << 10
 
-// plain returns the text that stands between the quotes of a string, and
-// whether it can be read; what is not UTF-8 in it becomes U+FFFD. A long text is
-// not copied: it is a part of the message, whose bytes nothing alters.
-func plain(s []byte) (string, bool) {
+// unquote returns the text between the quotes of a JSON string, and whether it is readable. Invalid
+// UTF-8 becomes U+FFFD. A text longer than longText is not copied but shares the message's bytes,
+// which must not be modified.
+func unquote(s []byte) (string, bool) {
 	if bytes.IndexByte(s, '\\') < 0 && utf8.Valid(s) {
 		if len(s) > longText {
 			return unsafe.String(unsafe.SliceData(s), len(s)), true
@@ -160,18 +157,17 @@ func plain(s []byte) (string, bool) {
 	return tok.String(), true
 }
 
-// named reports whether the name between quotes is the wanted one.
-func named(name []byte, wanted string) bool {
+// equalName reports whether name, the text between the quotes of a member name, is wanted.
+func equalName(name []byte, wanted string) bool {
 	if bytes.IndexByte(name, '\\') < 0 && utf8.Valid(name) {
 		return string(name) == wanted
 	}
-	text, ok := plain(name)
+	text, ok := unquote(name)
 	return ok && text == wanted
 }
 
-// Members returns the names of the members of object v in the order of the
-// wire, one that occurs twice twice, and their raw values, the last one of
-// such a name; nil when v is no object.
+// Members returns the member names of object v in wire order, including repetitions, and the raw
+// value of each name; of a repeated name, the last value. It returns nil if v is not an object.
 func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 	if v.Kind() != '{' {
 		return nil, nil
@@ -185,15 +181,15 @@ func Members(v jsontext.Value) ([]string, map[string]jsontext.Value) {
 	return names, values
 }
 
-// MayName reports whether a member of this name may stand somewhere in v: most
-// values have none, and to look for its bytes costs far less than to read v.
-// Where there are escapes it may be written with them.
-func MayName(v jsontext.Value, name string) bool {
+// MayHaveMember reports whether v may contain a member with this name at any depth. Most values
+// don't, and searching for the bytes of the name is much faster than parsing v. It returns true if
+// v has escapes, because the name may be escaped.
+func MayHaveMember(v jsontext.Value, name string) bool {
 	return bytes.Contains(v, []byte(name)) || bytes.Contains(v, []byte(`\u`))
 }
 
-// Object writes what Members returns, changed or not, as an object again: the
-// members in the order of names, each once.
+// Object is the inverse of Members: it returns an object with the members in the order of names,
+// each name once.
 func Object(names []string, members map[string]jsontext.Value) []byte {
 	out := []byte{'{'}
 	written := map[string]bool{}
@@ -210,7 +206,7 @@ func Object(names []string, members map[string]jsontext.Value) []byte {
 	return append(out, '}')
 }
 
-// Elements returns the raw elements of array v; nil when v is no array.
+// Elements returns the raw elements of array v, or nil if v is not an array.
 func Elements(v jsontext.Value) []jsontext.Value {
 	var out []jsontext.Value
 	for e := range elements(v) {
@@ -219,8 +215,8 @@ func Elements(v jsontext.Value) []jsontext.Value {
 	return out
 }
 
-// Text returns the string that v is, and whether it is one; what is not
-// UTF-8 in it becomes U+FFFD.
+// Text returns the unescaped text of v, and whether v is a JSON string. Invalid UTF-8 becomes
+// U+FFFD.
 func Text(v jsontext.Value) (string, bool) {
 	if v.Kind() != '"' {
 		return "", false
@@ -229,11 +225,11 @@ func Text(v jsontext.Value) (string, bool) {
 	if len(v) < 2 || v[len(v)-1] != '"' {
 		return "", false
 	}
-	return plain(v[1 : len(v)-1])
+	return unquote(v[1 : len(v)-1])
 }
 
-// Integer returns the integer that v is, and whether it is one that fits;
-// 1.0 and 1e2 are integers.
+// Integer returns the value of v, and whether v is an integer in the range of an int64. 1.0 and 1e2
+// are integers.
 func Integer(v jsontext.Value) (int64, bool) {
 	digits, ok := canonicalInteger(string(bytes.Trim(v, space)))
 	if !ok {
@@ -246,8 +242,8 @@ func Integer(v jsontext.Value) (int64, bool) {
 	return n, true
 }
 
-// At returns the raw value that a JSON pointer (RFC 6901) names inside v,
-// or nil where there is none; of members with the same name it is the last.
+// At returns the raw value at a JSON pointer (RFC 6901) inside v, or nil if there is none. Of
+// members with the same name it uses the last.
 func At(v jsontext.Value, pointer string) jsontext.Value {
 	if pointer == "" {
 		return v
@@ -259,15 +255,15 @@ func At(v jsontext.Value, pointer string) jsontext.Value {
 		if strings.IndexByte(part, '~') >= 0 {
 			part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
 		}
-		if v = step(v, part); v == nil {
+		if v = child(v, part); v == nil {
 			return nil
 		}
 	}
 	return v
 }
 
-// step returns the member or element that part names, or nil.
-func step(v jsontext.Value, part string) jsontext.Value {
+// child returns the member or element of v with this name or index, or nil.
+func child(v jsontext.Value, part string) jsontext.Value {
 	switch v.Kind() {
 	case '{':
 		var found jsontext.Value
@@ -276,7 +272,7 @@ func step(v jsontext.Value, part string) jsontext.Value {
 			if !ok {
 				return found
 			}
-			if named(name, part) {
+			if equalName(name, part) {
 				found = value
 			}
 		}
@@ -295,14 +291,14 @@ func step(v jsontext.Value, part string) jsontext.Value {
 	return nil
 }
 
-// Error is the error member of a response as far as it could be read.
+// Error holds the members of a response's error member.
 type Error struct {
 	Code    jsontext.Value // raw, nil when absent
 	Message jsontext.Value // raw, nil when absent
 	Data    jsontext.Value // raw, nil when absent
 }
 
-// Error returns the error member, and whether there is one that is an object.
+// Error returns the error member, and whether it is present and an object.
 func (m *Message) Error() (Error, bool) {
 	v := m.Members["error"]
 	if v.Kind() != '{' {
@@ -311,9 +307,9 @@ func (m *Message) Error() (Error, bool) {
 	return Error{At(v, "/code"), At(v, "/message"), At(v, "/data")}, true
 }
 
-// ErrorCode returns the code of an error response, and whether it has an
-// integer one. The text of an integer is taken for it, as who writes that means
-// the same code: that it is a text is a mistake by itself.
+// ErrorCode returns the code of an error response, and whether it is an integer. It accepts a
+// string that holds an integer, because the server means the same code; the wrong type is a
+// separate deviation.
 func (m *Message) ErrorCode() (int64, bool) {
 	code := At(m.Members["error"], "/code")
 	if text, ok := Text(code); ok {

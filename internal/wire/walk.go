@@ -2,20 +2,19 @@ package wire
 
 import "bytes"
 
-// Walk goes over the members of an object or the elements of an array without
-// copying. It trusts that it is in JSON; in anything else it loses its way, but
-// never leaves the bytes, and always comes to an end.
-type Walk struct {
+// A Walker iterates over the members of an object or the elements of an array without copying. It
+// expects valid JSON. On anything else its results are meaningless, but it never reads outside the
+// bytes and always terminates.
+type Walker struct {
 	v []byte
 	i int
 }
 
-// Inside returns a walk through v, which is an object or an array without
-// space in front of it.
-func Inside(v []byte) Walk { return Walk{v, 1} }
+// NewWalker returns a Walker over v, an object or array without leading white space.
+func NewWalker(v []byte) Walker { return Walker{v, 1} }
 
-// Element returns the next element, without space around it.
-func (c *Walk) Element() ([]byte, bool) {
+// Element returns the next element without surrounding white space.
+func (c *Walker) Element() ([]byte, bool) {
 	c.skip(',')
 	if c.i >= len(c.v) || c.v[c.i] == ']' || c.v[c.i] == '}' {
 		return nil, false
@@ -25,9 +24,8 @@ func (c *Walk) Element() ([]byte, bool) {
 	return c.v[start:c.i:c.i], true
 }
 
-// Member returns the next member: the text between the quotes of its name,
-// and its value.
-func (c *Walk) Member() (name, value []byte, ok bool) {
+// Member returns the next member: the text between the quotes of its name, and its value.
+func (c *Walker) Member() (name, value []byte, ok bool) {
 	quoted, ok := c.Element()
 	if !ok || len(quoted) < 2 || quoted[0] != '"' {
 		return nil, nil, false
@@ -37,8 +35,8 @@ func (c *Walk) Member() (name, value []byte, ok bool) {
 	return quoted[1 : len(quoted)-1], value, ok
 }
 
-// skip passes over space and the given separator.
-func (c *Walk) skip(separator byte) {
+// skip skips white space and the separator.
+func (c *Walker) skip(separator byte) {
 	for c.i < len(c.v) {
 		switch b := c.v[c.i]; b {
 		case ' ', '\t', '\r', '\n', separator:
@@ -49,7 +47,7 @@ func (c *Walk) skip(separator byte) {
 	}
 }
 
-// valueEnd returns where the value ends that begins at i; it is beyond i.
+// valueEnd returns the offset after the value that begins at i; it is always greater than i.
 func valueEnd(v []byte, i int) int {
 	switch v[i] {
 	case '"':
@@ -66,7 +64,7 @@ func valueEnd(v []byte, i int) int {
 	return len(v)
 }
 
-// shortString is up to how many bytes a loop is faster than a search.
+// shortString is the number of bytes up to which a loop is faster than bytes.IndexByte.
 const shortString = 32
 
 func stringEnd(v []byte, i int) int {
@@ -88,7 +86,7 @@ func stringEnd(v []byte, i int) int {
 			return len(v)
 		}
 		quote := i + n
-		for i <= quote { // each byte is looked at once, however many are escaped
+		for i <= quote { // visits each byte once, however many are escaped
 			escape := bytes.IndexByte(v[i:quote], '\\')
 			if escape < 0 {
 				return quote + 1

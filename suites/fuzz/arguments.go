@@ -42,7 +42,7 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
 		for _, c := range calls(o, t) {
-			if c.proof != generate.Fits || c.disturbed || !c.failed() || c.answer.Busy() {
+			if c.proof != generate.Fits || c.disturbed || !c.failed() || c.answer.IsOverloadError() {
 				continue
 			}
 			summary := "A call with arguments that fit the tool's inputSchema gets an error."

@@ -65,7 +65,7 @@ func (b *badCursors) firstPage(p *page, out *rules.Out) {
 		if bad != nil {
 			out.Subject(invalidHandled)
 		}
-	case bad != nil && b.served[p.method] && !p.message.Busy():
+	case bad != nil && b.served[p.method] && !p.message.IsOverloadError():
 		out.Found(verdict.Deviation{
 			Requirement: invalidHandled,
 			Summary:     afterBad[bad.before != nil],

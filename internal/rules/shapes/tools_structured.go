@@ -104,7 +104,7 @@ func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
 
 // member returns a member of an object, of which most have none of that name.
 func member(v jsontext.Value, name string) jsontext.Value {
-	if !wire.MayName(v, name) {
+	if !wire.MayHaveMember(v, name) {
 		return nil
 	}
 	return wire.At(v, "/"+name)
