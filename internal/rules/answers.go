@@ -65,7 +65,7 @@ func unanswered(s *Session, out *Out) {
 		case a.overdue.Kind == transcript.OutputClosed:
 			out.Found(verdict.Deviation{
 				Requirement: requestAnswered,
-				Summary:     "The server ended with a request unanswered.",
+				Summary:     "The server ends without answering a request.",
 				Permitted:   "a result or an error for each request before the server ends by itself",
 				Seen:        ending(s, a),
 				At:          []int{a.Event.Seq, a.overdue.Seq},
@@ -73,7 +73,7 @@ func unanswered(s *Session, out *Out) {
 		default:
 			out.Found(verdict.Deviation{
 				Requirement: requestAnswered,
-				Summary:     "A request is not answered.",
+				Summary:     "The server does not answer a request.",
 				Permitted:   "a result or an error",
 				Seen:        fmt.Sprintf("no answer to %s with id %s", excerpt(a.Message.Method), excerpt(a.Message.ID.Raw())),
 				At:          at(a.Event),
@@ -110,7 +110,7 @@ func repeated(s *Session, out *Out) {
 			}
 			out.Found(verdict.Deviation{
 				Requirement: responseOnce,
-				Summary:     "A request is answered more than once.",
+				Summary:     "The server answers a request more than once.",
 				Permitted:   "one response",
 				Seen:        fmt.Sprintf("response %d to %s with id %s", i+1, excerpt(a.Message.Method), excerpt(a.Message.ID.Raw())),
 				At:          at(a.Event, a.Responses[0].Event, a.Responses[i].Event),
@@ -141,7 +141,7 @@ func responseIDs(s *Session, out *Out) {
 			} else {
 				out.Found(verdict.Deviation{
 					Requirement: responseIDEcho,
-					Summary:     "An integer id comes back in another spelling.",
+					Summary:     "The server writes an integer id in another form, such as 1.0 for 1.",
 					Permitted:   "the id as it was sent; the same value in other digits is tolerated",
 					Seen:        seenID(a, m.Message),
 					At:          at(a.Event, m.Event),
@@ -183,25 +183,25 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 	}
 	switch r.class {
 	case echoed:
-		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "A response has another id than its request.", "the id of the request, in type and value"
+		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server's response has another id than the request.", "the id of the request, in type and value"
 		if !r.of.LegalID() { // no client may send such a request, so what becomes of it is not counted as a failure
-			d.Summary, d.Weight = "The id of an illegal request comes back changed.", verdict.AtMostWarning
+			d.Summary, d.Weight = "The server changes the id of an illegal request.", verdict.AtMostWarning
 			d.Permitted = "an error without an id, or with the id of the request, or silence"
 		}
 	case rounded:
-		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "An integer id beyond 2^53-1 comes back changed.", "the id of the request; half of all servers can't hold so many digits"
+		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server changes an integer id beyond 2^53-1.", "the id of the request; half of all servers can't hold so many digits"
 		d.Weight = verdict.OnlyNote
 	case idless:
-		d.Requirement, d.Summary, d.Permitted = errorResponseID, "An error has no id though the request could be read.", "the id of the request; null or none only for a message whose id can't be read"
+		d.Requirement, d.Summary, d.Permitted = errorResponseID, "The server sends an error without the id of a readable request.", "the id of the request; null or none only for a message whose id can't be read"
 	case toNotification:
-		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "A notification is answered.", "no answer"
+		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "The server answers a notification.", "no answer"
 		d.At = at(r.told.Event, r.event)
 		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.told.Method), excerpt(r.message.Raw))
 	case toResponse: // no client may send such a one
-		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "A response that answers nothing is answered with an error.", "no answer"
+		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server answers a response to no request with an error.", "no answer"
 		d.Weight = verdict.AtMostWarning
 	case unsolicited:
-		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "A response answers no request.", "responses to requests of the client alone"
+		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server sends a response to no request.", "responses to requests of the client alone"
 	default:
 		return d, false
 	}

@@ -46,7 +46,7 @@ func envelope(s *Session, e *transcript.Event, out *Out) {
 	messages := received(s, e)
 	if len(messages) > 0 && e.Frame.Has(wire.DuplicateKey) {
 		d.Weight = verdict.AtMostWarning
-		d.Summary, d.Permitted, d.Seen = "A message has a member twice.", "objects whose members have different names", problem(e.Frame, wire.DuplicateKey)
+		d.Summary, d.Permitted, d.Seen = "The server's message has a member twice.", "objects whose members have different names", problem(e.Frame, wire.DuplicateKey)
 		out.Found(d)
 		return
 	}
@@ -66,23 +66,23 @@ func envelope(s *Session, e *transcript.Event, out *Out) {
 func malformed(m *wire.Message, d *verdict.Deviation) bool {
 	switch {
 	case m.Members == nil:
-		d.Summary, d.Permitted = "A member of a batch is no message.", "an array of requests, notifications and responses"
+		d.Summary, d.Permitted = "The server's batch has a member that is not a message.", "an array of requests, notifications and responses"
 	case !m.Has("jsonrpc"):
-		d.Summary, d.Permitted = "A message has no jsonrpc member.", `"jsonrpc":"2.0" in every message`
+		d.Summary, d.Permitted = "The server's message has no jsonrpc member.", `"jsonrpc":"2.0" in every message`
 	case !hasVersion(m):
-		d.Summary, d.Permitted = `The jsonrpc member of a message is not "2.0".`, `"jsonrpc":"2.0" in every message`
+		d.Summary, d.Permitted = `The server's message has a jsonrpc member other than "2.0".`, `"jsonrpc":"2.0" in every message`
 	case m.Kind == wire.Invalid && !m.ID.Present():
-		d.Summary, d.Permitted = "A message is neither request nor notification nor response.", "a method, or an id with a result or an error"
+		d.Summary, d.Permitted = "The server's message is not a request, notification or response.", "a method, or an id with a result or an error"
 	case m.Has("method") && m.Member("method").Kind() != '"':
-		d.Summary, d.Permitted = "The method of a message is no string.", "a string as method"
+		d.Summary, d.Permitted = "The server's message has a method that is not a string.", "a string as method"
 	case string(m.Member("method")) == `""`:
 		d.Weight = verdict.AtMostWarning // a string it is
-		d.Summary, d.Permitted = "The method of a message is an empty string.", "the name of a method"
+		d.Summary, d.Permitted = "The server's message has an empty method.", "the name of a method"
 	case m.Has("method") && m.Has("params") && m.Params().Kind() != '{' && m.Params().Kind() != '[':
-		d.Summary, d.Permitted = "The params of a message are no structured value.", "params that are an object, or none"
+		d.Summary, d.Permitted = "The server's message has params that are not an object or array.", "params that are an object, or none"
 	case m.Kind == wire.Request && isAnswer(m):
 		d.Weight = verdict.AtMostWarning
-		d.Summary, d.Permitted = "A message is a request and a response at once.", "a method, or a result or an error"
+		d.Summary, d.Permitted = "The server's message is both a request and a response.", "a method, or a result or an error"
 	default:
 		return false
 	}
@@ -114,14 +114,14 @@ func encoding(s *Session, e *transcript.Event, out *Out) {
 	raw := bytes.Join(rawOf(s.reading(e)), nil)
 	switch f := e.Frame; {
 	case !utf8.Valid(raw):
-		d.Summary, d.Seen = "A message has bytes that are not UTF-8.", problem(f, wire.InvalidUTF8)
+		d.Summary, d.Seen = "The server's message is not valid UTF-8.", problem(f, wire.InvalidUTF8)
 		out.Found(d)
 	case f.Has(wire.ByteOrderMark):
-		d.Summary, d.Seen = "A message begins with a byte order mark.", "the bytes EF BB BF before the message"
+		d.Summary, d.Seen = "The server's message begins with a byte order mark.", "the bytes EF BB BF before the message"
 		out.Found(d)
 	case f.Has(wire.InvalidUTF8):
 		d.Weight = verdict.OnlyNote
-		d.Summary, d.Permitted, d.Seen = "A string holds half of a surrogate pair.", "escapes that make whole characters", problem(f, wire.InvalidUTF8)
+		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", "escapes that make whole characters", problem(f, wire.InvalidUTF8)
 		out.Found(d)
 	case d.Requirement == messageUTF8 && (bytes.ContainsFunc(raw, beyondASCII) || bytes.Contains(raw, []byte(`\u`))):
 		out.Subject(messageUTF8) // plain ASCII would be the same in most encodings
@@ -156,14 +156,14 @@ func arrays(s *Session, e *transcript.Event, out *Out) {
 	}
 	d := verdict.Deviation{
 		Requirement: batchNotEmitted,
-		Summary:     "The server sends an array where batches do not exist.",
+		Summary:     "The server sends a batch in a revision without batches.",
 		Permitted:   "each message as an object of its own",
 		Seen:        fmt.Sprintf("an array of %d: %s", len(got.messages), excerpt(got.events[0].Raw)),
 		At:          got.positions(),
 	}
 	if s.batches > 0 {
 		d.Weight = verdict.AtMostWarning
-		d.Summary = "The server answers a batch with an array where batches do not exist."
+		d.Summary = "The server answers a batch in a revision without batches."
 	}
 	if s.Revision() == spec.V20241105 {
 		d.Weight = verdict.OnlyNote

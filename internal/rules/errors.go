@@ -46,11 +46,11 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 	d := verdict.Deviation{At: shownBy(s, e, m), Seen: excerpt(m.Raw)}
 	switch {
 	case m.Has("result") && m.IsError():
-		d.Requirement, d.Summary, d.Permitted = notBoth, "A response has both a result and an error.", "one of the two, the other left out; null counts as present"
+		d.Requirement, d.Summary, d.Permitted = notBoth, "The server's response has both a result and an error.", "one of the two, the other left out; null counts as present"
 		out.Found(d)
 		return
 	case !m.Has("result") && !hasError(m):
-		d.Requirement, d.Summary, d.Permitted = resultOrError, "A response has neither a result nor an error.", "a result that is an object, or an error object"
+		d.Requirement, d.Summary, d.Permitted = resultOrError, "The server's response has neither a result nor an error.", "a result that is an object, or an error object"
 		out.Found(d)
 		return
 	}
@@ -60,7 +60,7 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 		return
 	}
 	if m.Result().Kind() != '{' {
-		d.Requirement, d.Summary, d.Permitted = resultIsObject, "The result of a response is no object.", "an object, {} included"
+		d.Requirement, d.Summary, d.Permitted = resultIsObject, "The server's result is not an object.", "an object, {} included"
 		out.Found(d)
 		return
 	}
@@ -86,7 +86,7 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 	content, isObject := m.Error()
 	text, isText := wire.Text(content.Message)
 	if !isObject || content.Code == nil || !isText {
-		d.Requirement, d.Summary, d.Permitted = errorCodeAndMessage, "An error lacks its code, or a message that is a string.", "an object with code and message"
+		d.Requirement, d.Summary, d.Permitted = errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with code and message"
 		out.Found(d)
 	} else {
 		out.Subject(errorCodeAndMessage)
@@ -95,7 +95,7 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 		if wire.RawID(string(content.Code)).IsInteger() {
 			out.Subject(errorCodeInteger)
 		} else {
-			d.Requirement, d.Summary, d.Permitted = errorCodeInteger, "An error code is no integer.", "an integer"
+			d.Requirement, d.Summary, d.Permitted = errorCodeInteger, "The server's error code is not an integer.", "an integer"
 			out.Found(d)
 		}
 	}
@@ -112,7 +112,7 @@ func concise(text string, d verdict.Deviation, out *Out) {
 		return
 	}
 	d.Requirement, d.Weight = errorConcise, verdict.OnlyNote
-	d.Summary = "An error message is long, or has several lines."
+	d.Summary = "The server's error message is long or has several lines."
 	d.Permitted = fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit)
 	d.Seen = fmt.Sprintf("%d characters in %d lines: %s", n, strings.Count(text, "\n")+1, excerpt(text))
 	out.Found(d)

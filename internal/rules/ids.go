@@ -60,7 +60,7 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 		out.Found(d)
 		return
 	case !legalID(m.ID):
-		d.Requirement, d.Summary, d.Permitted = requestIDType, "The id of a request of the server is neither a string nor an integer.", "a string or an integer as id"
+		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server's request has an id that is not a string or an integer.", "a string or an integer as id"
 		out.Found(d)
 		return
 	}
@@ -71,7 +71,7 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 		key = fmt.Sprintf("%d %s", e.Exchange, key)
 	}
 	if first := used[key]; first != nil {
-		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses the id of a request twice.", "an id that this session has not seen in a request of the server"
+		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses a request id twice.", "an id that this session has not seen in a request of the server"
 		d.At = []int{first.Seq, e.Seq}
 		out.Found(d)
 		return
@@ -86,7 +86,7 @@ func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Out) 
 	case m.Kind == wire.Request && spec.IsNotification(m.Method):
 		out.Found(verdict.Deviation{
 			Requirement: notificationNoID,
-			Summary:     "A notification has an id.",
+			Summary:     "The server's notification has an id.",
 			Permitted:   "a notification without an id member",
 			Seen:        excerpt(m.Raw),
 			At:          at(e),

@@ -109,7 +109,7 @@ func initializeResult(s *Session, out *Out) {
 	if a != nil && len(a.Responses) > 0 && refusedOutright(a) {
 		out.Found(verdict.Deviation{
 			Requirement: initializeResponse,
-			Summary:     "A sound initialize is answered with an error.",
+			Summary:     "The server answers a valid initialize with an error.",
 			Permitted:   "a result; an error only where the version is not supported",
 			Seen:        excerpt(a.Responses[0].Raw),
 			At:          at(a.Event, a.Responses[0].Event),
@@ -122,7 +122,7 @@ func initializeResult(s *Session, out *Out) {
 	missing, wrong := initializeShape(a.Responses[0].Result(), s.Revision())
 	d := verdict.Deviation{At: at(a.Event, a.Responses[0].Event)}
 	if missing != "" {
-		d.Requirement, d.Summary = initializeResponse, "The answer to initialize lacks a member that is required."
+		d.Requirement, d.Summary = initializeResponse, "The server's initialize result lacks a required member."
 		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"
 		d.Seen = "no " + missing
 		out.Found(d)
@@ -130,9 +130,9 @@ func initializeResult(s *Session, out *Out) {
 		out.Subject(initializeResponse)
 	}
 	if wrong != nil {
-		d.Requirement, d.Summary = initializeSchema, "A member of the answer to initialize has the wrong type."
+		d.Requirement, d.Summary = initializeSchema, "The server's initialize result has a member of the wrong type."
 		if wrong.Kind != schema.WrongType {
-			d.Summary = "A part of the answer to initialize is missing, or not permitted."
+			d.Summary = "The server's initialize result is not valid."
 		}
 		d.Permitted, d.Seen, d.Pointer = wrong.Permitted, wrong.Seen+" at "+wrong.Pointer, "/result"+wrong.Pointer
 		out.Found(d)

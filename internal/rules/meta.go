@@ -85,7 +85,7 @@ func metaKey(s *Session, e *transcript.Event, key string, out *Out) {
 	labels := strings.Split(prefix, ".")
 	if hasPrefix {
 		if strings.Contains(name, "/") || slices.ContainsFunc(labels, isNoLabel) {
-			d.Requirement, d.Summary, d.Permitted = metaPrefix, "The prefix of a _meta key is malformed.", "labels of letters, digits and hyphens that begin with a letter and end with no hyphen, separated by dots, and one slash"
+			d.Requirement, d.Summary, d.Permitted = metaPrefix, "The server's _meta key has a malformed prefix.", "labels of letters, digits and hyphens that begin with a letter and end with no hyphen, separated by dots, and one slash"
 			out.Found(d)
 			return
 		}
@@ -96,7 +96,7 @@ func metaKey(s *Session, e *transcript.Event, key string, out *Out) {
 		out.Subject(metaName)
 		return
 	}
-	d.Requirement, d.Summary, d.Permitted = metaName, "The name of a _meta key is malformed.", "letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends"
+	d.Requirement, d.Summary, d.Permitted = metaName, "The server's _meta key has a malformed name.", "letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends"
 	out.Found(d)
 }
 
@@ -105,7 +105,7 @@ func isNoLabel(label string) bool { return !metaLabel.MatchString(label) }
 // origin judges whose name a well-formed prefix is.
 func origin(s *Session, d verdict.Deviation, labels []string, key string, out *Out) {
 	if reserved(labels, s.Revision()) && !definedKey(key) {
-		d.Summary, d.Permitted = "A _meta key of the server's own stands under a prefix that is reserved for MCP.", "a prefix of the server's maker, or a key that the specification defines"
+		d.Summary, d.Permitted = "The server uses a _meta prefix that is reserved for MCP.", "a prefix of the server's maker, or a key that the specification defines"
 		d.Requirement = metaReserved2511
 		if s.Revision() == spec.V20250618 {
 			d.Requirement = metaReserved2506
@@ -120,7 +120,7 @@ func origin(s *Session, d verdict.Deviation, labels []string, key string, out *O
 	}
 	if topLevel(labels[len(labels)-1]) && !topLevel(labels[0]) {
 		d.Requirement, d.Weight = metaReverseDNS, verdict.OnlyNote // which label is a top-level domain is a guess
-		d.Summary, d.Permitted = "The prefix of a _meta key is a domain in forward order.", "the domain in reverse order, such as com.example/"
+		d.Summary, d.Permitted = "The server's _meta prefix is a domain that is not reversed.", "the domain in reverse order, such as com.example/"
 		out.Found(d)
 		return
 	}

@@ -63,7 +63,7 @@ func pingAnswers(s *Session, out *Out) {
 		} else if silent(s, a) && lacks {
 			out.Found(verdict.Deviation{
 				Requirement: phase(a),
-				Summary:     "A ping is not answered.",
+				Summary:     "The server does not answer a ping.",
 				Permitted:   "a result",
 				Seen:        "no answer to the ping with id " + excerpt(a.Message.ID.Raw()),
 				At:          at(a.Event),
@@ -92,7 +92,7 @@ func pingAnswer(s *Session, a *Asked, out *Out) {
 		out.Elsewhere(phase(a)) // it may have had no time, in whatever words it says so
 		return
 	case m.IsError():
-		d.Summary, d.Permitted = "A ping is answered with an error.", "a result"
+		d.Summary, d.Permitted = "The server answers a ping with an error.", "a result"
 		out.Found(d)
 		return
 	}
@@ -103,7 +103,7 @@ func pingAnswer(s *Session, a *Asked, out *Out) {
 	names, _ := wire.Members(m.Result())
 	for _, name := range names {
 		if name != "_meta" {
-			d.Requirement, d.Summary, d.Permitted = pingEmpty, "The result of a ping is not empty.", "{}, or an object that holds _meta alone"
+			d.Requirement, d.Summary, d.Permitted = pingEmpty, "The server's ping result is not empty.", "{}, or an object that holds _meta alone"
 			out.Found(d)
 			return
 		}

@@ -49,17 +49,17 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 	d := verdict.Deviation{Requirement: onlyMessages, At: got.positions(), Permitted: "JSON-RPC messages alone; logs and banners belong on stderr"}
 	switch got.shape {
 	case foreign:
-		d.Summary, d.Seen = "Stdout carries text that is no MCP message.", excerpt(got.events[0].Raw)
+		d.Summary, d.Seen = "The server writes text to stdout that is not an MCP message.", excerpt(got.events[0].Raw)
 		if e.Frame.Readable() && !e.Frame.Has(wire.TrailingText) || len(got.events) > 1 {
-			d.Summary = "Stdout carries JSON that is no MCP message."
+			d.Summary = "The server writes JSON to stdout that is not an MCP message."
 		}
 		if len(got.events) == 1 && CutShort(e.Raw) {
-			d.Summary = "A line on stdout ends inside a message."
+			d.Summary = "The server writes a newline inside a message."
 			d.Permitted = "each message as a whole on a line of its own"
 		}
 		for _, p := range e.Frame.Problems {
 			if p.Kind == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
-				d.Summary, d.Seen = "Stdout carries more than the message in a line.", "behind a message: "+excerpt(e.Raw[p.Offset:])
+				d.Summary, d.Seen = "The server writes text next to a message on its line.", "after a message: "+excerpt(e.Raw[p.Offset:])
 			}
 		}
 		out.Found(d)
@@ -70,10 +70,10 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.last().Raw)
 		out.Found(d)
 	case blank:
-		d.Summary, d.Seen, d.Weight = "Stdout carries blank lines.", "a line without a message", verdict.AtMostWarning
+		d.Summary, d.Seen, d.Weight = "The server writes blank lines to stdout.", "a line without a message", verdict.AtMostWarning
 		out.Found(d)
 	case headed:
-		d.Summary, d.Seen = "Messages are framed by headers.", excerpt(e.Raw)
+		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)
 		d.Permitted = "each message on a line of its own, and nothing else"
 		out.Found(d)
 	case joined: // as a line it is no message; line-framing has the better words
@@ -82,7 +82,7 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 	case plain:
 		if got.batch && len(got.messages) == 0 { // an empty batch is judged as a batch, where those are not known or were asked for
 			if s.Revision().Batches() && s.batches == 0 {
-				d.Summary, d.Seen = "Stdout carries JSON that is no MCP message.", excerpt(e.Raw)
+				d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
 				out.Found(d)
 			}
 			return
@@ -105,7 +105,7 @@ func flood(e *transcript.Event, out *Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: onlyMessages,
-		Summary:     "Stdout is flooded with what is no MCP message.",
+		Summary:     "The server floods stdout with text that is not an MCP message.",
 		Permitted:   "JSON-RPC messages alone, each ended by a newline",
 		Seen:        e.Detail + ": " + excerpt(e.Raw),
 		At:          at(e),
@@ -130,11 +130,11 @@ func framing(s *Session, e *transcript.Event, out *Out) {
 	d := verdict.Deviation{Requirement: newlineDelimited, At: got.positions(), Seen: excerpt(e.Raw)}
 	switch got.shape {
 	case joined:
-		d.Summary, d.Permitted = "Several messages stand on one line.", "a newline behind each message"
+		d.Summary, d.Permitted = "The server writes several messages on one line.", "a newline behind each message"
 		out.Found(d)
 	case spread:
 		d.Requirement = noEmbeddedNewlines
-		d.Summary, d.Permitted = "A message is spread over several lines.", "a message without raw newlines; within strings they are written as \\n"
+		d.Summary, d.Permitted = "The server spreads a message over several lines.", "a message without raw newlines; within strings they are written as \\n"
 		d.Seen = excerpt(got.events[0].Raw) + " and so on in the next lines"
 		out.Found(d)
 		out.Elsewhere(newlineDelimited)
@@ -142,7 +142,7 @@ func framing(s *Session, e *transcript.Event, out *Out) {
 		out.Subject(newlineDelimited)
 		if bytes.HasSuffix(e.Raw, []byte("\r")) {
 			d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
-			d.Summary, d.Permitted, d.Seen = "Lines end with a carriage return before the newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"
+			d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"
 			out.Found(d)
 		} else {
 			out.Subject(noEmbeddedNewlines)

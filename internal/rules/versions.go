@@ -54,7 +54,7 @@ func known(s *Session, out *Out) {
 	default:
 		d := verdict.Deviation{
 			Requirement: knownVersion,
-			Summary:     "The server answers initialize with a version that is no revision.",
+			Summary:     "The server answers initialize with a version that does not exist.",
 			Permitted:   fmt.Sprintf("one of %v", spec.HandshakeRevisions()),
 			Seen:        "the version " + excerpt(wire.Quote(version)),
 			At:          at(a.Event, a.Responses[0].Event),
@@ -97,7 +97,7 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 		return
 	}
 	d := verdict.Deviation{
-		Summary:   "The server uses what the negotiated revision does not have yet.",
+		Summary:   "The server uses a feature that the negotiated revision lacks.",
 		Permitted: "what " + string(s.Revision()) + " knows; this came with " + string(c.since),
 		Seen:      c.name + ": " + excerpt(m.Raw),
 		At:        shownBy(s, e, m),

@@ -32,7 +32,7 @@ func (t *T) CheckBound(ctx context.Context, requirement string) {
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: requirement,
-		Summary:     "The server can be reached from other machines, as it listens beyond the loopback interface.",
+		Summary:     "The server listens on interfaces other than loopback.",
 		Permitted:   "to listen on 127.0.0.1 or ::1 only when it runs locally",
 		Seen:        "it listens at " + where,
 	})

@@ -61,7 +61,7 @@ func (c *Crowd) judgeUnanswered(i int, p pair) bool {
 	}
 	c.t.Deviates(c.convs[i], verdict.Deviation{
 		Requirement: c.Several,
-		Summary:     "A request is not answered while another client waits for one with the same id.",
+		Summary:     "The server does not answer a client whose id another one uses.",
 		Permitted:   "to each client the answers to its own requests",
 		Seen:        "no answer, though another request of this client was answered", At: positionsOfResponse(p.own),
 	})
@@ -127,7 +127,7 @@ func (c *Crowd) judgeCrossed(pairs []pair) bool {
 		if slices.ContainsFunc(pairs, func(other pair) bool { return haveEqualResults(p.same, other.own) }) {
 			c.t.Deviates(c.convs[i], verdict.Deviation{
 				Requirement: c.Several,
-				Summary:     "A client gets the answer to a call of another with the same id.",
+				Summary:     "The server sends a client another one's call result for its id.",
 				Permitted:   "what this client gets for its own call: " + wire.Excerpt(string(p.own.Message.Result()), 120),
 				Seen:        wire.Excerpt(string(p.same.Message.Result()), 200), At: positionsOfResponse(p.same),
 			})

@@ -67,7 +67,7 @@ func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, 
 	}
 	c.t.Deviates(refused, verdict.Deviation{
 		Requirement: c.Several,
-		Summary:     "A second client is refused while the first is served.",
+		Summary:     "The server refuses a second client while it serves the first.",
 		Permitted:   "to serve several clients at once",
 		Seen:        err.Error(), At: at,
 	})
@@ -153,7 +153,7 @@ func (c *Crowd) checkEqualIDs(ctx context.Context) {
 			continue
 		}
 		hasTools := wire.At(r.Message.Result(), "/tools") != nil
-		c.t.Expect(c.convs[i], r).Keeps(c.Several, "A client gets the answer to the request of another with the same id.",
+		c.t.Expect(c.convs[i], r).Keeps(c.Several, "The server sends a client another one's response for its id.",
 			Satisfy("the result of the method that this client asked for", func(*client.Reply) bool { return hasTools == (i == 1 && lists) }))
 	}
 }
@@ -172,7 +172,7 @@ func (c *Crowd) checkSampling(ctx context.Context) {
 	for i, r := range replies {
 		for j := range c.convs {
 			if r.Succeeded() && i != j && strings.Contains(string(r.Message.Result()), clientMark(j)) {
-				c.reportLeak(c.convs[i], r.Event, "What one client answers shows in the result of another.")
+				c.reportLeak(c.convs[i], r.Event, "The server uses one client's response in another's result.")
 				return
 			}
 		}
@@ -215,7 +215,7 @@ func (c *Crowd) checkCancellation(ctx context.Context) {
 			continue
 		}
 		if errors.Is(r.Err, client.ErrUnanswered) && !isIntercepted(c.convs[i]) && c.convs[i].Fence(ctx) == nil && c.isAnsweredAlone(ctx, c.convs[i], tool.Params()) && !c.isAnsweredLate(ctx, c.convs[i], id) {
-			c.reportLeak(c.convs[i], nil, "A request is not answered when another client cancels one with the same id.")
+			c.reportLeak(c.convs[i], nil, "The server drops a request if another client cancels its id.")
 			return
 		}
 	}
@@ -243,7 +243,7 @@ func (c *Crowd) checkForeignMessages() {
 			token, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
 			id, _ := wire.Text([]byte(m.ID.Raw()))
 			if hasOthersMark(token, i) || m.Kind == wire.Response && hasOthersMark(id, i) {
-				c.reportLeak(conv, e, "A client gets a message that is for another.")
+				c.reportLeak(conv, e, "The server sends a client a message for another.")
 				return
 			}
 		}

@@ -28,13 +28,13 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 		summary string
 		r       WebRequest
 	}{
-		{"A request with a body of some length is not served.", WebRequest{Body: long}},
-		{"A request whose body comes in chunks is not served.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}},
-		{"A request whose body comes slowly is not served.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}},
-		{"A request with blank space around its message is not served.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}},
-		{"A request on a connection over which another was refused is not served.", WebRequest{Body: request(nil), Keep: true}},
-		{"A request whose header names are in lower case is not served.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToLower)}}},
-		{"A request whose header names are in upper case is not served.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToUpper)}}},
+		{"The server does not serve a request with a long body.", WebRequest{Body: long}},
+		{"The server does not serve a request with a chunked body.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}},
+		{"The server does not serve a request whose body arrives slowly.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}},
+		{"The server does not serve a request with space around its message.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}},
+		{"The server does not serve a connection after it refused a request.", WebRequest{Body: request(nil), Keep: true}},
+		{"The server does not serve header names in lower case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToLower)}}},
+		{"The server does not serve header names in upper case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToUpper)}}},
 	} {
 		x := t.sendIdle(ctx, w, form.r)
 		switch {

@@ -30,10 +30,10 @@ func (c *Crowd) provocations() []provocation {
 		}
 	}
 	logging, ok := c.t.Inventory.Logging()
-	add(logging, ok, spec.MethodMessage, "A client gets the log messages of another one's call.")
+	add(logging, ok, spec.MethodMessage, "The server sends a client the log messages of another's call.")
 	for _, method := range []string{spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList} {
 		asking, ok := c.t.Inventory.AskingFor(method)
-		add(asking, ok, method, "The server asks one client what another one's call is about.")
+		add(asking, ok, method, "The server asks one client about another one's call.")
 	}
 	return out
 }
@@ -154,7 +154,7 @@ func (c *Crowd) checkLogLevels(ctx context.Context) {
 			return
 		}
 	}
-	c.reportLeak(first, last, "The log level that one client sets counts for another.")
+	c.reportLeak(first, last, "The server applies one client's log level to another.")
 }
 
 const (
@@ -236,7 +236,7 @@ func (c *Crowd) checkLeaving(ctx context.Context) {
 		// does not go by way of T.Deviates: another client brought the end about.
 		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{
 			Requirement: requirement,
-			Summary:     "A client is served no more once another one has left.",
+			Summary:     "The server stops serving a client when another one leaves.",
 			Permitted:   "sessions that end by themselves: this client was served before the other one ended its own",
 			Seen:        Describe(r), At: at,
 		}})

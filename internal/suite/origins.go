@@ -107,7 +107,7 @@ func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exc
 	}
 	t.Deviates(w.C, verdict.Deviation{
 		Requirement: requirement, Weight: verdict.AtMostWarning,
-		Summary:   "A page whose own name was made to lead to this machine is served.",
+		Summary:   "The server accepts a request after DNS rebinding.",
 		Permitted: "to refuse it: neither Host nor Origin is a name of the server",
 		Seen:      "Host " + x.RequestHead().Get("Host") + ", Origin " + x.RequestHead().Get("Origin") + ": " + DescribeExchange(x),
 		At:        PositionsOf(x),

@@ -51,7 +51,7 @@ func (c *Crowd) checkTokens(ctx context.Context) {
 			j, ok = findIncomplete(all)
 		}
 		if ok && c.getsAllProgress(ctx, i) && c.getsAllProgress(ctx, j) {
-			c.reportLeak(c.convs[i], p.last, "A client gets the progress of another one's request with the same token.")
+			c.reportLeak(c.convs[i], p.last, "The server sends a client another's progress for its token.")
 			return
 		}
 	}

@@ -113,7 +113,7 @@ func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bo
 		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
 	}
 	if a.missed {
-		missedInBatch(t, c, &a, "A batch of requests")
+		missedInBatch(t, c, &a, "a batch of requests")
 		return false
 	}
 	t.Kept(receive)
@@ -123,7 +123,7 @@ func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bo
 	} else {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: together,
-			Summary:     "The responses to a batch come one by one.",
+			Summary:     "The server sends the responses to a batch one by one.",
 			Permitted:   "one JSON array with the responses to all requests of the batch",
 			Seen:        "responses in several messages, or outside an array",
 			At:          []int{a.sent, one.Seq, other.Seq},
@@ -147,7 +147,7 @@ func mixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
 	}
 	if a.missed {
-		missedInBatch(t, c, &a, "A batch of requests and a notification")
+		missedInBatch(t, c, &a, "a batch of requests and a notification")
 		return
 	}
 	t.Quiet(ctx, c) // what is too much may come last
@@ -172,7 +172,7 @@ func longBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case err != nil:
 		t.GiveUp("the long batch could not be sent and awaited: " + err.Error())
 	case a.missed && (len(a.events) > 0 || a.ended):
-		missedInBatch(t, c, &a, fmt.Sprintf("A batch of %d requests", longOf))
+		missedInBatch(t, c, &a, fmt.Sprintf("a batch of %d requests", longOf))
 	case !a.missed:
 		t.Kept(receive)
 	}
@@ -181,19 +181,19 @@ func longBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 func missedInBatch(t *suite.T, c *client.Conversation, a *answersTo, what string) {
 	d := verdict.Deviation{
 		Requirement: receive,
-		Summary:     what + " is not served.",
+		Summary:     "The server does not serve " + what + ".",
 		Permitted:   "an answer to each request of the batch",
 		Seen:        "no answer to any request of it",
 		At:          append([]int{a.sent}, strays(c, a.from)...),
 	}
 	switch n := len(a.events); {
 	case n > 0:
-		d.Summary = what + " is not answered in full."
+		d.Summary = "The server does not answer " + what + " in full."
 		d.Seen = fmt.Sprintf("answers to %d of %d requests", n, len(a.ids))
 		t.Deviates(c, d)
 		d.Requirement = complete
 	case a.ended:
-		d.Summary = what + " ends the server."
+		d.Summary = "The server exits at " + what + "."
 		d.Seen = "the server ended the connection"
 	}
 	t.Deviates(c, d)
@@ -213,7 +213,7 @@ func judgeCompleteness(t *suite.T, c *client.Conversation, a *answersTo) {
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: complete,
-		Summary:     "A batch gets more responses than it has requests.",
+		Summary:     "The server sends more responses to a batch than it has requests.",
 		Permitted:   "one response to each request, none to a notification",
 		Seen:        fmt.Sprintf("%d responses too many", len(extra)),
 		At:          append([]int{a.sent}, extra...),
@@ -238,7 +238,7 @@ func notificationsInBatch(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: silentBatches,
-		Summary:     "A batch of notifications only is answered.",
+		Summary:     "The server answers a batch of notifications.",
 		Permitted:   "no answer, not even an empty array",
 		Seen:        "an empty array, or responses without an id",
 		At:          append([]int{firstSent(c, from)}, at...),

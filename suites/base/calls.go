@@ -93,7 +93,7 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 		case truthful(ctx, t, c, s.steps):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: tokenEcho,
-				Summary:     "Progress has the token of another call that runs at the same time.",
+				Summary:     "The server reports progress with the token of a concurrent call.",
 				Permitted:   "the token that the call was given: this one is made in " + strconv.Itoa(s.steps) + " steps",
 				Seen:        wire.Excerpt(string(events[i].Raw), 200), At: []int{events[i].Seq},
 			})

@@ -62,13 +62,13 @@ func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 	code, _ := codeOf(message)
 	switch {
 	case a.ended:
-		d.Summary, d.Seen = "A batch with an invalid member ends the server.", "the server ended the connection"
+		d.Summary, d.Seen = "The server exits at a batch with an invalid member.", "the server ended the connection"
 	case a.missed:
-		d.Summary, d.Seen = "A batch with an invalid member is not served.", "no answer to the valid member"
+		d.Summary, d.Seen = "The server does not serve a batch with an invalid member.", "no answer to the valid member"
 	case stray == nil:
-		d.Summary, d.Seen = "An invalid member of a batch is passed over in silence.", "an answer to the valid member only"
+		d.Summary, d.Seen = "The server ignores an invalid member of a batch.", "an answer to the valid member only"
 	case code != spec.CodeInvalidRequest:
-		d.Summary, d.Seen = "An invalid member of a batch is reported with another error.", string(message.Raw)
+		d.Summary, d.Seen = "The server reports an invalid batch member, but not with -32600.", string(message.Raw)
 	default:
 		t.Kept(invalidMembers)
 		return
@@ -99,7 +99,7 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.NotObserved(emptyArray, "the case ran out of time")
 		return
 	case err != nil && ended(c, c.Fence(ctx)):
-		d.Summary, d.Seen = "An empty batch ends the server.", "the server ended the connection"
+		d.Summary, d.Seen = "The server exits at an empty batch.", "the server ended the connection"
 	case errors.Is(err, client.ErrNoFence):
 		t.NotObserved(emptyArray, "the server answers nothing any more")
 		return
@@ -107,15 +107,15 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.NotObserved(emptyArray, "the batch was refused by a status of HTTP alone")
 		return
 	case err != nil:
-		d.Summary, d.Seen = "An empty batch is not answered.", "no answer"
+		d.Summary, d.Seen = "The server does not answer an empty batch.", "no answer"
 	case event.Frame.Batch:
-		d.Summary = "An empty batch is answered with an array."
+		d.Summary = "The server answers an empty batch with an array."
 	default:
 		if code, ok := codeOf(strayIn(event)); ok && code == spec.CodeInvalidRequest {
 			t.Kept(emptyArray)
 			return
 		}
-		d.Summary = "An empty batch is answered with another error."
+		d.Summary = "The server answers an empty batch, but not with -32600."
 	}
 	t.Deviates(c, d)
 }

@@ -100,7 +100,7 @@ func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool)
 		case len(in) == 1 && p.gives(ctx, c, own):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
-				Summary:     "A call that is made beside others gets the answer to one of them.",
+				Summary:     "The server answers a call with the result of a concurrent call.",
 				Permitted:   "a result that holds what the call said, as by itself: " + own,
 				Seen:        wire.Excerpt(string(r.Message.Result()), 200),
 				At:          r.Positions(),

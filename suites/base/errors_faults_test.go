@@ -18,9 +18,9 @@ import (
 
 func TestRequests(t *testing.T) {
 	const (
-		found  = "base.method-not-found: A request with an unknown method is not answered with error -32601. (warning)"
-		served = "base.invalid-params-2024-11-05: A request with a missing or mistyped param is served. (warning)"
-		ends   = "base.invalid-params-2024-11-05: A request with a missing or mistyped param ends the server. (warning)"
+		found  = "base.method-not-found: The server does not answer an unknown method with -32601. (warning)"
+		served = "base.invalid-params-2024-11-05: The server serves a request with a missing or mistyped parameter. (warning)"
+		ends   = "base.invalid-params-2024-11-05: The server exits at a missing or mistyped parameter. (warning)"
 	)
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "unknown methods refused", Case: "errors.unknown-methods", Kept: []string{"base.method-not-found"}},
@@ -30,7 +30,7 @@ func TestRequests(t *testing.T) {
 		{Name: "bad params refused", Case: "errors.invalid-params", Kept: []string{"base.invalid-params-2024-11-05"}},
 		{
 			Name: "bad params with another code", Case: "errors.invalid-params", Seams: refuse("tools/call", spec.CodeInternal),
-			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused with another error than -32602. (note)"},
+			Want: []string{"base.invalid-params-2024-11-05: The server refuses a missing parameter, but not with -32602. (note)"},
 		},
 		{
 			Name: "bad params as a failed tool", Case: "errors.invalid-params", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
@@ -39,7 +39,7 @@ func TestRequests(t *testing.T) {
 				}
 				return next(c)
 			}),
-			Want: []string{"base.invalid-params-2024-11-05: A missing or mistyped param is refused in a tool's result. (note)"},
+			Want: []string{"base.invalid-params-2024-11-05: The server refuses a missing parameter in a tool result. (note)"},
 		},
 		{Name: "bad params served by tools", Case: "errors.invalid-params", Seams: serve("tools/call"), Want: []string{served}},
 		{Name: "bad params served by prompts", Case: "errors.invalid-params", Seams: serve("prompts/get"), Want: []string{served}},
@@ -67,8 +67,8 @@ func TestRequests(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	const (
-		parse   = "base.parse-error: A line that is not JSON "
-		invalid = "base.invalid-request: A message that is no valid request "
+		parse   = "base.parse-error: The server "
+		invalid = "base.invalid-request: The server "
 	)
 	all := []string{"base.parse-error", "base.invalid-request", "base.request-null-id-rejected", "base.batch-refused-when-undefined"}
 	for _, m := range []suitetest.Misbehaviour{
@@ -76,57 +76,57 @@ func TestMalformed(t *testing.T) {
 		{Name: "refused as foreseen, with batches", Revision: spec.V20250326, Kept: all[:3]},
 		{
 			Name: "all that is no request swallowed", Seams: incoming(onMalformed(swallow)),
-			Want: []string{parse + "is not refused as foreseen. (warning)", invalid + "is not refused as foreseen. (warning)"},
+			Want: []string{parse + "does not answer a non-JSON line with the specified error. (warning)", invalid + "does not answer an invalid request with the specified error. (warning)"},
 		},
 		{
 			Name: "all that is no request deadly", Seams: incoming(onMalformed(die)),
 			Want: []string{
-				parse + "ends the server. (warning)", invalid + "ends the server. (warning)",
-				"base.batch-refused-when-undefined: A batch in a revision without batches ends the server. (note)",
+				parse + "exits at a non-JSON line. (warning)", invalid + "exits at an invalid request. (warning)",
+				"base.batch-refused-when-undefined: The server exits at a batch in a revision without batches. (note)",
 			},
 		},
 		{
 			Name: "text deadly, and nothing else", Seams: dieOf("this is not JSON"),
-			Want: []string{parse + "ends the server. (warning)"}, Kept: all[1:],
+			Want: []string{parse + "exits at a non-JSON line. (warning)"}, Kept: all[1:],
 		},
-		{Name: "byte order mark deadly", Seams: dieOf("\xef\xbb\xbf"), Want: []string{parse + "ends the server. (warning)"}},
+		{Name: "byte order mark deadly", Seams: dieOf("\xef\xbb\xbf"), Want: []string{parse + "exits at a non-JSON line. (warning)"}},
 		{Name: "empty line deadly", Seams: incoming(func(raw []byte) refserver.Verdict {
 			if len(raw) == 0 {
 				return refserver.Die(1)
 			}
 			return refserver.Pass(raw)
-		}), Want: []string{parse + "ends the server. (warning)"}},
-		{Name: "bytes that are not UTF-8 deadly", Seams: dieOf("\xff"), Want: []string{parse + "ends the server. (warning)"}},
+		}), Want: []string{parse + "exits at a non-JSON line. (warning)"}},
+		{Name: "bytes that are not UTF-8 deadly", Seams: dieOf("\xff"), Want: []string{parse + "exits at a non-JSON line. (warning)"}},
 		{
 			Name: "deaf after half an object", Seams: deafAfterLine(`{"jsonrpc":`),
-			Want: []string{parse + "makes the server answer no more. (warning)"}, Kept: all[1:],
+			Want: []string{parse + "stops answering after a non-JSON line. (warning)"}, Kept: all[1:],
 		},
 		{
 			Name: "text refused with the wrong code", Seams: rewrite("this is not JSON", "5"),
-			Want: []string{parse + "is not refused as foreseen. (warning)"},
+			Want: []string{parse + "does not answer a non-JSON line with the specified error. (warning)"},
 		},
 		{
 			Name: "text answered with an invented id", Seams: rewrite("this is not JSON", `{"jsonrpc":"2.0","id":"invented","method":"x"}`),
-			Want: []string{parse + "is not refused as foreseen. (warning)"},
+			Want: []string{parse + "does not answer a non-JSON line with the specified error. (warning)"},
 		},
 		{
 			Name: "requests without jsonrpc served", Seams: rewrite(`{"id"`, `{"jsonrpc":"2.0","id"`),
-			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Want:  []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 			Shown: []string{`{"id":`},
 		},
 		{
 			Name: "JSON-RPC 1.0 served", Seams: rewrite(`{"jsonrpc":"1.0"`, `{"jsonrpc":"2.0"`),
-			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Want:  []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 			Shown: []string{`"jsonrpc":"1.0"`},
 		},
 		{
 			Name: "number taken for method", Seams: rewrite(`"method":5`, `"method":"ping"`),
-			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Want:  []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 			Shown: []string{`"method":5`},
 		},
 		{
 			Name: "text taken for params", Seams: rewrite(`"params":"text"`, `"params":{}`),
-			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Want:  []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 			Shown: []string{`"params":"text"`},
 		},
 		{
@@ -134,12 +134,12 @@ func TestMalformed(t *testing.T) {
 				raw = bytes.Replace(raw, []byte(`"Method"`), []byte(`"method"`), 1)
 				return refserver.Pass(bytes.Replace(raw, []byte(`{"jsonrpc":"1.0"`), []byte(`{"jsonrpc":"2.0"`), 1))
 			}),
-			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Want:  []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 			Shown: []string{`"jsonrpc":"1.0"`, `"Method"`},
 		},
 		{
 			Name: "capitals ignored", Seams: rewrite(`"Method"`, `"method"`),
-			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Want:  []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 			Shown: []string{`"Method"`},
 		},
 		{
@@ -147,11 +147,11 @@ func TestMalformed(t *testing.T) {
 		},
 		{
 			Name: "fraction served", Seams: serveID(".5"),
-			Want: []string{"base.invalid-request: A request whose id is a number with a fraction is served. (note)"},
+			Want: []string{"base.invalid-request: The server serves a request whose id has a fraction. (note)"},
 		},
 		{
 			Name: "object served", Seams: serveID("{}"),
-			Want:  []string{invalid + "is not refused as foreseen. (warning)"},
+			Want:  []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 			Shown: []string{`"id":{}`},
 		},
 		{
@@ -164,11 +164,11 @@ func TestMalformed(t *testing.T) {
 					}
 				}}
 			},
-			Want: []string{invalid + "is not refused as foreseen. (warning)"},
+			Want: []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 		},
 		{
 			Name: "null taken for an id", Seams: serveID("null"),
-			Want: []string{"base.request-null-id-rejected: A request whose id is null is served. (warning)"},
+			Want: []string{"base.request-null-id-rejected: The server serves a request with id null. (warning)"},
 		},
 		{
 			Name: "number swallowed", Seams: incoming(func(raw []byte) refserver.Verdict {
@@ -176,7 +176,7 @@ func TestMalformed(t *testing.T) {
 					return refserver.Swallow()
 				}
 				return refserver.Pass(raw)
-			}), Want: []string{invalid + "is not refused as foreseen. (warning)"},
+			}), Want: []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
 		},
 	} {
 		m.Case = "errors.malformed"
@@ -235,7 +235,7 @@ func TestMalformedOverHTTP(t *testing.T) {
 		{Name: "an error without an id comes when the next lines are sent", Seams: late, Kept: []string{"base.invalid-request"}},
 		{
 			Name: "what was sent is shown, not the head of its request", Seams: refusesMethod5, Shown: []string{`"method":5}`},
-			Want: []string{"base.invalid-request: A message that is no valid request is not refused as foreseen. (warning)"},
+			Want: []string{"base.invalid-request: The server does not answer an invalid request with the specified error. (warning)"},
 		},
 	} {
 		m.Case, m.Transport = "errors.malformed", spec.StreamableHTTP

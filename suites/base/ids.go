@@ -83,7 +83,7 @@ func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
 			continue
 		}
 		listed := r.Message.ID.Same(text)
-		t.Expect(c, r).Keeps("base.response-id-echo", "Of two requests whose ids are a number and the same digits as a string, one gets the response to the other.",
+		t.Expect(c, r).Keeps("base.response-id-echo", "The server confuses the ids 1 and \"1\" of two requests.",
 			suite.Satisfy("the result of the method that was requested with this id", func(r *client.Reply) bool {
 				return (wire.At(r.Message.Result(), member) != nil) == listed
 			}))

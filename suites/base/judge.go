@@ -14,12 +14,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// kinds are the words in which summaries speak of the lines of a requirement.
+// kinds name the lines of a requirement in summaries.
 var kinds = map[string]string{
-	parseError:     "A line that is not JSON",
-	invalidRequest: "A message that is no valid request",
-	nullID:         "A request whose id is null",
-	refusedBatch:   "A batch in a revision without batches",
+	parseError:     "a non-JSON line",
+	invalidRequest: "an invalid request",
+	nullID:         "a request with id null",
+	refusedBatch:   "a batch in a revision without batches",
 }
 
 // several are the requirements that several lines are about.
@@ -37,7 +37,7 @@ func (w *walk) judge(t *suite.T) {
 		case p.state != survived || d.Weight != verdict.Full || !several[p.requirement]:
 			t.Deviates(w.c, d)
 		case have == nil:
-			d.Summary = kinds[d.Requirement] + " is not refused as foreseen."
+			d.Summary = "The server does not answer " + kinds[d.Requirement] + " with the specified error."
 			odd[d.Requirement] = &d
 		default:
 			have.Seen += "; " + d.Seen
@@ -61,9 +61,9 @@ func (w *walk) deviation(t *suite.T, p *probe) (d verdict.Deviation, ok bool) {
 	}
 	if p.state != survived {
 		d.Requirement = p.survival
-		d.Summary, d.Seen = kinds[p.survival]+" ends the server.", "after "+p.what+" the server ended the connection"
+		d.Summary, d.Seen = "The server exits at "+kinds[p.survival]+".", "after "+p.what+" the server ended the connection"
 		if p.state == deafened {
-			d.Summary, d.Seen = kinds[p.survival]+" makes the server answer no more.", "after "+p.what+" the next request was not answered"
+			d.Summary, d.Seen = "The server stops answering after "+kinds[p.survival]+".", "after "+p.what+" the next request was not answered"
 		}
 		return d, true
 	}
@@ -100,13 +100,13 @@ func (p *probe) fault() string {
 		if p.silence {
 			return ""
 		}
-		return kind + " is not answered."
+		return "The server does not answer " + kind + "."
 	}
 	if p.invented && p.id.Present() {
 		return "" // that the id changed, a rule sees
 	}
 	if p.invented {
-		return kind + " is answered with an id that nobody sent."
+		return "The server answers " + kind + " with an unknown id."
 	}
 	if !p.reply.IsError() {
 		switch {
@@ -115,15 +115,15 @@ func (p *probe) fault() string {
 		case p.note != "":
 			return p.note
 		default:
-			return kind + " is served."
+			return "The server serves " + kind + "."
 		}
 	}
 	code, _ := p.reply.ErrorCode()
 	if len(p.codes) > 0 && !slices.Contains(p.codes, spec.Code(code)) {
-		return kind + " is refused with another error than foreseen."
+		return "The server refuses " + kind + " with another error code."
 	}
 	if p.lost() {
-		return kind + " is refused without its id, which could be read."
+		return "The server refuses " + kind + " without its readable id."
 	}
 	return ""
 }

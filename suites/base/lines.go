@@ -89,7 +89,7 @@ var lines = []line{
 		what: "an id with a fraction", frame: `{"jsonrpc":"2.0","id":ID.5,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
 		// JSON-RPC advises senders against fractions, and has them be numbers.
-		note: `A request whose id is a number with a fraction is served.`,
+		note: `The server serves a request whose id has a fraction.`,
 	},
 	{
 		what: "an id that is an object", frame: `{"jsonrpc":"2.0","id":{},"method":"METHOD"}`,
@@ -128,12 +128,12 @@ var lines = []line{
 		// Decoders of streams read the object, and stumble over the rest later.
 		what: "a request with a comma behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"},`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
-		note: `A request that has text behind it on its line is served.`,
+		note: `The server serves a request with other text after it on its line.`,
 	},
 	{
 		what: "a request with a word behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"} garbage`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
-		note: `A request that has text behind it on its line is served.`,
+		note: `The server serves a request with other text after it on its line.`,
 	},
 	{
 		what: "a sentence", frame: `this is not JSON`,

@@ -39,7 +39,7 @@ func long() suite.Case {
 			case errors.Is(r.Err, client.ErrUnanswered):
 				t.Deviates(c, verdict.Deviation{
 					Requirement: answered,
-					Summary:     "A long request is not answered.",
+					Summary:     "The server does not answer a long request.",
 					Permitted:   "a result, or an error that refuses it for its length",
 					Seen:        fmt.Sprintf("no answer to a request with %d KiB of metadata", longText>>10),
 					At:          []int{firstSent(c, from)},

@@ -38,14 +38,14 @@ func TestMessages(t *testing.T) {
 				return refserver.Pass([]byte(`5`)) // refused without an id
 			}
 			return refserver.Pass(raw)
-		}), Want: []string{"base.unknown-notification-harmless: An unknown notification is answered. (warning)"}},
+		}), Want: []string{"base.unknown-notification-harmless: The server answers an unknown notification. (warning)"}},
 		{
 			Name: "notification deadly", Case: "messages.unknown-notifications", Seams: dieOf("com.example.unknown"),
-			Want: []string{"base.unknown-notification-harmless: An unknown notification ends the server. (warning)"},
+			Want: []string{"base.unknown-notification-harmless: The server exits at an unknown notification. (warning)"},
 		},
 		{
 			Name: "notification deafening", Case: "messages.unknown-notifications", Seams: deafAfter("com.example.unknown"),
-			Want: []string{"base.unknown-notification-harmless: After an unknown notification the server answers no more. (warning)"},
+			Want: []string{"base.unknown-notification-harmless: The server stops answering after an unknown notification. (warning)"},
 		},
 		{
 			Name: "silent to odd notifications", Case: "messages.odd-notifications",
@@ -63,12 +63,12 @@ func TestMessages(t *testing.T) {
 				}
 				return next(c)
 			}),
-			Want: []string{"base.meta-foreign-keys-accepted: A request is refused for the metadata attached to it. (note)"},
+			Want: []string{"base.meta-foreign-keys-accepted: The server refuses a request because of its _meta. (note)"},
 		},
 		{Name: "long request answered", Case: "messages.long", Kept: []string{"base.request-answered"}},
 		{
 			Name: "long request dropped", Case: "messages.long", Seams: incoming(onLong(swallow)),
-			Want: []string{"base.request-answered: A long request is not answered. (warning)"},
+			Want: []string{"base.request-answered: The server does not answer a long request. (warning)"},
 		},
 		{Name: "long request deadly", Case: "messages.long", Seams: incoming(onLong(die))}, // a rule's business
 		{Name: "long request refused", Case: "messages.long", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
@@ -93,15 +93,15 @@ func TestBatches(t *testing.T) {
 		},
 		{
 			Name: "swallowed", Case: "messages.batch", Seams: incoming(onBatch(swallow)),
-			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
+			Want: []string{"base.batch-receive: The server does not serve a batch of requests. (broken)"},
 		},
 		{
 			Name: "deadly", Case: "messages.batch", Seams: incoming(onBatch(die)),
-			Want: []string{"base.batch-receive: A batch of requests ends the server. (broken)"},
+			Want: []string{"base.batch-receive: The server exits at a batch of requests. (broken)"},
 		},
 		{
 			Name: "refused", Case: "messages.batch", Seams: incoming(onBatch(noRequest)),
-			Want: []string{"base.batch-receive: A batch of requests is not served. (broken)"},
+			Want: []string{"base.batch-receive: The server does not serve a batch of requests. (broken)"},
 		},
 		{
 			Name: "only the first served", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
@@ -109,8 +109,8 @@ func TestBatches(t *testing.T) {
 				return refserver.Pass(append(raw[:end+1:end+1], ']'))
 			})),
 			Want: []string{
-				"base.batch-receive: A batch of requests is not answered in full. (broken)",
-				"base.batch-responses-complete: A batch of requests is not answered in full. (warning)",
+				"base.batch-receive: The server does not answer a batch of requests in full. (broken)",
+				"base.batch-responses-complete: The server does not answer a batch of requests in full. (warning)",
 			},
 		},
 		{
@@ -120,7 +120,7 @@ func TestBatches(t *testing.T) {
 				}
 				return refserver.Pass(raw)
 			})),
-			Want: []string{"base.batch-receive: A batch of requests and a notification is not served. (broken)"},
+			Want: []string{"base.batch-receive: The server does not serve a batch of requests and a notification. (broken)"},
 			Kept: []string{"base.batch-response-array", "base.batch-only-notifications-silent"},
 		},
 		{
@@ -128,8 +128,8 @@ func TestBatches(t *testing.T) {
 				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`), []byte(`5`)))
 			})),
 			Want: []string{
-				"base.batch-only-notifications-silent: A batch of notifications only is answered. (broken)",
-				"base.batch-responses-complete: A batch gets more responses than it has requests. (warning)",
+				"base.batch-only-notifications-silent: The server answers a batch of notifications. (broken)",
+				"base.batch-responses-complete: The server sends more responses to a batch than it has requests. (warning)",
 			},
 		},
 		{
@@ -143,7 +143,7 @@ func TestBatches(t *testing.T) {
 					}
 				}}
 			},
-			Want: []string{"base.batch-response-array: The responses to a batch come one by one. (note)"},
+			Want: []string{"base.batch-response-array: The server sends the responses to a batch one by one. (note)"},
 		},
 		{
 			Name: "damaged, well met", Case: "messages.damaged-batch",
@@ -153,29 +153,29 @@ func TestBatches(t *testing.T) {
 			Name: "damaged, deadly", Case: "messages.damaged-batch",
 			Seams: incoming(onDamaged(func([]byte) refserver.Verdict { return refserver.Die(1) })),
 			Want: []string{
-				"base.batch-empty-array: An empty batch ends the server. (warning)",
-				"base.batch-invalid-members: A batch with an invalid member ends the server. (warning)",
+				"base.batch-empty-array: The server exits at an empty batch. (warning)",
+				"base.batch-invalid-members: The server exits at a batch with an invalid member. (warning)",
 			},
 		},
 		{
 			Name: "damaged, swallowed", Case: "messages.damaged-batch", Seams: incoming(onDamaged(swallow)),
 			Want: []string{
-				"base.batch-empty-array: An empty batch is not answered. (warning)",
-				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
+				"base.batch-empty-array: The server does not answer an empty batch. (warning)",
+				"base.batch-invalid-members: The server does not serve a batch with an invalid member. (warning)",
 			},
 		},
 		{
 			Name: "damaged, refused as text", Case: "messages.damaged-batch", Seams: incoming(onDamaged(unparsable)),
 			Want: []string{
-				"base.batch-empty-array: An empty batch is answered with another error. (warning)",
-				"base.batch-invalid-members: A batch with an invalid member is not served. (warning)",
+				"base.batch-empty-array: The server answers an empty batch, but not with -32600. (warning)",
+				"base.batch-invalid-members: The server does not serve a batch with an invalid member. (warning)",
 			},
 		},
 		{
 			Name: "invalid member passed over", Case: "messages.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.Verdict {
 				return refserver.Pass(bytes.Replace(raw, []byte("[1,"), []byte("["), 1))
 			})),
-			Want: []string{"base.batch-invalid-members: An invalid member of a batch is passed over in silence. (warning)"},
+			Want: []string{"base.batch-invalid-members: The server ignores an invalid member of a batch. (warning)"},
 		},
 	} {
 		m.Revision = spec.V20250326

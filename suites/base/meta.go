@@ -48,5 +48,5 @@ func askWithMeta(ctx context.Context, t *suite.T, c *client.Conversation, method
 		"com.example.harness/none":  nil,
 		"unprefixed-key_1.0":        "text",
 	}})
-	t.Expect(c, r).Keeps(foreignKeys, "A request is refused for the metadata attached to it.", suite.BeResult())
+	t.Expect(c, r).Keeps(foreignKeys, "The server refuses a request because of its _meta.", suite.BeResult())
 }

@@ -47,7 +47,7 @@ func unknownMethods() suite.Case {
 				if !t.CanInterpret(suite.CompareOdd(r, control), methodNotFound) {
 					continue
 				}
-				t.Expect(c, r).Keeps(methodNotFound, "A request with an unknown method is not answered with error -32601.",
+				t.Expect(c, r).Keeps(methodNotFound, "The server does not answer an unknown method with -32601.",
 					suite.BeErrorFor(spec.UnknownMethod, t.Revision))
 			}
 		},

@@ -56,7 +56,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	case ended(c, err):
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
-			Summary:     "An unknown notification ends the server.",
+			Summary:     "The server exits at an unknown notification.",
 			Permitted:   "no answer, and later requests are served",
 			Seen:        "the server ended the connection",
 			At:          []int{firstSent(c, from)},
@@ -64,7 +64,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	case err != nil:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
-			Summary:     "After an unknown notification the server answers no more.",
+			Summary:     "The server stops answering after an unknown notification.",
 			Permitted:   "no answer, and later requests are served",
 			Seen:        "a request that followed was not answered",
 			At:          []int{firstSent(c, from)},
@@ -72,7 +72,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	case len(strays(c, from)) > 0:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
-			Summary:     "An unknown notification is answered.",
+			Summary:     "The server answers an unknown notification.",
 			Permitted:   "no answer, and later requests are served",
 			Seen:        "a response without an id",
 			At:          append([]int{firstSent(c, from)}, strays(c, from)...),

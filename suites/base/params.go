@@ -110,7 +110,7 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 	}
 	switch {
 	case errors.Is(r.Err, client.ErrEnded):
-		d.Summary = "A request with a missing or mistyped param ends the server."
+		d.Summary = "The server exits at a missing or mistyped parameter."
 	case !r.Answered():
 		t.NotObserved(requirement, "the request was not answered")
 		return
@@ -118,15 +118,15 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 		t.Kept(requirement)
 		return
 	case isError:
-		d.Summary = "A missing or mistyped param is refused with another error than -32602."
+		d.Summary = "The server refuses a missing parameter, but not with -32602."
 		if t.Revision.Era() == spec.Handshake {
 			d.Weight = verdict.OnlyNote
 		}
 	case toolError(r):
-		d.Summary = "A missing or mistyped param is refused in a tool's result."
+		d.Summary = "The server refuses a missing parameter in a tool result."
 		d.Weight = verdict.OnlyNote
 	default:
-		d.Summary = "A request with a missing or mistyped param is served."
+		d.Summary = "The server serves a request with a missing or mistyped parameter."
 	}
 	t.Deviates(c, d)
 }

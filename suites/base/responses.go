@@ -40,9 +40,9 @@ func strayResponses() suite.Case {
 					t.Kept(answered)
 					continue
 				case ended(c, err):
-					deviates(t, c, from, "A response that answers nothing ends the server.", "the server ended the connection")
+					deviates(t, c, from, "The server exits at a response to no request.", "the server ended the connection")
 				default:
-					deviates(t, c, from, "After a response that answers nothing the server answers no more.", "a request that followed was not answered")
+					deviates(t, c, from, "The server stops answering after a response to no request.", "a request that followed was not answered")
 				}
 				return
 			}

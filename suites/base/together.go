@@ -52,7 +52,7 @@ func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []
 		if other := others(asks, of[i], r); other != nil && alike(c.Do(ctx, of[i].method, of[i].params, client.Within(aloneTime)), of[i].alone) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
-				Summary:     "A request that is made beside others gets the answer to one of them.",
+				Summary:     "The server answers a request with the response to a concurrent one.",
 				Permitted:   "as by itself: " + wire.Excerpt(string(of[i].alone.Message.Result()), 120),
 				Seen:        "as for " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
 				At:          r.Positions(),

@@ -84,7 +84,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 	case errors.Is(r.Err, client.ErrUnanswered) && ctx.Err() == nil && c.Fence(ctx) == nil:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: raceHandled,
-			Summary:     "A tool answers no call any more when some of its calls were cancelled.",
+			Summary:     "The server's tool stops answering after some cancelled calls.",
 			Permitted:   "an answer to a call that comes after those that were cancelled, as before",
 			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.takes.Round(time.Millisecond)),
 			At:          transcript.Positions(c.RequestSent(from, id)),

@@ -20,10 +20,10 @@ func TestMisbehaviour(t *testing.T) {
 		unknown   = "cancellation.unknown-ignored"
 		idType    = "cancellation.id-type-matters"
 		exit      = "stdio.exit-on-stdin-close-2024-11-05"
-		neighbour = race + ": A request is not answered when others beside it are cancelled. (broken)"
-		another   = idType + ": A request is cancelled by an id of another type. (warning)"
-		early     = race + ": The cancellation of initialize ends the server, or makes it answer no more. (note)"
-		late      = race + ": The cancellation of initialize, which was answered, ends the server, or makes it answer no more. (note)"
+		neighbour = race + ": The server drops a request when concurrent ones are cancelled. (broken)"
+		another   = idType + ": The server cancels a request by an id of another type. (warning)"
+		early     = race + ": The server exits or stops answering when initialize is cancelled. (note)"
+		late      = race + ": The server exits or hangs when an answered initialize is cancelled. (note)"
 	)
 	of := func(id string) func() refserver.Seams {
 		f, ok := faults.Lookup(id)
@@ -43,11 +43,11 @@ func TestMisbehaviour(t *testing.T) {
 		{Name: "both types heeded", Case: "cancellation.races", Seams: of(idType + "/both"), Want: []string{another}},
 		{
 			Name: "cancellations remembered", Case: "cancellation.races", Seams: of(unknown + "/remembered"),
-			Want: []string{unknown + ": A request is not answered whose id was cancelled before it was made. (note)"},
+			Want: []string{unknown + ": The server drops a request whose id was cancelled before. (note)"},
 		},
 		{
 			Name: "a cancelled request keeps the process", Case: "cancellation.races", Seams: of(exit + "/cancelled"),
-			Want: []string{exit + ": The server does not exit when its stdin is closed behind a cancellation. (warning)"},
+			Want: []string{exit + ": The server does not exit when stdin closes after a cancellation. (warning)"},
 		},
 		{Name: "a process that never exits", Case: "cancellation.races", Seams: of(exit + "/stays"), Kept: []string{race, unknown, idType}},
 
@@ -62,7 +62,7 @@ func TestMisbehaviour(t *testing.T) {
 		{Name: "calls that ask, over HTTP", Case: "cancellation.nested", Transport: spec.StreamableHTTP, Kept: []string{race}},
 		{
 			Name: "a call that waits for ever", Case: "cancellation.nested", Seams: of(race + "/waits-for-ever"),
-			Want: []string{race + ": A call is not answered any more when another was cancelled while the client was asked. (broken)"},
+			Want: []string{race + ": The server drops a call when another one that asks is cancelled. (broken)"},
 		},
 
 		{Name: "initialize", Case: "cancellation.initialize", Kept: []string{race}},

@@ -19,7 +19,7 @@ func initializing() []suite.Race {
 	}
 }
 
-const atOnceEnds = "The cancellation of initialize ends the server, or makes it answer no more."
+const atOnceEnds = "The server exits or stops answering when initialize is cancelled."
 
 // opening cancels initialize, and looks whether the server can be talked to
 // afterwards. A server that has heeded the cancellation is asked once more.
@@ -56,7 +56,7 @@ func opening(ctx context.Context, t *suite.T) {
 	_ = c.Initialized(ctx)
 	_ = c.Cancel(ctx, id, "too late")
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
-		silenced(ctx, t, c, r, "The cancellation of initialize, which was answered, ends the server, or makes it answer no more.")
+		silenced(ctx, t, c, r, "The server exits or hangs when an answered initialize is cancelled.")
 		return
 	}
 	t.Kept(raceHandled)

@@ -113,7 +113,7 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	_ = c.Cancel(ctx, id, transcript.OverdueReason)
 	t.Deviates(c, verdict.Deviation{
 		Requirement: raceHandled,
-		Summary:     "A call is not answered any more when another was cancelled while the client was asked.",
+		Summary:     "The server drops a call when another one that asks is cancelled.",
 		Permitted:   "an answer, as where nothing was cancelled",
 		Seen:        "no answer, though it was waited for longer than it takes elsewhere",
 		At:          transcript.Positions(c.RequestSent(from, id)),

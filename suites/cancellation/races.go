@@ -22,7 +22,7 @@ type race struct {
 	play        func(p *play)
 }
 
-const neighbour = "A request is not answered when others beside it are cancelled."
+const neighbour = "The server drops a request when concurrent ones are cancelled."
 
 // quick are the races that any server can be tried in, for they need nothing
 // that takes time.
@@ -81,7 +81,7 @@ func quick() []race {
 		{
 			Race:        suite.Race{Name: "ahead of the request with this id (on stdio), which no client may do", Others: suite.Answer, ClientForbidden: true},
 			requirement: unknownIgnored,
-			unanswered:  "A request is not answered whose id was cancelled before it was made.",
+			unanswered:  "The server drops a request whose id was cancelled before.",
 			ordered:     true,
 			play: func(p *play) {
 				for range p.rounds {
@@ -103,7 +103,7 @@ func otherTypes() race {
 	return race{
 		Race:        suite.Race{Name: "by an id of another type: a number as a string, and the other way round, with and without a request of that id beside it", Cancelled: suite.Any, Others: suite.Answer},
 		requirement: idType,
-		unanswered:  "A request is cancelled by an id of another type.",
+		unanswered:  "The server cancels a request by an id of another type.",
 		play: func(p *play) {
 			number, lookalike, both, too := p.c.NewID(), p.c.NewID(), p.c.NewID(), p.c.NewID()
 			tries := []struct {

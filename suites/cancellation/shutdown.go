@@ -49,7 +49,7 @@ func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case ctx.Err() == nil:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: exit,
-			Summary:     "The server does not exit when its stdin is closed behind a cancellation.",
+			Summary:     "The server does not exit when stdin closes after a cancellation.",
 			Permitted:   "the exit of the process, promptly, as where nothing was cancelled",
 			Seen:        fmt.Sprintf("the process was alive %v later", suite.ExitTime(c, leastExit)),
 			At:          transcript.Positions(c.RequestSent(p.from, p.asked[0].id)),

@@ -58,16 +58,16 @@ type variation struct {
 }
 
 var (
-	declining = variation{allActions, choose("decline"), false, "A request that asks the user does not survive that the user declines."}
-	accepting = variation{allActions, accept, true, "A request that asks the user does not survive that the user accepts."}
+	declining = variation{allActions, choose("decline"), false, "The server does not answer a call after the user declines."}
+	accepting = variation{allActions, accept, true, "The server does not answer a call after the user accepts."}
 )
 
 func variations() []variation {
 	return []variation{
 		accepting,
-		{allActions, choose("cancel"), false, "A request that asks the user does not survive that the user dismisses what is asked."},
-		{clientError, fail(spec.CodeInternal, "The form can't be shown"), false, "A request that asks the user does not survive that the client fails."},
-		{clientError, fail(spec.CodeInvalidParams, "The form is not understood"), false, "A request that asks the user does not survive that the client refuses."},
+		{allActions, choose("cancel"), false, "The server does not answer a call after the user cancels the form."},
+		{clientError, fail(spec.CodeInternal, "The form can't be shown"), false, "The server does not answer a call after the client fails."},
+		{clientError, fail(spec.CodeInvalidParams, "The form is not understood"), false, "The server does not answer a call after the client refuses."},
 	}
 }
 
@@ -175,7 +175,7 @@ func visited(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
 	if !n.Answered() || declined.Message.IsError() {
 		return
 	}
-	t.Expect(c, n.Reply, n.At(spec.MethodElicit)).Keeps(acceptWithoutContent, "A request fails when the user agrees to visit a page.",
+	t.Expect(c, n.Reply, n.At(spec.MethodElicit)).Keeps(acceptWithoutContent, "The server's call fails after the user agrees to open a URL.",
 		suite.Satisfy("a result, or the error -32042; declining gave a result", func(r *client.Reply) bool {
 			code, failed := r.Message.ErrorCode()
 			return !failed || spec.Code(code) == spec.CodeURLElicitation

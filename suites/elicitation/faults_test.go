@@ -14,8 +14,8 @@ import (
 
 func TestFaults(t *testing.T) {
 	const (
-		declined = "elicitation.response.all-actions-handled-2025-06-18: A request that asks the user does not survive that the user declines. (warning)"
-		mode     = "elicitation.mode.supported-only: Elicitation is asked in a mode that the client has not declared. (broken)"
+		declined = "elicitation.response.all-actions-handled-2025-06-18: The server does not answer a call after the user declines. (warning)"
+		mode     = "elicitation.mode.supported-only: The server elicits in a mode that the client did not declare. (broken)"
 	)
 	for _, x := range []struct {
 		name, judge string

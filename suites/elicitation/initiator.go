@@ -52,7 +52,7 @@ func onlyOneIsTold(ctx context.Context, t *suite.T) {
 		if id := completes(e, given()); id != "" && !slices.Contains(elicitations(other.Record.From(0)), id) {
 			t.Deviates(other, verdict.Deviation{
 				Requirement: onlyToInitiator,
-				Summary:     "A client is told that the visit of a page is over to which another one was sent.",
+				Summary:     "The server sends elicitation/complete to another client.",
 				Permitted:   "to tell it the client that was asked",
 				Seen:        wire.Excerpt(string(e.Raw), 200),
 				At:          []int{e.Seq},

@@ -62,7 +62,7 @@ func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *
 	case strings.Contains(string(n.Message.Result()), misfit):
 		t.Deviates(c, verdict.Deviation{
 			Requirement: validated,
-			Summary:     "A tool succeeds with what does not fit its form.",
+			Summary:     "The server's tool accepts content that breaks its form.",
 			Permitted:   "an error, a result that says that the tool failed, or another question",
 			Seen:        suite.Describe(n.Reply),
 			At:          n.Positions(spec.MethodElicit),

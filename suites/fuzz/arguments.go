@@ -45,12 +45,12 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 			if c.proof != generate.Fits || c.disturbed || !c.failed() || c.answer.IsOverloadError() {
 				continue
 			}
-			summary := "A call with arguments that fit the tool's inputSchema gets an error."
+			summary := "The server answers valid arguments with an error."
 			switch {
 			case c.answer.IsError() && elsewhere(c.answer), !c.answer.IsError() && !invalidity.Match(c.answer.Result()):
 				continue
 			case !c.answer.IsError():
-				summary = "A tool rejects arguments that fit its inputSchema as invalid."
+				summary = "The server's tool rejects valid arguments as invalid."
 			}
 			out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 				Requirement: validatesInputs,
@@ -90,7 +90,7 @@ func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 			}
 			out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 				Requirement: validatesInputs,
-				Summary:     "A tool succeeds with arguments that provably break its inputSchema.",
+				Summary:     "The server's tool accepts arguments that break its inputSchema.",
 				Permitted:   "a result with isError true, or an error",
 				Seen:        "with " + excerpt(c.arguments) + " " + c.tool + " answers " + excerpt(c.answer.Raw),
 				At:          []int{c.asked, c.told},

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	refuses = "A call with arguments that fit the tool's inputSchema gets an error."
-	denies  = "A tool rejects arguments that fit its inputSchema as invalid."
-	takes   = "A tool succeeds with arguments that provably break its inputSchema."
+	refuses = "The server answers valid arguments with an error."
+	denies  = "The server's tool rejects valid arguments as invalid."
+	takes   = "The server's tool accepts arguments that break its inputSchema."
 )
 
 // lawsCalled are laws by their names.

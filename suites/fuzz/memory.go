@@ -15,12 +15,12 @@ func memory(o *fuzz.Outcome) []fuzz.Breach {
 			d := verdict.Deviation{At: []int{g.First, g.Last}, Weight: verdict.OnlyNote}
 			if bytes, grows := g.WithCancelled(); grows {
 				d.Requirement = freeResources
-				d.Summary = "The memory of the server grows with each request that is cancelled, and not with the same that are not."
+				d.Summary = "The server's memory grows with each cancelled request."
 				d.Permitted = "memory that stays about the same"
 				d.Seen = told(bytes)
 			} else if bytes, grows := g.WithEach(); grows {
 				d.Requirement = requestAnswered
-				d.Summary = "The memory of the server grows with each request."
+				d.Summary = "The server's memory grows with each request."
 				d.Permitted = "memory that stays about the same; the specification does not ask for it"
 				d.Seen = told(bytes)
 			} else {

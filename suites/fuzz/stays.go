@@ -32,9 +32,9 @@ func gone(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
 	if end < 0 && !t.Deaf {
 		return verdict.Deviation{}, false
 	}
-	what := "ends the server."
+	what := "The server exits at "
 	if end < 0 {
-		what = "leaves the server without any answer."
+		what = "The server stops answering after "
 	}
 	s := suspected(o, t, t.Events) // what was just being sent at the end may stand behind it
 	if s.last == nil {
@@ -44,11 +44,11 @@ func gone(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
 	cause, illegal := s.cause()
 	switch {
 	case illegal == unreadable:
-		d.Requirement, d.Summary, d.Permitted = parseError, "A line that is not JSON "+what, "an error with code -32700, or silence"
+		d.Requirement, d.Summary, d.Permitted = parseError, what+"a line that is not JSON.", "an error with code -32700, or silence"
 	case illegal == unrequested:
-		d.Requirement, d.Summary, d.Permitted = invalidRequest, "A message that is no valid request "+what, "an error with code -32600, or silence"
+		d.Requirement, d.Summary, d.Permitted = invalidRequest, what+"a message that is not a valid request.", "an error with code -32600, or silence"
 	case end >= 0 && s.open == 0:
-		d.Requirement, d.Summary = requestAnswered, "The server ends though nobody asked it to, and so answers no more."
+		d.Requirement, d.Summary = requestAnswered, "The server exits although the client did not end it."
 		d.Permitted = "a server that goes on until its input is closed"
 		cause = s.last
 	default:

@@ -41,7 +41,7 @@ func steady(o *fuzz.Outcome) []fuzz.Breach {
 			} else if !bytes.Equal(first[what].Result(), m.Result()) {
 				out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 					Requirement: requestAnswered,
-					Summary:     "The same request is answered otherwise the second time.",
+					Summary:     "The server answers the same request differently the second time.",
 					Permitted:   "the same answer while nothing changes; the specification does not ask for it",
 					Seen:        excerpt(m.Raw),
 					At:          []int{first[what].Event.Seq, e.Seq},

@@ -28,7 +28,7 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 	)
 	sound := c.Initialize(ctx)
 	if ended(ctx, c, sound) {
-		deviates(t, c, sound, batchInitialize, "A batch with initialize ends the server.", "an error, or silence")
+		deviates(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
 		return
 	}
 	if !sound.Answered() {
@@ -52,7 +52,7 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 		return len(answers)+refusals == 2
 	}, client.MayIgnore)
 	if err != nil && gone(ctx, c, err) {
-		deviates(t, c, sound, batchInitialize, "A batch with initialize ends the server.", "an error, or silence")
+		deviates(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
 		return
 	}
 	for _, id := range []wire.ID{alone, beside} {
@@ -60,7 +60,7 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 		switch {
 		case r != nil && r.Succeeded():
 			r.Sent = c.RequestSent(from, id)
-			deviates(t, c, r, batchInitialize, "Initialize is accepted as part of a batch.", "an error, or silence")
+			deviates(t, c, r, batchInitialize, "The server accepts initialize in a batch.", "an error, or silence")
 		case r != nil:
 			t.Kept(batchInitialize)
 		case refusals > 0:

@@ -35,35 +35,35 @@ func TestFaults(t *testing.T) {
 		{"all is well: serves", "lifecycle.serves", nothing, nil},
 		{"a declared list refused", "lifecycle.serves", refuse(spec.MethodPromptsList, no),
 			[]string{
-				"lifecycle.serves-after-initialized: A list of a declared capability is refused after initialized. (warning)",
-				"prompts.list.answered: The list of prompts is refused, though prompts are declared. (broken)",
+				"lifecycle.serves-after-initialized: The server refuses a declared list after initialized. (warning)",
+				"prompts.list.answered: The server declares prompts, but refuses to list them. (broken)",
 			}},
 
 		{"a declared list never answered", "lifecycle.serves", refuse(spec.MethodPromptsList, refserver.Unanswered),
-			[]string{"lifecycle.serves-after-initialized: A list of a declared capability is not answered after initialized. (warning)"}},
+			[]string{"lifecycle.serves-after-initialized: The server does not answer a declared list after initialized. (warning)"}},
 
 		{"undeclared and unknown", "lifecycle.undeclared-capabilities", undeclaring(unknown), nil},
 		{"undeclared and refused otherwise", "lifecycle.undeclared-capabilities", undeclaring(no),
-			[]string{"lifecycle.undeclared-capability-error: A method of a capability that was not declared is refused with another code than that of an unknown method. (note)"}},
+			[]string{"lifecycle.undeclared-capability-error: The server refuses an undeclared method, but not with -32601. (note)"}},
 		{"undeclared and served", "lifecycle.undeclared-capabilities", undeclaring(nil),
 			[]string{
-				"lifecycle.undeclared-capability-error: A method of a capability that was not declared is served. (warning)",
-				"prompts.capability.declared: A server that did not declare prompts lists some. (broken)",
-				"resources.capability.declared: The server offers resources and does not declare them. (broken)",
-				"tools.capability.declared: A server that did not declare tools lists some. (broken)",
+				"lifecycle.undeclared-capability-error: The server serves a method without declaring its capability. (warning)",
+				"prompts.capability.declared: The server lists prompts without declaring them. (broken)",
+				"resources.capability.declared: The server offers resources without declaring them. (broken)",
+				"tools.capability.declared: The server lists tools without declaring them. (broken)",
 			}},
 
 		{"all is well: capabilities", "lifecycle.unknown-capabilities", nothing, nil},
 		{"unknown capabilities refused", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, no }),
-			[]string{"lifecycle.unknown-client-capabilities: Initialize with unknown client capabilities is refused. (warning)"}},
+			[]string{"lifecycle.unknown-client-capabilities: The server refuses initialize with unknown client capabilities. (warning)"}},
 		{"unknown capabilities met with silence", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, refserver.Unanswered }),
-			[]string{"lifecycle.unknown-client-capabilities: Initialize with unknown client capabilities is refused. (warning)"}},
+			[]string{"lifecycle.unknown-client-capabilities: The server refuses initialize with unknown client capabilities. (warning)"}},
 		{"another version", "lifecycle.unknown-capabilities", onUnknownCapability(func(c *call, next chain) (any, *fail) {
 			result, err := next(c)
 			return with(result, "protocolVersion", "2024-11-05"), err
-		}), []string{"versioning.initialize-same-version: The server answers a version it supports with another. (broken)"}},
+		}), []string{"versioning.initialize-same-version: The server answers a version that it supports with another. (broken)"}},
 		{"deaf while it waits", "lifecycle.unknown-capabilities", deafWhileWaiting,
-			[]string{"lifecycle.error-cases-prepared: The server answers no more after a request of its own was left unanswered. (warning)"}},
+			[]string{"lifecycle.error-cases-prepared: The server stops answering after its own request got no response. (warning)"}},
 
 		{"all is well: deficient", "lifecycle.deficient-initialize", nothing, nil},
 		{"deficient accepted", "lifecycle.deficient-initialize", onDeficient(func(c *call, next chain) (any, *fail) {
@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 		{"deaf after one refusal", "lifecycle.deficient-initialize", deafAfterRefusals(1),
 			[]string{"lifecycle.error-cases-prepared: Initialize without clientInfo is not answered. (warning)"}},
 		{"deaf after two refusals", "lifecycle.deficient-initialize", deafAfterRefusals(2),
-			[]string{"lifecycle.error-cases-prepared: After a deficient initialize one that is sound is not answered. (warning)"}},
+			[]string{"lifecycle.error-cases-prepared: The server does not answer a valid initialize after an invalid one. (warning)"}},
 
 		{"all is well: unregulated", "lifecycle.unregulated", nothing, nil},
 		{"ended by an early request", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 				return nil, refserver.Unanswered
 			}
 			return next(c)
-		}), []string{"lifecycle.request-before-initialize: A request before initialized ends the server. (note)"}},
+		}), []string{"lifecycle.request-before-initialize: The server exits at a request before initialized. (note)"}},
 		{"an early request served", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				return map[string]any{"tools": []any{}}, nil
@@ -112,27 +112,27 @@ func TestFaults(t *testing.T) {
 				return map[string]any{}, nil
 			}
 			return next(c)
-		}), []string{"lifecycle.no-shutdown-message: A request named shutdown or exit is served. (warning)"}},
+		}), []string{"lifecycle.no-shutdown-message: The server serves a request named shutdown or exit. (warning)"}},
 		{"exit ends the server", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == "exit" {
 				c.Session.Exit(0)
 				return nil, refserver.Unanswered
 			}
 			return next(c)
-		}), []string{"lifecycle.no-shutdown-message: A request named shutdown or exit ends the server. (warning)"}},
+		}), []string{"lifecycle.no-shutdown-message: The server exits at a request named shutdown or exit. (warning)"}},
 		{"a farewell", "lifecycle.unregulated", func() refserver.Seams {
 			return refserver.Seams{End: func(p *refserver.Process, _ refserver.Ending) (int, bool) {
 				_, _ = p.Out.Write(append(wire.NewNotification("notifications/shutdown", nil), '\n'))
 				return 0, true
 			}}
-		}, []string{"lifecycle.no-shutdown-message: The server announces its end by a message of its own. (warning)"}},
+		}, []string{"lifecycle.no-shutdown-message: The server announces its shutdown with a message of its own. (warning)"}},
 		{"ended by a second initialize", "lifecycle.unregulated", onSecond(func(c *call) (any, *fail) {
 			c.Session.Exit(1)
 			return nil, refserver.Unanswered
-		}), []string{"lifecycle.reinitialize-undefined: A second initialize ends the server. (note)"}},
+		}), []string{"lifecycle.reinitialize-undefined: The server exits at a second initialize. (note)"}},
 		{"another version the second time", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
 			return map[string]any{"protocolVersion": "2024-11-05", "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "x", "version": "1"}}, nil
-		}), []string{"lifecycle.reinitialize-undefined: A second initialize is answered with another version than was agreed on. (note)"}},
+		}), []string{"lifecycle.reinitialize-undefined: The server answers a second initialize with another version. (note)"}},
 		{"the second initialize met with silence", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
 			return nil, refserver.Unanswered
 		}), nil},
@@ -140,10 +140,10 @@ func TestFaults(t *testing.T) {
 		{"all is well: batch", "lifecycle.batched-initialize", nothing, nil},
 		{"batch accepted", "lifecycle.batched-initialize", onBatch(func(raw []byte) refserver.Verdict {
 			return refserver.Pass(raw[1 : len(raw)-1])
-		}), []string{"lifecycle.batch-initialize: Initialize is accepted as part of a batch. (warning)"}},
+		}), []string{"lifecycle.batch-initialize: The server accepts initialize in a batch. (warning)"}},
 		{"batch dropped", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.Verdict { return refserver.Swallow() }), nil},
 		{"batch ends the server", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.Verdict { return refserver.Die(1) }),
-			[]string{"lifecycle.batch-initialize: A batch with initialize ends the server. (warning)"}},
+			[]string{"lifecycle.batch-initialize: The server exits at a batch with initialize. (warning)"}},
 	} {
 		f.run(t, spec.V20250326)
 	}
@@ -307,7 +307,7 @@ func TestShutdownRefusedByStatus(t *testing.T) {
 		{Name: "refused", Seams: answer(http.StatusBadRequest, "no such method\n"), Kept: []string{noShutdown}},
 		{
 			Name: "served", Seams: answer(http.StatusOK, ""),
-			Want: []string{noShutdown + ": A request named shutdown or exit is served. (warning)"},
+			Want: []string{noShutdown + ": The server serves a request named shutdown or exit. (warning)"},
 		},
 	} {
 		m.Case, m.Transport = "lifecycle.unregulated", spec.StreamableHTTP

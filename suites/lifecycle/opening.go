@@ -30,11 +30,11 @@ func openCapabilities(ctx context.Context, t *suite.T) {
 		}
 		// Silence is judged here too: without these capabilities the same
 		// initialize is known to be answered.
-		deviates(t, c, r, unknownCapabilities, "Initialize with unknown client capabilities is refused.", "a result, as capabilities are an open set")
+		deviates(t, c, r, unknownCapabilities, "The server refuses initialize with unknown client capabilities.", "a result, as capabilities are an open set")
 		t.GiveUp("initialize with unknown client capabilities got no result")
 	}
 	t.Kept(unknownCapabilities)
-	t.Expect(c, r).Keeps(sameVersion, "The server answers a version it supports with another.", suite.Satisfy(
+	t.Expect(c, r).Keeps(sameVersion, "The server answers a version that it supports with another.", suite.Satisfy(
 		"a result with protocolVersion "+string(t.Revision)+", which it accepted before",
 		func(r *client.Reply) bool {
 			version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
@@ -64,7 +64,7 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	default:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: errorsPrepared,
-			Summary:     "The server answers no more after a request of its own was left unanswered.",
+			Summary:     "The server stops answering after its own request got no response.",
 			Permitted:   "a server that goes on serving",
 			Seen:        suite.Describe(r),
 			At:          transcript.Positions(request, r.Sent),
@@ -102,7 +102,7 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 			if ctx.Err() != nil || r.Sent == nil && !ended(ctx, c, r) {
 				t.GiveUp("initialize could not be sent and waited for")
 			}
-			deviates(t, c, r, errorsPrepared, fmt.Sprintf("Initialize without %s is not answered.", missing), "an error response, or a result")
+			deviates(t, c, r, errorsPrepared, fmt.Sprintf("The server does not answer initialize without %s.", missing), "an error response, or a result")
 			fresh()
 			continue
 		}
@@ -114,6 +114,6 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 	if r := c.Initialize(ctx); r.Answered() {
 		t.Kept(errorsPrepared)
 	} else if ctx.Err() == nil {
-		deviates(t, c, r, errorsPrepared, "After a deficient initialize one that is sound is not answered.", "any answer")
+		deviates(t, c, r, errorsPrepared, "The server does not answer a valid initialize after an invalid one.", "any answer")
 	}
 }

@@ -33,7 +33,7 @@ func servesDeclared(ctx context.Context, t *suite.T) {
 		r := c.Do(ctx, method, nil)
 		switch {
 		case ended(ctx, c, r):
-			deviates(t, c, r, serves, "The server ends after initialized.", "normal operation")
+			deviates(t, c, r, serves, "The server exits after initialized.", "normal operation")
 			return
 		case ctx.Err() != nil || r.Sent == nil:
 			t.GiveUp(method + " could not be sent and waited for")
@@ -42,10 +42,10 @@ func servesDeclared(ctx context.Context, t *suite.T) {
 				t.Kept(serves) // else ping.responds has something to say
 			}
 		case !r.Answered():
-			deviates(t, c, r, serves, "A list of a declared capability is not answered after initialized.", "a result")
+			deviates(t, c, r, serves, "The server does not answer a declared list after initialized.", "a result")
 			return // the others would each cost the same wait
 		default:
-			t.Expect(c, r).Keeps(serves, "A list of a declared capability is refused after initialized.", suite.BeResult())
+			t.Expect(c, r).Keeps(serves, "The server refuses a declared list after initialized.", suite.BeResult())
 		}
 	}
 }
@@ -59,13 +59,13 @@ func refusesUndeclared(ctx context.Context, t *suite.T) {
 		}
 		asked = true
 		r := c.Do(ctx, list.method, nil)
-		if !t.CanInterpret(suite.CompareOdd(r, c.Do(ctx, c.HarmlessMethod(), nil)), undeclared) || !t.Expect(c, r).Keeps(undeclared, "A method of a capability that was not declared is served.", suite.BeAnyError()) {
+		if !t.CanInterpret(suite.CompareOdd(r, c.Do(ctx, c.HarmlessMethod(), nil)), undeclared) || !t.Expect(c, r).Keeps(undeclared, "The server serves a method without declaring its capability.", suite.BeAnyError()) {
 			continue
 		}
 		if code, ok := r.Message.ErrorCode(); !ok || !spec.Foresees(spec.UnknownMethod, t.Revision, spec.Code(code)) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: undeclared,
-				Summary:     "A method of a capability that was not declared is refused with another code than that of an unknown method.",
+				Summary:     "The server refuses an undeclared method, but not with -32601.",
 				Permitted:   "any error; -32601 says best that there is no such method here",
 				Seen:        suite.Describe(r),
 				At:          transcript.Positions(r.Sent, r.Event),

@@ -43,7 +43,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 	r := c.Initialize(ctx)
 	switch {
 	case ended(ctx, c, r):
-		deviates(t, c, r, beforeInitialize, "A request before initialized ends the server.", "an error, a result or silence")
+		deviates(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 		return false
 	case !r.Answered():
 		t.NotObserved(beforeInitialize, "after a request before it, initialize was not answered")
@@ -60,7 +60,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 			err = c.Quiet(ctx)
 		}
 		if gone(ctx, c, err) {
-			deviates(t, c, r, beforeInitialize, "A request before initialized ends the server.", "an error, a result or silence")
+			deviates(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 			return false
 		}
 		if err != nil {
@@ -84,7 +84,7 @@ func requestSecond(ctx context.Context, t *suite.T, c *client.Conversation) (met
 			id := c.NewID()
 			r := c.DoRaw(ctx, id, wire.NewRequest(id, list.method, nil), client.MayIgnore)
 			if ended(ctx, c, r) {
-				deviates(t, c, r, beforeInitialize, "A request before initialized ends the server.", "an error, a result or silence")
+				deviates(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 				return "", false
 			}
 			return list.method, true
@@ -96,7 +96,7 @@ func requestSecond(ctx context.Context, t *suite.T, c *client.Conversation) (met
 // servesAfterAll judges whether the server serves a method that was requested
 // before initialized, too.
 func servesAfterAll(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
-	t.Expect(c, c.Do(ctx, method, nil)).Keeps(serves, "A list that was requested before initialized is refused after it.", suite.BeResult(), verdict.AtMostWarning)
+	t.Expect(c, c.Do(ctx, method, nil)).Keeps(serves, "The server refuses a list that was also requested before initialized.", suite.BeResult(), verdict.AtMostWarning)
 }
 
 // asksToEnd sends a request that other protocols end with.
@@ -104,7 +104,7 @@ func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method s
 	from := c.Record.Len()
 	r := c.Do(ctx, method, nil)
 	if ended(ctx, c, r) {
-		deviates(t, c, r, noShutdown, "A request named shutdown or exit ends the server.", "an error: there is no such method")
+		deviates(t, c, r, noShutdown, "The server exits at a request named shutdown or exit.", "an error: there is no such method")
 		return
 	}
 	if !r.Answered() && suite.IsRefused(c, from) { // by the status of HTTP
@@ -114,7 +114,7 @@ func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method s
 	if !t.CanInterpret(suite.CompareOdd(r, c.Do(ctx, c.HarmlessMethod(), nil)), noShutdown) {
 		return
 	}
-	t.Expect(c, r).Keeps(noShutdown, "A request named shutdown or exit is served.", suite.BeAnyError())
+	t.Expect(c, r).Keeps(noShutdown, "The server serves a request named shutdown or exit.", suite.BeAnyError())
 }
 
 // initializeAgain asks a running session for another version, where the
@@ -129,7 +129,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params), client.MayIgnore)
 	if gone(ctx, c, r.Err) {
-		deviates(t, c, r, reinitialize, "A second initialize ends the server.", "an error, a result or silence")
+		deviates(t, c, r, reinitialize, "The server exits at a second initialize.", "an error, a result or silence")
 		return
 	}
 	t.Kept(reinitialize)
@@ -137,7 +137,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 		return
 	}
 	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok && version != string(t.Revision) {
-		deviates(t, c, r, reinitialize, "A second initialize is answered with another version than was agreed on.", "an error, or the version agreed on")
+		deviates(t, c, r, reinitialize, "The server answers a second initialize with another version.", "an error, or the version agreed on")
 	}
 }
 
@@ -164,7 +164,7 @@ func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: noShutdown,
-		Summary:     "The server announces its end by a message of its own.",
+		Summary:     "The server announces its shutdown with a message of its own.",
 		Permitted:   "to exit without a word: the end of the stream is the sign",
 		Seen:        wire.Excerpt(string(farewell.Raw), 200),
 		At:          transcript.Positions(farewell),

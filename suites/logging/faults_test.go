@@ -16,7 +16,7 @@ import (
 func TestToolsThatLog(t *testing.T) {
 	const (
 		sendsAll = "logging.set-level.sends-everything-above"
-		kept     = sendsAll + ": A log message is kept back though its level is to be sent. (warning)"
+		kept     = sendsAll + ": The server withholds a log message of an enabled level. (warning)"
 	)
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "all levels", Case: "logging.levels", Kept: []string{sendsAll}},

@@ -138,7 +138,7 @@ func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string)
 	if lacks := missing(c, r.Sent.Seq, want); lacks != "" {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: sendsAll,
-			Summary:     "A log message is kept back though its level is to be sent.",
+			Summary:     "The server withholds a log message of an enabled level.",
 			Permitted:   "all messages of the level that was set and above",
 			Seen:        "at level " + level + " no message of level " + lacks + ", of which the tool sends one",
 			At:          []int{r.Sent.Seq, r.Event.Seq},

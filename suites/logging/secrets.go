@@ -45,7 +45,7 @@ func secrets(ctx context.Context, t *suite.T) {
 		if logged = true; strings.Contains(string(e.Raw), secret) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: noSecrets,
-				Summary:     "A log message holds the bearer token of a request.",
+				Summary:     "The server logs the bearer token of a request.",
 				Permitted:   "log messages without credentials",
 				Seen:        "the token of the call, in: " + wire.Excerpt(string(e.Raw), 200),
 				At:          []int{x.Request.Seq, e.Seq},

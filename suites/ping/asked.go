@@ -126,7 +126,7 @@ func (a *asking) behind(question *wire.Message, r *client.Reply) {
 		return
 	}
 	a.told = true
-	d := unanswered(responds, "A ping is answered only when the client has answered what the server asked.", r)
+	d := unanswered(responds, "The server answers a ping only after its own request was answered.", r)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
 	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one behind the client's answer to that", thinkingTime, wire.Excerpt(question.Method, 80))
 	a.t.Deviates(a.c, d)

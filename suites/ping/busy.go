@@ -109,7 +109,7 @@ func behindCalls(ctx context.Context, t *suite.T) {
 	if !alone.Answered() || took(ping) < thinkingTime || took(ping) < idleFactor*took(alone) {
 		return
 	}
-	d := unanswered(responds, "A ping is answered only when the tools have done their work that were called before it.", ping)
+	d := unanswered(responds, "The server answers a ping only after earlier tool calls are done.", ping)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
 	d.Seen = fmt.Sprintf("the answer came after %.1f s, while %d calls were in progress of %s, which takes %.1f s",
 		took(ping).Seconds(), n, wire.Excerpt(slow.Tool, 80), took(call).Seconds())

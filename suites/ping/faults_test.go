@@ -17,15 +17,15 @@ import (
 
 func TestFaults(t *testing.T) {
 	const (
-		partly     = "ping.responds: A ping is not answered, though others are. (broken)"
-		silent     = "ping.responds: A ping is not answered. (broken)"
-		refused    = "ping.responds: A ping is answered with an error. (broken)"
-		notEmpty   = "ping.empty-result: The result of a ping is not empty. (broken)"
-		early      = "ping.before-initialized: A ping before initialize is answered with an error. (warning)"
-		earlyMute  = "ping.before-initialized: A ping before initialize is not answered. (warning)"
-		behind     = "ping.responds: A ping is answered only when the client has answered what the server asked. (warning)"
-		afterCalls = "ping.responds: A ping is answered only when the tools have done their work that were called before it. (warning)"
-		strong     = "ping.before-initialized: A ping is answered with an error. (warning)"
+		partly     = "ping.responds: The server does not answer every ping. (broken)"
+		silent     = "ping.responds: The server does not answer a ping. (broken)"
+		refused    = "ping.responds: The server answers a ping with an error. (broken)"
+		notEmpty   = "ping.empty-result: The server's ping result is not empty. (broken)"
+		early      = "ping.before-initialized: The server answers a ping before initialize with an error. (warning)"
+		earlyMute  = "ping.before-initialized: The server does not answer a ping before initialize. (warning)"
+		behind     = "ping.responds: The server answers a ping only after its own request was answered. (warning)"
+		afterCalls = "ping.responds: The server answers a ping only after earlier tool calls are done. (warning)"
+		strong     = "ping.before-initialized: The server answers a ping with an error. (warning)"
 	)
 	no := &refserver.Error{Code: spec.CodeInternal, Message: "no"}
 	for _, f := range []fault{

@@ -69,9 +69,9 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) {
 	switch {
 	case r.Answered():
-		t.Expect(c, r).Keeps(beforeInitialized, "A ping before initialize is answered with an error.", suite.BeResult(), verdict.AtMostWarning)
+		t.Expect(c, r).Keeps(beforeInitialized, "The server answers a ping before initialize with an error.", suite.BeResult(), verdict.AtMostWarning)
 	case ctx.Err() == nil && r.Sent != nil && !errors.Is(r.Err, client.ErrNoFence):
-		d := unanswered(beforeInitialized, "A ping before initialize is not answered.", r)
+		d := unanswered(beforeInitialized, "The server does not answer a ping before initialize.", r)
 		d.Weight = verdict.AtMostWarning
 		t.Deviates(c, d)
 	default:
@@ -88,7 +88,7 @@ func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversati
 	case r.Succeeded():
 		t.Kept(beforeInitialized)
 	case !r.Answered() && ctx.Err() == nil && r.Sent != nil && knowsPing(c):
-		t.Deviates(c, unanswered(beforeInitialized, "A ping before initialized is not answered, though others are.", r))
+		t.Deviates(c, unanswered(beforeInitialized, "The server does not answer a ping before initialized.", r))
 	}
 	if !r.Answered() {
 		return // without a fence nothing can be said of what does not come

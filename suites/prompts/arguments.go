@@ -61,7 +61,7 @@ func (g getter) twice(ctx context.Context, t *suite.T, p inventory.Prompt, argum
 	case strings.Contains(result, firstValue):
 		t.Deviates(g.c, verdict.Deviation{
 			Requirement: ownArguments,
-			Summary:     "A prompt comes with the arguments of an earlier request.",
+			Summary:     "The server returns a prompt with an earlier request's arguments.",
 			Permitted:   "messages made with the arguments of this request: " + argument + " is " + secondValue,
 			Seen:        wire.Excerpt(result, 200),
 			At:          transcript.Positions(before.Sent, before.Event, after.Sent, after.Event),

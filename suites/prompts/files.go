@@ -49,7 +49,7 @@ func files(ctx context.Context, t *suite.T) {
 			if reply.Succeeded() && strings.Contains(string(reply.Message.Raw), held) {
 				t.Deviates(c, verdict.Deviation{
 					Requirement: validates,
-					Summary:     "A prompt shows the file whose name it was given as an argument.",
+					Summary:     "The server's prompt shows a file named in its argument.",
 					Permitted:   "the argument as it is, or an error: neither the prompt nor its arguments are said to name files",
 					Seen:        suite.Describe(reply),
 					At:          transcript.Positions(reply.Sent, reply.Event),

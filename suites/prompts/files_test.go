@@ -20,7 +20,7 @@ func TestFilesOverHTTP(t *testing.T) {
 		{Name: "all is well", Kept: []string{validates}},
 		{
 			Name: "a file shown", Seams: fault.Seams,
-			Want: []string{validates + ": A prompt shows the file whose name it was given as an argument. (note)"},
+			Want: []string{validates + ": The server's prompt shows a file named in its argument. (note)"},
 		},
 	} {
 		m.Case, m.Transport = "prompts.files", spec.StreamableHTTP

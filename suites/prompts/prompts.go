@@ -200,7 +200,7 @@ func promised(ctx context.Context, t *suite.T) {
 			t.Kept(gettable)
 		case r.Answered() && !r.Busy():
 			t.Deviates(g.c, verdict.Deviation{
-				Requirement: gettable, Summary: "A prompt is refused with values of which it is known that they are served.",
+				Requirement: gettable, Summary: "The server refuses a prompt that is known to work.",
 				Permitted: "a result", Seen: "the prompt " + wire.Excerpt(p.Name, 60) + ": " + suite.Describe(r), At: r.Positions(),
 			})
 		}

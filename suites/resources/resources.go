@@ -206,7 +206,7 @@ func templatesStay(t *suite.T, c *client.Conversation) {
 	case len(empty) > 1:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: listedAgain,
-			Summary:     "The list of resource templates is empty when it is asked for again.",
+			Summary:     "The server's template list is empty the second time.",
 			Permitted:   "the templates that were listed before, as nothing said that they changed",
 			Seen:        "no template, twice",
 			At:          transcript.Positions(had, empty[0], empty[1]),
@@ -264,7 +264,7 @@ func promised(ctx context.Context, t *suite.T) {
 			t.Kept(readable)
 		case !r.Busy():
 			t.Deviates(c, verdict.Deviation{
-				Requirement: readable, Summary: "A listed resource is refused of which it is known that it is served.",
+				Requirement: readable, Summary: "The server refuses a resource that is known to work.",
 				Permitted: "its contents", Seen: wire.Excerpt(uri, 80) + ": " + suite.Describe(r), At: r.Positions(),
 			})
 		}

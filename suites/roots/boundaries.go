@@ -120,8 +120,8 @@ func (g *ground) judge(ctx context.Context, t *suite.T, c *client.Conversation, 
 	}
 	_, reads := shows(g.inside, g.within)
 	for _, o := range []struct{ requirement, path, summary string }{
-		{withinRoots, g.outside, "A file outside of the client's roots can be read."},
-		{pathsValidated, g.dotted(), "A path that leads out of the client's roots by two dots is followed."},
+		{withinRoots, g.outside, "The server reads a file outside the client's roots."},
+		{pathsValidated, g.dotted(), "The server follows a path with .. out of the client's roots."},
 	} {
 		r, shown := shows(o.path, g.beyond)
 		switch {

@@ -16,10 +16,10 @@ import (
 
 func TestFaults(t *testing.T) {
 	const (
-		dies   = "roots.change.handled: The server does not survive that the roots change. (warning)"
-		never  = "roots.change.asks-again: The server asked for the roots, and does not when they change. (note)"
-		gone   = "roots.unavailable.handled: The server does not survive that the client has no roots to tell. (warning)"
-		nobody = "roots.unavailable.handled: The server does not survive that there are no roots. (warning)"
+		dies   = "roots.change.handled: The server fails when the roots change. (warning)"
+		never  = "roots.change.asks-again: The server does not request the roots again after they change. (note)"
+		gone   = "roots.unavailable.handled: The server fails if the client refuses roots/list. (warning)"
+		nobody = "roots.unavailable.handled: The server fails if the client has no roots. (warning)"
 	)
 	for _, x := range []struct {
 		fault string

@@ -57,17 +57,17 @@ var unavailable = []struct {
 		func(m *wire.Message) []byte {
 			return wire.NewError(m.ID, int64(spec.CodeInternal), "The roots can't be read", nil)
 		},
-		"The server does not survive that the client has no roots to tell.",
+		"The server fails if the client refuses roots/list.",
 	},
 	{
 		func(m *wire.Message) []byte { return wire.NewResult(m.ID, object{"roots": []any{}}) },
-		"The server does not survive that there are no roots.",
+		"The server fails if the client has no roots.",
 	},
 	{
 		func(m *wire.Message) []byte {
 			return wire.NewResult(m.ID, object{"roots": []any{object{"uri": "file:///mcp-conform/there/is/no/such/folder"}}})
 		},
-		"The server does not survive a root that does not exist.",
+		"The server fails at a root that does not exist.",
 	},
 }
 
@@ -163,7 +163,7 @@ func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool
 	}
 	d := verdict.Deviation{
 		Requirement: changeHandled,
-		Summary:     "The server does not survive that the roots change.",
+		Summary:     "The server fails when the roots change.",
 		Permitted:   "no answer, and a server that goes on",
 		Seen:        "no answer to what was asked afterwards",
 		At:          []int{sent},
@@ -201,7 +201,7 @@ func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool
 		// It may know that what it has is out of date, and ask when it needs the
 		// roots next, of which nothing is to be seen here.
 		Weight:    verdict.OnlyNote,
-		Summary:   "The server asked for the roots, and does not when they change.",
+		Summary:   "The server does not request the roots again after they change.",
 		Permitted: "roots/list after notifications/roots/list_changed",
 		Seen:      "no roots/list",
 		At:        []int{sent},
@@ -270,7 +270,7 @@ func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inv
 	case again.Answered() && !again.Failed() && c.Quiet(ctx) == nil && !asks(ctx, c, from, time.Millisecond):
 		t.Deviates(c, verdict.Deviation{
 			Requirement: asksAgain,
-			Summary:     "A tool uses the roots from before when they have changed.",
+			Summary:     "The server's tool uses the old roots after they change.",
 			Permitted:   "roots/list after notifications/roots/list_changed, at the latest when the roots are needed",
 			Seen:        "the call of " + wire.Excerpt(tool.Name, 60) + " asks for them the first time, and not after the change",
 			At:          transcript.Positions(n.Sent, again.Sent, again.Event),

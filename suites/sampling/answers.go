@@ -69,20 +69,20 @@ type variation struct {
 func variations(r spec.Revision) []variation {
 	array := []any{object{"type": "text", "text": "mcp-conform"}}
 	out := []variation{
-		{anyModel, as("model", "some-other-model-of-our-own"), true, "A tool fails when another model answers.", nil, ""},
-		{anyStopReason, as("stopReason", "somethingElse"), true, "A tool fails of a stop reason that is not known.", nil, ""},
-		{anyStopReason, without("stopReason"), true, "A tool fails when there is no stop reason.", nil, ""},
+		{anyModel, as("model", "some-other-model-of-our-own"), true, "The server's tool fails if another model answers.", nil, ""},
+		{anyStopReason, as("stopReason", "somethingElse"), true, "The server's tool fails at an unknown stopReason.", nil, ""},
+		{anyStopReason, without("stopReason"), true, "The server's tool fails if there is no stopReason.", nil, ""},
 		{rejectionHandled, func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected sampling request", nil) }, false,
-			"A request that asks a model does not survive that the user rejects it.", nil, ""},
-		{contentValidated, without("content"), false, "A request that asks a model does not survive an answer without content.", nil, ""},
+			"The server does not answer a call after the user rejects sampling.", nil, ""},
+		{contentValidated, without("content"), false, "The server does not answer a call after sampling without content.", nil, ""},
 		{contentValidated, as("content", object{"type": "image", "data": "%%%", "mimeType": "image/png"}), false,
-			"A request that asks a model does not survive an image that is no base64.", nil, ""},
+			"The server does not answer a call after an image without base64.", nil, ""},
 	}
 	if r.AtLeast(spec.V20251125) {
 		// Many servers read an array only where they offered tools.
 		toolless := func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Params(), "/tools"))) == 0 }
-		out = append(out, variation{anyContent, as("content", array), true, "A tool that offered tools fails when the content of the answer is an array.",
-			toolless, "A tool fails when the content of the answer is an array."})
+		out = append(out, variation{anyContent, as("content", array), true, "The server's tool fails if sampled content with tools is an array.",
+			toolless, "The server's tool fails if sampled content is an array."})
 	}
 	return out
 }

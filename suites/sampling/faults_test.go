@@ -14,13 +14,13 @@ import (
 
 func TestFaults(t *testing.T) {
 	const (
-		undeclared = "sampling.requires-client-capability-2025-06-18: Sampling is asked of a client that has not declared it. (broken)"
-		rejected   = "sampling.rejection.handled-2024-11-05: A request that asks a model does not survive that the user rejects it. (warning)"
-		stopReason = "sampling.result.stop-reason-open: A tool fails of a stop reason that is not known. (warning)"
-		array      = "sampling.result.content-array: A tool fails when the content of the answer is an array. (note)"
-		loopArray  = "sampling.result.content-array: A tool that offered tools fails when the content of the answer is an array. (warning)"
-		unanswered = "sampling.tool-use.answered: A tool use is not answered in the message that follows it. (broken)"
-		endless    = "sampling.tool-use.iteration-limit: A loop of tool uses has no limit. (warning)"
+		undeclared = "sampling.requires-client-capability-2025-06-18: The server sends a sampling request to a client without sampling. (broken)"
+		rejected   = "sampling.rejection.handled-2024-11-05: The server does not answer a call after the user rejects sampling. (warning)"
+		stopReason = "sampling.result.stop-reason-open: The server's tool fails at an unknown stopReason. (warning)"
+		array      = "sampling.result.content-array: The server's tool fails if sampled content is an array. (note)"
+		loopArray  = "sampling.result.content-array: The server's tool fails if sampled content with tools is an array. (warning)"
+		unanswered = "sampling.tool-use.answered: The server's next message lacks the result of a tool use. (broken)"
+		endless    = "sampling.tool-use.iteration-limit: The server lets the model use tools without a limit. (warning)"
 	)
 	for _, x := range []struct {
 		name, judge string

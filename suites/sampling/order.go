@@ -43,7 +43,7 @@ func otherOrder(ctx context.Context, t *suite.T) {
 		if seen != nil {
 			t.Deviates(seen.c, verdict.Deviation{
 				Requirement: matchedByID,
-				Summary:     "A response counts for another request of the server than the one whose id it has.",
+				Summary:     "The server takes a response for another of its requests.",
 				Permitted:   "the response to each request by its id, in whatever order responses come",
 				Seen:        "the result of one call shows what the model said to the other: " + wire.Excerpt(seen.text, 120),
 				At:          seen.at,

@@ -35,7 +35,7 @@ func TestFaults(t *testing.T) {
 					next.ServeHTTP(w, r)
 				}}
 			},
-			Want: []string{"sse.multiple-clients: A second client is refused while the first is served. (warning)"},
+			Want: []string{"sse.multiple-clients: The server refuses a second client while it serves the first. (warning)"},
 		},
 		{
 			Name: "messages of one client go to another", Case: "sse.side-by-side",
@@ -46,11 +46,11 @@ func TestFaults(t *testing.T) {
 					}
 				}}
 			},
-			Want: []string{"sse.response-on-own-stream: A client gets a message that is for another. (warning)"},
+			Want: []string{"sse.response-on-own-stream: The server sends a client a message for another. (warning)"},
 		},
 		{
 			Name: "progress by the token alone", Case: "sse.side-by-side", Seams: suitetest.ProgressByToken,
-			Want: []string{"sse.response-on-own-stream: A client gets the progress of another one's request with the same token. (warning)"},
+			Want: []string{"sse.response-on-own-stream: The server sends a client another's progress for its token. (warning)"},
 		},
 		{
 			Name: "the host is not looked at", Case: "sse.origin",
@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 					next.ServeHTTP(w, r)
 				}}
 			},
-			Want: []string{"sse.origin-validated: A page whose own name was made to lead to this machine is served. (warning)"},
+			Want: []string{"sse.origin-validated: The server accepts a request after DNS rebinding. (warning)"},
 		},
 	} {
 		m.Transport, m.Revision = spec.SSE, spec.V20241105

@@ -37,8 +37,8 @@ func closedStdin() suite.Case {
 			idle := t.Start(ctx, client.Options{Capabilities: nothing})
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails where the server is gone, as it should be
-			if judgeExit(ctx, t, idle, "The server does not exit when its stdin is closed.") {
-				exitCode(t, idle, exitHandshake, "The server exits with another code than 0 when its stdin is closed.")
+			if judgeExit(ctx, t, idle, "The server does not exit when stdin closes.") {
+				exitCode(t, idle, exitHandshake, "The server exits with a code other than 0 when stdin closes.")
 				busy(ctx, t)
 				return
 			}
@@ -105,7 +105,7 @@ func busy(ctx context.Context, t *suite.T) {
 		return
 	}
 	_ = c.CloseInput()
-	if !judgeExit(ctx, t, c, "The server does not exit when its stdin is closed after it has worked.") {
+	if !judgeExit(ctx, t, c, "The server does not exit when stdin closes after requests.") {
 		return
 	}
 	answers := 0
@@ -120,7 +120,7 @@ func busy(ctx context.Context, t *suite.T) {
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: inFlight,
-		Summary:     "Requests sent right before stdin was closed are not all answered.",
+		Summary:     "The server drops requests sent right before stdin closes.",
 		Permitted:   "anything; clients that pipe requests in are glad of answers",
 		Seen:        fmt.Sprintf("%d of %d requests were answered", answers, len(requests)),
 		At:          sentSince(c, from),
@@ -156,7 +156,7 @@ func afterClosing(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.NotApplicable(exitOnTerm, "there is no SIGTERM here")
 		return
 	}
-	judgeTerm(ctx, t, c, "A server whose stdin is closed does not exit on SIGTERM.")
+	judgeTerm(ctx, t, c, "The server does not exit on SIGTERM after stdin closes.")
 }
 
 func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary string) {
@@ -189,7 +189,7 @@ func signals() suite.Case {
 				t.Skip("there is no SIGTERM here")
 			}
 			judgeTerm(ctx, t, c, "The server does not exit on SIGTERM.")
-			exitCode(t, c, exitOnTerm, "The server exits with another code than 0 on SIGTERM.", afterTerm)
+			exitCode(t, c, exitOnTerm, "The server exits with a code other than 0 on SIGTERM.", afterTerm)
 			interrupt(ctx, t)
 		},
 	}

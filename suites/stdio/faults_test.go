@@ -24,18 +24,18 @@ func TestMisbehaviour(t *testing.T) {
 		},
 		{
 			Name: "one line a read", Case: "stdio.framing", Seams: input(func(r io.Reader) io.Reader { return &firstLine{r: r} }),
-			Want: []string{"stdio.newline-delimited: Of several messages that arrive together, not every one is answered. (warning)"},
+			Want: []string{"stdio.newline-delimited: The server does not answer all messages that arrive together. (warning)"},
 		},
 		{
 			Name: "a read is a message", Case: "stdio.framing", Seams: input(func(r io.Reader) io.Reader { return &wholeReads{r: r} }),
 			Want: []string{
-				"stdio.newline-delimited: A message that arrives in pieces is not read as one. (warning)",
-				"stdio.partial-utf8: A character that arrives in pieces is read wrongly. (warning)",
+				"stdio.newline-delimited: The server does not read a message that arrives in chunks. (warning)",
+				"stdio.partial-utf8: The server misreads a character that arrives in chunks. (warning)",
 			},
 		},
 		{
 			Name: "each read decoded by itself", Case: "stdio.framing", Seams: input(func(r io.Reader) io.Reader { return &decoded{r: r} }),
-			Want: []string{"stdio.partial-utf8: A character that arrives in pieces is read wrongly. (warning)"},
+			Want: []string{"stdio.partial-utf8: The server misreads a character that arrives in chunks. (warning)"},
 		},
 		{
 			Name: "carriage return not taken", Case: "stdio.framing",
@@ -45,35 +45,35 @@ func TestMisbehaviour(t *testing.T) {
 				}
 				return refserver.Pass(raw)
 			}),
-			Want: []string{"stdio.newline-delimited: A message with a carriage return before its newline is not served. (note)"},
+			Want: []string{"stdio.newline-delimited: The server does not serve a line that ends with CR LF. (note)"},
 		},
 		{Name: "exit with stdin", Case: "stdio.closed-stdin", Kept: []string{exit, flight}},
 		{
 			Name: "stays without stdin", Case: "stdio.closed-stdin", Seams: ending(refserver.InputClosed),
-			Want: []string{exit + ": The server does not exit when its stdin is closed. (warning)"}, Kept: []string{term},
+			Want: []string{exit + ": The server does not exit when stdin closes. (warning)"}, Kept: []string{term},
 		},
 		{
 			Name: "stays for ever", Case: "stdio.closed-stdin", Seams: ending(refserver.InputClosed, refserver.Terminated),
 			Want: []string{
-				exit + ": The server does not exit when its stdin is closed. (warning)",
-				term + ": A server whose stdin is closed does not exit on SIGTERM. (warning)",
+				exit + ": The server does not exit when stdin closes. (warning)",
+				term + ": The server does not exit on SIGTERM after stdin closes. (warning)",
 			},
 		},
 		{
 			Name: "stays without stdin when busy", Case: "stdio.closed-stdin", Seams: staysBusy,
-			Want: []string{exit + ": The server does not exit when its stdin is closed after it has worked. (warning)"},
+			Want: []string{exit + ": The server does not exit when stdin closes after requests. (warning)"},
 		},
 		{
 			Name: "leaves without answers", Case: "stdio.closed-stdin", Seams: input(func(r io.Reader) io.Reader { return &hurried{r: r} }),
-			Want: []string{flight + ": Requests sent right before stdin was closed are not all answered. (note)"},
+			Want: []string{flight + ": The server drops requests sent right before stdin closes. (note)"},
 		},
 		{
 			Name: "fails when stdin is closed", Case: "stdio.closed-stdin", Seams: code(map[refserver.Ending]int{refserver.InputClosed: 3}),
-			Want: []string{exit + ": The server exits with another code than 0 when its stdin is closed. (note)"},
+			Want: []string{exit + ": The server exits with a code other than 0 when stdin closes. (note)"},
 		},
 		{
 			Name: "fails on SIGTERM", Case: "stdio.signals", Seams: code(map[refserver.Ending]int{refserver.Terminated: 1}),
-			Want: []string{term + ": The server exits with another code than 0 on SIGTERM. (note)"},
+			Want: []string{term + ": The server exits with a code other than 0 on SIGTERM. (note)"},
 		},
 		{
 			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: code(map[refserver.Ending]int{refserver.Terminated: 143, refserver.Interrupted: 130}),

@@ -76,7 +76,7 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: delimited,
-		Summary:     "Of several messages that arrive together, not every one is answered.",
+		Summary:     "The server does not answer all messages that arrive together.",
 		Permitted:   "an answer to each request, in any order",
 		Seen:        suite.Describe(missed),
 		At:          missed.Positions(),
@@ -90,7 +90,7 @@ func pieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	request := c.Request(id, c.HarmlessMethod(), nil)
 	judgePieces(ctx, t, c, askInPieces(ctx, c, id, request, len(request)/2), verdict.Deviation{
 		Requirement: delimited,
-		Summary:     "A message that arrives in pieces is not read as one.",
+		Summary:     "The server does not read a message that arrives in chunks.",
 		Permitted:   "the answer to the request",
 	})
 }
@@ -114,7 +114,7 @@ func multiByte(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	judgePieces(ctx, t, c, r, verdict.Deviation{
 		Requirement: partialUTF8,
-		Summary:     "A character that arrives in pieces is read wrongly.",
+		Summary:     "The server misreads a character that arrives in chunks.",
 		Permitted:   "an answer with the request's id, as to the same request in one piece",
 	})
 }
@@ -143,7 +143,7 @@ func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: delimited,
-		Summary:     "A message with a carriage return before its newline is not served.",
+		Summary:     "The server does not serve a line that ends with CR LF.",
 		Permitted:   "an answer; not owed, but usual",
 		Seen:        suite.Describe(r),
 		At:          sentSince(c, from),

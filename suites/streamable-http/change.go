@@ -169,7 +169,7 @@ func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change f
 	slices.Sort(at)
 	t.Deviates(c, verdict.Deviation{
 		Requirement: noBroadcast,
-		Summary:     "A notification of one change comes on two streams.",
+		Summary:     "The server sends one notification on two streams.",
 		Permitted:   "each message on one stream alone",
 		Seen:        wire.Excerpt(same[0], 200), At: at,
 	})

@@ -29,24 +29,24 @@ type spelling struct {
 // list may have empty elements and blank space (5.6.1), what is in quotes is one
 // text (5.6.4).
 var accepts = []spelling{
-	{"A request whose Accept lists both types in another order is refused.", one("Accept", "text/event-stream, application/json"), ""},
-	{"A request whose Accept lists both types in two header lines is refused.", one("Accept", "application/json", "text/event-stream"), ""},
-	{"A request whose Accept lists both types without a blank is refused.", one("Accept", "application/json,text/event-stream"), ""},
-	{"A request whose Accept lists both types in capitals is refused.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM"), ""},
-	{"A request whose Accept weighs both types is refused.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9"), "weight"},
-	{"A request whose Accept weighs both types with three digits is refused.", one("Accept", "application/json;q=1.000, text/event-stream;q=0.875"), "weight"},
-	{"A request whose Accept lists further types beside both is refused.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1"), ""},
-	{"A request whose Accept lists a further type with a parameter in quotes is refused.", one("Accept", `application/json, text/event-stream, text/html;level="a, b"`), ""},
-	{"A request whose Accept lists both types between blanks and tabs is refused.", one("Accept", "  application/json\t,\ttext/event-stream  "), ""},
-	{"A request whose Accept lists both types with empty elements between is refused.", one("Accept", ", application/json, , text/event-stream,"), ""},
-	{"A request whose Accept is written in small letters is refused.", one("accept", "application/json, text/event-stream"), ""},
+	{"The server refuses an Accept with both types in another order.", one("Accept", "text/event-stream, application/json"), ""},
+	{"The server refuses an Accept in two header lines.", one("Accept", "application/json", "text/event-stream"), ""},
+	{"The server refuses an Accept without a space after the comma.", one("Accept", "application/json,text/event-stream"), ""},
+	{"The server refuses an Accept with types in capitals.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM"), ""},
+	{"The server refuses an Accept with q values.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9"), "weight"},
+	{"The server refuses an Accept with q values of three digits.", one("Accept", "application/json;q=1.000, text/event-stream;q=0.875"), "weight"},
+	{"The server refuses an Accept with further types.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1"), ""},
+	{"The server refuses an Accept with a quoted parameter.", one("Accept", `application/json, text/event-stream, text/html;level="a, b"`), ""},
+	{"The server refuses an Accept with spaces and tabs.", one("Accept", "  application/json\t,\ttext/event-stream  "), ""},
+	{"The server refuses an Accept with empty list elements.", one("Accept", ", application/json, , text/event-stream,"), ""},
+	{"The server refuses an Accept header in lower case.", one("accept", "application/json, text/event-stream"), ""},
 }
 
 // ranges take both types, and list neither: what becomes of them is recorded.
 var ranges = []spelling{
-	{"A request whose Accept takes anything, and lists neither type, is refused.", one("Accept", "*/*"), ""},
-	{"A request whose Accept takes anything, with a weight, is refused.", one("Accept", "*/*;q=0.8"), ""},
-	{"A request whose Accept takes ranges of types, and lists neither type, is refused.", one("Accept", "application/*, text/*"), ""},
+	{"The server refuses Accept: */*.", one("Accept", "*/*"), ""},
+	{"The server refuses Accept: */* with a q value.", one("Accept", "*/*;q=0.8"), ""},
+	{"The server refuses an Accept of application/* and text/*.", one("Accept", "application/*, text/*"), ""},
 }
 
 // unaccepted do not take both types. Whether they are served is the server's
@@ -63,12 +63,12 @@ var unaccepted = [][]suite.Header{
 
 // types say that the body is JSON (RFC 9110, 8.3.1).
 var contentTypes = []spelling{
-	{"A content type with a charset is not understood.", one("Content-Type", "application/json; charset=utf-8"), "parameter"},
-	{"A content type with a charset in quotes, without a blank, is not understood.", one("Content-Type", `application/json;charset="UTF-8"`), "parameter"},
-	{"A content type in capitals is not understood.", one("Content-Type", "Application/JSON"), ""},
-	{"A content type with the name of its parameter in capitals is not understood.", one("Content-Type", "application/json; Charset=UTF-8"), "parameter"},
-	{"A content type with blanks around its semicolon is not understood.", one("Content-Type", "application/json ;  charset=utf-8 "), "parameter"},
-	{"A content type whose header is in small letters is not understood.", one("content-type", "application/json"), ""},
+	{"The server refuses a content type with a charset.", one("Content-Type", "application/json; charset=utf-8"), "parameter"},
+	{"The server refuses a content type with a quoted charset.", one("Content-Type", `application/json;charset="UTF-8"`), "parameter"},
+	{"The server refuses a content type in capitals.", one("Content-Type", "Application/JSON"), ""},
+	{"The server refuses a content type with CHARSET in capitals.", one("Content-Type", "application/json; Charset=UTF-8"), "parameter"},
+	{"The server refuses a content type with spaces around its semicolon.", one("Content-Type", "application/json ;  charset=utf-8 "), "parameter"},
+	{"The server refuses a content type whose header is in lower case.", one("content-type", "application/json"), ""},
 }
 
 // otherTypes do not say that the body is JSON. Nothing is said of what a server
@@ -97,7 +97,7 @@ func accept() suite.Case {
 			w := t.Web(t.Conversation(ctx))
 			spell(ctx, t, w, acceptBoth, accepts)
 			record(ctx, t, w, acceptBoth, ranges)
-			failing(ctx, t, w, acceptBoth, "A request whose Accept does not list both types fails in the server.", unaccepted)
+			failing(ctx, t, w, acceptBoth, "The server fails on a request whose Accept lacks one type.", unaccepted)
 		},
 	}
 }
@@ -116,7 +116,7 @@ func types() suite.Case {
 			}
 			w := t.Web(t.Conversation(ctx))
 			spell(ctx, t, w, requirement, contentTypes)
-			failing(ctx, t, w, requirement, "A request whose content type is not JSON fails in the server.", otherTypes)
+			failing(ctx, t, w, requirement, "The server fails on a request whose content type is not JSON.", otherTypes)
 		},
 	}
 }

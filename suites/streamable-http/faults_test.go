@@ -28,7 +28,7 @@ func TestFaults(t *testing.T) {
 		{Name: "streams that are not taken up again", Case: "streamable-http.resumption", Seams: notTakenUp},
 		{
 			Name: "progress by the token alone", Case: "streamable-http.side-by-side", Seams: suitetest.ProgressByToken,
-			Want: []string{"streamable-http.session-isolation: A client gets the progress of another one's request with the same token. (warning)"},
+			Want: []string{"streamable-http.session-isolation: The server sends a client another's progress for its token. (warning)"},
 		},
 		{Name: "names that lead here", Case: "streamable-http.origin", Kept: []string{"streamable-http.origin-validated"}},
 		{
@@ -40,7 +40,7 @@ func TestFaults(t *testing.T) {
 				}
 				next.ServeHTTP(w, r)
 			}),
-			Want: []string{"streamable-http.request-content-type: A request whose body comes in chunks is not served. (warning)"},
+			Want: []string{"streamable-http.request-content-type: The server does not serve a request with a chunked body. (warning)"},
 		},
 		{
 			Name: "the host is not looked at", Case: "streamable-http.origin",
@@ -51,11 +51,11 @@ func TestFaults(t *testing.T) {
 				}
 				next.ServeHTTP(w, r)
 			}),
-			Want: []string{"streamable-http.origin-validated: A page whose own name was made to lead to this machine is served. (warning)"},
+			Want: []string{"streamable-http.origin-validated: The server accepts a request after DNS rebinding. (warning)"},
 		},
 		{
 			Name: "two clients at most", Case: "streamable-http.side-by-side", Seams: atMost(2),
-			Want: []string{"streamable-http.multiple-clients: A second client is refused while the first is served. (warning)"},
+			Want: []string{"streamable-http.multiple-clients: The server refuses a second client while it serves the first. (warning)"},
 		},
 		{
 			Name: "messages of one client go to another", Case: "streamable-http.side-by-side",
@@ -66,13 +66,13 @@ func TestFaults(t *testing.T) {
 				}}
 			},
 			Want: []string{
-				"streamable-http.session-isolation: A client gets a message that is for another. (warning)",
-				"streamable-http.session-isolation: What one client answers shows in the result of another. (warning)",
+				"streamable-http.session-isolation: The server sends a client a message for another. (warning)",
+				"streamable-http.session-isolation: The server uses one client's response in another's result. (warning)",
 			},
 		},
 		{
 			Name: "a connection that breaks cancels", Case: "streamable-http.resumption", Seams: disconnectCancels,
-			Want: []string{"streamable-http.disconnect-not-cancel: A request whose connection was cut ends with an error. (warning)"},
+			Want: []string{"streamable-http.disconnect-not-cancel: The server answers a request with an error after a lost connection. (warning)"},
 		},
 	} {
 		m.Transport = spec.StreamableHTTP

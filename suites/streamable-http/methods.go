@@ -36,7 +36,7 @@ func methods() suite.Case {
 				}
 				t.Deviates(w.C, verdict.Deviation{
 					Requirement: legalServed,
-					Summary:     "The session is not served any more after a request with a method that MCP does not use.",
+					Summary:     "The server drops the session after an unused HTTP method.",
 					Permitted:   "to refuse the method, and to serve what follows",
 					Seen:        "after " + r.Method + ": " + suite.DescribeExchange(x),
 					At:          suite.PositionsOf(odd), // what ends the session is seen, not that it has ended

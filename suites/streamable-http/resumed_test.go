@@ -21,11 +21,11 @@ func TestResumedBehindAMessage(t *testing.T) {
 		seams func() refserver.Seams
 		want  []string
 	}{
-		{"the event that was named is told again", shifted(-1), []string{replay + "A stream that is resumed begins before the event that was named. (note)"}},
-		{"the event behind it is lost", shifted(1), []string{replay + "Not all progress of a request comes when its stream is taken up again. (note)"}},
+		{"the event that was named is told again", shifted(-1), []string{replay + "The server resumes a stream before the event that the client named. (note)"}},
+		{"the event behind it is lost", shifted(1), []string{replay + "The server does not resend all progress when a stream is resumed. (note)"}},
 		{"an id comes again with another message", idsOfTheEventBefore, []string{
-			unique + "Two events have the same id. (broken)",
-			replay + "A stream that is resumed begins before the event that was named. (note)",
+			unique + "The server uses an event id twice. (broken)",
+			replay + "The server resumes a stream before the event that the client named. (note)",
 		}},
 	} {
 		for _, rev := range []spec.Revision{spec.V20250618, spec.V20251125} {

@@ -171,7 +171,7 @@ func judge(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, 
 		case w.C.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(slowFor+callTime)).Succeeded():
 			t.Deviates(w.C, verdict.Deviation{
 				Requirement: notCancel,
-				Summary:     "A request whose connection was cut ends with an error.",
+				Summary:     "The server answers a request with an error after a lost connection.",
 				Permitted:   "the answer that it gets otherwise: only a notification cancels",
 				Seen:        suite.DescribeError(m), At: suite.PositionsOf(x),
 			})
@@ -195,7 +195,7 @@ func (k *cutCall) lost(t *suite.T, w *suite.Web, x *transcript.Exchange) {
 	}
 	t.Deviates(w.C, verdict.Deviation{
 		Requirement: replay, Weight: verdict.OnlyNote,
-		Summary:   "Not all progress of a request comes when its stream is taken up again.",
+		Summary:   "The server does not resend all progress when a stream is resumed.",
 		Permitted: "what came behind the event that was named",
 		Seen:      fmt.Sprintf("progress of %d of %d steps", len(told), steps), At: suite.PositionsOf(x),
 	})

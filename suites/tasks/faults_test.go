@@ -18,7 +18,7 @@ func TestFaults(t *testing.T) {
 		{Name: "all is well: slow", Case: "tasks.slow", Kept: []string{"tasks.result-after-cancel"}},
 		{
 			Name: "a task that was made up", Case: "tasks.unknown", Seams: fault(t, "tasks.unknown-id-error/made-up"),
-			Want: []string{"tasks.unknown-id-error: A task id that was made up is answered with a result, not with an error. (broken)"},
+			Want: []string{"tasks.unknown-id-error: The server answers an invented taskId with a result. (broken)"},
 		},
 		{
 			Name: "no end of waiting", Case: "tasks.unknown", Seams: fault(t, "tasks.unknown-id-error/waits"),
@@ -26,11 +26,11 @@ func TestFaults(t *testing.T) {
 		},
 		{
 			Name: "a cancelled task that is waited for", Case: "tasks.slow", Seams: fault(t, "tasks.result-after-cancel/silent"),
-			Want: []string{"tasks.result-after-cancel: The result of a cancelled task is asked for, and there is no answer. (broken)"},
+			Want: []string{"tasks.result-after-cancel: The server does not answer tasks/result of a cancelled task. (broken)"},
 		},
 		{
 			Name: "no answer for its metadata", Case: "tasks.lives", Seams: fault(t, "tasks.related-task-in-request-ignored/silent"),
-			Want: []string{"tasks.related-task-in-request-ignored: A request for a task is not answered when its metadata name another one. (broken)"},
+			Want: []string{"tasks.related-task-in-request-ignored: The server does not answer if _meta names another task. (broken)"},
 		},
 		{
 			Name: "a cancelled task that is gone", Case: "tasks.slow", Seams: fault(t, "legal/tasks-deleted"),
@@ -53,18 +53,18 @@ func TestProvoked(t *testing.T) {
 		{"all is well: client", client, "", nil},
 		{"all is well: no tasks", undeclared, "legal/tasks-undeclared", nil},
 		{"tasks without being declared", undeclared, "tasks.capability-declared/undeclared", []string{
-			"tasks.capability-declared: A server that declares no tasks tells of the status of one. (broken)",
-			"tasks.capability-declared: A tool call is answered with a task, which the server did not declare. (broken)",
-			"tasks.undeclared-ignored: A call is refused for its task member by a server that declares no tasks. (broken)", // of a tool that forbids tasks
+			"tasks.capability-declared: The server sends a task status without declaring tasks. (broken)",
+			"tasks.capability-declared: The server answers a call with a task without declaring tasks. (broken)",
+			"tasks.undeclared-ignored: The server refuses a call for its task member, without declaring tasks. (broken)", // of a tool that forbids tasks
 		}},
 		{"calls refused for the member", undeclared, "tasks.undeclared-ignored/refused", []string{
-			"tasks.undeclared-ignored: A call is refused for its task member by a server that declares no tasks. (broken)",
+			"tasks.undeclared-ignored: The server refuses a call for its task member, without declaring tasks. (broken)",
 		}},
 		{"a task that asks, and is said to work", lives, "tasks.input-required-status/working", []string{
-			"tasks.input-required-status: A task that waits for the client's answer is said to be at work. (warning)",
+			"tasks.input-required-status: The server's task waits for input, but has status working. (warning)",
 		}},
 		{"tasks that fail are completed", lives, "tasks.failed-status/completed", []string{
-			"tasks.failed-status: A task whose call has failed has the status completed. (warning)",
+			"tasks.failed-status: The server's task is completed, though its call failed. (warning)",
 		}},
 	} {
 		seams := func() refserver.Seams { return refserver.Seams{} }

@@ -131,7 +131,7 @@ func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 	case errors.Is(reply.Err, client.ErrUnanswered) && ctx.Err() == nil && r.c.Fence(ctx) == nil:
 		t.Deviates(r.c, verdict.Deviation{
 			Requirement: resultAfterCancel,
-			Summary:     "The result of a cancelled task is asked for, and there is no answer.",
+			Summary:     "The server does not answer tasks/result of a cancelled task.",
 			Permitted:   "a result or an error",
 			Seen:        suite.Describe(reply),
 			At:          transcript.Positions(reply.Sent),

@@ -57,7 +57,7 @@ func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r sui
 	}
 	switch {
 	case r.Succeeded() && id == madeUp:
-		d.Summary = "A task id that was made up is answered with a result, not with an error."
+		d.Summary = "The server answers an invented taskId with a result."
 		t.Deviates(c, d)
 	case r.Busy():
 	case r.Answered():

@@ -70,7 +70,7 @@ func (r *runner) returns(ctx context.Context, t *suite.T, left *suite.Stream, id
 	case again.Answered(), errors.Is(again.Err, client.ErrUnanswered) && r.c.Fence(ctx) == nil:
 		t.Deviates(r.c, verdict.Deviation{
 			Requirement: disconnectTolerated,
-			Summary:     "The result of a task can't be had any more once a connection has broken on which it was waited for.",
+			Summary:     "The server loses a task's result when a waiting connection breaks.",
 			Permitted:   "the result, as of a task on which nobody broke a connection",
 			Seen:        suite.Describe(again),
 			At:          append(suite.PositionsOf(x), transcript.Positions(again.Sent, again.Event)...),
@@ -107,7 +107,7 @@ func listed(ctx context.Context, t *suite.T, others []string) {
 				if id, _ := wire.Text(wire.At(task, "/taskId")); slices.Contains(others, id) {
 					t.Deviates(c, verdict.Deviation{
 						Requirement: noListForAll,
-						Summary:     "Tasks are listed to clients that can't be told apart, those of one to another.",
+						Summary:     "The server lists tasks to clients that it cannot distinguish.",
 						Permitted:   "not to declare tasks.list, or to list in a session what belongs to it",
 						Seen:        "the task " + wire.Excerpt(id, 80) + " of another session",
 						At:          []int{e.Seq},

@@ -24,10 +24,10 @@ type change struct {
 }
 
 var changes = []change{
-	{inventory.ChangesTools, "tools", "A tool that is known to change the list of tools leaves it as it was.", spec.MethodToolsList, "tools"},
-	{inventory.ChangesPrompts, "prompts", "A tool that is known to change the list of prompts leaves it as it was.", spec.MethodPromptsList, "prompts"},
-	{inventory.ChangesResources, "resources", "A tool that is known to change the list of resources leaves it as it was.", spec.MethodResourcesList, "resources"},
-	{inventory.ChangesResource, "resources", "A tool that is known to change a resource leaves it as it was.", spec.MethodResourcesRead, "contents"},
+	{inventory.ChangesTools, "tools", "The server's tool does not change the tools as it is known to.", spec.MethodToolsList, "tools"},
+	{inventory.ChangesPrompts, "prompts", "The server's tool does not change the prompts as it is known to.", spec.MethodPromptsList, "prompts"},
+	{inventory.ChangesResources, "resources", "The server's tool does not change the resources as it is known to.", spec.MethodResourcesList, "resources"},
+	{inventory.ChangesResource, "resources", "The server's tool does not change the resource as it is known to.", spec.MethodResourcesRead, "contents"},
 }
 
 // promisedChange is a call of which the server's author says that it changes

@@ -16,7 +16,7 @@ func TestDescriptions(t *testing.T) {
 	bare, _ := faults.Lookup("legal/bare-tools")
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "described", Case: "tools.lists", Kept: []string{"tools.description.optional"}},
-		{Name: "bare", Case: "tools.lists", Seams: func() refserver.Seams { return bare.Seams() }, Want: []string{"tools.description.optional: A tool has no description. (note)"}},
+		{Name: "bare", Case: "tools.lists", Seams: func() refserver.Seams { return bare.Seams() }, Want: []string{"tools.description.optional: The server's tool has no description. (note)"}},
 	} {
 		m.Try(t, suite.Cases())
 	}
@@ -54,11 +54,11 @@ func TestKnownChanges(t *testing.T) {
 		{Name: "the same text again", Fixtures: []inventory.Fixture{still}, Kept: []string{known}},
 		{
 			Name: "the contents stay", Fixtures: []inventory.Fixture{note}, Seams: first(spec.MethodResourcesRead),
-			Want: []string{known + ": A tool that is known to change a resource leaves it as it was. (warning)"},
+			Want: []string{known + ": The server's tool does not change the resource as it is known to. (warning)"},
 		},
 		{
 			Name: "the list stays", Fixtures: []inventory.Fixture{tools}, Seams: idle,
-			Want: []string{known + ": A tool that is known to change the list of tools leaves it as it was. (warning)"},
+			Want: []string{known + ": The server's tool does not change the tools as it is known to. (warning)"},
 		},
 	} {
 		m.Case = "tools.known-changes"

@@ -44,18 +44,18 @@ func effects() []effect {
 		}
 	}
 	return []effect{
-		{inventory.Fails, first, "A tool that is known to fail reports success.", "a result with isError true", content(inventory.Fails), false},
-		{inventory.Structured, spec.V20250618, "A tool that is known to return structured content returns none.", "a result with structuredContent", content(inventory.Structured), false},
-		{inventory.GivesText, first, "A tool that is known to return text returns none.", "a result with a text block", content(inventory.GivesText), false},
-		{inventory.GivesImage, first, "A tool that is known to return an image returns none.", "a result with an image", content(inventory.GivesImage), false},
-		{inventory.GivesAudio, spec.V20250326, "A tool that is known to return audio returns none.", "a result with audio", content(inventory.GivesAudio), false},
-		{inventory.GivesResource, first, "A tool that is known to embed a resource embeds none.", "a result with an embedded resource", content(inventory.GivesResource), false},
-		{inventory.GivesLink, spec.V20250618, "A tool that is known to link to a resource links to none.", "a result with a resource link", content(inventory.GivesLink), false},
-		{inventory.Progress, first, "A tool that is known to report progress reports none.", "notifications/progress with the token of the call", sends(spec.MethodProgress), true},
-		{inventory.Logging, first, "A tool that is known to log sends no log message.", "notifications/message at level debug", sends(spec.MethodMessage), true},
-		{inventory.AsksSampling, first, "A tool that is known to ask the client's model does not ask.", "a request " + spec.MethodSampling, sends(spec.MethodSampling), true},
-		{inventory.AsksElicitation, spec.V20250618, "A tool that is known to ask the user does not ask.", "a request " + spec.MethodElicit, sends(spec.MethodElicit), true},
-		{inventory.AsksRoots, first, "A tool that is known to ask for roots does not ask.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList), true},
+		{inventory.Fails, first, "The server's tool that is known to fail succeeds.", "a result with isError true", content(inventory.Fails), false},
+		{inventory.Structured, spec.V20250618, "The server's tool does not return the known structured content.", "a result with structuredContent", content(inventory.Structured), false},
+		{inventory.GivesText, first, "The server's tool does not return the known text.", "a result with a text block", content(inventory.GivesText), false},
+		{inventory.GivesImage, first, "The server's tool does not return the known image.", "a result with an image", content(inventory.GivesImage), false},
+		{inventory.GivesAudio, spec.V20250326, "The server's tool does not return the known audio.", "a result with audio", content(inventory.GivesAudio), false},
+		{inventory.GivesResource, first, "The server's tool does not embed the known resource.", "a result with an embedded resource", content(inventory.GivesResource), false},
+		{inventory.GivesLink, spec.V20250618, "The server's tool does not link to the known resource.", "a result with a resource link", content(inventory.GivesLink), false},
+		{inventory.Progress, first, "The server's tool does not report the known progress.", "notifications/progress with the token of the call", sends(spec.MethodProgress), true},
+		{inventory.Logging, first, "The server's tool does not send the known log message.", "notifications/message at level debug", sends(spec.MethodMessage), true},
+		{inventory.AsksSampling, first, "The server's tool does not sample as it is known to.", "a request " + spec.MethodSampling, sends(spec.MethodSampling), true},
+		{inventory.AsksElicitation, spec.V20250618, "The server's tool does not elicit as it is known to.", "a request " + spec.MethodElicit, sends(spec.MethodElicit), true},
+		{inventory.AsksRoots, first, "The server's tool does not request roots as it is known to.", "a request " + spec.MethodRootsList, sends(spec.MethodRootsList), true},
 	}
 }
 
@@ -160,7 +160,7 @@ func (e effect) stuck(ctx context.Context, t *suite.T, c *client.Conversation, k
 		return
 	}
 	t.Deviates(c, verdict.Deviation{
-		Requirement: knownEffect, Summary: "A tool that has asked the client does not go on with the response.",
+		Requirement: knownEffect, Summary: "The server's tool does not continue after the client's response.",
 		Permitted: "a result, once the client has responded",
 		Seen:      "no response to the call of " + wire.Excerpt(known.Tool, 60) + " after the client responded to " + question.Message.Method,
 		At:        []int{r.Sent.Seq, question.Response().Event.Seq},

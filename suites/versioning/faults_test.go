@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	noRevision   = "versioning.initialize-known-version: The server answers initialize with a version that is no revision. (warning)"
+	noRevision   = "versioning.initialize-known-version: The server answers initialize with a version that does not exist. (warning)"
 	noInitialize = "versioning.initialize-known-version: The server answers initialize with a revision that has no initialize. (warning)"
 	echoed       = "versioning.initialize-other-version: The server accepts a version that does not exist. (broken)"
-	useless      = "versioning.initialize-other-version: The server offers a version that it does not accept when it is asked for. (broken)"
+	useless      = "versioning.initialize-other-version: The server offers a version that it then refuses. (broken)"
 	refused      = "versioning.initialize-other-version: The server refuses an unknown version instead of offering another. (broken)"
-	noDate       = "versioning.initialize-other-version: The server refuses a version that is no date instead of offering another. (warning)"
-	silent       = "versioning.initialize-other-version: Initialize with an unknown version is not answered. (broken)"
-	lost         = "lifecycle.error-cases-prepared: Initialize with an unknown version is not answered. (warning)"
-	notLast      = "versioning.initialize-latest-version: The version offered is not the newest that the server supports. (warning)"
+	noDate       = "versioning.initialize-other-version: The server refuses a version that is not a date; it should offer one. (warning)"
+	silent       = "versioning.initialize-other-version: The server does not answer initialize with an unknown version. (broken)"
+	lost         = "lifecycle.error-cases-prepared: The server does not answer initialize with an unknown version. (warning)"
+	notLast      = "versioning.initialize-latest-version: The server offers a version that is not its newest. (warning)"
 	noHand       = "versioning.initialize-latest-version: The server offers a revision that has no handshake. (warning)"
-	asExample    = "versioning.initialize-unsupported-error: The server refuses an unknown version with the page's example error instead of offering another. (note)"
+	asExample    = "versioning.initialize-unsupported-error: The server refuses an unknown version with the example error. (note)"
 )
 
 func TestFaults(t *testing.T) {
@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 // TestTheSameVersionTwice asks one process for each older version in two
 // sessions.
 func TestTheSameVersionTwice(t *testing.T) {
-	const changed = "versioning.initialize-same-version: The server answers initialize with another version than it did before to the same request. (broken)"
+	const changed = "versioning.initialize-same-version: The server answers the same initialize with different versions. (broken)"
 	for _, f := range []struct {
 		name   string
 		serves func(sessions int) bool // the older version that is asked for

@@ -54,7 +54,7 @@ func askTwice(ctx context.Context, t *suite.T) {
 		default:
 			t.Deviates(second.c, verdict.Deviation{
 				Requirement: sameVersion,
-				Summary:     "The server answers initialize with another version than it did before to the same request.",
+				Summary:     "The server answers the same initialize with different versions.",
 				Permitted:   "the version that the client asks for, which the server supports",
 				Seen:        "the version " + wire.Excerpt(second.chose, 80) + "; the session before this one asked for " + version + " as well and got it",
 				At:          transcript.Positions(second.r.Sent, second.r.Event),

@@ -72,7 +72,7 @@ func (n *negotiation) ask(ctx context.Context, version string) {
 		for _, id := range []string{otherVersion, errorsPrepared} {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: id,
-				Summary:     "Initialize with an unknown version is not answered.",
+				Summary:     "The server does not answer initialize with an unknown version.",
 				Permitted:   "a result with a version that the server supports",
 				Seen:        suite.Describe(r) + ", asked for " + version,
 				At:          transcript.Positions(r.Sent),
@@ -109,7 +109,7 @@ func (n *negotiation) offered(ctx context.Context, c *client.Conversation, r *cl
 		return
 	}
 	if !accepted {
-		n.deviates(c, r, otherVersion, "The server offers a version that it does not accept when it is asked for.", "a version that the server supports")
+		n.deviates(c, r, otherVersion, "The server offers a version that it then refuses.", "a version that the server supports")
 		return
 	}
 	t.Kept(otherVersion)
@@ -147,7 +147,7 @@ func (n *negotiation) latest(c *client.Conversation, r *client.Reply, offer stri
 	case !handshake && spec.Revision(offer).Published():
 		n.deviates(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
 	case offer < last:
-		n.deviates(c, r, latestVersion, "The version offered is not the newest that the server supports.", "the newest version that the server supports, "+last)
+		n.deviates(c, r, latestVersion, "The server offers a version that is not its newest.", "the newest version that the server supports, "+last)
 	default:
 		n.t.NotObserved(latestVersion, "the server supports more versions than were looked for")
 	}
@@ -169,7 +169,7 @@ func (n *negotiation) refused(c *client.Conversation, r *client.Reply, asked str
 		}
 		n.t.Deviates(c, verdict.Deviation{
 			Requirement: otherVersion,
-			Summary:     "The server refuses a version that is no date instead of offering another.",
+			Summary:     "The server refuses a version that is not a date; it should offer one.",
 			Permitted:   "a result with a version that the server supports",
 			Seen:        suite.Describe(r),
 			At:          transcript.Positions(r.Sent, r.Event),
@@ -184,7 +184,7 @@ func (n *negotiation) refused(c *client.Conversation, r *client.Reply, asked str
 	n.t.NotObserved(otherVersion, "the server refused with the error that the page shows as its example")
 	n.t.Deviates(c, verdict.Deviation{
 		Requirement: unsupportedError,
-		Summary:     "The server refuses an unknown version with the page's example error instead of offering another.",
+		Summary:     "The server refuses an unknown version with the example error.",
 		Permitted:   "a result with a version that the server supports; the page's example contradicts its text",
 		Seen:        suite.Describe(r),
 		At:          transcript.Positions(r.Sent, r.Event),

@@ -26,19 +26,19 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.sampling-declared",
 			Title:        "sampling requests go only to a client that declared sampling",
 			Requirements: []string{samplingDeclared24, samplingDeclared25},
-			Start:        onlyDeclared(spec.MethodSampling, "sampling", "Sampling is asked of a client that has not declared it.", samplingDeclared24, samplingDeclared25),
+			Start:        onlyDeclared(spec.MethodSampling, "sampling", "The server sends a sampling request to a client without sampling.", samplingDeclared24, samplingDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-declared",
 			Title:        "elicitation requests go only to a client that declared elicitation",
 			Requirements: []string{elicitationDeclared},
-			Start:        onlyDeclared(spec.MethodElicit, "elicitation", "Elicitation is asked of a client that has not declared it.", elicitationDeclared),
+			Start:        onlyDeclared(spec.MethodElicit, "elicitation", "The server sends an elicitation to a client without elicitation.", elicitationDeclared),
 		},
 		{
 			ID:           "rule.roots-declared",
 			Title:        "roots/list goes only to a client that declared roots",
 			Requirements: []string{rootsDeclared24, rootsDeclared25},
-			Start:        onlyDeclared(spec.MethodRootsList, "roots", "Roots are asked of a client that has not declared them.", rootsDeclared24, rootsDeclared25),
+			Start:        onlyDeclared(spec.MethodRootsList, "roots", "The server sends roots/list to a client without roots.", rootsDeclared24, rootsDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-modes",
@@ -127,7 +127,7 @@ func modes(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: modeDeclared,
-		Summary:     "Elicitation is asked in a mode that the client has not declared.",
+		Summary:     "The server elicits in a mode that the client did not declare.",
 		Permitted:   "the modes that the client declared; form where it declared elicitation without any",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(s.Initialize.Event, h.Event),
@@ -147,7 +147,7 @@ func modeOfError(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: modeDeclared,
-		Summary:     "A URL elicitation is required of a client that has not declared them.",
+		Summary:     "The server requires a URL elicitation that the client did not declare.",
 		Permitted:   "error -32042 only where the client declared elicitation.url",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(s.Initialize.Event, h.Asked.Event, h.Event),
@@ -177,14 +177,14 @@ func samplingTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			out.Subject(toolChoiceDeclared)
 		}
 	case offered:
-		d.Requirement, d.Summary = toolsDeclared, "Tools are offered in sampling to a client that has not declared sampling.tools."
+		d.Requirement, d.Summary = toolsDeclared, "The server samples with tools, but the client lacks sampling.tools."
 		d.Permitted = "tools only where the client declared sampling.tools"
 		out.Found(d)
 		if choice {
 			out.Elsewhere(toolChoiceDeclared)
 		}
 	default:
-		d.Requirement, d.Summary = toolChoiceDeclared, "A tool choice is sent to a client that has not declared sampling.tools."
+		d.Requirement, d.Summary = toolChoiceDeclared, "The server sends a toolChoice, but the client lacks sampling.tools."
 		d.Permitted = "toolChoice only where the client declared sampling.tools"
 		out.Found(d)
 	}
@@ -206,12 +206,12 @@ func includeContext(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			out.Subject(contextDeclared)
 		}
 	case declared:
-		d.Requirement, d.Summary = includeContextAvoided, "Sampling asks for the context of servers."
+		d.Requirement, d.Summary = includeContextAvoided, "The server's sampling request uses includeContext."
 		d.Permitted = "no includeContext, or none"
 		out.Found(d)
 		out.Subject(contextDeclared)
 	default:
-		d.Requirement, d.Summary = contextDeclared, "Sampling asks for the context of servers, which the client has not declared to give."
+		d.Requirement, d.Summary = contextDeclared, "The server uses includeContext, but the client lacks sampling.context."
 		d.Permitted = "thisServer and allServers only where the client declared sampling.context"
 		out.Found(d)
 		out.Elsewhere(includeContextAvoided)

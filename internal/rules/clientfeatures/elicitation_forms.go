@@ -62,7 +62,7 @@ func secrets(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 			found = true
 			out.Found(verdict.Deviation{
 				Requirement: id,
-				Summary:     "A form asks for a secret, by the name of a field.",
+				Summary:     "The server's form has a field whose name asks for a secret.",
 				Permitted:   "fields that hold no passwords, keys, tokens or payment data",
 				Seen:        "the field " + rules.Excerpt(wire.Quote(f.name)),
 				At:          rules.At(h.Event),
@@ -120,9 +120,9 @@ func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 	message, _ := wire.Text(wire.At(h.Message.Params(), "/message"))
 	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without web addresses to click; url mode for a visit to a page", At: rules.At(h.Event)}
 	if link := linked(message); link != "" {
-		d.Summary, d.Seen = "The message of a form sends the user to a web address.", "in the message: "+rules.Excerpt(message)
+		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
-			d.Summary, d.Weight = "The message of a form has a web address.", verdict.OnlyNote
+			d.Summary, d.Weight = "The server's form message contains a web address.", verdict.OnlyNote
 		}
 		out.Found(d)
 		return
@@ -133,7 +133,7 @@ func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 		}
 		for _, text := range texts(f.schema) {
 			if link := linked(text); link != "" {
-				d.Summary, d.Seen = "A field of a form has a web address in its title or description.", "in the field "+rules.Excerpt(wire.Quote(f.name))+": "+rules.Excerpt(link)
+				d.Summary, d.Seen = "The server's form has a field with a web address in its text.", "in the field "+rules.Excerpt(wire.Quote(f.name))+": "+rules.Excerpt(link)
 				d.Weight = verdict.OnlyNote
 				out.Found(d)
 				return

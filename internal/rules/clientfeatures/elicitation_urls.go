@@ -74,12 +74,12 @@ func address(v jsontext.Value, h *rules.Heard, out *rules.Out) {
 		out.Subject(urlHTTPS)
 	case scheme == "http" && development(u.Hostname()):
 	default:
-		d.Requirement, d.Summary = urlHTTPS, "The user is sent to a page that is not served over https."
+		d.Requirement, d.Summary = urlHTTPS, "The server sends the user to a page without https."
 		d.Permitted = "https; http on a machine of the developer's own"
 		out.Found(d)
 	}
 	if password, ok := u.User.Password(); ok && password != "" {
-		d.Requirement, d.Summary = urlNoSecrets, "The URL that the user is sent to holds a user name and a password."
+		d.Requirement, d.Summary = urlNoSecrets, "The server's elicitation URL contains a user name and a password."
 		d.Permitted = "a URL without credentials and without personal data of the user"
 		out.Found(d)
 		return
@@ -156,7 +156,7 @@ func elicitationIDs() rules.Fold {
 			if again && before.url != text { // with the same URL it may be the same elicitation
 				out.Found(verdict.Deviation{
 					Requirement: idUnique,
-					Summary:     "An elicitationId is used for two elicitations.",
+					Summary:     "The server uses an elicitationId for two elicitations.",
 					Permitted:   "an id of its own for each",
 					Seen:        "elicitationId " + rules.Excerpt(wire.Quote(id)) + " for another URL",
 					At:          rules.At(before.event, h.Event),
@@ -178,7 +178,7 @@ func elicitationIDs() rules.Fold {
 			default:
 				early = append(early, unannounced{id, verdict.Deviation{
 					Requirement: completeKnownID,
-					Summary:     "The completion of an elicitation is told that was not asked for.",
+					Summary:     "The server completes an elicitation that it never requested.",
 					Permitted:   "the elicitationId of an elicitation/create, or of an error -32042, that came before",
 					Seen:        rules.Excerpt(h.Message.Raw),
 					At:          rules.At(h.Event),

@@ -87,7 +87,7 @@ func replied(r round, messages []said, h *rules.Heard, out *rules.Out) {
 		default:
 			out.Found(verdict.Deviation{
 				Requirement: replyToStopReason,
-				Summary:     "A model wanted to call several tools, and the next request answers only some of them.",
+				Summary:     "The server returns results for only some of the model's tool uses.",
 				Permitted:   "a result for each tool use of the reply, or an end of the loop",
 				Seen:        "nothing of the tool use " + rules.Excerpt(wire.Quote(u.id)),
 				At:          rules.At(r.asked, r.event, h.Event),
@@ -108,7 +108,7 @@ func limited(r round, h *rules.Heard, out *rules.Out) {
 	case r.number > maxRounds:
 		out.Found(verdict.Deviation{
 			Requirement: iterationLimit,
-			Summary:     "A loop of tool uses has no limit.",
+			Summary:     "The server lets the model use tools without a limit.",
 			Permitted:   fmt.Sprintf("an end after some rounds; %d are taken for no limit", maxRounds),
 			Seen:        fmt.Sprintf("the request after round %d", r.number),
 			At:          rules.At(r.asked, r.event, h.Event),

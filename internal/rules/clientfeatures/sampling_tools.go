@@ -63,7 +63,7 @@ func toolMessages(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(h.Message.Raw)), At: rules.At(h.Event)}
 		switch {
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
-			d.Requirement, d.Summary = resultsAlone, "A message with tool results holds something else, too."
+			d.Requirement, d.Summary = resultsAlone, "The server mixes tool results with other content in one message."
 			d.Permitted = "tool results alone"
 			out.Found(d)
 		case len(m.results) > 0 && m.role == "user":
@@ -72,7 +72,7 @@ func toolMessages(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		switch {
 		case m.role != "user" && m.role != "assistant" || len(m.uses)+len(m.results) == 0:
 		case len(m.uses) > 0 && m.role == "user", len(m.results) > 0 && m.role == "assistant":
-			d.Requirement, d.Summary = roles, "A tool use or a tool result stands in a message of the other role."
+			d.Requirement, d.Summary = roles, "The server puts a tool use or tool result into the wrong role."
 			d.Permitted = "tool uses from the assistant, tool results from the user"
 			out.Found(d)
 		default:
@@ -109,7 +109,7 @@ func balance() rules.Fold {
 				if unknown != "" {
 					out.Found(verdict.Deviation{
 						Requirement: resultMatches,
-						Summary:     "A tool result names a tool use that was not seen before.",
+						Summary:     "The server's tool result names an unknown tool use.",
 						Permitted:   "the id of an earlier tool use",
 						Seen:        "toolUseId " + rules.Excerpt(wire.Quote(unknown)),
 						At:          rules.At(h.Event),
@@ -148,7 +148,7 @@ func answered(m, next said, known map[string]bool, h *rules.Heard, out *rules.Ou
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: usesAnswered,
-			Summary:     "A tool use is not answered in the message that follows it.",
+			Summary:     "The server's next message lacks the result of a tool use.",
 			Permitted:   "a message of the user with a result for each tool use",
 			Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(m.uses[open].id)),
 			At:          rules.At(h.Event),
@@ -200,7 +200,7 @@ func conforms(s *rules.Session, h *rules.Heard, r result, tool string, out *rule
 		}
 		out.Found(verdict.Deviation{
 			Requirement: resultConforms,
-			Summary:     "A structured tool result does not fit the output schema of its tool.",
+			Summary:     "The server's structured tool result breaks the tool's outputSchema.",
 			Permitted:   "what the output schema of the tool that was offered permits",
 			Seen:        rules.Excerpt(wrong[0].String()),
 			At:          rules.At(h.Event),

@@ -40,7 +40,7 @@ func (f *feature) named() rules.Fold {
 				}
 				out.Found(verdict.Deviation{
 					Requirement: id,
-					Summary:     "Two " + f.things + " have the same name.",
+					Summary:     "The server lists two " + f.things + " with the same name.",
 					Permitted:   "a name of its own for each " + f.thing,
 					Seen:        rules.Excerpt(name) + " twice",
 					At:          at,
@@ -77,7 +77,7 @@ func (f *feature) unasked() rules.Fold {
 					}
 					out.Found(verdict.Deviation{
 						Requirement: id,
-						Summary:     "The server tells of a change to its list of " + f.things + ", which it did not declare to do.",
+						Summary:     "The server sends " + f.things + "/list_changed without declaring it.",
 						Permitted:   capability + ": true in the answer to initialize, or silence",
 						Seen:        rules.Excerpt(e.Raw),
 						At:          rules.At(s.Initialize.Event, e),
@@ -132,7 +132,7 @@ func (f *feature) changes() rules.Fold {
 				}
 				out.Found(verdict.Deviation{
 					Requirement: f.told,
-					Summary:     "The list of " + f.things + " changes, and the server does not tell.",
+					Summary:     "The server sends no notification of a changed list of " + f.things + ".",
 					Permitted:   f.changed + " for each change, which was declared",
 					Seen:        rules.Excerpt(difference(c.before, c.after)),
 					At:          rules.At(append(slices.Clone(c.before.pages), c.after.pages...)...),

@@ -119,7 +119,7 @@ func completionCapability(s *rules.Session, q question, h *rules.Heard, out *rul
 	case !q.sound() || spoiled:
 	case yes && unknownMethod(h.Message):
 		d := about(completionAnswered, h)
-		d.Summary, d.Permitted = "A server that declared completions does not know the method.", "a result, or an error about the reference"
+		d.Summary, d.Permitted = "The server declares completions, but does not know the method.", "a result, or an error about the reference"
 		out.Found(d)
 	case yes:
 		out.Subject(completionAnswered)
@@ -130,12 +130,12 @@ func completionCapability(s *rules.Session, q question, h *rules.Heard, out *rul
 		out.Subject(completionDeclared)
 	case !h.Message.IsError() && len(wire.Elements(wire.At(h.Message.Result(), "/completion/values"))) > 0:
 		d := about(completionDeclared, h)
-		d.Summary, d.Permitted = "A server that did not declare completions completes.", "the capability completions, or error -32601"
+		d.Summary, d.Permitted = "The server completes arguments without declaring completions.", "the capability completions, or error -32601"
 		out.Found(d)
 		out.Elsewhere(completionUnsupported)
 	default:
 		d := about(completionUnsupported, h)
-		d.Summary, d.Permitted = "A server that did not declare completions does not say that the method is unknown.", "error -32601"
+		d.Summary, d.Permitted = "The server refuses an undeclared completion, but not with -32601.", "error -32601"
 		out.Found(d)
 	}
 }
@@ -151,15 +151,15 @@ func completionRefused() rules.Fold {
 			}
 		case q.missing:
 			invalid{
-				completionMissing, "A request for values that lacks a part is served.",
-				"A request for values that lacks a part is refused with another code than -32602.", verdict.Full,
+				completionMissing, "The server serves a completion request with a missing member.",
+				"The server refuses an incomplete completion, but not with -32602.", verdict.Full,
 			}.judge(h, b.anyQuestion(), out)
 		case q.strange:
 			strangeReference(h, out)
 		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.of, h.Asked, !h.Message.IsError()):
 			invalid{
-				completionUnknown, "Values are given for a prompt that is not listed.",
-				"Completion for a prompt that does not exist is refused with another code than -32602.", verdict.Full,
+				completionUnknown, "The server completes arguments of a prompt that is not listed.",
+				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,
 			}.judge(h, b.anyQuestion(), out)
 		}
 	})}
@@ -188,7 +188,7 @@ func mistypedQuestion(h *rules.Heard, out *rules.Out) {
 		return
 	}
 	d := about(completionValidates, h)
-	d.Summary, d.Permitted = "A request for values with a part of the wrong type is served.", "an error, usually with code -32602"
+	d.Summary, d.Permitted = "The server serves a completion request with a wrong type.", "an error, usually with code -32602"
 	d.Weight = verdict.OnlyNote
 	out.Found(d)
 }
@@ -198,7 +198,7 @@ func strangeReference(h *rules.Heard, out *rules.Out) {
 		return // any code will do
 	}
 	d := about(completionMissing, h)
-	d.Summary, d.Permitted = "Values are given for a reference of an unknown type.", "error -32602"
+	d.Summary, d.Permitted = "The server completes a reference of an unknown type.", "error -32602"
 	d.Weight = verdict.OnlyNote
 	out.Found(d)
 }

@@ -61,7 +61,7 @@ func (t *trial) judge(out *rules.Out) {
 	}
 	if !t.served {
 		d := about(requirement, t.all[0])
-		d.Summary, d.Permitted = "Completion for "+thing+" is refused.", "a result, if without values"
+		d.Summary, d.Permitted = "The server refuses completion for "+thing+".", "a result, if without values"
 		out.Found(d)
 		return
 	}
@@ -70,8 +70,8 @@ func (t *trial) judge(out *rules.Out) {
 		heard                []*rules.Heard
 		requirement, summary string
 	}{
-		{t.empty, completionEmpty, "Completion is refused where nothing was typed yet."},
-		{t.placed, completionContext, "Completion is refused where other values are given as context."},
+		{t.empty, completionEmpty, "The server refuses completion for an empty value."},
+		{t.placed, completionContext, "The server refuses completion with other arguments as context."},
 	} {
 		switch {
 		case len(group.heard) == 0:

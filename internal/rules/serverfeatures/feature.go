@@ -107,14 +107,14 @@ func (f *feature) declaration() rules.Hears {
 			switch items := wire.At(h.Message.Result(), "/"+f.member); {
 			case !regular(s, h) || items.Kind() != '[':
 			case len(wire.Elements(items)) > 0:
-				served(s, h, out, "A server that did not declare "+f.things+" lists some.", verdict.Full)
+				served(s, h, out, "The server lists "+f.things+" without declaring them.", verdict.Full)
 			default:
-				served(s, h, out, "A server that did not declare "+f.things+" has an empty list of them.", verdict.OnlyNote)
+				served(s, h, out, "The server lists no "+f.things+", but does not declare them.", verdict.OnlyNote)
 			}
 		},
 		rules.ResultOf(f.use): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			if regular(s, h) && f.used(h.Message) {
-				served(s, h, out, "A "+f.thing+" of a server that did not declare "+f.things+" does its work.", verdict.Full)
+				served(s, h, out, "The server serves a "+f.thing+" without declaring "+f.things+".", verdict.Full)
 			}
 		},
 	}
@@ -176,18 +176,18 @@ func (f *feature) judgeLists(bare, empty *counts, out *rules.Out) {
 	switch {
 	case len(refused) == 0:
 	case len(bare.served)+len(empty.served) == 0:
-		d.Summary = "The list of " + f.things + " is refused, though " + f.things + " are declared."
+		d.Summary = "The server declares " + f.things + ", but refuses to list them."
 		found(refused[0])
 	case len(bare.refused) > 0 && len(bare.served) == 0:
 		d.Requirement = f.paramsOptional
-		d.Summary = "The list of " + f.things + " is refused to a request without params."
+		d.Summary = "The server refuses to list " + f.things + " without params."
 		found(bare.refused[0])
 	case len(empty.refused) > 0 && len(empty.served) == 0:
-		d.Summary = "The list of " + f.things + " is refused to a request with empty params."
+		d.Summary = "The server refuses to list " + f.things + " with empty params."
 		d.Weight = verdict.AtMostWarning // it was served to another
 		found(empty.refused[0])
 	default:
-		d.Summary, d.Weight = "The list of "+f.things+" is refused at times.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server sometimes refuses to list "+f.things+".", verdict.OnlyNote
 		found(refused[0])
 	}
 }

@@ -134,15 +134,15 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
 	d := verdict.Deviation{Weight: weight(p)}
 	switch {
 	case p.refused && again:
-		d.Requirement, d.Summary, d.Permitted = cursorStable, "A cursor that got a page is refused when it is sent again.", "the same page each time"
+		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server refuses a cursor the second time.", "the same page each time"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
 		out.Found(d)
 	case p.refused:
-		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "A cursor that the list has just given out is refused.", "the next page"
+		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "The server refuses a cursor that it has just returned.", "the next page"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.at(), p.at()...)
 		out.Found(d)
 	case again && !samePage(last, p):
-		d.Requirement, d.Summary, d.Permitted = cursorStable, "The same cursor gets another page when it is sent again.", "the same items, as far as the shorter page goes, and a next page where more follow"
+		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items, as far as the shorter page goes, and a next page where more follow"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
 		d.Weight = max(d.Weight, unannounced(s, p.method))
 		out.Found(d)
@@ -196,20 +196,20 @@ func goesOn(s *rules.Session, p *page, out *rules.Out) {
 	d := verdict.Deviation{Weight: weight(p)}
 	for _, q := range earlier {
 		if len(p.items) > 0 && p.hasNext && q.hasNext && sameItems(p, q) {
-			d.Requirement, d.Summary, d.Permitted = walkEnds, "Following cursors leads back to a page that came before.", "new items on each page, and a page without nextCursor in the end"
+			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a page without nextCursor in the end"
 			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.at(), p.at()...)
 			out.Found(d)
 			return
 		}
 	}
 	if n := idle(chain); n >= idlePages && p.hasNext {
-		d.Requirement, d.Summary, d.Permitted = walkEnds, "Page after page is empty and has a nextCursor.", "a page without nextCursor in the end"
+		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a page without nextCursor in the end"
 		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", n), append(chain[len(chain)-n].at(), p.at()...)
 		out.Found(d)
 		return
 	}
 	if again {
-		d.Requirement, d.Summary, d.Permitted = cursorContinues, "A page holds an item that a page before it held, too.", "the items after the position that the cursor marks"
+		d.Requirement, d.Summary, d.Permitted = cursorContinues, "The server lists an item on two pages.", "the items after the position that the cursor marks"
 		d.Seen, d.At = rules.Excerpt(was.raw)+" on both", append(was.on.at(), p.at()...)
 		out.Found(d)
 		return

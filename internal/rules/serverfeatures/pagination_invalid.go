@@ -49,7 +49,7 @@ func (b *badCursors) page(s *rules.Session, p *page, out *rules.Out) {
 func (b *badCursors) empty(p *page, out *rules.Out) {
 	if !p.refused && b.paged[p.method] {
 		out.Found(verdict.Deviation{
-			Requirement: invalidCode, Summary: "An empty cursor that was never given out gets a page.", Permitted: "error -32602, or the first page",
+			Requirement: invalidCode, Summary: "The server accepts an empty cursor that it never returned.", Permitted: "error -32602, or the first page",
 			Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: verdict.OnlyNote,
 		})
 	}
@@ -78,8 +78,8 @@ func (b *badCursors) firstPage(p *page, out *rules.Out) {
 
 // afterBad says what was wrong with the cursor: whether it was given out.
 var afterBad = map[bool]string{
-	false: "After a cursor that was never given out, the list is refused.",
-	true:  "After a cursor that may be out of date, the list is refused.",
+	false: "The server refuses the list after an invalid cursor.",
+	true:  "The server refuses the list after an outdated cursor.",
 }
 
 func (b *badCursors) code(p *page, out *rules.Out) {
@@ -88,7 +88,7 @@ func (b *badCursors) code(p *page, out *rules.Out) {
 	case p.refused && spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(invalidCode)
 	case p.refused:
-		b.found(p, "A cursor that was never given out is refused with another code than -32602.", verdict.Full, out)
+		b.found(p, "The server refuses an invalid cursor, but not with -32602.", verdict.Full, out)
 	default:
 		b.passed = append(b.passed, p) // whether the list pages is known at the end
 	}
@@ -97,9 +97,9 @@ func (b *badCursors) code(p *page, out *rules.Out) {
 func (b *badCursors) end(_ *rules.Session, out *rules.Out) {
 	for _, p := range b.passed {
 		if b.paged[p.method] {
-			b.found(p, "A cursor that was never given out gets a page.", verdict.Full, out)
+			b.found(p, "The server accepts a cursor that it never returned.", verdict.Full, out)
 		} else { // pagination begins with a cursor of the server's: no sentence asks a server without pages to look for one
-			b.found(p, "A cursor is passed over by a list that gives out none.", verdict.OnlyNote, out)
+			b.found(p, "The server ignores a cursor for a list without pages.", verdict.OnlyNote, out)
 		}
 	}
 }
@@ -137,13 +137,13 @@ func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	case h.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(cursorWrongType)
 	case h.Message.IsError():
-		d.Summary, d.Weight = "A cursor that is no string is refused with another code than -32602.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server refuses a non-string cursor, but not with -32602.", verdict.OnlyNote
 		out.Found(d)
 	case paged(s, h.Asked.Message.Method):
-		d.Summary = "A cursor that is no string gets a page."
+		d.Summary = "The server accepts a cursor that is not a string."
 		out.Found(d)
 	default:
-		d.Summary, d.Weight = "A cursor that is no string is passed over by a list that gives out none.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server ignores a non-string cursor for a list without pages.", verdict.OnlyNote
 		out.Found(d)
 	}
 }
@@ -182,9 +182,9 @@ func otherList(s *rules.Session, p *page, out *rules.Out) {
 			out.Subject(cursorOtherList)
 			return
 		case p.refused:
-			d.Summary = "A cursor of another list is refused with another code than -32602."
+			d.Summary = "The server refuses another list's cursor, but not with -32602."
 		default:
-			d.Summary, d.Weight = "A cursor of another list gets a page.", verdict.OnlyNote
+			d.Summary, d.Weight = "The server accepts the cursor of another list.", verdict.OnlyNote
 		}
 		out.Found(d)
 		return

@@ -52,7 +52,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: walkComplete,
 				Weight:      unannounced(s, p.method),
-				Summary:     "An item is missing from a walk through a list, and those before and after it bring it.",
+				Summary:     "The server omits an item from one of several walks through a list.",
 				Permitted:   "in each walk all that the list holds, as long as it does not change",
 				Seen:        "no page of the walk holds " + rules.Excerpt(i.raw),
 				At:          append(append(all.ends[before].at(), lacking.at()...), q.at()...),

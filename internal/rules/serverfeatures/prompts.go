@@ -86,16 +86,16 @@ func promptsFound() rules.Fold {
 			}
 		case !named:
 			invalid{
-				promptMissingName, "A prompt is served to a request that does not name one.",
-				"A request for a prompt that does not name one is refused with another code than -32602.", verdict.OnlyNote,
+				promptMissingName, "The server serves prompts/get without a name.",
+				"The server refuses prompts/get without a name, but not with -32602.", verdict.OnlyNote,
 			}.judge(h, b.anyGet(), out)
 		case b.prompts.seen[name] != nil:
 			listedGet(b.prompts.seen[name], name, h, out)
 		case h.Message.IsError() && !soundArguments(h.Asked): // which may be why
 		case b.prompts.lacks(s, name, h.Asked, !h.Message.IsError()):
 			invalid{
-				promptUnknown, "A prompt that is not listed is served.",
-				"A prompt that does not exist is refused with another code than -32602.", verdict.Full,
+				promptUnknown, "The server serves a prompt that is not listed.",
+				"The server refuses an unknown prompt, but not with -32602.", verdict.Full,
 			}.judge(h, b.anyGet(), out)
 		}
 	})}
@@ -134,7 +134,7 @@ func undeclaredGet(h *rules.Heard, out *rules.Out) {
 		out.Elsewhere(promptNotSupported)
 	default:
 		d := about(promptNotSupported, h)
-		d.Summary, d.Permitted = "A request for a prompt gets a result, though prompts are not declared.", "an error"
+		d.Summary, d.Permitted = "The server serves a prompt without declaring prompts.", "an error"
 		out.Found(d)
 	}
 }
@@ -151,7 +151,7 @@ func listedGet(prompt jsontext.Value, name string, h *rules.Heard, out *rules.Ou
 		return
 	}
 	d := about(promptListedGettable, h)
-	d.Summary, d.Permitted = "A listed prompt is said not to exist.", "any answer that deals with the prompt"
+	d.Summary, d.Permitted = "The server reports a listed prompt as unknown.", "any answer that deals with the prompt"
 	out.Found(d)
 }
 
@@ -179,8 +179,8 @@ func promptArguments() rules.Fold {
 		case prompt == nil || !s.ServerDeclared("prompts") || denied || arguments != nil && arguments.Kind() != '{':
 		case missing(prompt, h.Asked) != "":
 			invalid{
-				promptMissingArgument, "A prompt is served without an argument that it requires.",
-				"A prompt without an argument that it requires is refused with another code than -32602.", verdict.Full,
+				promptMissingArgument, "The server serves a prompt without a required argument.",
+				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full,
 			}.judge(h, b.validGet(name), out)
 		case !texts(arguments):
 			if out.Telling(h, b.validGet(name), promptValidates) {
@@ -227,14 +227,14 @@ func mistypedArgument(arguments jsontext.Value, h *rules.Heard, out *rules.Out) 
 		return
 	}
 	d := about(promptValidates, h)
-	d.Summary, d.Permitted = "A prompt is served with an argument that is no string.", "an error, usually with code -32602"
+	d.Summary, d.Permitted = "The server serves a prompt with an argument that is not a string.", "an error, usually with code -32602"
 	_, given := wire.Members(arguments)
 	others := false
 	for _, v := range given {
 		others = others || v.Kind() != '"' && v.Kind() != 'n'
 	}
 	if !others {
-		d.Summary, d.Weight = "A prompt is served with an argument that is null.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server serves a prompt with an argument that is null.", verdict.OnlyNote
 	}
 	out.Found(d)
 }

@@ -89,7 +89,7 @@ func offered(pointer string) func(*rules.Session, *rules.Heard, *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: resourcesDeclared,
-			Summary:     "The server offers resources and does not declare them.",
+			Summary:     "The server offers resources without declaring them.",
 			Permitted:   "the capability resources in the answer to initialize, or an error",
 			Seen:        rules.Excerpt(h.Message.Raw),
 			At:          rules.At(s.Initialize.Responses[0].Event, h.Asked.Event, h.Event),
@@ -126,8 +126,8 @@ func (l answeredLists) answer(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 
 func (l answeredLists) end(_ *rules.Session, out *rules.Out) {
 	for _, list := range []struct{ method, requirement, summary string }{
-		{spec.MethodResourcesList, resourcesAnswered, "The server declares resources and refuses to list them."},
-		{spec.MethodResourcesTemplates, templatesAnswered, "The server declares resources and refuses to list their templates."},
+		{spec.MethodResourcesList, resourcesAnswered, "The server declares resources, but refuses to list them."},
+		{spec.MethodResourcesTemplates, templatesAnswered, "The server declares resources, but refuses to list templates."},
 	} {
 		bare, refusedBare := l[listRequest{list.method, false, false}], l[listRequest{list.method, false, true}]
 		with, refusedWith := l[listRequest{list.method, true, false}], l[listRequest{list.method, true, true}]
@@ -142,7 +142,7 @@ func (l answeredLists) end(_ *rules.Session, out *rules.Out) {
 		case with != nil && refusedBare != nil:
 			out.Found(verdict.Deviation{
 				Requirement: resourcesParams,
-				Summary:     "A list request without params is refused, and one with params is not.",
+				Summary:     "The server refuses a list request that has no params.",
 				Permitted:   "a result both times",
 				Seen:        rules.Excerpt(refusedBare.Message.Raw),
 				At:          rules.At(with.Asked.Event, with.Event, refusedBare.Asked.Event, refusedBare.Event),
@@ -184,7 +184,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: resourceUnique,
-			Summary:     "Two listed resources have the same URI.",
+			Summary:     "The server lists two resources with the same URI.",
 			Permitted:   "a URI of its own for each resource",
 			Seen:        rules.Excerpt(was.raw) + " and " + rules.Excerpt(i.raw),
 			At:          rules.At(was.on.asked.Event, was.on.event, p.asked.Event, p.event),

@@ -46,7 +46,7 @@ func changeDeclared(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: requirement,
-		Summary:     "A changed list of resources is told of by a server that does not declare to.",
+		Summary:     "The server sends resources/list_changed without declaring it.",
 		Permitted:   "no such notification, or the capability resources.listChanged",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(s.Initialize.Responses[0].Event, h.Event),
@@ -106,7 +106,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			out.Found(verdict.Deviation{
 				Requirement: resourcesChangeSent,
-				Summary:     "The list of resources has changed, and nothing was said of it.",
+				Summary:     "The server sends no notification of a changed resource list.",
 				Permitted:   "notifications/resources/list_changed",
 				Seen:        fmt.Sprintf("%d resources before, %d after, not all the same", len(x.from.uris), len(x.to.uris)),
 				At:          rules.At(first.asked.Event, first.event, last.asked.Event, last.event),

@@ -89,7 +89,7 @@ func (l *ledger) readable(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	d := verdict.Deviation{
 		Requirement: listedReadable,
-		Summary:     "A listed resource can't be read: the server does not find it.",
+		Summary:     "The server does not find a resource that it lists.",
 		Permitted:   "its contents",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(listed.on.event, h.Asked.Event, h.Event),
@@ -128,13 +128,13 @@ func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	case h.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		return // nothing can be read there
 	case h.Message.IsError() && (nowhere || notFound(h)):
-		d.Summary = "A resource that does not exist is refused with another code than -32002."
+		d.Summary = "The server refuses an unknown resource, but not with -32002."
 	case h.Message.IsError() || !nowhere:
 		return
 	case len(contents(h)) == 0:
-		d.Summary = "A resource that does not exist is read as empty contents."
+		d.Summary = "The server returns empty contents for an unknown resource."
 	default:
-		d.Summary = "A resource that does not exist is read as contents."
+		d.Summary = "The server returns contents for an unknown resource."
 	}
 	out.Found(d)
 }
@@ -183,7 +183,7 @@ func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		if h.Message.IsError() {
 			out.Subject(uriValidated)
 		} else if len(contents(h)) > 0 && l.templatesKnown() {
-			d.Requirement, d.Summary, d.Permitted = uriValidated, "What is no URI is read as contents.", "an error"
+			d.Requirement, d.Summary, d.Permitted = uriValidated, "The server returns contents for a string that is not a URI.", "an error"
 			out.Found(d)
 		}
 	}
@@ -213,10 +213,10 @@ func missingParam(h *rules.Heard, d verdict.Deviation, out *rules.Out) {
 	case h.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(uriMissing)
 	case h.Message.IsError():
-		d.Summary, d.Weight = "A read without a uri is refused with another code than -32602.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server refuses resources/read without uri, but not with -32602.", verdict.OnlyNote
 		out.Found(d)
 	default:
-		d.Summary = "A read without a uri is served."
+		d.Summary = "The server serves resources/read without a uri."
 		out.Found(d)
 	}
 }
@@ -316,13 +316,13 @@ func (z *sizes) end(_ *rules.Session, out *rules.Out) {
 			// or one that changed between the list and the reads.
 			d := verdict.Deviation{
 				Requirement: sizeRaw,
-				Summary:     "The size of a listed resource is not that of its raw content.",
+				Summary:     "The server lists a resource size that its contents do not have.",
 				Permitted:   "the number of bytes, before any encoding as base64",
 				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
 				At:          rules.At(r.listed.on.event, r.read.Asked.Event, r.read.Event),
 			}
 			if text, isText := wire.Text(wire.At(contents(r.read)[0], "/text")); isText && storedAs(text, r.claim) {
-				d.Summary, d.Weight = "The size of a listed resource is that of its text in another form.", verdict.OnlyNote
+				d.Summary, d.Weight = "The server lists the size of the resource's text in another encoding.", verdict.OnlyNote
 				d.Seen += ": as many as with CRLF, with a byte order mark, as UTF-16 or as Latin-1"
 			}
 			out.Found(d)

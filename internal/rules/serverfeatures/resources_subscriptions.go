@@ -71,7 +71,7 @@ func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out
 		a.on[asked] = true
 		out.Subject(subscribeConfirmed)
 	case listed:
-		d.Summary = "A subscription to a listed resource is refused."
+		d.Summary = "The server refuses a subscription to a listed resource."
 		out.Found(d)
 	}
 }
@@ -84,7 +84,7 @@ func unsupported(s *rules.Session, h *rules.Heard, d verdict.Deviation, out *rul
 	case h.Message.IsError():
 		out.Subject(subscribeRefused)
 	default:
-		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "A subscription is confirmed by a server that does not declare them.", "an error, or the capability resources.subscribe"
+		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "The server accepts a subscription without declaring subscriptions.", "an error, or the capability resources.subscribe"
 		out.Found(d)
 	}
 }
@@ -96,7 +96,7 @@ func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, o
 	}
 	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
 	if h.Message.IsError() {
-		d.Summary = "The end of a subscription that was confirmed is refused."
+		d.Summary = "The server refuses to end a subscription that it accepted."
 		if code, _ := h.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
 			d.Weight = verdict.OnlyNote // no page has the method, only the schema
 		}
@@ -236,7 +236,7 @@ func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
 	if !s.ServerDeclared("resources.subscribe") {
-		d.Requirement, d.Summary = updateUndeclared, "An update is sent by a server that does not declare resources.subscribe."
+		d.Requirement, d.Summary = updateUndeclared, "The server sends a resource update without declaring subscriptions."
 		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Responses[0].Event, h.Event)
 		out.Found(d)
 		return
@@ -246,7 +246,7 @@ func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		return // it can't be told what it is about, which is a matter of its shape
 	}
 	if !u.asked {
-		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "An update is sent, and there was no subscription.", "updates only of what was subscribed to"
+		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "The server sends a resource update without a subscription.", "updates only of what was subscribed to"
 		out.Found(d)
 		return
 	}
@@ -271,7 +271,7 @@ func (u *updates) late(h *rules.Heard, about string, d verdict.Deviation, out *r
 			return
 		}
 	}
-	d.Requirement, d.Summary, d.Permitted = updatesStop, "An update comes after its subscription was ended.", "no more updates of the resource"
+	d.Requirement, d.Summary, d.Permitted = updatesStop, "The server sends a resource update after the subscription ended.", "no more updates of the resource"
 	d.At = rules.At(l.left.Asked.Event, l.left.Event, h.Event)
 	out.Found(d)
 }
@@ -309,7 +309,7 @@ func (u *updates) end(s *rules.Session, out *rules.Out) {
 			case u.fence > c.by.Event.Seq && c.hadTime(s):
 				out.Found(verdict.Deviation{
 					Requirement: updateSent,
-					Summary:     "A resource that is subscribed to has changed, and no update came.",
+					Summary:     "The server sends no update of a changed, subscribed resource.",
 					Permitted:   "notifications/resources/updated",
 					Seen:        "other contents than before, twice the same: " + rules.Excerpt(c.by.Message.Raw),
 					At:          rules.At(c.confirmed, c.by.Event),

@@ -123,7 +123,7 @@ func (t *shelves) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: expansionReadable,
-		Summary:     "What a template expands to, with a value that the server itself gives, is not found.",
+		Summary:     "The server does not find its template's expansion with its own value.",
 		Permitted:   "its contents",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(by.Asked.Event, by.Event, h.Asked.Event, h.Event),
@@ -161,7 +161,7 @@ func (t *shelves) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: templateType,
-			Summary:     "A template has a mimeType, and what it expands to is of another.",
+			Summary:     "The server's template and its contents have different MIME types.",
 			Permitted:   "a mimeType only where all that matches the template has it",
 			Seen:        rules.Excerpt(claim) + " in the template, and " + rules.Excerpt(kind) + " in the contents",
 			At:          rules.At(on.on.event, h.Asked.Event, h.Event),

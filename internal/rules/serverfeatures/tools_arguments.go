@@ -54,14 +54,14 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules
 	case h.Message.IsError():
 		out.Subject(toolValidates)
 		out.Subject(toolRejects)
-		d.Summary = "Arguments that break the tool's schema get an error, not a result with isError."
+		d.Summary = "The server answers invalid arguments with an error, not with isError."
 		out.Found(d) // does not exist in the older revisions
 	case failed(h.Message):
 		out.Subject(toolValidates)
 		out.Subject(toolRejects)
 		out.Subject(toolInvalidIsResult)
 	case plainlyWrong(input, arguments):
-		d.Requirement, d.Summary = toolValidates, "A tool succeeds with arguments that break its schema."
+		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
 		out.Found(d)
 		out.Elsewhere(toolRejects)
 	case schema.For(s.Revision()).BreaksModern(input, arguments): // told as a dialect that is not supported
@@ -71,9 +71,9 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules
 		if s.Revision().AtLeast(spec.V20251125) {
 			d.Requirement = toolValidates
 		}
-		d.Summary = "A tool succeeds with arguments that break its schema, and that it may have converted."
+		d.Summary = "The server's tool may convert arguments that break its schema."
 		if fits(s.Revision(), input, known(input, arguments)) {
-			d.Summary, d.Weight = "A tool passes over an argument that its schema forbids.", verdict.OnlyNote
+			d.Summary, d.Weight = "The server's tool ignores an argument that its schema forbids.", verdict.OnlyNote
 		}
 		out.Found(d)
 	}

@@ -59,10 +59,10 @@ func failedByError(name string, h *rules.Heard, out *rules.Out) {
 	switch {
 	case !ok || saysUnknown("tool", name, h.Message):
 	case code < -32768 || code > -32000:
-		d.Summary = "A tool fails with an error of its own code, not with a result."
+		d.Summary = "The server's tool fails with a JSON-RPC error, not with isError."
 		out.Found(d)
 	case spec.Code(code) == spec.CodeInternal:
-		d.Summary = "A call that is in order gets an internal error, which may be a failure of the tool."
+		d.Summary = "The server answers a valid call with an internal error."
 		d.Weight = verdict.OnlyNote
 		out.Found(d)
 	}
@@ -78,7 +78,7 @@ func failedByResult(h *rules.Heard, out *rules.Out) {
 		return
 	}
 	d := about(toolFailureExplains, h)
-	d.Summary, d.Permitted = "A tool fails without a word on why.", "content that tells what went wrong"
+	d.Summary, d.Permitted = "The server's tool fails without a message.", "content that tells what went wrong"
 	out.Found(d)
 }
 
@@ -106,7 +106,7 @@ func toolResources() rules.Fold {
 			return // it may well be there
 		}
 		d := about(toolLinkFetchable, h)
-		d.Summary, d.Permitted = "A resource that a tool links to can't be read.", "its contents; a link may also be meant for the client alone, as file:// often is"
+		d.Summary, d.Permitted = "The server does not find a resource that its tool links to.", "its contents; a link may also be meant for the client alone, as file:// often is"
 		d.Weight = verdict.OnlyNote
 		d.At = rules.At(link.Asked.Event, link.Event, h.Asked.Event, h.Event)
 		out.Found(d)
@@ -140,7 +140,7 @@ func embeddedResource(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		out.Subject(toolEmbedded)
 	default:
 		d := about(toolEmbedded, h)
-		d.Summary, d.Permitted = "A tool returns an embedded resource, and the server has not declared resources.", "the capability resources"
+		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"
 		d.At = rules.At(s.Initialize.Event, h.Asked.Event, h.Event)
 		out.Found(d)
 	}

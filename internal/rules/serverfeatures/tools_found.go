@@ -59,7 +59,7 @@ func undeclaredCall(h *rules.Heard, out *rules.Out) {
 		out.Elsewhere(toolNotSupported)
 	default:
 		d := about(toolNotSupported, h)
-		d.Summary, d.Permitted = "A call is answered with a result, though tools are not declared.", "an error"
+		d.Summary, d.Permitted = "The server calls a tool without declaring tools.", "an error"
 		out.Found(d)
 	}
 }
@@ -70,7 +70,7 @@ func listedCall(name string, h *rules.Heard, out *rules.Out) {
 		return
 	}
 	d := about(toolListedFound, h)
-	d.Summary, d.Permitted = "A listed tool is said not to exist when it is called.", "any answer that deals with the tool"
+	d.Summary, d.Permitted = "The server reports a listed tool as unknown.", "any answer that deals with the tool"
 	out.Found(d)
 }
 
@@ -86,7 +86,7 @@ func unlistedCall(b *catalog, name string, s *rules.Session, h *rules.Heard, out
 			out.Subject(toolCase)
 		} else if s.Revision().AtLeast(spec.V20251125) {
 			d := about(toolCase, h)
-			d.Summary, d.Permitted = "A tool is found by its name in other letter case.", "an error, as for any unknown tool"
+			d.Summary, d.Permitted = "The server finds a tool by its name in other letter case.", "an error, as for any unknown tool"
 			out.Found(d)
 		}
 		return
@@ -97,9 +97,9 @@ func unlistedCall(b *catalog, name string, s *rules.Session, h *rules.Heard, out
 	if !h.Message.IsError() {
 		d := about(toolUnknownError, h)
 		d.Permitted = "an error, usually with code -32602"
-		d.Summary = "A call of a tool that is not listed succeeds."
+		d.Summary = "The server calls a tool that is not listed."
 		if failed(h.Message) {
-			d.Summary = "A call of an unknown tool gets a result instead of an error."
+			d.Summary = "The server answers a call of an unknown tool with a result."
 		}
 		out.Found(d)
 		out.Elsewhere(toolUnknownCode)
@@ -108,7 +108,7 @@ func unlistedCall(b *catalog, name string, s *rules.Session, h *rules.Heard, out
 	out.Subject(toolUnknownError)
 	if code, _ := h.Message.ErrorCode(); spec.Code(code) != spec.CodeInvalidParams {
 		d := about(toolUnknownCode, h)
-		d.Summary, d.Permitted = "A tool that does not exist is refused with another code than -32602.", "error -32602, as in the specification's example"
+		d.Summary, d.Permitted = "The server refuses an unknown tool, but not with -32602.", "error -32602, as in the specification's example"
 		d.Weight = verdict.OnlyNote
 		out.Found(d)
 		return

@@ -38,7 +38,7 @@ func judgeName(name string, h *rules.Heard, out *rules.Out) {
 	d := verdict.Deviation{At: rules.At(h.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
 	if n := utf8.RuneCountInString(name); n < 1 || n > maxName {
 		d.Requirement = nameLength
-		d.Summary = "The name of a tool is empty, or longer than 128 characters."
+		d.Summary = "The server's tool name is empty, or longer than 128 characters."
 		d.Permitted = "1 to 128 characters"
 		out.Found(d)
 	} else {
@@ -57,11 +57,11 @@ func judgeName(name string, h *rules.Heard, out *rules.Out) {
 	d.Permitted = "letters and digits of ASCII, underscore, hyphen and dot"
 	switch {
 	case special:
-		d.Requirement, d.Summary = nameSpecial, "The name of a tool has a space, a comma or another special character."
+		d.Requirement, d.Summary = nameSpecial, "The server's tool name has a space or another special character."
 		out.Found(d)
 		out.Elsewhere(nameCharset)
 	case foreign:
-		d.Requirement, d.Summary = nameCharset, "The name of a tool has letters or digits beyond ASCII."
+		d.Requirement, d.Summary = nameCharset, "The server's tool name has letters or digits beyond ASCII."
 		out.Found(d)
 		out.Subject(nameSpecial)
 	default:

@@ -89,9 +89,9 @@ func malformedCall(h *rules.Heard, out *rules.Out) {
 		return
 	}
 	d := about(toolMalformed, h)
-	d.Summary, d.Permitted = "A malformed call is served.", "an error, usually with code -32602"
+	d.Summary, d.Permitted = "The server serves a malformed tools/call.", "an error, usually with code -32602"
 	if failed(h.Message) {
-		d.Summary = "A malformed call is refused in a tool's result, not by an error."
+		d.Summary = "The server refuses a malformed tools/call in a result, not an error."
 		d.Weight = verdict.OnlyNote
 	}
 	out.Found(d)
@@ -154,7 +154,7 @@ func (w *without) judge(s *rules.Session, out *rules.Out) {
 			continue
 		}
 		d := about(w.requirement, bare)
-		d.Summary = "A " + w.thing + " that needs no arguments is refused to a request that has none."
+		d.Summary = "The server refuses a " + w.thing + " without arguments that needs none."
 		d.Permitted = "the same as for an empty object of arguments"
 		if empty != nil {
 			d.At = rules.At(bare.Asked.Event, bare.Event, empty.Asked.Event, empty.Event)

@@ -24,7 +24,7 @@ func (f *form) enumeration(name string, v jsontext.Value) {
 		f.wrongForm(name, v, "enumNames as many as enum")
 		return
 	}
-	f.found(legacyNames, "An enumeration names its options in the old way.", "oneOf with const and title", name, names, verdict.OnlyNote)
+	f.found(legacyNames, "The server's form uses enumNames, which newer forms replace.", "oneOf with const and title", name, names, verdict.OnlyNote)
 }
 
 // choices judges the options of a field that takes several. Wrong ones are reported
@@ -63,7 +63,7 @@ func (f *form) options(name string, v jsontext.Value) {
 // wrongForm tells it under the requirement that the revision has.
 func (f *form) wrongForm(name string, v jsontext.Value, permitted string) {
 	for _, id := range []string{enumForms06, enumForms11} {
-		f.found(id, "An enumeration has a form that the revision does not have.", permitted, name, v, verdict.Full)
+		f.found(id, "The server's form has an enumeration that the revision does not know.", permitted, name, v, verdict.Full)
 	}
 }
 

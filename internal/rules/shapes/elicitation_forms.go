@@ -63,7 +63,7 @@ func listsSome(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: listsElicitations,
-		Summary:     "The error -32042 lists no elicitation.",
+		Summary:     "The server's error -32042 lists no elicitation.",
 		Permitted:   "the elicitations that have to come first, at least one",
 		Seen:        rules.Excerpt(h.Message.Member("error")),
 		At:          rules.At(h.Asked.Event, h.Event),
@@ -81,7 +81,7 @@ func uniqueTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		if ok && names[name] {
 			out.Found(verdict.Deviation{
 				Requirement: definitionsValid,
-				Summary:     "Two tools in a sampling request have the same name.",
+				Summary:     "The server's sampling request has two tools of the same name.",
 				Permitted:   "a name of its own for each tool",
 				Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
 				At:          rules.At(h.Event),
@@ -134,7 +134,7 @@ func (f *form) required(requested jsontext.Value) {
 	}
 	for _, v := range wire.Elements(list) {
 		if name, ok := wire.Text(v); ok && f.fields[name] == nil {
-			f.found(requiredKnown, "A form requires a field that it does not have.", "names of properties", "", v, verdict.Full)
+			f.found(requiredKnown, "The server's form requires a field that it does not have.", "names of properties", "", v, verdict.Full)
 			return
 		}
 	}
@@ -154,14 +154,14 @@ var advanced = []string{
 // rootOnly are those that fields are judged for by the forms of enumerations.
 var rootOnly = []string{"anyOf", "oneOf", "enum"}
 
-const advancedKeyword = "The requested schema uses a keyword that forms do not have."
+const advancedKeyword = "The server's form schema uses a keyword that forms do not have."
 
 func (f *form) root(requested jsontext.Value) {
 	names, values := wire.Members(requested)
 	for _, name := range names {
 		switch {
 		case name == "additionalProperties" && values[name].Kind() == 'f':
-			f.found(noAdvanced, "The requested schema excludes further properties.", "$schema, type, properties and required", "", wire.Quote(name), verdict.OnlyNote)
+			f.found(noAdvanced, "The server's form schema excludes additional properties.", "$schema, type, properties and required", "", wire.Quote(name), verdict.OnlyNote)
 			return
 		case slices.Contains(advanced, name) || slices.Contains(rootOnly, name):
 			f.found(noAdvanced, advancedKeyword, "$schema, type, properties and required", "", wire.Quote(name), verdict.Full)
@@ -213,7 +213,7 @@ func (f *form) bounds(name string, v jsontext.Value) {
 			continue
 		}
 		if low.Cmp(high) > 0 {
-			f.found(satisfiable, "The bounds of a field contradict each other.", pair[0]+" that is not above "+pair[1], name, v, verdict.Full)
+			f.found(satisfiable, "The server's form field has bounds that contradict each other.", pair[0]+" that is not above "+pair[1], name, v, verdict.Full)
 			return
 		}
 		came = true
@@ -221,7 +221,7 @@ func (f *form) bounds(name string, v jsontext.Value) {
 	if least, ok := number(wire.At(v, "/minItems")); ok {
 		n := len(wire.Elements(wire.At(v, "/items/enum"))) + len(wire.Elements(wire.At(v, "/items/anyOf")))
 		if n > 0 && least.Cmp(whole(n)) > 0 {
-			f.found(satisfiable, "A field wants more choices than it has options.", "minItems that is not above the number of options", name, v, verdict.Full)
+			f.found(satisfiable, "The server's form field requires more choices than it has options.", "minItems that is not above the number of options", name, v, verdict.Full)
 			return
 		}
 		came = came || n > 0
@@ -246,12 +246,12 @@ func (f *form) defaults(name, kind string, v jsontext.Value) {
 		return
 	}
 	if len(schema.For(f.s.Revision()).Structured(v, value)) > 0 {
-		f.found(defaultsFit, "A default does not fit its own field.", "a value that the field would take", name, v, verdict.Full)
+		f.found(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field would take", name, v, verdict.Full)
 		return
 	}
 	f.out.Subject(defaultsFit)
 	if early && kind != "boolean" {
-		f.found(defaultsEarly, "A field has a default of a type that gets none before 2025-11-25.", "defaults of booleans", name, v, verdict.Full)
+		f.found(defaultsEarly, "The server's form field has a default that this revision lacks.", "defaults of booleans", name, v, verdict.Full)
 	}
 }
 

@@ -24,7 +24,7 @@ func notifications() []rules.Rule {
 				default:
 					out.Found(verdict.Deviation{
 						Requirement: cancelledID,
-						Summary:     "A cancellation has no requestId.",
+						Summary:     "The server's cancellation has no requestId.",
 						Permitted:   "the id of the request; tasks are cancelled by tasks/cancel",
 						Seen:        rules.Excerpt(h.Message.Raw),
 						At:          rules.At(h.Event),

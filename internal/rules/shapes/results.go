@@ -38,7 +38,7 @@ func promptResources() rules.Rule {
 					default:
 						out.Found(verdict.Deviation{
 							Requirement: embeddedMIME,
-							Summary:     "A resource in a prompt has no MIME type.",
+							Summary:     "The server's prompt has a resource without a MIME type.",
 							Permitted:   "mimeType beside uri, though the schema has it optional",
 							Seen:        rules.Excerpt(resource) + " at /result/messages/" + strconv.Itoa(i) + "/content/resource",
 							At:          rules.At(h.Asked.Event, h.Event),
@@ -75,7 +75,7 @@ func counts(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	order := total.Cmp(new(big.Rat).SetInt64(int64(n)))
 	if order < 0 {
-		d.Requirement, d.Summary = totalNotBelow, "The total of a completion is less than the number of its values."
+		d.Requirement, d.Summary = totalNotBelow, "The server's completion has a total below the number of values."
 		d.Permitted = "the number of all values that there are, those sent among them"
 		out.Found(d)
 		out.Elsewhere(hasMoreFits)
@@ -85,7 +85,7 @@ func counts(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	more := wire.At(completion, "/hasMore").Kind()
 	switch {
 	case order > 0 && more == 'f', order == 0 && more == 't':
-		d.Requirement, d.Summary = hasMoreFits, "The completion's hasMore contradicts its total."
+		d.Requirement, d.Summary = hasMoreFits, "The server's completion has a hasMore that contradicts its total."
 		d.Permitted = "true where the total is more than the values, false where it is not"
 		d.Seen += ", hasMore " + rules.Excerpt(wire.At(completion, "/hasMore"))
 		out.Found(d)
@@ -121,7 +121,7 @@ func empty(s *rules.Session, h *rules.Heard, id string, out *rules.Out) {
 		if name != "_meta" {
 			out.Found(verdict.Deviation{
 				Requirement: id,
-				Summary:     "A result that only confirms is not empty.",
+				Summary:     "The server's result should be empty, but is not.",
 				Permitted:   "{}, or an object with _meta alone",
 				Seen:        rules.Excerpt(h.Message.Result()),
 				At:          rules.At(h.Asked.Event, h.Event),

@@ -22,75 +22,75 @@ func askedRows() []row {
 	return []row{
 		{
 			in: spec.MethodProgress, place: "ProgressNotification.message", kinds: kinds(schema.Blank), on: "progress.message-useful",
-			summary: "The message of a progress notification is empty.",
+			summary: "The server's progress message is empty.",
 		},
 		{
 			in: elicit, place: "ElicitRequestFormParams.message ElicitRequestURLParams.message", kinds: kinds(schema.Blank), on: "elicitation.message.explains",
-			summary: "The message of an elicitation is empty.", weight: verdict.AtMostWarning, // the member is there
+			summary: "The server's elicitation message is empty.", weight: verdict.AtMostWarning, // the member is there
 		},
 		{
 			in: sampling + " " + elicit + " " + spec.MethodRootsList + " " + spec.MethodPing, place: "RequestMeta.progressToken", on: "progress.server-token-type",
-			summary: "The progress token of a server's request is neither a string nor an integer.",
+			summary: "The server's progressToken is not a string or an integer.",
 		},
 
 		{
 			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.Missing), on: "sampling.message.role", when: isMemberItself, came: "SamplingMessage",
-			summary: "A sampling message has no content.",
+			summary: "The server's sampling message has no content.",
 		},
-		{in: sampling, place: "SamplingMessage.role", on: "sampling.message.role", came: "SamplingMessage", summary: "A sampling message has no role that the revision knows."},
+		{in: sampling, place: "SamplingMessage.role", on: "sampling.message.role", came: "SamplingMessage", summary: "The server's sampling message has an unknown role."},
 		{
 			in: sampling, place: "SamplingMessage.content", on: contentTypes,
-			summary: "The content of a sampling message is not of a type that the revision has there.",
+			summary: "The server's sampling message has content of an unknown type.",
 		},
 		{
 			in: sampling, place: "ModelPreferences.costPriority ModelPreferences.speedPriority ModelPreferences.intelligencePriority", on: "sampling.priorities.range",
-			summary: "A priority among the model preferences is no number from 0 to 1.",
+			summary: "The server's model priority is not a number from 0 to 1.",
 		},
 		{
 			in: sampling, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "sampling.tools.definitions-valid", came: "Tool",
-			summary: "A schema of a tool in a sampling request is not valid in its dialect.",
+			summary: "The server's sampling request has a tool with an invalid schema.",
 		},
 
 		{
 			in: elicit, place: form + ".type " + form + ".properties MultiSelectEnumSchema.items", on: "elicitation.form.flat-primitive-properties",
-			came: "ElicitRequestFormParams.requestedSchema", summary: "The requested schema is no flat object of primitive properties.",
+			came: "ElicitRequestFormParams.requestedSchema", summary: "The server's form schema is not a flat object of primitive properties.",
 		},
 		{
 			in: elicit, place: form, kinds: kinds(schema.NotDialect), on: "elicitation.form.schema-valid",
-			summary: "The requested schema is not valid in its dialect.",
+			summary: "The server's form schema is not valid JSON Schema.",
 		},
 		{
 			in: elicit, place: "StringSchema.format", kinds: kinds(schema.WrongWord), on: "elicitation.form.string-formats",
-			summary: "A string of the requested schema has a format that forms do not have.",
+			summary: "The server's form schema has a string format that forms do not have.",
 		},
 		{
 			in: elicit, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), on: "elicitation.url.valid",
-			summary: "The url of an elicitation is not valid.",
+			summary: "The server's elicitation has an invalid url.",
 		},
 		{
 			in: elicit, place: "ElicitRequestURLParams.elicitationId", on: "elicitation.url.id-present-2025-11-25", came: "ElicitRequestURLParams",
-			summary: "An elicitation in URL mode has no elicitationId.",
+			summary: "The server's URL elicitation has no elicitationId.",
 		},
 		{
 			in: spec.MethodElicitDone, place: "ElicitationCompleteNotification.elicitationId params", on: "elicitation.complete.known-id-2025-11-25",
-			summary: "The end of an elicitation is told without an elicitationId.",
+			summary: "The server's elicitation/complete has no elicitationId.",
 		},
 
 		{
 			in: anError, place: "URLElicitationRequiredError.data", on: onlyForElicitation, when: isDataItself, came: "URLElicitationRequiredError",
-			summary: "The error -32042 has no data with elicitations.",
+			summary: "The server's error -32042 has no data.elicitations.",
 		},
 		{
 			in: anError, place: "URLElicitationRequiredError.data.elicitations", on: required + "lists-elicitations-2025-11-25", when: isNoEntry,
-			came: "URLElicitationRequiredError.data", summary: "The elicitations of the error -32042 are no list.",
+			came: "URLElicitationRequiredError.data", summary: "The server's error -32042 has elicitations that are not an array.",
 		},
 		{
 			in: anError, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", on: required + "url-mode-with-id-2025-11-25",
-			came: "ElicitRequestURLParams", summary: "An elicitation in the error -32042 is not of URL mode, or not whole.",
+			came: "ElicitRequestURLParams", summary: "The server's error -32042 has an incomplete URL elicitation.",
 		},
 		{
 			in: anError, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), on: "elicitation.url.valid",
-			summary: "The url of an elicitation is not valid.",
+			summary: "The server's elicitation has an invalid url.",
 		},
 	}
 }

@@ -20,42 +20,42 @@ func offerRows() []row {
 
 		{
 			in: spec.MethodToolsList, place: "Tool.inputSchema", on: "tools.input-schema.object-not-null", when: isSchemaItself,
-			came: "Tool", summary: "A tool has no inputSchema of type object.",
+			came: "Tool", summary: "The server's tool has no inputSchema of type object.",
 		},
 		{
 			in: spec.MethodToolsList, place: "Tool.outputSchema", on: "tools.output-schema.root-object-2025-06-18", when: isSchemaItself,
-			summary: "The outputSchema of a tool is not of type object.",
+			summary: "The server's tool has an outputSchema that is not of type object.",
 		},
 		{
 			in: spec.MethodToolsList, place: "Tool.inputSchema", kinds: kinds(schema.NotDialect), on: "tools.input-schema.is-json-schema-2024-11-05",
-			summary: "The inputSchema of a tool is no JSON Schema.",
+			summary: "The server's tool has an inputSchema that is not a JSON Schema.",
 		},
 		{
 			in: spec.MethodToolsList, place: "Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "tools.output-schema.valid",
-			summary: "The outputSchema of a tool is no JSON Schema.",
+			summary: "The server's tool has an outputSchema that is not a JSON Schema.",
 		},
 		{
 			in: spec.MethodToolsList, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "base.json-schema-valid",
-			summary: "A schema of a tool is not valid in its dialect.",
+			summary: "The server's tool has a schema that is invalid in its dialect.",
 		},
 		{
 			in: spec.MethodToolsCall, place: "CallToolResult.structuredContent", on: "tools.structured.object-only-2025-06-18",
-			summary: "The structuredContent of a result is no object.",
+			summary: "The server's structuredContent is not an object.",
 		},
 
 		{
 			in: resources, place: uris, kinds: kinds(schema.NotURI), on: "resources.uri.custom-scheme-rfc3986", when: hasBadScheme,
-			summary: "The scheme of a resource's URI is malformed.",
+			summary: "The server's resource URI has a malformed scheme.",
 		},
-		{in: resources, place: uris, kinds: kinds(schema.NotURI), on: "resources.uri.valid", summary: "The URI of a resource is not valid."},
+		{in: resources, place: uris, kinds: kinds(schema.NotURI), on: "resources.uri.valid", summary: "The server's resource URI is not valid."},
 		{
 			in: spec.MethodResourcesTemplates, place: "ResourceTemplate.uriTemplate", kinds: kinds(schema.NotTemplate),
-			on: "resources.templates.uri-template-valid", summary: "A uriTemplate is no URI template.",
+			on: "resources.templates.uri-template-valid", summary: "The server's uriTemplate is not a URI template.",
 		},
 
 		{
 			in: spec.MethodComplete, place: "Completion.values", kinds: kinds(schema.TooMany), on: "completion.values.max-100",
-			summary: "A completion has more than 100 values.",
+			summary: "The server's completion has more than 100 values.",
 		},
 	}
 }

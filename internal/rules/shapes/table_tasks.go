@@ -13,30 +13,30 @@ func taskRows() []row {
 		shown  = spec.MethodTasksGet + " " + spec.MethodTasksCancel + " " + spec.MethodTasksList
 		told   = spec.MethodTasksStatus
 		any    = call + " " + shown
-		noDate = "A time of a task is no ISO 8601 time."
+		noDate = "The server's task has a time that is not ISO 8601."
 		made   = "Task.createdAt GetTaskResult.createdAt CancelTaskResult.createdAt"
 		since  = "Task.lastUpdatedAt GetTaskResult.lastUpdatedAt CancelTaskResult.lastUpdatedAt"
 	)
 	return []row{
 		{
 			in: spec.MethodToolsList, place: "ToolExecution.taskSupport", on: "tasks.tool-support-values",
-			summary: "A tool's taskSupport is neither required, optional nor forbidden.",
+			summary: "The server's tool has a taskSupport that does not exist.",
 		},
 
-		{in: any, place: "Task.taskId GetTaskResult.taskId CancelTaskResult.taskId", on: "tasks.id-string", summary: "The id of a task is no string."},
+		{in: any, place: "Task.taskId GetTaskResult.taskId CancelTaskResult.taskId", on: "tasks.id-string", summary: "The server's task has a taskId that is not a string."},
 		{
 			in: any, place: "Task.status GetTaskResult.status CancelTaskResult.status", on: "tasks.transitions",
-			summary: "A task has a status that does not exist, or none.",
+			summary: "The server's task has no status, or one that does not exist.",
 		},
-		{in: any, place: made, on: "tasks.created-at", summary: "A task does not tell when it was created."},
+		{in: any, place: made, on: "tasks.created-at", summary: "The server's task has no createdAt."},
 		{in: any, place: made, kinds: kinds(schema.NotDate), on: "tasks.created-at", summary: noDate},
 		{in: told, place: "TaskStatusNotification.createdAt", kinds: kinds(schema.NotDate), on: "tasks.created-at", summary: noDate},
-		{in: any, place: since, on: "tasks.last-updated-at", summary: "A task does not tell when it was last updated."},
+		{in: any, place: since, on: "tasks.last-updated-at", summary: "The server's task has no lastUpdatedAt."},
 		{in: any, place: since, kinds: kinds(schema.NotDate), on: "tasks.last-updated-at", summary: noDate},
 		{in: told, place: "TaskStatusNotification.lastUpdatedAt", kinds: kinds(schema.NotDate), on: "tasks.last-updated-at", summary: noDate},
-		{in: spec.MethodTasksGet, place: "GetTaskResult.ttl", on: "tasks.ttl-in-get", summary: "A task does not tell its ttl."},
+		{in: spec.MethodTasksGet, place: "GetTaskResult.ttl", on: "tasks.ttl-in-get", summary: "The server's task has no ttl."},
 
-		{in: call, place: "CreateTaskResult Task", on: "tasks.create-result", came: "CreateTaskResult", summary: "The task that a call is answered with is not whole."},
-		{in: told, on: "tasks.status-notification-complete", summary: "A status notification does not tell the whole task."},
+		{in: call, place: "CreateTaskResult Task", on: "tasks.create-result", came: "CreateTaskResult", summary: "The server creates a task with missing or invalid members."},
+		{in: told, on: "tasks.status-notification-complete", summary: "The server's task status notification lacks members of the task."},
 	}
 }

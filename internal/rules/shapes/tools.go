@@ -59,7 +59,7 @@ func hints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Ou
 		out.Subject(dependentHints)
 		return
 	}
-	d.Requirement, d.Summary = dependentHints, "A tool says to be read-only and destructive."
+	d.Requirement, d.Summary = dependentHints, "The server's tool is declared both read-only and destructive."
 	d.Permitted, d.Seen = "destructiveHint where readOnlyHint is not true", rules.Excerpt(wire.At(tool, "/annotations"))+" at "+where
 	out.Found(d)
 }
@@ -72,7 +72,7 @@ func dialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Out
 		return
 	}
 	d.Requirement, d.Weight = recommendedDialect, verdict.OnlyNote
-	d.Summary = "A schema is of another dialect than the recommended one."
+	d.Summary = "The server's schema uses another dialect than the recommended one."
 	d.Permitted, d.Seen = "JSON Schema 2020-12", rules.Excerpt(wire.Quote(named))+" at "+where
 	out.Found(d)
 }
@@ -93,7 +93,7 @@ func parameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.
 		return
 	}
 	d.Requirement, d.Weight = noParametersForm, verdict.OnlyNote
-	d.Summary = "A tool without parameters takes any."
+	d.Summary = "The server's tool without parameters allows additional properties."
 	d.Permitted, d.Seen = "additionalProperties that are false; any object schema is valid, too", rules.Excerpt(v)+" at "+where+"/inputSchema"
 	out.Found(d)
 }

@@ -53,7 +53,7 @@ func (l *listing) called(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	switch broken := v.Structured(input, arguments); {
 	case len(broken) > 0 && !v.BreaksModern(input, arguments):
 	case len(broken) > 0 && !failed:
-		d.Summary, d.Weight = "Arguments that JSON Schema 2020-12 does not permit are taken, as an older dialect would.", verdict.AtMostWarning
+		d.Summary, d.Weight = "The server accepts arguments that JSON Schema 2020-12 forbids.", verdict.AtMostWarning
 		d.Permitted, d.Seen = "a refusal", seenArguments(arguments, broken[0].Seen)
 		out.Found(d)
 	case len(broken) > 0:
@@ -67,7 +67,7 @@ func (l *listing) called(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			out.Subject(supports202012)
 			return
 		}
-		d.Summary, d.Weight = "Arguments that JSON Schema 2020-12 permits get an error, and draft-07 would not permit them.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server refuses arguments that JSON Schema 2020-12 permits.", verdict.OnlyNote
 		d.Permitted, d.Seen = "what the tool gives for arguments that fit its schema", seenArguments(arguments, rules.Excerpt(h.Message.Raw))
 		out.Found(d)
 	}

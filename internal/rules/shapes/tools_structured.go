@@ -85,7 +85,7 @@ func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	}
 	d := verdict.Deviation{At: rules.At(h.Asked.Event, h.Event)}
 	if structured == nil {
-		d.Requirement, d.Summary = structuredPresent, "A tool with an output schema gives no structured content."
+		d.Requirement, d.Summary = structuredPresent, "The server's tool has an outputSchema, but no structuredContent."
 		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", rules.Excerpt(result)
 		out.Found(d)
 		return
@@ -116,7 +116,7 @@ func conforms(s *rules.Session, promised, structured jsontext.Value, d verdict.D
 		out.Subject(structuredConforms)
 		return
 	}
-	d.Requirement, d.Summary = structuredConforms, "The structured content does not fit the tool's output schema."
+	d.Requirement, d.Summary = structuredConforms, "The server's structuredContent breaks the tool's outputSchema."
 	d.Permitted, d.Seen = found[0].Permitted, found[0].Seen
 	out.Found(d)
 }
@@ -133,7 +133,7 @@ func copied(result, structured jsontext.Value, d verdict.Deviation, out *rules.O
 			return
 		}
 	}
-	d.Requirement, d.Summary = structuredCopy, "Structured content comes without the same JSON as text."
+	d.Requirement, d.Summary = structuredCopy, "The server's structuredContent is not repeated as text."
 	d.Permitted, d.Seen = "a text block with the JSON of structuredContent", rules.Excerpt(wire.At(result, "/content"))
 	if d.Seen == "" {
 		d.Seen = "no content"

@@ -87,11 +87,11 @@ func responses(v *view, out *rules.Out) {
 			}
 			switch x.Ended() {
 			case transcript.Unreadable:
-				d.Summary, d.Seen = "An HTTP request is answered with something that is not HTTP.", x.Method()+": "+rules.Excerpt(x.End.Detail)
+				d.Summary, d.Seen = "The server answers an HTTP request with something that is not HTTP.", x.Method()+": "+rules.Excerpt(x.End.Detail)
 			case transcript.Broken:
 				d.Summary, d.Seen = "The server closes the connection without an HTTP response.", x.Method()+": "+rules.Excerpt(x.End.Detail)
 			default:
-				d.Summary, d.Seen = "An HTTP request gets no response.", x.Method()+" got no response until the timeout; then the client closed the connection"
+				d.Summary, d.Seen = "The server does not answer an HTTP request.", x.Method()+" got no response until the timeout; then the client closed the connection"
 			}
 			out.Found(d)
 		}
@@ -111,7 +111,7 @@ func legalServed(v *view, out *rules.Out) {
 			!slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Regular() }) && v.listened(x)
 		d := verdict.Deviation{
 			Requirement: httpServed,
-			Summary:     "A legal request is refused by its HTTP status, without a JSON-RPC response.",
+			Summary:     "The server refuses a legal request by HTTP status alone.",
 			Permitted:   "a result or a JSON-RPC error with the id of the request",
 			Seen:        x.seen(), At: x.at(),
 		}
@@ -119,7 +119,7 @@ func legalServed(v *view, out *rules.Out) {
 		case legal && x.Succeeded():
 			out.Subject(httpServed)
 		case legal && failed:
-			d.Summary = "The server fails on a legal request, which gets no JSON-RPC response."
+			d.Summary = "The server fails on a legal request, without a JSON-RPC response."
 			out.Found(d)
 		case failed && x.Method() == "DELETE" && x.flaws == 0 && x.session != "":
 			d.Summary, d.Permitted = "The server fails on a DELETE with the id of an open session.", "a status of success, or 405 where clients may not end sessions"
@@ -166,11 +166,11 @@ func (x *exchange) refusedPing(out *rules.Out) {
 		return
 	}
 	d := verdict.Deviation{
-		Requirement: pingResponds, Summary: "A ping is refused as if it were malformed.",
+		Requirement: pingResponds, Summary: "The server refuses a ping as malformed.",
 		Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at(),
 	}
 	if e := x.errorIn(); e == nil || code(e) != spec.CodeParse && code(e) != spec.CodeInvalidRequest {
-		d.Summary, d.Weight = "Every ping is refused by its HTTP status.", verdict.AtMostWarning
+		d.Summary, d.Weight = "The server refuses every ping by HTTP status.", verdict.AtMostWarning
 	}
 	out.Found(d)
 }
@@ -183,11 +183,11 @@ func (x *exchange) failedInitialize(out *rules.Out) {
 	e := x.errorIn()
 	switch {
 	case x.Status() == 400 && e != nil && code(e) == spec.CodeParse:
-		d.Summary = "A sound initialize is refused as if it could not be parsed."
+		d.Summary = "The server refuses a valid initialize as unparsable."
 	case x.Status() == 500 && e != nil:
-		d.Summary = "The server fails on a sound initialize."
+		d.Summary = "The server fails on a valid initialize."
 	case x.opened() && x.Ended() == transcript.Complete && !x.goesOn():
-		d.Summary, d.At = "The stream for initialize ends without the response.", shown(x.Request, x.Sent, x.Response, x.End)
+		d.Summary, d.At = "The server ends the stream of initialize without the response.", shown(x.Request, x.Sent, x.Response, x.End)
 	default:
 		return
 	}

@@ -52,7 +52,7 @@ func (v *view) endedEarly(x *exchange, out *rules.Out) {
 		v.polling(x, out)
 	}
 	d := verdict.Deviation{
-		Summary:   "The stream of a POST ends without the response.",
+		Summary:   "The server ends the stream of a POST without the response.",
 		Permitted: "to end the stream when all responses are sent",
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
 		At:        shown(x.Request, x.Sent, x.Response, x.End),
@@ -69,7 +69,7 @@ func (v *view) endedEarly(x *exchange, out *rules.Out) {
 		out.Found(d)
 	case missing == 0:
 		out.Subject(responseDelivered)
-		d.Requirement, d.Summary = noEarlyClose, "The stream of a POST ends before the response, which comes when it is resumed."
+		d.Requirement, d.Summary = noEarlyClose, "The server ends a POST stream before the response, and resumes it."
 		out.Found(d)
 	default:
 		d.Requirement = noEarlyClose
@@ -111,7 +111,7 @@ func (v *view) polling(x *exchange, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: retryBeforeClose,
-		Summary:     "The server closes the connection of an unfinished stream without a retry field.",
+		Summary:     "The server closes an unfinished stream without a retry field.",
 		Permitted:   "an event with a retry field before the connection is closed",
 		Seen:        "the end of the connection before the response",
 		At:          shown(x.Request, x.Sent, x.Response, x.End),
@@ -127,7 +127,7 @@ func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: responseDelivered,
-			Summary:     "The stream ends within the event that holds a message.",
+			Summary:     "The server ends a stream inside the event of a message.",
 			Permitted:   "a blank line behind each event; without it the event is lost",
 			Seen:        rules.Excerpt(p.Stream),
 			At:          shown(x.Request, x.Sent, x.Response, p.Event),
@@ -150,7 +150,7 @@ func (v *view) misplaced(x *exchange, out *rules.Out) bool {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: responseDelivered,
-			Summary:     "The response to a request comes on the stream of another one.",
+			Summary:     "The server sends a response on the stream of another request.",
 			Permitted:   "the response on the stream that its request opened",
 			Seen:        rules.Excerpt(e.Raw),
 			At:          shown(x.Request, x.Sent, x.Response, e),

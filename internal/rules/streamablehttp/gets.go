@@ -76,24 +76,24 @@ func getStatus(v *view, out *rules.Out) {
 			}
 		case other != nil && x.Refused():
 			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
-			d.Summary, d.At = "A second stream is refused while the first is open.", shown(other.Request, x.Request, x.Response)
+			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", shown(other.Request, x.Request, x.Response)
 			out.Found(d)
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
 		case x.Status() == 409 && v.hadStream(x): // the server may not know yet that we closed it
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
-			d.Summary = "The endpoint knows no GET."
+			d.Summary = "The server does not know GET on the endpoint."
 			out.Found(d)
 			out.Elsewhere(streamOr405)
 		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:
 			// Of the status MCP says nothing; those who read event streams want 200.
-			d.Summary, d.Weight = "A GET opens a stream with another status than 200.", verdict.AtMostWarning
+			d.Summary, d.Weight = "The server opens a GET stream with a status other than 200.", verdict.AtMostWarning
 			out.Found(d)
 		case x.Succeeded():
-			d.Summary = "A GET is answered with what is no event stream."
+			d.Summary = "The server answers a GET with something other than an event stream."
 			out.Found(d)
 		default:
-			d.Summary = "A GET is refused with another status than 405."
+			d.Summary = "The server refuses a GET with a status other than 405."
 			out.Found(d)
 		}
 	})
@@ -128,7 +128,7 @@ func (v *view) unanswered(x *exchange, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: streamOr405,
-			Summary:     "A GET gets no response, though other requests do.",
+			Summary:     "The server does not answer a GET, but answers other requests.",
 			Permitted:   "the head of the response at once, be there an event or not",
 			Seen:        fmt.Sprintf("no head for %v", (until - x.Request.At).Round(time.Second)),
 			At:          shown(x.Request, y.Response, x.End),
@@ -178,7 +178,7 @@ func getMessages(v *view, out *rules.Out) {
 				}
 				out.Found(verdict.Deviation{
 					Requirement: getNoResponse,
-					Summary:     "A response comes on the stream of a GET that resumes nothing.",
+					Summary:     "The server sends a response on a GET stream that resumes nothing.",
 					Permitted:   "requests and notifications; responses on the stream of their POST",
 					Seen:        rules.Excerpt(m.Raw),
 					At:          shown(x.Request, x.Response, p.Event),
@@ -220,7 +220,7 @@ func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
 	case owner.InFlight(p.Seq):
 		out.Found(verdict.Deviation{
 			Requirement: getUnrelated,
-			Summary:     "The stream of a GET brings progress of a request.",
+			Summary:     "The server sends a request's progress on a GET stream.",
 			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
 			Seen:        "progress with the token " + rules.Excerpt(token),
 			At:          shown(x.Request, owner.Event, p.Event),
@@ -250,7 +250,7 @@ func getRetries(v *view, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: getRetry,
-			Summary:     "The server closes a GET whose stream goes on without a retry field.",
+			Summary:     "The server closes a continuing GET stream without a retry field.",
 			Permitted:   "an event with a retry field before the connection is closed",
 			Seen:        "the end of the connection; the response came when the stream was resumed again",
 			At:          shown(x.Request, x.Response, x.End, end),

@@ -77,10 +77,10 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 		return
 	}
 	d.Requirement, d.Permitted = originInvalid, "403"
-	d.Summary = "A request from a page on another host is refused with another status than 403."
+	d.Summary = "The server refuses another host's Origin, but not with 403."
 	if malformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it; HTTP itself may refuse it
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
-		d.Summary = "A request with an Origin that is none is refused with another status than 403."
+		d.Summary = "The server refuses a malformed Origin, but not with 403."
 	}
 	out.Found(d)
 }
@@ -89,10 +89,10 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 // shows less, and nothing new where pages are served.
 func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Out) {
 	out.Elsewhere(originInvalid)
-	d.Summary = "A request from a page on another host is served."
+	d.Summary = "The server accepts a request with another host's Origin."
 	if malformedOrigin(x.RequestHead().Get("Origin")) {
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
-		d.Summary = "A request with an Origin that is none is served."
+		d.Summary = "The server accepts a request with a malformed Origin."
 		if slices.ContainsFunc(v.all, func(y *exchange) bool {
 			return y.flaws&foreignOrigin != 0 && y.Succeeded() && !malformedOrigin(y.RequestHead().Get("Origin"))
 		}) {
@@ -128,7 +128,7 @@ func forbiddenBody(x *exchange, out *rules.Out) {
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: originBody,
-			Summary:     "The error in the body of a 403 has an id.",
+			Summary:     "The server's error in the body of a 403 has an id.",
 			Permitted:   "an error without an id, or any body that is none",
 			Seen:        x.seen(), At: x.at(),
 		})
@@ -146,7 +146,7 @@ func (v *view) absent(x *exchange, out *rules.Out) {
 			if y.RequestHead().Has("Origin") && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
 				out.Found(verdict.Deviation{
 					Requirement: originAbsent,
-					Summary:     "A request without an Origin is refused.",
+					Summary:     "The server refuses a request without an Origin.",
 					Permitted:   "to serve it: only browsers send one",
 					Seen:        x.seen(), At: shown(x.Request, x.Response),
 				})

@@ -78,12 +78,12 @@ func tellings(v *view, out *rules.Out) {
 			refusalBody(x, out)
 		case !x.Succeeded():
 		case x.errorIn() != nil:
-			found(rejectedStatus, "A notification or response is refused with a status of success.")
+			found(rejectedStatus, "The server refuses a notification or response with a 2xx status.")
 			out.Elsewhere(requirement)
 		case x.Status() != 202:
-			found(requirement, "A notification or response is accepted with another status than 202.")
+			found(requirement, "The server accepts a notification or response, but not with 202.")
 		case x.bodied():
-			found(requirement, "The 202 for a notification or response has a body.")
+			found(requirement, "The server's 202 for a notification or response has a body.")
 		default:
 			out.Subject(requirement)
 		}
@@ -106,7 +106,7 @@ func refusalBody(x *exchange, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: rejectedBody,
-			Summary:     "The message in the body of a refusal is no error without an id.",
+			Summary:     "The server's refusal has a body that is not an error without id.",
 			Permitted:   "an error without an id, or any body that is no message",
 			Seen:        x.seen(), At: x.at(),
 		})
@@ -138,10 +138,10 @@ func postAnswers(v *view, out *rules.Out) {
 		}
 		d := verdict.Deviation{
 			Requirement: contentType, Permitted: "application/json or text/event-stream, with the response",
-			Summary: "A request is answered with another media type.", Seen: x.seen(), At: x.at(),
+			Summary: "The server answers a request with another media type.", Seen: x.seen(), At: x.at(),
 		}
 		if !x.bodied() {
-			d.Summary = "A request is answered without a body."
+			d.Summary = "The server answers a request without a body."
 		}
 		out.Found(d)
 	}
@@ -153,13 +153,13 @@ func postAnswers(v *view, out *rules.Out) {
 func (x *exchange) oddStatus() (verdict.Deviation, bool) {
 	d := verdict.Deviation{
 		Requirement: contentType, Weight: verdict.AtMostWarning, Permitted: "200 with the response",
-		Summary: "A request is answered with another status than 200.", Seen: x.seen(), At: x.at(),
+		Summary: "The server answers a request with a status other than 200.", Seen: x.seen(), At: x.at(),
 	}
 	switch {
 	case x.Status() == 203:
 		d.Weight = verdict.OnlyNote
 	case x.Status() == 202:
-		d.Summary = "A request is answered with 202, after which clients expect nothing."
+		d.Summary = "The server answers a request with 202, so clients expect nothing."
 	}
 	return d, x.Status() != 200
 }
@@ -179,7 +179,7 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 		})
 	}
 	if len(x.Body) == 0 {
-		found("The JSON body of an answer is empty.", x.at())
+		found("The server's JSON body is empty.", x.at())
 		return
 	}
 	e := x.Body[0]
@@ -192,24 +192,24 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 	case f.Has(wire.TooDeep) || f.Has(wire.TooMany):
 		return
 	case !f.Readable():
-		summary = "The JSON body of an answer is no JSON."
+		summary = "The server's JSON body is not JSON."
 	case f.Has(wire.TrailingText):
-		summary = "The JSON body of an answer holds more than one value."
+		summary = "The server's JSON body has more than one value."
 	case f.Batch && !v.revision.Batches(): // base.batch-not-emitted
 		out.Elsewhere(singleObject)
 		return
 	case f.Batch && !posted:
-		summary = "A single request is answered with an array."
+		summary = "The server answers a single request with an array."
 	case f.Batch:
 		out.Subject(singleObject)
 		return
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
-		summary = "The JSON body of an answer is a request or a notification."
+		summary = "The server's JSON body is a request or a notification."
 	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !answersHere(x, &f.Messages[0]):
 		out.Elsewhere(singleObject) // base rules speak of ids and shapes
 		return
 	case f.Messages[0].Kind == wire.Invalid:
-		summary = "The JSON body of an answer is no JSON-RPC message."
+		summary = "The server's JSON body is not a JSON-RPC message."
 	default:
 		out.Subject(singleObject)
 		return
@@ -235,7 +235,7 @@ func wholeBatch(x *exchange, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: batchComplete,
-		Summary:     "The answer to a batch lacks responses.",
+		Summary:     "The server's answer to a batch lacks responses.",
 		Permitted:   "one response for each request of the batch",
 		Seen:        fmt.Sprintf("%d of %d responses are missing", missing, len(x.requests)),
 		At:          shown(x.Request, x.Sent, x.Response, x.Body[0]),
@@ -257,7 +257,7 @@ func acceptable(v *view, out *rules.Out) {
 		case x.Status() == 406:
 			out.Found(verdict.Deviation{
 				Requirement: acceptBoth,
-				Summary:     "A request whose Accept lists both types is refused with 406.",
+				Summary:     "The server refuses an Accept that lists both types with 406.",
 				Permitted:   "to serve it with either type",
 				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.seen(), At: x.at(), Header: "Accept",
 			})
@@ -277,15 +277,15 @@ func unparsable(v *view, out *rules.Out) {
 		m := x.errorIn()
 		switch {
 		case x.Succeeded() && m != nil:
-			d.Summary = "A body that is no JSON is refused with a status of success."
+			d.Summary = "The server refuses a body that is not JSON with a 2xx status."
 			out.Found(d)
 		case x.Succeeded():
-			d.Summary = "A body that is no JSON is accepted."
+			d.Summary = "The server accepts a body that is not JSON."
 			out.Found(d)
 		case m != nil && v.s.Era() == spec.Stateless && code(m) == spec.CodeHeaderMismatch: // no body fits its headers
 			out.Subject(parseErrorHTTP)
 		case m != nil && x.Status() == 400 && code(m) != spec.CodeParse:
-			d.Summary = "A body that is no JSON is refused with another error than -32700."
+			d.Summary = "The server refuses a body that is not JSON, but not with -32700."
 			out.Found(d)
 		case x.Refused():
 			out.Subject(parseErrorHTTP)

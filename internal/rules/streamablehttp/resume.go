@@ -73,7 +73,7 @@ func eventIDs(v *view, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: eventIDUnique,
-			Summary:     "Two events have the same id.",
+			Summary:     "The server uses an event id twice.",
 			Permitted:   "ids that are unique over all streams of the session",
 			Seen:        "the id " + rules.Excerpt(p.says.ID),
 			At:          shown(known.Event, p.Event),
@@ -143,7 +143,7 @@ func resumptions(v *view, out *rules.Out) {
 func (v *view) notResumed(x, origin *exchange, id string, out *rules.Out) {
 	d := verdict.Deviation{
 		Requirement: resumeViaGet,
-		Summary:     "The stream of a POST has event ids, and can't be resumed.",
+		Summary:     "The server's POST stream has event ids, but cannot be resumed.",
 		Permitted:   "an event stream, or 405",
 		Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.seen(),
 		At:          shown(origin.Request, x.Request, x.Response),
@@ -153,7 +153,7 @@ func (v *view) notResumed(x, origin *exchange, id string, out *rules.Out) {
 		d.Permitted = "to go on with the stream, whose response was still to come when the server closed the connection"
 		d.At = shown(origin.Request, closed, x.Request, x.Response)
 	case x.Status() == 405:
-		d.Summary, d.Weight = "Streams have event ids, and a GET that names one gets 405.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server sends event ids, but refuses to resume with 405.", verdict.OnlyNote
 		d.Permitted = "this: to tell again what was missed is a permission"
 	}
 	out.Found(d)
@@ -196,7 +196,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 			clean = false
 			out.Found(verdict.Deviation{
 				Requirement: noCross,
-				Summary:     "A stream that is resumed brings what belongs to another one.",
+				Summary:     "The server resumes a stream with messages of another one.",
 				Permitted:   "what followed on the stream of the event with the id that was named",
 				Seen:        rules.Excerpt(p.Raw),
 				At:          shown(origin.Request, x.Request, p.Event),
@@ -206,7 +206,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 			fresh = false
 			out.Found(verdict.Deviation{
 				Requirement: replay,
-				Summary:     "A stream that is resumed begins before the event that was named.",
+				Summary:     "The server resumes a stream before the event that the client named.",
 				Permitted:   "the events behind it",
 				Seen:        "behind " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
 				At:          shown(x.Request, p.Event),
@@ -280,7 +280,7 @@ func broadcasts(v *view, out *rules.Out) {
 			if twice {
 				out.Found(verdict.Deviation{
 					Requirement: noBroadcast,
-					Summary:     "A message comes on two streams.",
+					Summary:     "The server sends a message on two streams.",
 					Permitted:   "each message on one stream alone",
 					Seen:        rules.Excerpt(p.Raw),
 					At:          shown(first.Event, p.Event),

@@ -133,9 +133,9 @@ func sessionIDs(v *view, out *rules.Out) {
 		id := x.ResponseHead().Get(sessionHeader)
 		d := verdict.Deviation{At: x.at(), Seen: "the session id " + rules.Excerpt(id)}
 		if id == "" || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
-			d.Requirement, d.Summary, d.Permitted = sessionCharset, "A session id has characters that are no visible ASCII.", "characters from 0x21 to 0x7E"
+			d.Requirement, d.Summary, d.Permitted = sessionCharset, "The server's session id has characters that are not visible ASCII.", "characters from 0x21 to 0x7E"
 			if id == "" {
-				d.Weight, d.Summary, d.Seen = verdict.AtMostWarning, "A session id is empty.", "a header without a value"
+				d.Weight, d.Summary, d.Seen = verdict.AtMostWarning, "The server's session id is empty.", "a header without a value"
 			}
 			out.Found(d)
 			continue
@@ -144,10 +144,10 @@ func sessionIDs(v *view, out *rules.Out) {
 		d.Requirement, d.Permitted = sessionUnique, "ids that are unlike any other and can't be guessed, such as random UUIDs"
 		switch other := first[id]; {
 		case other != nil && !x.RequestHead().Has(sessionHeader):
-			d.At, d.Summary = shown(other.Response, x.Request, x.Response), "Two sessions have the same id."
+			d.At, d.Summary = shown(other.Response, x.Request, x.Response), "The server gives two sessions the same id."
 			out.Found(d)
 		case strength(id) < leastStrength:
-			d.Summary = "A session id is so short that it can be guessed."
+			d.Summary = "The server's session id is short enough to be guessed."
 			out.Found(d)
 		default:
 			out.Subject(sessionUnique)
@@ -161,7 +161,7 @@ func sessionIDs(v *view, out *rules.Out) {
 		n := len(strong)
 		out.Found(verdict.Deviation{
 			Requirement: sessionUnique,
-			Summary:     "Session ids count up, so that those of others can be guessed.",
+			Summary:     "The server numbers its sessions, so their ids can be guessed.",
 			Permitted:   "ids that are unlike any other and can't be guessed, such as random UUIDs",
 			Seen:        "the session ids " + rules.Excerpt(strong[n-2]) + " and " + rules.Excerpt(strong[n-1]),
 			At:          shown(first[strong[n-2]].Response, last.Response),
@@ -191,7 +191,7 @@ func sessionStatus(v *view, out *rules.Out) {
 		if x.flaws == endedSession && v.unexplained(x) && !x.initializes() {
 			out.Found(verdict.Deviation{
 				Requirement: sessionTerminated,
-				Summary:     "A request with the id of an ended session gets no HTTP response.",
+				Summary:     "The server does not answer a request of an ended session.",
 				Permitted:   "404",
 				Seen:        x.seen(), At: x.at(),
 			})
@@ -227,7 +227,7 @@ func (v *view) withoutSession(x *exchange, out *rules.Out) {
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: sessionRequired,
-			Summary:     "A request without a session id is refused with another status than 400.",
+			Summary:     "The server refuses a missing session id, but not with 400.",
 			Permitted:   "400, or to serve it",
 			Seen:        x.seen(), At: x.at(),
 		})
@@ -245,12 +245,12 @@ func (v *view) withEndedSession(x *exchange, out *rules.Out) {
 	default:
 		d := verdict.Deviation{
 			Requirement: sessionTerminated,
-			Summary:     "A request with the id of an ended session is refused with another status than 404.",
+			Summary:     "The server refuses an ended session, but not with 404.",
 			Permitted:   "404",
 			Seen:        x.seen(), At: x.at(),
 		}
 		if x.taken() {
-			d.Summary = "A request with the id of an ended session is served."
+			d.Summary = "The server serves a request of an ended session."
 		}
 		out.Found(d)
 	}
@@ -269,7 +269,7 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: sessionUnknown,
 			Weight:      verdict.OnlyNote, // of such ids the specification says nothing
-			Summary:     "A request with a session id that was never assigned is served.",
+			Summary:     "The server serves a request with an invented session id.",
 			Permitted:   "404; 400 is tolerated",
 			Seen:        x.seen(), At: x.at(),
 		})
@@ -290,7 +290,7 @@ func (v *view) ended(x *exchange, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: sessionDelete,
-		Summary:     "A DELETE with the id of a session neither ends it nor is refused with 405.",
+		Summary:     "The server's DELETE neither ends the session nor gets 405.",
 		Permitted:   "a status of success, or 405",
 		Seen:        x.seen(), At: x.at(),
 	})
@@ -313,7 +313,7 @@ func initialized(x *exchange, out *rules.Out) {
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: sessionless,
-			Summary:     "An initialize without session id and version header is refused.",
+			Summary:     "The server refuses initialize without session and version headers.",
 			Permitted:   "a response; both headers are due only after it",
 			Seen:        x.seen(), At: x.at(),
 		})

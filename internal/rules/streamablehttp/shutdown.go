@@ -27,7 +27,7 @@ func shutdown(v *view, out *rules.Out) {
 			case x.Ended() == transcript.Unreachable:
 				out.Found(verdict.Deviation{
 					Requirement: shutdownHTTP,
-					Summary:     "The server can't be reached after the client closed a connection.",
+					Summary:     "The server is unreachable after the client closed a connection.",
 					Permitted:   "to serve other connections, and new ones",
 					Seen:        x.Method() + ": " + rules.Excerpt(x.End.Detail),
 					At:          shown(closed.Request, closed.End, x.Request, x.End),
@@ -68,7 +68,7 @@ func (v *view) leftovers(out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: shutdownHTTP,
-			Summary:     "A new stream brings the response to a request of one that the client closed.",
+			Summary:     "The server sends a closed stream's response on a new stream.",
 			Permitted:   "a stream that begins anew",
 			Seen:        rules.Excerpt(a.Responses[0].Event.Raw),
 			At:          shown(own[0].Request, own[0].End, on.Request, a.Responses[0].Event),

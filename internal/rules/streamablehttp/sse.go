@@ -127,7 +127,7 @@ func endpoints(v *view, out *rules.Out) {
 		if x.ResponseHead().MediaType() != transcript.EventStream {
 			out.Found(verdict.Deviation{
 				Requirement: legacyMediaType,
-				Summary:     "The stream has another content type than text/event-stream.",
+				Summary:     "The server's stream is not of type text/event-stream.",
 				Permitted:   "text/event-stream, with or without parameters",
 				Seen:        x.seenStatus(), At: shown(x.Request, x.Response),
 			})
@@ -144,7 +144,7 @@ func (v *view) announcement(c *channel, out *rules.Out) {
 	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint, whose data are a URI", At: shown(c.Request, c.Response)}
 	if c.announced == nil {
 		if e := v.withoutEndpoint(c); e != nil {
-			d.Summary, d.Seen = "The stream announces no endpoint.", "no endpoint event"
+			d.Summary, d.Seen = "The server's stream has no endpoint event.", "no endpoint event"
 			d.At = append(d.At, e.Seq)
 			out.Found(d)
 		}
@@ -152,20 +152,20 @@ func (v *view) announcement(c *channel, out *rules.Out) {
 	}
 	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), shown(c.Request, c.Response, c.announced.Event)
 	if _, ok := uri(c.announced.says.Data); !ok {
-		d.Summary = "The data of the endpoint event are no URI."
+		d.Summary = "The server's endpoint event is not a URI."
 		out.Found(d)
 		return
 	}
 	out.Subject(endpointEvent)
 	if c.foreign {
-		d.Requirement, d.Summary, d.Permitted = endpointOrigin, "The endpoint lies on another host than the stream.", "a URI with scheme, host and port of the stream"
+		d.Requirement, d.Summary, d.Permitted = endpointOrigin, "The server's endpoint event names another host.", "a URI with scheme, host and port of the stream"
 		out.Found(d)
 	} else {
 		out.Subject(endpointOrigin)
 	}
 	for _, p := range c.pieces {
 		if p.Seq < c.announced.Seq && p.says.HasData && p.says.Complete() {
-			d.Requirement, d.Summary, d.Permitted = endpointFirst, "Another event comes before the endpoint event.", "the endpoint event before all others; comments are none"
+			d.Requirement, d.Summary, d.Permitted = endpointFirst, "The server sends another event before the endpoint event.", "the endpoint event before all others; comments are none"
 			d.Seen, d.At = rules.Excerpt(p.Stream), shown(c.Request, p.Event, c.announced.Event)
 			out.Found(d)
 			return
@@ -231,12 +231,12 @@ func (v *view) taken(x *exchange, out *rules.Out) {
 		out.Subject(twoEndpoints)
 		out.Subject(acceptsPost)
 	case x.Status() == 404 || x.Status() == 405 || x.Status() == 501:
-		d.Requirement, d.Summary = twoEndpoints, "The endpoint that a stream announced takes no POST."
+		d.Requirement, d.Summary = twoEndpoints, "The server's announced endpoint does not accept POST."
 		out.Found(d)
 		out.Elsewhere(acceptsPost)
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP lets a server refuse a body by its form
 	case x.Refused() && x.isKnown() && !v.s.MayBeRefused(x.Sent):
-		d.Summary = "A message is refused at the endpoint that its stream announced."
+		d.Summary = "The server refuses a message at the endpoint that it announced."
 		out.Found(d)
 	}
 }
@@ -266,7 +266,7 @@ func toClosed(x *exchange, c *channel, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: closedRefused,
-		Summary:     "A message is accepted at the endpoint of a stream that is closed.",
+		Summary:     "The server accepts a message for a stream that is closed.",
 		Permitted:   "a status of an error",
 		Seen:        x.seen(),
 		At:          shown(c.Request, c.End, x.Request, x.Sent, x.Response),
@@ -285,7 +285,7 @@ func legacyMessages(v *view, out *rules.Out) {
 			if p.says.Type != "" && p.says.Type != "message" {
 				out.Found(verdict.Deviation{
 					Requirement: messageEvents,
-					Summary:     "A message comes as an event of another type than message.",
+					Summary:     "The server sends a message as an event of another type.",
 					Permitted:   "the type message, by name or by default",
 					Seen:        "an event of the type " + rules.Excerpt(p.says.Type),
 					At:          shown(c.Request, p.Event),
@@ -309,7 +309,7 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 		if e.Stream == nil && x.Succeeded() && a.Responses[0].Kind == wire.Response {
 			out.Found(verdict.Deviation{
 				Requirement: messageEvents,
-				Summary:     "A request is answered in the body of its POST.",
+				Summary:     "The server answers a request in the body of its POST.",
 				Permitted:   "the response as a message event on the stream",
 				Seen:        x.seen(), At: shown(x.Request, x.Sent, x.Response, e),
 			})
@@ -326,7 +326,7 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: ownStream,
-		Summary:     "A response comes on another stream than the one that announced the endpoint.",
+		Summary:     "The server sends a response on another stream than its endpoint's.",
 		Permitted:   "the stream on which the endpoint was announced",
 		Seen:        rules.Excerpt(e.Raw),
 		At:          shown(own[0].Request, x.Request, x.Sent, e),

@@ -17,7 +17,7 @@ func (v *view) strange(x *exchange, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: noCross,
-			Summary:     "A stream brings what belongs to one of another session, whose event id was named.",
+			Summary:     "The server resumes the stream of another session.",
 			Permitted:   "a refusal, or what is for the session that asks",
 			Seen:        rules.Excerpt(p.Raw),
 			At:          shown(owner.Event, x.Request, p.Event),

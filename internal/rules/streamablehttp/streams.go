@@ -168,7 +168,7 @@ func primed(v *view, out *rules.Out) {
 			}
 			out.Found(verdict.Deviation{
 				Requirement: primingEvent,
-				Summary:     "The stream of a POST does not begin with an event id and empty data.",
+				Summary:     "The server's POST stream begins without an id and empty data.",
 				Permitted:   "an event with an id and empty data before all others",
 				Seen:        rules.Excerpt(p.Stream),
 				At:          shown(x.Request, x.Response, p.Event),
@@ -195,7 +195,7 @@ func streamEnds(v *view, out *rules.Out) {
 		}
 		for _, p := range x.pieces {
 			if p.Seq > last.Seq && p.Kind == transcript.Received && !judgedAlone(p) {
-				found("Messages follow the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
+				found("The server sends messages after the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
 				return
 			}
 		}
@@ -211,7 +211,7 @@ func streamEnds(v *view, out *rules.Out) {
 			return
 		}
 		if until-last.At >= lingering {
-			found("The stream stays open behind the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second)))
+			found("The server keeps the stream open after the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second)))
 		}
 	})
 }
@@ -243,7 +243,7 @@ func related(v *view, out *rules.Out) {
 			default:
 				out.Found(verdict.Deviation{
 					Requirement: interimRelated,
-					Summary:     "The stream of a request brings progress of another one.",
+					Summary:     "The server sends progress on the stream of another request.",
 					Permitted:   "messages that belong to the request of the stream",
 					Seen:        "progress with the token " + rules.Excerpt(token),
 					At:          shown(x.Request, x.Sent, owner.Event, p.Event),
@@ -290,13 +290,13 @@ func streamMessages(v *view, out *rules.Out) {
 			}
 			switch {
 			case !p.Frame.Readable():
-				found(requirement, "The data of a message event are no JSON.")
+				found(requirement, "The server's message event is not JSON.")
 			case p.Frame.Has(wire.TrailingText):
-				found(requirement, "The data of a message event hold more than one JSON value.")
+				found(requirement, "The server's message event has more than one JSON value.")
 			case p.Frame.Has(wire.InvalidUTF8) && requirement == legacyUTF8 && !p.isUTF8():
-				found(requirement, "The data of a message event are not UTF-8.")
+				found(requirement, "The server's message event is not UTF-8.")
 			case !holdsMessage(p.Frame):
-				found(jsonrpc20, "The data of a message event are no JSON-RPC message.")
+				found(jsonrpc20, "The server's message event is not a JSON-RPC message.")
 			default:
 				out.Subject(requirement)
 			}

@@ -40,18 +40,18 @@ func (v *view) invalidVersion(x *exchange, out *rules.Out) {
 	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.seen(), At: x.at()}
 	switch {
 	case x.Response == nil:
-		d.Summary = "A request with a version header that names no version gets no HTTP response."
+		d.Summary = "The server does not answer a request with an invalid version header."
 	case x.Status() == 405 && x.Method() != "POST":
 		return
 	case x.taken():
-		d.Summary = "A request with a version header that names no version is served."
+		d.Summary = "The server serves a request with an invalid version header."
 	case !v.tellingly(x, out, versionInvalid):
 		return
 	case x.Status() == 400:
 		out.Subject(versionInvalid)
 		return
 	default:
-		d.Summary = "A request with a version header that names no version is refused with another status than 400."
+		d.Summary = "The server refuses an invalid version header, but not with 400."
 	}
 	out.Found(d)
 }
@@ -67,7 +67,7 @@ func (v *view) missingVersion(x *exchange, out *rules.Out) {
 	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.tellingly(x, out, versionDefault):
 		out.Found(verdict.Deviation{
 			Requirement: versionDefault,
-			Summary:     "A request of a session is refused because it has no version header.",
+			Summary:     "The server refuses a session's request without a version header.",
 			Permitted:   "to serve it by the version that the session negotiated",
 			Seen:        x.seen(), At: x.at(),
 		})

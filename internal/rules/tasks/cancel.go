@@ -58,10 +58,10 @@ func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Out) {
 	case spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(cancelTerminal)
 	case q.succeeded():
-		d.Summary = "Cancelling a task that is over is not refused."
+		d.Summary = "The server accepts tasks/cancel for a task that has ended."
 		out.Found(d)
 	case l.s.ServerDeclared("tasks.cancel"):
-		d.Summary = "Cancelling a task that is over is refused with another code."
+		d.Summary = "The server refuses to cancel an ended task, but not with -32602."
 		out.Found(d)
 	}
 }
@@ -74,7 +74,7 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 	}
 	d := verdict.Deviation{Permitted: cancelled + ", or that the task is not there any more"}
 	if status, _ := wire.Text(wire.At(q.reply.Result(), "/status")); known(status) && status != cancelled {
-		d.Requirement, d.Summary = cancelBefore, "The answer to tasks/cancel does not show the task cancelled."
+		d.Requirement, d.Summary = cancelBefore, "The server's tasks/cancel result does not have status cancelled."
 		d.Permitted, d.Seen, d.At = cancelled, status, q.at()
 		out.Found(d)
 		return false
@@ -91,11 +91,11 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 				out.Subject(cancelledStays)
 			}
 		case terminal(v.status):
-			d.Requirement, d.Summary = cancelledStays, "A cancelled task does not stay cancelled."
+			d.Requirement, d.Summary = cancelledStays, "The server's cancelled task changes its status."
 			out.Found(d)
 			return false
 		default:
-			d.Requirement, d.Summary = cancelBefore, "A task is not cancelled when tasks/cancel has been answered."
+			d.Requirement, d.Summary = cancelBefore, "The server answers tasks/cancel before the task is cancelled."
 			out.Found(d)
 			out.Elsewhere(cancelledStays)
 			return false
@@ -138,7 +138,7 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
 		} else if l.goesOn(q, s) {
 			out.Found(verdict.Deviation{
 				Requirement: cancelStops,
-				Summary:     "The execution of a cancelled task goes on.",
+				Summary:     "The server continues the work of a cancelled task.",
 				Permitted:   "an attempt to stop it",
 				Seen:        rules.Excerpt(s.Raw),
 				At:          rules.At(q.event, s),
@@ -220,7 +220,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 			}
 			out.Found(verdict.Deviation{
 				Requirement: useTasksCancel,
-				Summary:     "A task is cancelled by a notification that names the request it came from.",
+				Summary:     "The server cancels a task by notifications/cancelled of its request.",
 				Permitted:   "the task in the status that it had",
 				Seen:        cancelled,
 				At:          rules.At(n.Event, v.event),

@@ -56,9 +56,9 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
 	if object == nil {
 		if c.succeeded() && runs {
-			d.Requirement, d.Summary, d.Permitted = createResult, "A call as a task is answered with something else than a task.", "a result with the task"
+			d.Requirement, d.Summary, d.Permitted = createResult, "The server answers a call as a task with something else.", "a result with the task"
 			if wire.At(c.reply.Result(), "/task").Kind() == '{' {
-				d.Summary, d.Permitted, d.Weight = "A task comes together with the result of the call.", "the task alone", verdict.AtMostWarning
+				d.Summary, d.Permitted, d.Weight = "The server sends a task together with the result of the call.", "the task alone", verdict.AtMostWarning
 			} else if flag(c.reply) && !l.runsAsTask(c) {
 				d.Weight = verdict.AtMostWarning // it may not have been accepted
 			}
@@ -66,7 +66,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 		}
 		code, _ := c.reply.ErrorCode()
 		if runs && string(wire.At(c.asked.Message.Params(), "/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.runsWithTTL(c) {
-			d.Requirement, d.Summary, d.Permitted = ttlOptional, "A task without a ttl is refused.", "a task"
+			d.Requirement, d.Summary, d.Permitted = ttlOptional, "The server refuses a task without a ttl.", "a task"
 			out.Found(d)
 		}
 		return
@@ -79,11 +79,11 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 	case status == working:
 		out.Subject(startsWorking)
 	case known(status) && !c.overtaken():
-		d.Requirement, d.Summary, d.Permitted = startsWorking, "A task begins in another status than working.", "working"
+		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "working"
 		out.Found(d)
 	}
 	if v := wire.At(c.reply.Result(), "/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {
-		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The immediate response for the model is no string.", "a string"
+		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The server's immediate response for the model is not a string.", "a string"
 		out.Found(d)
 	} else if v != nil {
 		out.Subject(immediateResponse)
@@ -132,7 +132,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 		if terminal(v.status) && took*5 > plain*4 && l.passedBy(c, plain/2) {
 			out.Found(verdict.Deviation{
 				Requirement: createImmediate,
-				Summary:     "The answer with the task comes only when the work is done.",
+				Summary:     "The server sends the created task only when the work is done.",
 				Permitted:   "the task as soon as it is accepted",
 				Seen:        "the task after " + took.Round(time.Millisecond).String() + ", where the call takes " + plain.Round(time.Millisecond).String(),
 				At:          rules.At(c.asked.Event, c.event, v.event),
@@ -171,13 +171,13 @@ func judgeIDs(l *ledger, out *rules.Out) {
 		}
 		d := verdict.Deviation{At: c.at(), Seen: "the id " + rules.Excerpt(wire.Quote(c.task.id))}
 		if mine, ok := wire.Text(wire.At(c.asked.Message.Params(), "/task/taskId")); ok && mine == c.task.id {
-			d.Requirement, d.Summary, d.Permitted = idGenerated, "The id of a task is the one that the client proposed.", "an id of the server's own"
+			d.Requirement, d.Summary, d.Permitted = idGenerated, "The server uses the taskId that the client proposed.", "an id of the server's own"
 			out.Found(d)
 		} else {
 			out.Subject(idGenerated)
 		}
 		if c.task.call != c {
-			d.Requirement, d.Summary, d.Permitted = idUnique, "Two tasks have the same id.", "ids of which none comes twice"
+			d.Requirement, d.Summary, d.Permitted = idUnique, "The server gives two tasks the same id.", "ids of which none comes twice"
 			d.At = rules.At(c.task.call.event, c.asked.Event, c.event)
 			out.Found(d)
 			continue
@@ -206,10 +206,10 @@ func judgeEntropy(a, b *call, out *rules.Out) {
 	}
 	switch {
 	case len(b.task.id) <= fewCharacters:
-		d.Summary = "The ids of tasks have only a few characters."
+		d.Summary = "The server's taskIds are short enough to be guessed."
 		out.Found(d)
 	case counted(a.task.id, b.task.id):
-		d.Summary = "The ids of tasks are counted."
+		d.Summary = "The server numbers its tasks, so their ids can be guessed."
 		out.Found(d)
 	default:
 		out.Subject(idEntropy)

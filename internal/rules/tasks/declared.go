@@ -59,7 +59,7 @@ func judgeCapability(l *ledger, out *rules.Out) {
 		}
 		d := verdict.Deviation{
 			Requirement: capabilityShape,
-			Summary:     "A member of the capability of tasks is no object.",
+			Summary:     "The server's tasks capability has a member that is not an object.",
 			Permitted:   "an object, or no such member",
 			Seen:        rules.Excerpt(v) + " at tasks" + member.pointer,
 			At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
@@ -74,7 +74,7 @@ func judgeCapability(l *ledger, out *rules.Out) {
 		if v := wire.At(root, "/requests/"+name); v != nil {
 			out.Found(verdict.Deviation{
 				Requirement: capabilityShape,
-				Summary:     "A server declares tasks for requests that only clients receive.",
+				Summary:     "The server declares tasks for requests that only clients receive.",
 				Permitted:   "tools.call alone among the requests",
 				Seen:        "requests." + name,
 				At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
@@ -94,7 +94,7 @@ func judgeDeclared(l *ledger, out *rules.Out) {
 		if n.Method == spec.MethodTasksStatus && !l.s.ServerDeclared("tasks") {
 			out.Found(verdict.Deviation{
 				Requirement: capabilityDeclared,
-				Summary:     "A server that declares no tasks tells of the status of one.",
+				Summary:     "The server sends a task status without declaring tasks.",
 				Permitted:   "such notifications from servers that declare tasks",
 				Seen:        rules.Excerpt(n.Raw),
 				At:          rules.At(l.s.Initialize.Responses[0].Event, n.Event),
@@ -123,7 +123,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Out) {
 	case createdTask(c.reply) != nil:
 		out.Found(verdict.Deviation{
 			Requirement: capabilityDeclared,
-			Summary:     "A tool call is answered with a task, which the server did not declare.",
+			Summary:     "The server answers a call with a task without declaring tasks.",
 			Permitted:   "the result of the call, or the capability " + toolCalls,
 			Seen:        rules.Excerpt(c.reply.Raw),
 			At:          c.at(),
@@ -137,7 +137,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Out) {
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: undeclaredIgnored,
-			Summary:     "A call is refused for its task member by a server that declares no tasks.",
+			Summary:     "The server refuses a call for its task member, without declaring tasks.",
 			Permitted:   "the result that the call has without the member",
 			Seen:        rules.Excerpt(c.reply.Raw),
 			At:          c.at(),
@@ -176,7 +176,7 @@ func judgeExhaustive(a *rules.Asked, out *rules.Out) {
 	if isText(wire.At(result, "/task/taskId")) && isText(wire.At(result, "/task/status")) {
 		out.Found(verdict.Deviation{
 			Requirement: requestsExhaustive,
-			Summary:     "A request that can't be a task is answered with one.",
+			Summary:     "The server creates a task for a request that cannot be one.",
 			Permitted:   "the result of the request",
 			Seen:        rules.Excerpt(a.Responses[0].Raw),
 			At:          rules.At(a.Event, a.Responses[0].Event),
@@ -193,10 +193,10 @@ func (l *ledger) judgeOperation(q *query, capability, requirement string, plain 
 	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
 	switch declared := l.s.ServerDeclared(capability); {
 	case declared && (spec.Code(code) == spec.CodeMethodNotFound || plain && spec.Code(code) == spec.CodeInvalidParams):
-		d.Summary, d.Permitted = "An operation on tasks that is declared is refused.", "a result, as "+capability+" is declared"
+		d.Summary, d.Permitted = "The server refuses a task operation that it declares.", "a result, as "+capability+" is declared"
 		out.Found(d)
 	case !declared && q.succeeded():
-		d.Summary, d.Permitted = "An operation on tasks is served that is not declared.", "an error such as -32601, or the capability "+capability
+		d.Summary, d.Permitted = "The server serves a task operation that it does not declare.", "an error such as -32601, or the capability "+capability
 		out.Found(d)
 	default:
 		out.Subject(requirement)

@@ -60,13 +60,13 @@ func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
 	case isError && spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(unknownID)
 	case isError:
-		d.Summary = "An invalid task id is refused with another code than -32602."
+		d.Summary = "The server refuses an invalid taskId, but not with -32602."
 		if !q.named || q.method == spec.MethodTasksResult && !none {
 			d.Weight = verdict.AtMostWarning // the request has no shape, or it may be the error of a task from before
 		}
 		out.Found(d)
 	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):
-		d.Summary = "An invalid task id is answered with a result, not with an error."
+		d.Summary = "The server answers an invalid taskId with a result."
 		out.Found(d)
 	}
 }
@@ -107,7 +107,7 @@ func judgeMessage(q *query, out *rules.Out) {
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: errorMessages,
-			Summary:     "An error about tasks has no message.",
+			Summary:     "The server's error about a task has no message.",
 			Permitted:   "a message that tells the cause",
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          q.at(),

@@ -64,7 +64,7 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Out) {
 	if atWork != nil {
 		out.Found(verdict.Deviation{
 			Requirement: inputStatus,
-			Summary:     "A task that waits for the client's answer is said to be at work.",
+			Summary:     "The server's task waits for input, but has status working.",
 			Permitted:   inputRequired,
 			Seen:        working,
 			At:          rules.At(p.Event, atWork.event),
@@ -94,7 +94,7 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Out) {
 			if v.status == inputRequired && asked(v, p) {
 				out.Found(verdict.Deviation{
 					Requirement: inputRelated,
-					Summary:     "A request that a task needs answered does not name the task.",
+					Summary:     "The server's request for a task does not name the task.",
 					Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
 					Seen:        rules.Excerpt(p.Message.Raw),
 					At:          rules.At(p.Event, v.event),
@@ -160,7 +160,7 @@ func (l *ledger) judgeLeft(t *task, out *rules.Out) {
 		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-reply.At >= leaveTime:
 			out.Found(verdict.Deviation{
 				Requirement: inputLeft,
-				Summary:     "A task still needs input when all of it has come.",
+				Summary:     "The server's task stays in input_required after all input.",
 				Permitted:   "another status than " + inputRequired,
 				Seen:        inputRequired + " " + (v.event.At - reply.At).Round(time.Millisecond).String() + " after the last answer",
 				At:          rules.At(reply, v.event),

@@ -109,10 +109,10 @@ func judgeTTL(c *call, out *rules.Out) {
 	case isNumber && given < wanted:
 		out.Subject(maxTTL)
 	case isNumber:
-		d.Summary = "A task is kept for as long as the client wants, be it for generations."
+		d.Summary = "The server keeps a task as long as the client asks, even for decades."
 		out.Found(d)
 	case ttl.Kind() == 'n':
-		d.Summary = "A task is kept without a limit when the client wants it for generations."
+		d.Summary = "The server keeps a task without limit if asked for decades."
 		out.Found(d)
 	}
 }

@@ -62,10 +62,10 @@ func judgeCursor(q *query, given map[string]bool, out *rules.Out) {
 	case spec.Code(code) == spec.CodeInvalidParams:
 		out.Subject(listInvalidCursor)
 	case q.succeeded():
-		d.Summary = "A cursor that the server has not given out is accepted by tasks/list."
+		d.Summary = "The server's tasks/list accepts an invalid cursor."
 		out.Found(d)
 	default:
-		d.Summary = "A cursor that is none is refused by tasks/list with another code."
+		d.Summary = "The server's tasks/list refuses a bad cursor, but not with -32602."
 		out.Found(d)
 	}
 }
@@ -162,14 +162,14 @@ func (l *ledger) judgeWalk(w walk, out *rules.Out) {
 	}
 	d := verdict.Deviation{
 		Requirement: listIncludes,
-		Summary:     "A task that tasks/get shows is not in the list of tasks.",
+		Summary:     "The server's tasks/list omits a task that tasks/get returns.",
 		Permitted:   "every task that tasks/get shows",
 		Seen:        "no task with the id " + rules.Excerpt(wire.Quote(missing[len(missing)-1].id)),
 		At:          rules.At(begin, end, shownBy.asked.Event, shownBy.event),
 	}
 	if cutOff(listed, missing) {
 		d.Requirement, d.Permitted = listNextCursor, "a nextCursor, as there are more tasks"
-		d.Summary = "The list of tasks ends before all are listed."
+		d.Summary = "The server's tasks/list ends before it has listed all tasks."
 		out.Elsewhere(listIncludes)
 	}
 	out.Found(d)

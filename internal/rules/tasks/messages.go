@@ -61,13 +61,13 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Out) {
 	owner := l.owner(wire.At(params, "/progressToken"), n.Event)
 	switch {
 	case meta != nil && !isText:
-		d.Summary = "The related-task of a message is no object with a taskId."
+		d.Summary = "The server's related-task is not an object with a taskId."
 		out.Found(d)
 	case owner != nil && meta == nil:
-		d.Summary, d.At = "The progress of a task does not name its task.", rules.At(owner.call.event, n.Event)
+		d.Summary, d.At = "The server's progress of a task does not name the task.", rules.At(owner.call.event, n.Event)
 		out.Found(d)
 	case owner != nil && id != owner.id:
-		d.Summary, d.At = "The progress of a task names another task.", rules.At(owner.call.event, n.Event)
+		d.Summary, d.At = "The server's progress of a task names another task.", rules.At(owner.call.event, n.Event)
 		out.Found(d)
 	case isText && l.byID[id] != nil:
 		out.Subject(relatedEverywhere)
@@ -114,7 +114,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 		case named && !same(token, t.token):
 			out.Found(verdict.Deviation{
 				Requirement: tokenContinues,
-				Summary:     "The progress of a task has another token than its request.",
+				Summary:     "The server's progress of a task has another token than the request.",
 				Permitted:   string(t.token),
 				Seen:        rules.Excerpt(token),
 				At:          rules.At(t.call.asked.Event, n.Event),
@@ -132,7 +132,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 		if l.surelyLater(end.event, n.Event) {
 			out.Found(verdict.Deviation{
 				Requirement: stopsAtTerminal,
-				Summary:     "There is progress on a task that is over.",
+				Summary:     "The server reports progress of a task that has ended.",
 				Permitted:   "no progress after " + end.status,
 				Seen:        rules.Excerpt(n.Raw),
 				At:          rules.At(end.event, n.Event),

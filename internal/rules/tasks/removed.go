@@ -24,7 +24,7 @@ func removedRules() []rules.Rule {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: removed,
-			Summary:     "A method of the tasks of 2025-11-25 is served where it does not exist any more.",
+			Summary:     "The server serves a task method that this revision has removed.",
 			Permitted:   "an error with code -32601",
 			Seen:        rules.Excerpt(h.Message.Raw),
 			At:          rules.At(h.Asked.Event, h.Event),

@@ -53,14 +53,14 @@ func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Out) {
 	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(s.Initialize.Event, p.Event), Permitted: "the request without the task member"}
 	switch {
 	case !s.ClientDeclared("tasks") && creates:
-		d.Requirement, d.Summary = noTasksUndeclared, "The server asks for a task of a client that has declared none."
+		d.Requirement, d.Summary = noTasksUndeclared, "The server requests a task from a client without tasks."
 		out.Found(d)
 	case !s.ClientDeclared("tasks"):
 		if capability != "" {
 			out.Subject(noTasksUndeclared)
 		}
 	case creates && (capability == "" || !s.ClientDeclared(capability)):
-		d.Requirement, d.Summary = respectsCapability, "The server asks for a task by a request for which the client has declared none."
+		d.Requirement, d.Summary = respectsCapability, "The server requests a task of a kind that the client did not declare."
 		out.Found(d)
 	case capability != "":
 		out.Subject(respectsCapability)
@@ -75,7 +75,7 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Out) {
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(p.Event)}
 	if wire.At(p.Message.Params(), related) != nil {
-		d.Requirement, d.Summary = requestorRelated, "A request that names its task has related-task, too."
+		d.Requirement, d.Summary = requestorRelated, "The server's task request also has related-task."
 		d.Permitted = "no related-task in requests about tasks"
 		out.Found(d)
 	} else {
@@ -89,7 +89,7 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Out) {
 		out.Subject(requestorCursor)
 		return
 	}
-	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server asks for a page by a cursor that the client has not given out.", "a nextCursor, byte for byte"
+	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server sends a cursor that the client never returned.", "a nextCursor, byte for byte"
 	out.Found(d)
 }
 

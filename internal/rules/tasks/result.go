@@ -61,7 +61,7 @@ func (l *ledger) judgeRelated(t *task, q *query, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: relatedInResult,
-		Summary:     "The result of a task does not name its task.",
+		Summary:     "The server's tasks/result does not name its task.",
 		Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
 		Seen:        rules.Excerpt(q.reply.Raw),
 		At:          q.at(),
@@ -109,7 +109,7 @@ func (l *ledger) judgeExact(t *task, q *query, out *rules.Out) {
 	}
 	d := verdict.Deviation{Requirement: resultExact, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
 	if content := wire.At(q.reply.Result(), "/content"); q.succeeded() && content.Kind() != '[' {
-		d.Summary, d.Permitted = "The result of a task is not that of a tool call.", "the result of the call, with its content"
+		d.Summary, d.Permitted = "The server's tasks/result is not a tool result.", "the result of the call, with its content"
 		out.Found(d)
 		return
 	}
@@ -196,7 +196,7 @@ func (l *ledger) judgeFailed(t *task, q *query, out *rules.Out) {
 	case completed:
 		out.Found(verdict.Deviation{
 			Requirement: failedStatus,
-			Summary:     "A task whose call has failed has the status completed.",
+			Summary:     "The server's task is completed, though its call failed.",
 			Permitted:   failed,
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          rules.At(end.event, q.event),
@@ -223,7 +223,7 @@ func judgeRepeatable(t *task, all []*query, out *rules.Out) {
 		}
 		out.Found(verdict.Deviation{
 			Requirement: resultRepeatable,
-			Summary:     "The result of a task is not the same when it is asked for again.",
+			Summary:     "The server returns a different tasks/result the second time.",
 			Permitted:   rules.Excerpt(first.reply.Raw),
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          rules.At(first.event, q.asked.Event, q.event),

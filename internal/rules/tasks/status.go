@@ -92,12 +92,12 @@ func (l *ledger) judgeStatus(t *task, out *rules.Out) {
 		case v.status == end.status:
 			out.Subject(terminalIsFinal)
 		case terminal(v.status):
-			d.Requirement, d.Summary = terminalIsFinal, "A task changes from one terminal status to another."
+			d.Requirement, d.Summary = terminalIsFinal, "The server's task changes from one terminal status to another."
 			out.Found(d)
 			out.Elsewhere(transitions)
 			return
 		default:
-			d.Requirement, d.Summary = transitions, "A task goes on after a terminal status."
+			d.Requirement, d.Summary = transitions, "The server's task continues after a terminal status."
 			out.Found(d)
 			out.Elsewhere(terminalIsFinal)
 			return
@@ -115,19 +115,19 @@ func (l *ledger) judgeTimes(t *task, out *rules.Out) {
 		d := verdict.Deviation{At: rules.At(v.event), Weight: verdict.AtMostWarning}
 		if okCreated && first != nil {
 			if before, ok := timeOf(first, "/createdAt"); ok && !before.Equal(created) {
-				d.Requirement, d.Summary, d.Permitted = createdAt, "The time at which a task was created changes.", before.Format(time.RFC3339Nano)
+				d.Requirement, d.Summary, d.Permitted = createdAt, "The server changes a task's createdAt.", before.Format(time.RFC3339Nano)
 				d.Seen, d.At = created.Format(time.RFC3339Nano), rules.At(first.event, v.event)
 				out.Found(d)
 			}
 		}
 		if okUpdated && okCreated && updated.Add(time.Second).Before(created) { // they may be rounded differently
-			d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "A task was last updated before it was created.", "a time not before createdAt"
+			d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt before its createdAt.", "a time not before createdAt"
 			d.Seen, d.At = rules.Excerpt(v.object), rules.At(v.event)
 			out.Found(d)
 		}
 		if okUpdated && last != nil && l.after(last.event, v) {
 			if before, ok := timeOf(last, "/lastUpdatedAt"); ok && updated.Before(before) {
-				d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The time of a task's last update goes back.", "a time not before "+before.Format(time.RFC3339Nano)
+				d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt that goes back.", "a time not before "+before.Format(time.RFC3339Nano)
 				d.Seen, d.At = updated.Format(time.RFC3339Nano), rules.At(last.event, v.event)
 				out.Found(d)
 			}
@@ -151,7 +151,7 @@ func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Out
 	if !ok && looksLikeDate(text) {
 		out.Found(verdict.Deviation{
 			Requirement: requirement,
-			Summary:     "A time of a task is written in ISO 8601, but not as RFC 3339 has it.",
+			Summary:     "The server's task has a time in ISO 8601, but not in RFC 3339.",
 			Permitted:   "a time such as 2025-11-25T10:30:00Z",
 			Seen:        rules.Excerpt(wire.Quote(text)),
 			At:          rules.At(v.event),
@@ -208,7 +208,7 @@ func (l *ledger) judgeNoRelated(q *query, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: noRelatedTask,
-		Summary:     "An answer that names its task has related-task, too.",
+		Summary:     "The server's task response also has related-task.",
 		Permitted:   "no related-task in the answers to tasks/get, tasks/list and tasks/cancel",
 		Seen:        rules.Excerpt(q.reply.Raw),
 		At:          q.at(),
@@ -231,7 +231,7 @@ func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Out) {
 	case ok && got == other:
 		out.Found(verdict.Deviation{
 			Requirement: relatedIgnored,
-			Summary:     "A request is taken to be about the task in its metadata instead of the one that it names.",
+			Summary:     "The server uses the task in _meta instead of the one in params.",
 			Permitted:   "the task that taskId names",
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          q.at(),
@@ -254,7 +254,7 @@ func (l *ledger) judgeRetained(q *query, out *rules.Out) {
 	default:
 		out.Found(verdict.Deviation{
 			Requirement: retained,
-			Summary:     "A task is gone before its ttl is over.",
+			Summary:     "The server forgets a task before its ttl ends.",
 			Permitted:   "the task, until " + string(wire.At(t.sights[0].object, "/ttl")) + " ms after its creation",
 			Seen:        rules.Excerpt(q.reply.Raw) + " after " + elapsed.Round(time.Millisecond).String(),
 			At:          rules.At(t.call.event, q.asked.Event, q.event),
@@ -302,7 +302,7 @@ func judgeFailedMessage(q *query, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: failedMessage,
-		Summary:     "A task has failed, and nothing says why.",
+		Summary:     "The server's task failed without a reason.",
 		Permitted:   "a statusMessage",
 		Seen:        rules.Excerpt(q.reply.Raw),
 		At:          q.at(),
@@ -314,7 +314,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
 	if wire.At(n.Params(), related) != nil {
 		out.Found(verdict.Deviation{
 			Requirement: notificationRelated,
-			Summary:     "A status notification has related-task.",
+			Summary:     "The server's task status notification has related-task.",
 			Permitted:   "no related-task, as the task is named already",
 			Seen:        rules.Excerpt(n.Raw),
 			At:          rules.At(n.Event),
@@ -340,7 +340,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
 	}
 	out.Found(verdict.Deviation{
 		Requirement: notificationComplete,
-		Summary:     "A status notification is about a task that the client knows nothing of.",
+		Summary:     "The server's status notification is about an unknown task.",
 		Permitted:   "notifications about tasks of this client",
 		Seen:        "the id " + rules.Excerpt(wire.Quote(id)),
 		At:          rules.At(n.Event),

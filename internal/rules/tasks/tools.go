@@ -127,13 +127,13 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Out) {
 	case spec.Code(code) == spec.CodeMethodNotFound:
 		out.Subject(toolForbidden)
 	case createdTask(c.reply) != nil:
-		d.Summary = "A tool that forbids tasks is run as one."
+		d.Summary = "The server runs a tool as a task, though the tool forbids it."
 		out.Found(d)
 	case c.succeeded():
-		d.Summary = "A call as a task of a tool that forbids them is not refused."
+		d.Summary = "The server accepts a task call of a tool that forbids tasks."
 		out.Found(d)
 	case spec.Code(code) == spec.CodeInvalidRequest || spec.Code(code) == spec.CodeInvalidParams:
-		d.Summary = "A call as a task of a tool that forbids them is refused with another code."
+		d.Summary = "The server refuses a forbidden task call, but not with -32601."
 		out.Found(d)
 	}
 }
@@ -154,7 +154,7 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Out) {
 	code, isCode := c.reply.ErrorCode()
 	d := verdict.Deviation{
 		Requirement: toolRequired,
-		Summary:     "A tool that requires tasks is called without one, and for whatever reason that is not refused with the code it should be.",
+		Summary:     "The server refuses a call without the required task, but not with -32601.",
 		Permitted:   "an error with code -32601",
 		Seen:        rules.Excerpt(c.reply.Raw),
 		At:          c.at(),
@@ -169,10 +169,10 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Out) {
 	case isCode && spec.Code(code) == spec.CodeInvalidRequest:
 		d.Weight = verdict.OnlyNote
 	case c.succeeded() && string(wire.At(c.reply.Result(), "/isError")) != "true":
-		d.Summary = "A tool that requires tasks is run without one."
+		d.Summary = "The server runs a tool without a task, though the tool requires one."
 		d.Weight = verdict.Full
 	case fits && (c.succeeded() || spec.Code(code) == spec.CodeInvalidParams):
-		d.Summary = "A tool that requires tasks is called without one, and that is not refused with the code it should be."
+		d.Summary = "The server does not refuse a call without the required task."
 		d.Weight = verdict.Full
 	}
 	out.Found(d)
@@ -205,13 +205,13 @@ func judgeOptional(c *call, out *rules.Out) {
 	switch created := createdTask(c.reply) != nil; {
 	case asked && !c.asTask: // the client's mistake
 	case c.asTask && spec.Code(code) == spec.CodeMethodNotFound:
-		d.Summary, d.Permitted = "A tool whose tasks are optional can't be called as one.", "a task"
+		d.Summary, d.Permitted = "The server refuses a tool with optional tasks as a task.", "a task"
 		out.Found(d)
 	case !asked && created:
-		d.Summary, d.Permitted = "A tool whose tasks are optional runs as one that was not asked for.", "the result of the call"
+		d.Summary, d.Permitted = "The server runs a tool as a task that the client did not request.", "the result of the call"
 		out.Found(d)
 	case !asked && (spec.Code(code) == spec.CodeMethodNotFound || spec.Code(code) == spec.CodeInvalidRequest):
-		d.Summary, d.Permitted = "A tool whose tasks are optional can't be called without one.", "the result of the call, or taskSupport: required"
+		d.Summary, d.Permitted = "The server refuses a tool with optional tasks without a task.", "the result of the call, or taskSupport: required"
 		out.Found(d)
 	case created || !asked && c.succeeded():
 		out.Subject(toolOptional)

@@ -142,7 +142,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 	case len(c.progress) > 0 && (c.reports > 1 || c.result):
 		out.Found(verdict.Deviation{
 			Requirement: stopProcessing,
-			Summary:     "A cancelled request is worked on.",
+			Summary:     "The server continues to work on a cancelled request.",
 			Permitted:   "no more progress, and no answer, once the cancellation was read; a request that can't be cancelled may go on",
 			Weight:      verdict.OnlyNote, // nobody but the server knows what can't be cancelled
 			Seen:        "progress goes on after two later requests were answered",
@@ -154,7 +154,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 	case len(c.progress) == 1:
 		out.Found(verdict.Deviation{
 			Requirement: progressStops,
-			Summary:     "Progress of a cancelled request is reported.",
+			Summary:     "The server reports progress of a cancelled request.",
 			Permitted:   "no more progress once the cancellation was read; that of a step which was under way is only noted",
 			Seen:        "progress after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.progress[0]),
@@ -170,7 +170,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 	case c.response != nil:
 		d := verdict.Deviation{
 			Requirement: noResponse,
-			Summary:     "A cancelled request is answered.",
+			Summary:     "The server answers a cancelled request.",
 			Permitted:   "no answer once the cancellation was read",
 			Seen:        "an answer after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.response),
@@ -179,7 +179,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 			d.Seen = "an error that names the cancellation: " + rules.Excerpt(c.failed.Raw)
 		}
 		if c.fed || !c.heeded(s) {
-			d.Summary = "A cancelled request is answered as if it had not been cancelled."
+			d.Summary = "The server answers a cancelled request as if it were not cancelled."
 			d.Permitted += "; a request that can't be cancelled may be answered all the same"
 			d.Weight = verdict.OnlyNote // nobody but the server knows what can't be cancelled
 		}
@@ -272,13 +272,13 @@ func serverCancels(s *rules.Session, h *rules.Heard, read map[*transcript.Reques
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no answer yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
 	if !id.Present() {
 		if s.Revision() != spec.V20251125 { // there it is a requirement of its own
-			d.Summary = "A cancellation of the server names no request."
+			d.Summary = "The server's cancellation names no request."
 			out.Found(d)
 		}
 		return
 	}
 	if !id.IsString() && !id.IsInteger() {
-		d.Summary = "A cancellation of the server names what is no id."
+		d.Summary = "The server's cancellation has a requestId that is not an id."
 		out.Found(d)
 		return
 	}
@@ -287,7 +287,7 @@ func serverCancels(s *rules.Session, h *rules.Heard, read map[*transcript.Reques
 		out.Subject(ownRequests)
 		return
 	case p != nil:
-		d.Summary, d.At = "The server cancels a request that it had the answer to.", rules.At(p.Event, p.Response().Event, h.Event)
+		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.At(p.Event, p.Response().Event, h.Event)
 		d.Seen += ", though two requests sent behind the answer were answered"
 	case changed(s.Posed(), id):
 		d.Summary = "The server cancels its request by an id of another type."

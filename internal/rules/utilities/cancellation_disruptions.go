@@ -142,15 +142,15 @@ type sentence struct{ ends, deafens string }
 func sentences(requirement string) sentence {
 	switch requirement {
 	case raceHandled:
-		return sentence{"The cancellation of a request ends the server.", "After the cancellation of a request the server answers no more."}
+		return sentence{"The server exits when a request is cancelled.", "The server stops answering when a request is cancelled."}
 	case unknownIgnored:
-		return sentence{"The cancellation of an unknown request ends the server.", "After the cancellation of an unknown request the server answers no more."}
+		return sentence{"The server exits when an unknown request is cancelled.", "The server stops answering when an unknown request is cancelled."}
 	case malformedIgnored:
-		return sentence{"A malformed cancellation ends the server.", "After a malformed cancellation the server answers no more."}
+		return sentence{"The server exits at a malformed cancellation.", "The server stops answering at a malformed cancellation."}
 	case lateIgnored:
-		return sentence{"The answer to a request that the server has cancelled ends it.", "After the answer to a request that it has cancelled the server answers no more."}
+		return sentence{"The server exits at a response to a request that it cancelled.", "The server stops answering at a response to a cancelled request."}
 	default:
-		return sentence{"Progress that the server did not ask for ends it.", "After progress that it did not ask for the server answers no more."}
+		return sentence{"The server exits at progress that it did not request.", "The server stops answering at progress that it did not request."}
 	}
 }
 

@@ -66,7 +66,7 @@ func logDeclared() rules.Fold {
 			default:
 				out.Found(verdict.Deviation{
 					Requirement: loggingDeclared,
-					Summary:     "A log message comes from a server that has not declared logging.",
+					Summary:     "The server sends a log message without declaring logging.",
 					Permitted:   "log messages where the capability logging was declared",
 					Seen:        text,
 					At:          rules.At(s.Initialize.Responses[0].Event, first),
@@ -94,7 +94,7 @@ func (l *levels) end(_ *rules.Session, out *rules.Out) {
 		if l.served || len(l.which) < len(severities) {
 			d.Weight = verdict.OnlyNote
 		} else {
-			d.Summary = "No level can be set though logging was declared."
+			d.Summary = "The server declares logging, but refuses every level."
 		}
 		out.Found(d)
 	}
@@ -109,14 +109,14 @@ func (l *levels) set(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
 	switch {
 	case !declaresLogging(s):
-		d.Requirement, d.Summary = levelUndeclared, "A level is set though logging was not declared."
+		d.Requirement, d.Summary = levelUndeclared, "The server sets a log level without declaring logging."
 		d.Permitted = "an error; -32601 says best that there is no such method here"
 		out.Found(d)
 		return
 	case level == nil:
 		return // what is to be said of missing params is not said here
 	case severity(level) < 0:
-		d.Requirement, d.Summary = levelInvalid, "An unknown level is accepted."
+		d.Requirement, d.Summary = levelInvalid, "The server accepts an unknown log level."
 		d.Permitted = "error -32602"
 		d.Seen = fmt.Sprintf("level %s: %s", rules.Excerpt(level), d.Seen)
 		out.Found(d)
@@ -152,7 +152,7 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			return
 		}
 		d.Requirement, d.Weight = levelUndeclared, verdict.OnlyNote
-		d.Summary = "Logging was not declared, and setting a level is refused with another code than that of an unknown method."
+		d.Summary = "The server refuses undeclared logging, but not with -32601."
 		d.Permitted = "any error; -32601 says best that there is no such method here"
 	case level == nil:
 		return
@@ -164,11 +164,11 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			out.Subject(levelInvalid)
 			return
 		}
-		d.Requirement, d.Summary = levelInvalid, "An unknown level is refused with another code."
+		d.Requirement, d.Summary = levelInvalid, "The server refuses an unknown log level, but not with -32602."
 		d.Permitted = "error -32602"
 		d.Seen = fmt.Sprintf("level %s: %s", rules.Excerpt(level), d.Seen)
 	default:
-		d.Requirement, d.Summary, d.Permitted = levelAccepted, "A level is refused though logging was declared.", "a result"
+		d.Requirement, d.Summary, d.Permitted = levelAccepted, "The server declares logging, but refuses a level.", "a result"
 		if code == spec.CodeInternal {
 			l.failed = append(l.failed, d)
 			l.which[severity(level)] = true
@@ -210,7 +210,7 @@ func logThreshold() rules.Fold {
 				out.Found(verdict.Deviation{
 					Weight:      weight,
 					Requirement: levelThreshold,
-					Summary:     "A log message is milder than the level that was set.",
+					Summary:     "The server sends a log message below the level that was set.",
 					Permitted:   "messages of level " + severities[least] + " and above",
 					Seen:        rules.Excerpt(h.Message.Raw),
 					At:          rules.At(set, refused, h.Event),

@@ -121,11 +121,11 @@ func notGiven(s *rules.Session, g *grants, token wire.ID, h *rules.Heard, out *r
 	case s.Garbled(strings.Trim(token.Raw(), `"`)): // it may have been given in what can't be read
 		return
 	case a != nil:
-		d.Requirement, d.Summary, d.At = tokenEcho, "A progress token comes back changed.", rules.At(a.Event, h.Event)
+		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(a.Event, h.Event)
 		d.Permitted = "the token as it was given, in type and value: " + rules.Excerpt(tokenOf(a.Message).Raw())
 		out.Elsewhere(onlyRequested)
 	default:
-		d.Requirement, d.Summary, d.At = onlyRequested, "Progress names a token that no request gave.", rules.At(h.Event)
+		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.At(h.Event)
 	}
 	out.Found(d)
 }
@@ -145,13 +145,13 @@ func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules
 	}
 	d := verdict.Deviation{
 		Requirement: stopsAfter,
-		Summary:     "Progress is reported after the result.",
+		Summary:     "The server reports progress after the result.",
 		Permitted:   "progress before the result alone",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(a.Event, answer, h.Event),
 	}
 	if !a.Succeeded() {
-		d.Requirement, d.Summary = onlyActive, "Progress is reported of a request that failed."
+		d.Requirement, d.Summary = onlyActive, "The server reports progress of a request that failed."
 		d.Permitted = "progress of requests that are in progress"
 	}
 	out.Found(d)
@@ -196,7 +196,7 @@ func progressIncreases() rules.Fold {
 			default:
 				out.Found(verdict.Deviation{
 					Requirement: increases,
-					Summary:     "Progress does not increase.",
+					Summary:     "The server's progress does not increase.",
 					Permitted:   "a greater value with each notification, also where the total is not known",
 					Seen:        fmt.Sprintf("%s after %s", rules.Excerpt(now.text), rules.Excerpt(before.text)),
 					At:          rules.At(a.Event, before.event, h.Event),
@@ -243,7 +243,7 @@ func progressRate() rules.Fold {
 		default:
 			out.Found(verdict.Deviation{
 				Requirement: rateLimited,
-				Summary:     "Progress is reported more than two hundred times a second.",
+				Summary:     "The server reports progress over two hundred times a second.",
 				Permitted:   "as much as a reader can follow",
 				Seen:        fmt.Sprintf("%d notifications for the token %s in %v", len(all), rules.Excerpt(token.Raw()), took.Round(time.Millisecond)),
 				At:          rules.At(all[0], h.Event),
@@ -274,7 +274,7 @@ func serverTokens() rules.Fold {
 				}
 				out.Found(verdict.Deviation{
 					Requirement: tokenUnique,
-					Summary:     "Two requests of the server that are open at a time have the same progress token.",
+					Summary:     "The server uses a progressToken for two requests at once.",
 					Permitted:   "tokens that are unique over all active requests",
 					Seen:        fmt.Sprintf("%s with the token of the %s before it: %s", rules.Excerpt(q.Message.Method), rules.Excerpt(p.Message.Method), rules.Excerpt(token.Raw())),
 					At:          rules.At(p.Event, q.Event),
