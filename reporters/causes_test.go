@@ -40,8 +40,8 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	}
 	page := string(write(t, HTML, caused()))
 	for _, want := range []string{
-		`<li class="finding member" id="finding-3" data-outcome="warning"`, `The same message, or the same end of the process, shows <a href="#finding-2"><code>base.response-id-echo</code></a>`,
-		`The same message, or the same end of the process, shows <a href="#finding-3"><code>stdio.exit-on-sigterm</code></a>.`,
+		"<summary>1 more finding has the same cause</summary>\n<div class=\"finding\" id=\"finding-3\" data-outcome=\"warning\"",
+		`It has the same cause as <a href="#finding-2"><code>base.response-id-echo</code></a>.`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)

@@ -15,8 +15,7 @@ type pageFinding struct {
 	Revisions                                               []string
 	Known, Statement, Consequence                           string
 	Blocked                                                 []string
-	Root                                                    *pageLink  // of the finding that has the same cause and stands above
-	Same                                                    []pageLink // of those that stand below
+	Root                                                    *pageLink // the finding that stands for the same cause, or nil
 	Permitted, Seen                                         string
 	Events                                                  []pageEvent
 	Left                                                    string
@@ -24,6 +23,13 @@ type pageFinding struct {
 	Replay, Play, Page, Basis, Transport, Judge, Tries, IDs string
 
 	ids []string
+}
+
+// pageGroup is the findings that have the same cause.
+type pageGroup struct {
+	Root  *pageFinding
+	Same  []*pageFinding
+	Title string
 }
 
 // pageLink leads to another finding.
@@ -38,6 +44,11 @@ type pageEvent struct {
 	Before, Offends, After, Cut string
 	Verdict                     string // what the event shows, where it is the offending one
 	Offending, Context, Gap     bool
+
+	Like     []pageEvent // events that are like those before: a fold, without texts of its own
+	LikeText string
+
+	shape string // the event without ids: equal for events that are alike
 }
 
 const (
@@ -54,6 +65,7 @@ func (p *page) findings(r *verdict.Report) {
 	areas := areaOf(r)
 	budget := pageBudget
 	fs := families(allEntries(r))
+	var groups [][2]int // positions of findings, as there are no pointers to them yet
 	add := func(e *entry) *pageFinding {
 		f := newPageFinding(r, e, areas, len(p.Findings))
 		if budget > 0 {
@@ -68,17 +80,31 @@ func (p *page) findings(r *verdict.Report) {
 		if len(p.Findings) >= pageFindings {
 			break
 		}
-		at := len(p.Findings)
+		from := len(p.Findings)
 		root := add(&fs[i].entry).link()
 		for j := range fs[i].same {
 			if len(p.Findings) >= pageFindings {
 				break
 			}
-			f := add(&fs[i].same[j])
-			f.Root = &root
-			p.Findings[at].Same = append(p.Findings[at].Same, f.link())
+			add(&fs[i].same[j]).Root = &root
 		}
+		groups = append(groups, [2]int{from, len(p.Findings)})
 	}
+	for _, g := range groups {
+		group := pageGroup{Root: &p.Findings[g[0]]}
+		for i := g[0] + 1; i < g[1]; i++ {
+			group.Same = append(group.Same, &p.Findings[i])
+		}
+		switch n := len(group.Same); n {
+		case 0:
+		case 1:
+			group.Title = "1 more finding has the same cause"
+		default:
+			group.Title = fmt.Sprintf("%d more findings have the same cause", n)
+		}
+		p.Groups = append(p.Groups, group)
+	}
+	p.Shown = count(len(p.Findings), "finding") + ". A finding in several revisions is listed once."
 	if more := size(fs) - pageFindings; more > 0 {
 		p.MoreFindings = count(more, "more finding") + " in the JSON report."
 	}
@@ -165,6 +191,7 @@ func (f *pageFinding) tell(of *verdict.Finding) int {
 		size += len(v.Before) + len(v.Offends) + len(v.After) + len(v.Label) + len(v.Preview)
 		f.Events = append(f.Events, v)
 	}
+	f.Events = foldAlike(f.Events)
 	if left > 0 {
 		f.Left = count(left, "more event") + " in the JSON report."
 	}
@@ -172,7 +199,7 @@ func (f *pageFinding) tell(of *verdict.Finding) int {
 }
 
 func newPageEvent(e *verdict.Evidence, context bool) pageEvent {
-	v := pageEvent{Way: "aside", Speaker: "Beside the conversation: ", Offending: e.Offending, Context: context, Text: e.Text != ""}
+	v := pageEvent{Way: "aside", Speaker: "Outside the conversation: ", shape: shapeOf(e), Offending: e.Offending, Context: context, Text: e.Text != ""}
 	switch e.Direction {
 	case ">":
 		v.Way, v.Speaker = "out", "Client to server: "

@@ -25,10 +25,12 @@ type page struct {
 	Remarks                       []string
 	Columns                       []pageColumn
 	Revisions                     []pageRevision
-	Picture                       picture
 	Areas                         []pageArea
 	Options                       pageOptions
 	Findings                      []pageFinding
+	Groups                        []pageGroup // the findings, grouped by their cause
+	Shown                         string
+	Tallies                       []pageTally
 	MoreFindings                  string
 	Lacking                       []pageLacking
 	Tables                        []pageTable
@@ -39,12 +41,21 @@ type pageColumn struct{ Class, Label, Sign string }
 
 type pageRevision struct {
 	Name, Class, Word string
-	Counts            []int
+	Counts            []pageCount
 }
+
+// pageCount is a number below its column.
+type pageCount struct {
+	Label string
+	Count int
+}
+
+// pageTally is how many requirements have an outcome. The link shows its findings.
+type pageTally struct{ Class, Sign, Text, Link string }
 
 type pageArea struct {
 	Name  string
-	Cells []string
+	Cells []pageShare
 }
 
 type pageOptions struct{ Outcomes, Areas, Levels, Revisions []string }
@@ -65,7 +76,7 @@ type pageRow struct {
 	Reason    string
 }
 
-type pageCell struct{ Class, Sign, Outcome, Link string }
+type pageCell struct{ Class, Sign, Outcome, Link, Revision string }
 
 // What the page takes of texts, in columns, and of lists.
 const (
@@ -106,11 +117,11 @@ func newPage(r *verdict.Report) *page {
 		p.Revisions = append(p.Revisions, pageRevisionOf(r, rev))
 	}
 	areas := areasOf(r)
-	p.Picture = drawn(r, areas)
 	for _, area := range areas {
 		p.Areas = append(p.Areas, pageAreaOf(r, area))
 	}
 	p.findings(r)
+	p.tallies(r)
 	lines, counts := lacking(r)
 	for _, g := range lackingGroups(lines, counts) {
 		p.Lacking = append(p.Lacking, pageLacking{
@@ -123,7 +134,22 @@ func newPage(r *verdict.Report) *page {
 	return p
 }
 
-// remark collects what a reader should know beside the findings.
+// tallies counts the requirements of each outcome, most severe first.
+func (p *page) tallies(r *verdict.Report) {
+	for _, o := range verdict.Outcomes() {
+		n := requirements(r, o)
+		if n == 0 || o == verdict.NotApplicable {
+			continue
+		}
+		t := pageTally{Class: classOf(o), Sign: signs[o], Text: fmt.Sprintf("%d %s", n, o)}
+		if slices.Contains(p.Options.Outcomes, o.String()) {
+			t.Link = "#?outcome=" + strings.ReplaceAll(o.String(), " ", "+")
+		}
+		p.Tallies = append(p.Tallies, t)
+	}
+}
+
+// remark collects what a reader should know besides the findings.
 func (p *page) remark(r *verdict.Report) {
 	add := func(text string) {
 		if len(p.Remarks) < pageList {
@@ -157,7 +183,7 @@ func pageRevisionOf(r *verdict.Report, rev spec.Revision) pageRevision {
 		out.Class, out.Word = "nothing", "not judged"
 	}
 	for _, o := range columnsOf(r) {
-		out.Counts = append(out.Counts, r.Count(rev, o))
+		out.Counts = append(out.Counts, pageCount{labelOf(o), r.Count(rev, o)})
 	}
 	return out
 }
@@ -198,7 +224,10 @@ func pageAreaOf(r *verdict.Report, area string) pageArea {
 		if total == 0 {
 			parts = []string{"none"}
 		}
-		out.Cells = append(out.Cells, strings.Join(parts, ", "))
+		share := newShare(counts, total)
+		share.Text = fmt.Sprintf("%s, %s: %s", Visible(area), Visible(string(rev)), strings.Join(parts, ", "))
+		share.Numbers = strings.Join(parts, ", ")
+		out.Cells = append(out.Cells, share)
 	}
 	return out
 }
@@ -227,8 +256,11 @@ func (p *page) table(r *verdict.Report, area string) pageTable {
 			row = len(out.Rows)
 			at[v.Requirement] = row
 			out.Rows = append(out.Rows, pageRow{ID: clip(v.Requirement, pageText1), Level: Visible(string(v.Level)), Cells: make([]pageCell, len(r.Revisions))})
+			for i := range out.Rows[row].Cells {
+				out.Rows[row].Cells[i].Revision = out.Revisions[i]
+			}
 		}
-		cell := pageCell{Class: classOf(v.Outcome), Sign: signs[v.Outcome], Outcome: v.Outcome.String()}
+		cell := pageCell{Class: classOf(v.Outcome), Sign: signs[v.Outcome], Outcome: v.Outcome.String(), Revision: out.Revisions[column]}
 		if len(v.Findings) > 0 {
 			cell.Link = anchors[v.Findings[0]]
 		}

@@ -176,7 +176,7 @@ func TestHTMLInABrowser(t *testing.T) {
 		thirdparty.Missing(t, "HTML in a browser", err.Error())
 	}
 	args := []string{script, chromium}
-	for _, s := range append(samples[:len(samples):len(samples)], sample{"many", many}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {
+	for _, s := range append(samples[:len(samples):len(samples)], sample{"caused", caused}, sample{"many", many}, sample{"empty", func() *verdict.Report { return &verdict.Report{} }}) {
 		args = append(args, saved(t, HTML, s.build(), s.name+".html"))
 	}
 	out, err := exec.CommandContext(t.Context(), node, args...).CombinedOutput()

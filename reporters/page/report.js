@@ -44,24 +44,25 @@
     relabel.set(button, setTimeout(() => { label.data = "Copy"; }, 2000));
   });
 
-  const open = () => {
-    let target = null;
-    try { target = byId(decodeURIComponent(location.hash.slice(1))); } catch { return; }
-    if (!target || !target.classList.contains("finding")) return;
-    target.hidden = false;
-    target.firstElementChild.open = true;
-    target.scrollIntoView();
-    target.querySelector("summary").focus();
-  };
-  addEventListener("hashchange", open);
-
+  // The fragment of the address is the open finding, and behind a question mark
+  // the filters: #finding-3?area=ping&text=cursor.
   const form = byId("filters");
-  if (!form) return;
+  const names = ["text", "outcome", "area", "level", "revision"];
   const findings = all(".finding").map((element) => ({ element, text: element.textContent.toLowerCase() }));
-  const names = ["outcome", "area", "level", "revision"];
+  let selected = "";
+
+  const remember = () => {
+    const query = new URLSearchParams();
+    for (const name of names) if (form && byId(name).value) query.set(name, byId(name).value);
+    const hash = selected + (query.size > 0 ? "?" + query : "");
+    if (hash === location.hash.slice(1)) return;
+    try {
+      history.replaceState(null, "", hash ? "#" + hash : location.href.split("#")[0]);
+    } catch { /* a viewer may forbid it */ }
+  };
   const filter = () => {
     const words = byId("text").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const [outcome, area, level, revision] = names.map((name) => byId(name).value);
+    const [outcome, area, level, revision] = names.slice(1).map((name) => byId(name).value);
     let shown = 0;
     for (const { element, text } of findings) {
       const data = element.dataset;
@@ -70,14 +71,64 @@
       element.hidden = !fits;
       if (fits) shown++;
     }
-    byId("shown").textContent = shown === findings.length ? `${shown} shown. The same finding in several revisions is told once.` : `${shown} of ${findings.length} shown.`;
+    for (const group of all(".group")) {
+      group.hidden = all(".finding", group).every((element) => element.hidden);
+      const same = group.querySelector(".same");
+      if (same) same.hidden = all(".finding", same).every((element) => element.hidden);
+    }
+    byId("shown").textContent = shown === findings.length ? everything : `${shown} of ${findings.length} shown.`;
   };
-  form.addEventListener("input", filter);
+  const reveal = (target) => {
+    target.hidden = false;
+    for (let outer = target.parentElement; outer; outer = outer.parentElement) {
+      if (outer.tagName === "DETAILS") outer.open = true;
+      if (outer.matches(".group, .same")) outer.hidden = false;
+    }
+    target.firstElementChild.open = true;
+    target.scrollIntoView();
+    target.querySelector("summary").focus();
+  };
+  // follow shows what the address says.
+  const follow = () => {
+    const [id, query] = location.hash.slice(1).split("?");
+    if (query !== undefined && form) {
+      const wanted = new URLSearchParams(query);
+      for (const name of names) byId(name).value = wanted.get(name) ?? "";
+      filter();
+      if (!id) byId("findings").scrollIntoView();
+    }
+    let target = null;
+    try { target = byId(decodeURIComponent(id)); } catch { /* no id */ }
+    if (!target || !target.classList.contains("finding")) return;
+    selected = id;
+    reveal(target);
+    remember();
+  };
+  addEventListener("hashchange", follow);
+  if (!form) return;
+  const everything = byId("shown").textContent;
+  const change = () => { filter(); remember(); };
+  form.addEventListener("input", change);
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", () => setTimeout(filter));
-  const visible = () => findings.map((finding) => finding.element).filter((element) => !element.hidden);
-  byId("open-all").addEventListener("click", () => { for (const element of visible()) element.firstElementChild.open = true; });
-  byId("close-all").addEventListener("click", () => { for (const element of findings) element.element.firstElementChild.open = false; });
+  form.addEventListener("reset", () => setTimeout(change));
+  byId("list").addEventListener("click", (event) => {
+    const details = event.target.closest(".finding > details > summary")?.parentElement;
+    if (!details) return;
+    const id = details.parentElement.id;
+    if (!details.open) selected = id; // it opens after this
+    else if (selected === id) selected = "";
+    remember();
+  });
+  const visible = () => findings.map((finding) => finding.element).filter((element) => element.getClientRects().length > 0);
+  byId("open-all").addEventListener("click", () => {
+    for (const details of all(".same")) details.open = true;
+    for (const element of visible()) element.firstElementChild.open = true;
+  });
+  byId("close-all").addEventListener("click", () => {
+    for (const { element } of findings) element.firstElementChild.open = false;
+    selected = "";
+    remember();
+  });
 
   byId("list").addEventListener("keydown", (event) => {
     const steps = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity };
@@ -89,5 +140,5 @@
     event.preventDefault();
   });
   filter();
-  open();
+  follow();
 })();

@@ -1,0 +1,73 @@
+package reporters
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// idMember is the member id of a message, the progress token and the event id,
+// which differ between messages that are otherwise equal.
+var idMember = regexp.MustCompile(`"(id|progressToken|requestId)"\s*:\s*("[^"\\]*"|-?[0-9]+)`)
+
+// shapeOf returns the event without what differs between events that are alike.
+func shapeOf(e *verdict.Evidence) string {
+	return e.Direction + idMember.ReplaceAllString(e.Text, `"$1":0`)
+}
+
+// foldAlike replaces events that repeat the one before, or pairs that repeat the
+// pair of request and response before, by one fold. What offends is never folded.
+func foldAlike(events []pageEvent) []pageEvent {
+	var out []pageEvent
+	for i := 0; i < len(events); {
+		n, unit := 0, 0
+		for _, unit = range []int{2, 1} {
+			if n = repeats(events, i, unit); n > 0 {
+				break
+			}
+		}
+		if n == 0 {
+			out = append(out, events[i])
+			i++
+			continue
+		}
+		out = append(out, events[i:i+unit]...)
+		text := "the same message"
+		if unit == 2 {
+			text = "the same pair of messages"
+		}
+		from, to := i+unit, i+unit+n*unit
+		like := slices.Clone(events[from:to])
+		like[0].Gap = false
+		out = append(out, pageEvent{Like: like, LikeText: fmt.Sprintf("%s %s more", text, times(n)), Gap: events[from].Gap})
+		i = to
+	}
+	return out
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// repeats returns how often the unit at a position is repeated after itself.
+func repeats(events []pageEvent, at, unit int) int {
+	if unit == 2 && (at+1 >= len(events) || events[at].Way != "out" || events[at+1].Way != "in") {
+		return 0
+	}
+	n := 0
+	for from := at + unit; from+unit <= len(events); from += unit {
+		for i := range unit {
+			e := &events[from+i]
+			if e.Offending || !e.Text || e.Context != events[at+i].Context || e.shape != events[at+i].shape {
+				return n
+			}
+		}
+		n++
+	}
+	return n
+}
