@@ -12,19 +12,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// argument describes one argument of a tool: its JSON Schema is published
-// and its values are checked from the same words.
+// An argument describes one argument of a tool. Both its JSON Schema and the check
+// of its values are derived from it.
 type argument struct {
 	name, description string
 	kind              string // string, integer, number, boolean or point (a pair of numbers)
 	required          bool
-	standard          any      // the value when absent; int, string, bool or nil
+	defaultValue      any      // int, string, bool or nil
 	min, max          int      // of an integer
-	oneOf             []string // the only strings allowed, if any
+	oneOf             []string // the permitted strings; nil permits any
 }
 
-// values are the arguments of a call, checked: string, int, float64, bool or
-// [2]float64 by kind.
+// values maps the names of a call's arguments to their checked values: string,
+// int, float64, bool or [2]float64, according to the kind.
 type values map[string]any
 
 func inputSchema(arguments []argument, r spec.Revision) object {
@@ -53,8 +53,8 @@ func (a *argument) schema(r spec.Revision) object {
 	case "point":
 		number := object{"type": "number"}
 		o["type"], o["minItems"], o["maxItems"] = "array", 2, 2
-		// Tuples are spelled differently in the dialects: 2020-12 is the
-		// default since 2025-11-25, no dialect was named before.
+		// Dialects write tuples differently. 2020-12 is the default since
+		// 2025-11-25; earlier revisions name no dialect.
 		if r.AtLeast(spec.V20251125) {
 			o["prefixItems"] = []object{number, number} // maxItems forbids more
 		} else {
@@ -64,15 +64,15 @@ func (a *argument) schema(r spec.Revision) object {
 	if a.oneOf != nil {
 		o["enum"] = a.oneOf
 	}
-	if a.standard != nil {
-		o["default"] = a.standard
+	if a.defaultValue != nil {
+		o["default"] = a.defaultValue
 	}
 	return o
 }
 
-// read checks the arguments given against their description; the problem is
-// empty when they fit.
-func read(arguments []argument, given fields) (values, string) {
+// readArguments checks given against the descriptions of the arguments. It returns
+// either the values or what is wrong with them.
+func readArguments(arguments []argument, given fields) (values, string) {
 	out := values{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(arguments, func(a argument) bool { return a.name == name }) {
@@ -92,7 +92,7 @@ func read(arguments []argument, given fields) (values, string) {
 		case a.required:
 			return nil, a.name + " is required"
 		default:
-			out[a.name] = a.standard
+			out[a.name] = a.defaultValue
 		}
 	}
 	return out, ""

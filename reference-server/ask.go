@@ -12,49 +12,51 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Why a request of the server got no result.
+// Reasons why a request to the client got no result.
 var (
-	ErrNoAnswer   = errors.New("the client did not answer in time")
-	ErrClientLeft = errors.New("the client has left")
-	ErrNotReady   = errors.New("the client has not said initialized yet")
-	ErrNoStream   = errors.New("a call that is answered by JSON alone has no stream for a question")
+	ErrNoResponse     = errors.New("the client did not answer in time")
+	ErrClientGone     = errors.New("the client has left")
+	ErrNotInitialized = errors.New("the client has not said initialized yet")
+	ErrNoStream       = errors.New("a call that gets a JSON response has no stream for a request to the client")
 )
 
-// Ask sends a request to the client on behalf of the call and waits for the
-// result; the client's error, a late answer and an end of the call are
-// errors. It does not ask before the client has said initialized.
-func (c *Call) Ask(method string, params any) (jsontext.Value, error) {
+// SendRequest sends a request to the client on behalf of the call and waits for the
+// result. It returns an error if the client responds with one or too late, if the
+// call ends first, or if the client has not sent notifications/initialized.
+func (c *Call) SendRequest(method string, params any) (jsontext.Value, error) {
 	c.Session.mu.Lock()
-	ready := c.Session.ready
+	ready := c.Session.initialized
 	c.Session.mu.Unlock()
 	switch {
 	case !ready:
-		return nil, ErrNotReady
+		return nil, ErrNotInitialized
 	case c.task != nil:
-		return c.task.ask(c.ctx, method, params)
-	case c.Session.o.JSONOnly:
+		return c.task.sendRequest(c.ctx, method, params)
+	case c.Session.options.JSONOnly:
 		return nil, ErrNoStream
 	}
-	return c.Session.Ask(c.ctx, c.ID, method, params)
+	return c.Session.SendRequest(c.ctx, c.ID, method, params)
 }
 
-// Ask sends a request to the client, at any time, and waits for the result.
-// A request that is not answered within the session's patience, or whose
-// context ends, is cancelled at the client.
-func (s *Session) Ask(ctx context.Context, related wire.ID, method string, params any) (jsontext.Value, error) {
-	return s.ask(ctx, related, "", method, params)
+// SendRequest sends a request to the client, whether or not it is initialized, and
+// waits for the result. If the request times out or ctx ends, SendRequest sends
+// notifications/cancelled. related is the client's request that this one belongs
+// to, if any.
+func (s *Session) SendRequest(ctx context.Context, related wire.ID, method string, params any) (jsontext.Value, error) {
+	return s.sendRequest(ctx, related, "", method, params)
 }
 
-// ask asks as Ask does, and names the task that it asks for, if any.
-func (s *Session) ask(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
-	id, answer := s.expect()
-	defer s.forget(id)
-	o := s.out(OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
+// sendRequest is like SendRequest, but relates the request to a task unless task is
+// empty.
+func (s *Session) sendRequest(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
+	id, answer := s.registerRequest()
+	defer s.unregisterRequest(id)
+	o := s.newOut(OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
 	o.Related = related
 	s.send(o)
 
-	patience := s.o.AskTimeout
-	if seam := s.o.Seams.Patience; seam != nil {
+	patience := s.options.RequestTimeout
+	if seam := s.options.Seams.RequestTimeout; seam != nil {
 		patience = seam(method)
 	}
 	var late <-chan time.Time
@@ -71,49 +73,50 @@ func (s *Session) ask(ctx context.Context, related wire.ID, task, method string,
 		}
 		return m.Result(), nil
 	case <-late:
-		s.cancelAsk(related, task, id, "no answer in time")
-		return nil, ErrNoAnswer
+		s.cancelRequest(related, task, id, "no answer in time")
+		return nil, ErrNoResponse
 	case <-ctx.Done():
-		s.cancelAsk(related, task, id, "no longer needed")
+		s.cancelRequest(related, task, id, "no longer needed")
 		return nil, context.Cause(ctx)
-	case <-s.left:
-		return nil, ErrClientLeft
+	case <-s.clientGone:
+		return nil, ErrClientGone
 	}
 }
 
-func (s *Session) cancelAsk(related wire.ID, task string, id wire.ID, reason string) {
+func (s *Session) cancelRequest(related wire.ID, task string, id wire.ID, reason string) {
 	if s.ctx.Err() == nil {
 		s.notify(related, spec.MethodCancelled, withTask(object{"requestId": jsontext.Value(id.Raw()), "reason": reason}, task))
 	}
 }
 
-// expect makes an id for a request of the server and a place for its answer.
-func (s *Session) expect() (wire.ID, <-chan *wire.Message) {
+// registerRequest returns an id for a request to the client, and the channel that
+// receives its response.
+func (s *Session) registerRequest() (wire.ID, <-chan *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asks++
-	id := wire.IntID(s.asks)
-	if seam := s.o.Seams.NextID; seam != nil {
-		id = seam(s.asks)
+	s.requestsSent++
+	id := wire.IntID(s.requestsSent)
+	if seam := s.options.Seams.NextID; seam != nil {
+		id = seam(s.requestsSent)
 	}
 	answer := make(chan *wire.Message, 1)
-	s.asked[id.Key()] = answer
+	s.awaiting[id.Key()] = answer
 	return id, answer
 }
 
-func (s *Session) forget(id wire.ID) {
+func (s *Session) unregisterRequest(id wire.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.asked, id.Key())
+	delete(s.awaiting, id.Key())
 }
 
-// answered takes a response from the client. One that nobody waits for, be
-// it late, repeated or made up, is ignored.
-func (s *Session) answered(m *wire.Message) {
+// handleResponse passes a response to the caller that waits for it. It ignores
+// late, repeated and unsolicited responses.
+func (s *Session) handleResponse(m *wire.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answer := s.asked[m.ID.Key()]; answer != nil {
+	if answer := s.awaiting[m.ID.Key()]; answer != nil {
 		answer <- m
-		delete(s.asked, m.ID.Key())
+		delete(s.awaiting, m.ID.Key())
 	}
 }

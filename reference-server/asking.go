@@ -10,23 +10,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// askingTools are the tools that ask something of the client. They fail,
-// and ask nothing, where the client has not declared that it can be asked.
-func askingTools() []*tool {
+// clientTools returns the tools that send requests to the client. They fail
+// without sending one if the client has not declared the capability.
+func clientTools() []*tool {
 	return []*tool{
 		{
 			name: "ask-ping", title: "Ping the client", description: "Pings the client and waits for its answer.", openWorld: true,
 			run: func(c *Call, _ values) object {
-				return asked(c, spec.MethodPing, nil, func(jsontext.Value) string { return "The client is there." })
+				return askClient(c, spec.MethodPing, nil, func(jsontext.Value) string { return "The client is there." })
 			},
 		},
 		{
 			name: "ask-roots", title: "Ask for roots", description: "Asks the client for its roots.", openWorld: true,
 			run: func(c *Call, _ values) object {
 				if !c.Session.Declared("roots") {
-					return failed("This client has not declared roots.")
+					return errorResult("This client has not declared roots.")
 				}
-				return asked(c, spec.MethodRootsList, nil, func(result jsontext.Value) string {
+				return askClient(c, spec.MethodRootsList, nil, func(result jsontext.Value) string {
 					return fmt.Sprintf("The client has %d roots.", len(wire.Elements(wire.At(result, "/roots"))))
 				})
 			},
@@ -34,8 +34,8 @@ func askingTools() []*tool {
 		{
 			name: "ask-sampling", title: "Ask a model", description: "Asks the client's model to answer a prompt.", openWorld: true,
 			input: []argument{
-				{name: "prompt", kind: "string", description: "The prompt", standard: "Say a word."},
-				{name: "context", kind: "string", description: "Whose context the model is to be given", standard: "none", oneOf: []string{"none", "thisServer", "allServers"}},
+				{name: "prompt", kind: "string", description: "The prompt", defaultValue: "Say a word."},
+				{name: "context", kind: "string", description: "Whose context the model is to be given", defaultValue: "none", oneOf: []string{"none", "thisServer", "allServers"}},
 			},
 			run: askSampling,
 		},
@@ -66,37 +66,37 @@ func askingTools() []*tool {
 	}
 }
 
-// asked asks the client and describes its answer, or says why there is none.
-func asked(c *Call, method string, params any, describe func(result jsontext.Value) string) object {
-	result, err := c.Ask(method, params)
+// askClient sends a request to the client and describes the result, or the error.
+func askClient(c *Call, method string, params any, describe func(result jsontext.Value) string) object {
+	result, err := c.SendRequest(method, params)
 	if err != nil {
-		return failed("Asking the client failed: " + err.Error() + ".")
+		return errorResult("Asking the client failed: " + err.Error() + ".")
 	}
-	return answered(describe(result))
+	return textResult(describe(result))
 }
 
 func askSampling(c *Call, a values) object {
 	if !c.Session.Declared("sampling") {
-		return failed("This client has not declared sampling.")
+		return errorResult("This client has not declared sampling.")
 	}
 	params := object{
-		"messages":     []object{said("user", textBlock(a["prompt"].(string)))},
+		"messages":     []object{promptMessage("user", textBlock(a["prompt"].(string)))},
 		"systemPrompt": "Be brief.",
 		"maxTokens":    100,
 	}
-	// Servers had better not ask for context, so only the caller's wish brings
-	// it; since 2025-11-25 the client has to have declared it, too.
+	// Servers SHOULD NOT request context without need, so only an argument of the
+	// call does. Since 2025-11-25 the client must also have declared it.
 	if context := a["context"]; context != "none" {
 		if c.Revision.AtLeast(spec.V20251125) && !c.Session.Declared("sampling", "context") {
-			return failed("This client has not declared context in sampling.")
+			return errorResult("This client has not declared context in sampling.")
 		}
 		params["includeContext"] = context
 	}
-	return asked(c, spec.MethodSampling, params, reply)
+	return askClient(c, spec.MethodSampling, params, describeReply)
 }
 
-// reply describes what a model said.
-func reply(result jsontext.Value) string {
+// describeReply describes the result of sampling/createMessage.
+func describeReply(result jsontext.Value) string {
 	model, _ := wire.Text(wire.At(result, "/model"))
 	blocks := wire.Elements(wire.At(result, "/content")) // an array is possible since 2025-11-25
 	if blocks == nil {
@@ -112,15 +112,15 @@ func reply(result jsontext.Value) string {
 
 var colours = []string{"red", "green", "blue"}
 
-// takesForms reports whether the client can be asked by form. Naming no mode
-// means forms, the only kind there was at first.
-func (c *Call) takesForms() bool {
+// canElicitForms reports whether the client supports elicitation by form. A
+// capability that names no mode means form, the only mode of the first revision.
+func (c *Call) canElicitForms() bool {
 	return c.Session.Declared("elicitation") && (!c.Session.Declared("elicitation", "url") || c.Session.Declared("elicitation", "form"))
 }
 
 func askForm(c *Call, _ values) object {
-	if !c.takesForms() {
-		return failed("This client has not declared elicitation by form.")
+	if !c.canElicitForms() {
+		return errorResult("This client has not declared elicitation by form.")
 	}
 	params := object{
 		"message": "The ask-elicitation tool would like to know how to address you.",
@@ -133,7 +133,7 @@ func askForm(c *Call, _ values) object {
 			"required": []string{"name"},
 		},
 	}
-	return asked(c, spec.MethodElicit, params, func(result jsontext.Value) string {
+	return askClient(c, spec.MethodElicit, params, func(result jsontext.Value) string {
 		action, _ := wire.Text(wire.At(result, "/action"))
 		name, ok := wire.Text(wire.At(result, "/content/name"))
 		colour := wire.At(result, "/content/colour")
@@ -150,7 +150,7 @@ func askForm(c *Call, _ values) object {
 
 func askURL(c *Call, _ values) object {
 	if !c.Session.Declared("elicitation", "url") {
-		return failed("This client has not declared elicitation by URL.")
+		return errorResult("This client has not declared elicitation by URL.")
 	}
 	id := rand.Text()
 	params := object{
@@ -159,35 +159,35 @@ func askURL(c *Call, _ values) object {
 		"elicitationId": id,
 		"url":           "https://example.com/visit/" + id,
 	}
-	return asked(c, spec.MethodElicit, params, func(result jsontext.Value) string {
+	return askClient(c, spec.MethodElicit, params, func(result jsontext.Value) string {
 		action, _ := wire.Text(wire.At(result, "/action"))
 		if action == "accept" {
-			// Nothing waits behind this page, so the visit is over at once.
+			// The page does nothing, so the elicitation is complete at once.
 			c.Notify(spec.MethodElicitDone, object{"elicitationId": id})
 		}
 		return "The user chose to " + action + "."
 	})
 }
 
-// requireURL refuses every other call until a page was visited; nothing waits
-// behind it, so that whoever calls again has been there.
+// requireURL refuses every other call with the demand to visit a page. The server
+// can't see the visit, so it takes the next call as proof of it.
 func requireURL(c *Call, _ values) object {
 	if !c.Session.Declared("elicitation", "url") {
-		return failed("This client has not declared elicitation by URL.")
+		return errorResult("This client has not declared elicitation by URL.")
 	}
 	s := c.Session
 	s.mu.Lock()
-	id, visited := s.visit, s.visit != ""
-	if s.visit = ""; !visited {
+	id, visited := s.requiredVisit, s.requiredVisit != ""
+	if s.requiredVisit = ""; !visited {
 		id = rand.Text()
-		s.visit = id
+		s.requiredVisit = id
 	}
 	s.mu.Unlock()
 	if visited {
 		c.Notify(spec.MethodElicitDone, object{"elicitationId": id})
-		return answered("The page was visited.")
+		return textResult("The page was visited.")
 	}
-	c.raise(&Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: object{"elicitations": []object{{
+	c.failWith(&Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: object{"elicitations": []object{{
 		"mode": "url", "message": "The ask-elicitation-required tool wants you to visit a page first.",
 		"elicitationId": id, "url": "https://example.com/visit/" + id,
 	}}}})

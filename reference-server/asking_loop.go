@@ -9,12 +9,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxRounds bounds how often a model may call tools before it has to answer.
+// maxRounds limits the sampling requests; the last one forbids tool calls.
 const maxRounds = 5
 
-// offered are the tools that ask-sampling-tools offers to a model. They are
-// not among those of the server.
-func offered() []object {
+// samplingTools returns the tools that ask-sampling-tools offers to the client's
+// model. They are not tools of the server.
+func samplingTools() []object {
 	city := object{
 		"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []string{"city"},
 	}
@@ -24,38 +24,39 @@ func offered() []object {
 	}
 }
 
-// askSamplingTools lets a model call tools, round after round.
+// askSamplingTools runs the tool calls of the client's model until it replies
+// without one.
 func askSamplingTools(c *Call, _ values) object {
 	if !c.Session.Declared("sampling", "tools") {
-		return failed("This client has not declared tools in sampling.")
+		return errorResult("This client has not declared tools in sampling.")
 	}
-	messages := []object{said("user", textBlock("How warm is it in Paris, and what time is it there?"))}
+	messages := []object{promptMessage("user", textBlock("How warm is it in Paris, and what time is it there?"))}
 	for n := 1; ; n++ {
 		choice := "auto"
 		if n == maxRounds {
 			choice = "none"
 		}
-		result, err := c.Ask(spec.MethodSampling, object{
-			"messages": messages, "maxTokens": 200, "tools": offered(), "toolChoice": object{"mode": choice},
+		result, err := c.SendRequest(spec.MethodSampling, object{
+			"messages": messages, "maxTokens": 200, "tools": samplingTools(), "toolChoice": object{"mode": choice},
 		})
 		if err != nil {
-			return failed("Asking the client failed: " + err.Error() + ".")
+			return errorResult("Asking the client failed: " + err.Error() + ".")
 		}
 		content := wire.At(result, "/content")
-		results, ok := served(content)
+		results, ok := runToolUses(content)
 		switch {
 		case !ok:
-			return failed("The model's answer can't be understood.")
+			return errorResult("The model's answer can't be understood.")
 		case len(results) == 0 || n == maxRounds:
-			return answered(reply(result))
+			return textResult(describeReply(result))
 		}
 		messages = append(messages, object{"role": "assistant", "content": content}, object{"role": "user", "content": results})
 	}
 }
 
-// served returns a result for each tool use in what a model said; false where
-// one can't be read.
-func served(content jsontext.Value) (results []object, ok bool) {
+// runToolUses returns a tool_result for each tool_use in content. ok is false if one
+// of them is malformed.
+func runToolUses(content jsontext.Value) (results []object, ok bool) {
 	blocks := wire.Elements(content)
 	if content.Kind() == '{' {
 		blocks = []jsontext.Value{content}

@@ -6,30 +6,30 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxCompletions is the specification's limit on values in one answer.
+// maxCompletions is the specification's limit on values in one result.
 const maxCompletions = 100
 
-// complete proposes values for an argument of a prompt or a variable of a
-// resource template: those that begin with what the user has typed.
+// complete handles completion/complete: it returns the values of a prompt argument
+// or of a template variable that begin with what the user has typed.
 func (c *Call) complete() (any, *Error) {
 	f := c.fields()
-	ref, err := f.object("ref")
+	ref, err := f.optionalObject("ref")
 	if err != nil {
 		return nil, err
 	}
-	argument, err := f.object("argument")
+	argument, err := f.optionalObject("argument")
 	if err != nil {
 		return nil, err
 	}
-	name, err := argument.text("name")
+	name, err := argument.requiredString("name")
 	if err != nil {
 		return nil, err
 	}
-	typed, err := argument.text("value")
+	typed, err := argument.requiredString("value")
 	if err != nil {
 		return nil, err
 	}
-	filled, err := f.filled()
+	filled, err := f.filledArguments()
 	if err != nil {
 		return nil, err
 	}
@@ -48,33 +48,33 @@ func (c *Call) complete() (any, *Error) {
 	return object{"completion": object{"values": values, "total": total, "hasMore": total > len(values)}}, nil
 }
 
-// filled returns what the user has filled in already: since 2025-06-18 clients
-// may tell it in a context.
-func (f fields) filled() (map[string]string, *Error) {
-	context, err := f.object("context")
+// filledArguments returns the arguments that the user has already filled in, which
+// clients may send as context since 2025-06-18.
+func (f fields) filledArguments() (map[string]string, *Error) {
+	context, err := f.optionalObject("context")
 	if err != nil {
 		return nil, err
 	}
-	arguments, err := context.object("arguments")
+	arguments, err := context.optionalObject("arguments")
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]string{}
 	for name := range arguments {
-		if out[name], err = arguments.text(name); err != nil {
+		if out[name], err = arguments.requiredString(name); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// candidates returns all values for the argument of what ref refers to, where
-// others are filled in.
+// candidates returns all values of an argument of the prompt or template that ref
+// names, given the values of the other arguments.
 func (c *Call) candidates(ref fields, argument string, filled map[string]string) ([]string, *Error) {
 	kind, _ := wire.Text(ref["type"])
 	switch kind {
 	case "ref/prompt":
-		name, err := ref.text("name")
+		name, err := ref.requiredString("name")
 		if err != nil {
 			return nil, err
 		}
@@ -89,16 +89,16 @@ func (c *Call) candidates(ref fields, argument string, filled map[string]string)
 		}
 		return nil, nil
 	case "ref/resource":
-		uri, err := ref.text("uri")
+		uri, err := ref.requiredString("uri")
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range c.Session.templates() {
 			if t.uri == uri {
-				return t.propose(argument, filled), nil
+				return t.completions(argument, filled), nil
 			}
 		}
-		if c.Session.find(uri) == nil {
+		if c.Session.findResource(uri) == nil {
 			return nil, invalidParams("there is no such resource or template")
 		}
 		return nil, nil

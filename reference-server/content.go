@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// dotPNG is a picture of one pixel, base64.
+// dotPNG is an image of one pixel, in base64.
 const dotPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// tickWAV is a sound of one sample, base64.
+// tickWAV returns a sound of one sample, in base64.
 func tickWAV() string {
 	b := []byte("RIFF")
 	b = binary.LittleEndian.AppendUint32(b, 38)
@@ -38,10 +38,9 @@ func audioBlock() object {
 	return object{"type": "audio", "data": tickWAV(), "mimeType": "audio/wav"}
 }
 
-func embedded(contents object) object { return object{"type": "resource", "resource": contents} }
+func resourceBlock(contents object) object { return object{"type": "resource", "resource": contents} }
 
-// annotations say for whom something is and how much it matters, as far as r
-// has the words for it.
+// annotations returns the annotations that revision r defines.
 func annotations(r spec.Revision, priority float64) object {
 	o := object{"audience": []string{"user", "assistant"}, "priority": priority}
 	if r.AtLeast(spec.V20250618) {
@@ -50,26 +49,25 @@ func annotations(r spec.Revision, priority float64) object {
 	return o
 }
 
-// tagged adds to o what is for programs that know this server; the prefix of
-// the key says whose word it is. Results always had a place for it, most other
-// things have one since 2025-06-18.
-func tagged(o object) object {
+// withMeta adds a _meta member to o and returns o. Results have _meta in every
+// revision, most other objects since 2025-06-18.
+func withMeta(o object) object {
 	o["_meta"] = object{"com.example/made-for": "demonstration"}
 	return o
 }
 
-// everyBlock returns one content block of each type that r has.
+// everyBlock returns one content block of each type that revision r defines.
 func everyBlock(r spec.Revision) []object {
 	text := textBlock("Text, with annotations.")
 	text["annotations"] = annotations(r, 0.5)
 	if r.AtLeast(spec.V20250618) {
-		tagged(text)
+		withMeta(text)
 	}
 	blocks := []object{
 		text,
 		imageBlock(),
-		embedded(helloResource.contents()),
-		embedded(dotResource.contents()),
+		resourceBlock(helloResource.contents()),
+		resourceBlock(dotResource.contents()),
 	}
 	if r.AtLeast(spec.V20250326) {
 		blocks = append(blocks, audioBlock())

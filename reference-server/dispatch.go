@@ -10,26 +10,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Call is a request from the client that is being handled.
+// A Call is a request from the client that is being handled.
 type Call struct {
 	Session  *Session
-	Revision spec.Revision // the negotiated one, empty before initialize
+	Revision spec.Revision // negotiated; empty before initialize
 	Method   string
 	ID       wire.ID
 	Params   jsontext.Value // raw; nil when absent
-	Batched  bool           // a member of a batch
+	Batched  bool           // the request is an element of a batch
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	then   func() // what follows when the answer is on its way, if anything
-	task   *task  // the task as which the call runs, if it does
-	raised *Error // what the call ends with instead of a tool's result
+	ctx           context.Context
+	cancel        context.CancelFunc
+	afterResponse func() // what follows when the answer is on its way, if anything
+	task          *task  // the task as which the call runs, if it does
+	protocolError *Error // what the call ends with instead of a tool's result
 }
 
-// Context ends when the client cancels the request or leaves.
+// Context returns a context that ends when the client cancels the request or the
+// session ends.
 func (c *Call) Context() context.Context { return c.ctx }
 
-// Notify sends a notification that belongs to the call.
+// Notify sends a notification that belongs to the call, unless the call has ended.
 func (c *Call) Notify(method string, params any) {
 	switch {
 	case c.ctx.Err() != nil:
@@ -40,7 +41,7 @@ func (c *Call) Notify(method string, params any) {
 	}
 }
 
-// handlers are the requests that the server knows.
+// handlers maps each method to its handler.
 var handlers = map[string]func(*Call) (any, *Error){
 	spec.MethodInitialize:           (*Call).initialize,
 	spec.MethodPing:                 (*Call).ping,
@@ -61,119 +62,120 @@ var handlers = map[string]func(*Call) (any, *Error){
 	spec.MethodTasksCancel:          (*Call).tasksCancel,
 }
 
-// known reports whether the method exists in the call's revision, and here.
-func (c *Call) known() bool {
-	o := &c.Session.o
+// isKnown reports whether the server has the method in the call's revision.
+func (c *Call) isKnown() bool {
+	o := &c.Session.options
 	switch {
-	case inSession[c.Method] && o.NoSessions, strings.HasPrefix(c.Method, "tasks/") && !o.hasTasks(c.Revision):
+	case methodsNeedingSession[c.Method] && o.NoSessions, strings.HasPrefix(c.Method, "tasks/") && !o.hasTasks(c.Revision):
 		return false
 	default:
 		return handlers[c.Method] != nil
 	}
 }
 
-// inOrder are the requests that change what later messages mean: they are
-// handled before the next message is looked at.
-var inOrder = map[string]bool{
+// handledInOrder are the methods that change the meaning of later messages. The
+// server handles them before it reads the next message.
+var handledInOrder = map[string]bool{
 	spec.MethodInitialize:           true,
 	spec.MethodSetLevel:             true,
 	spec.MethodResourcesSubscribe:   true,
 	spec.MethodResourcesUnsubscribe: true,
 }
 
-func (s *Session) request(m *wire.Message, a *answers) {
+func (s *Session) handleRequest(m *wire.Message, a *responder) {
 	c := &Call{Session: s, Revision: s.Revision(), Method: m.Method, ID: m.ID, Params: m.Params(), Batched: a.batch}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
-	place := a.begin()
-	if !s.begin(c) {
+	place := a.reserve()
+	if !s.registerCall(c) {
 		c.cancel()
-		a.end(place, s.failure(c.Method, c.ID, invalidRequest("a request with this id is still in progress")))
+		a.deliver(place, s.errorOut(c.Method, c.ID, invalidRequest("a request with this id is still in progress")))
 		return
 	}
-	if seam := s.o.Seams.Begins; seam != nil {
+	if seam := s.options.Seams.BeforeHandle; seam != nil {
 		seam(c)
 	}
-	if inOrder[c.Method] {
-		s.conclude(a, place, c, s.answer(c))
+	if handledInOrder[c.Method] {
+		s.respond(a, place, c, s.responseTo(c))
 		return
 	}
-	slots := s.quick
+	slots := s.quickSlots
 	if c.Method == spec.MethodToolsCall || c.Method == spec.MethodTasksResult {
-		// A tool, or a task, may wait for the client, whose answer is only read if this
-		// function returns: so here nothing waits for a free place.
-		if slots = s.calls; len(slots) == cap(slots) {
-			s.finish(c)
-			a.end(place, s.failure(c.Method, c.ID, &Error{Code: spec.CodeInternal, Message: "Too many requests: no more tools can be called at once"}))
+		// A tool or task may wait for a response of the client, which is read only
+		// after this function returns. So don't wait for a free slot here.
+		if slots = s.callSlots; len(slots) == cap(slots) {
+			s.unregisterCall(c)
+			a.deliver(place, s.errorOut(c.Method, c.ID, &Error{Code: spec.CodeInternal, Message: "Too many requests: no more tools can be called at once"}))
 			return
 		}
 	}
 	select {
 	case slots <- struct{}{}:
 	case <-s.ctx.Done():
-		s.finish(c)
-		a.end(place, nil)
+		s.unregisterCall(c)
+		a.deliver(place, nil)
 		return
 	}
-	started := s.spawn(&s.work, func() {
+	started := s.spawn(&s.handlers, func() {
 		defer func() { <-slots }()
-		s.conclude(a, place, c, s.answer(c))
-		if c.then != nil {
-			c.then()
+		s.respond(a, place, c, s.responseTo(c))
+		if c.afterResponse != nil {
+			c.afterResponse()
 		}
 	})
 	if !started {
-		s.finish(c)
-		a.end(place, nil)
+		s.unregisterCall(c)
+		a.deliver(place, nil)
 	}
 }
 
-// conclude brings the answer to c, or tells who has to know that none comes.
-func (s *Session) conclude(a *answers, place int, c *Call, o *Out) {
-	a.end(place, o)
-	if o == nil && s.over != nil {
-		s.over(c.ID)
+// respond sends the response to c, or reports that there is none.
+func (s *Session) respond(a *responder, place int, c *Call, o *Out) {
+	a.deliver(place, o)
+	if o == nil && s.onUnanswered != nil {
+		s.onUnanswered(c.ID)
 	}
 }
 
-// begin enters c among the running requests, unless its id is taken.
-func (s *Session) begin(c *Call) bool {
+// registerCall adds c to the requests in flight. It returns false if a request
+// with the same id is among them.
+func (s *Session) registerCall(c *Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running[c.ID.Key()] != nil {
+	if s.inFlight[c.ID.Key()] != nil {
 		return false
 	}
-	s.running[c.ID.Key()] = c
+	s.inFlight[c.ID.Key()] = c
 	return true
 }
 
-// finish removes c from the running requests and reports whether an answer is
-// still wanted.
-func (s *Session) finish(c *Call) bool {
+// unregisterCall removes c from the requests in flight and reports whether the
+// client still expects a response.
+func (s *Session) unregisterCall(c *Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	wanted := c.ctx.Err() == nil
-	delete(s.running, c.ID.Key())
+	delete(s.inFlight, c.ID.Key())
 	c.cancel()
 	return wanted
 }
 
-// answer handles c and returns the response, nil when there is to be none.
-func (s *Session) answer(c *Call) *Out {
+// responseTo handles c and returns the response, or nil if none is to be sent.
+func (s *Session) responseTo(c *Call) *Out {
 	next := func(c *Call) (any, *Error) { return s.handle(c) }
 	var result any
 	var err *Error
-	if seam := s.o.Seams.Handle; seam != nil {
+	if seam := s.options.Seams.Handle; seam != nil {
 		result, err = seam(c, next)
 	} else {
 		result, err = next(c)
 	}
 	switch {
-	case !s.finish(c) || err == Unanswered:
+	case !s.unregisterCall(c) || err == NoResponse:
 		return nil
 	case err != nil:
-		return s.failure(c.Method, c.ID, err)
+		return s.errorOut(c.Method, c.ID, err)
 	default:
-		return s.success(c.Method, c.ID, result)
+		return s.resultOut(c.Method, c.ID, result)
 	}
 }
 
@@ -186,19 +188,19 @@ func (s *Session) handle(c *Call) (any, *Error) {
 	case c.Revision == "" && c.Method != spec.MethodInitialize && c.Method != spec.MethodPing:
 		return nil, invalidRequest("the session must begin with initialize")
 	}
-	if !c.known() {
+	if !c.isKnown() {
 		return nil, &Error{Code: spec.CodeMethodNotFound, Message: "Method not found"}
 	}
 	if err := checkParams(c.Params); err != nil {
 		return nil, err
 	}
-	if err := c.tooMany(); err != nil {
+	if err := c.checkRate(); err != nil {
 		return nil, err
 	}
 	return handlers[c.Method](c)
 }
 
-// checkParams checks what is the same for the params of all methods.
+// checkParams checks what all methods require of their params.
 func checkParams(params jsontext.Value) *Error {
 	if params == nil {
 		return nil

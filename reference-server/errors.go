@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Error is the error of a response.
+// An Error is the error of a JSON-RPC response.
 type Error struct {
 	Code    spec.Code
 	Message string
@@ -16,8 +16,9 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// Unanswered leaves a request without an answer; Handle seams return it.
-var Unanswered = &Error{Message: "no answer is to be sent"}
+// NoResponse is what a Handle seam returns if the server must not respond to the
+// request.
+var NoResponse = &Error{Message: "no response"}
 
 func invalidRequest(format string, args ...any) *Error {
 	return &Error{Code: spec.CodeInvalidRequest, Message: "Invalid request: " + fmt.Sprintf(format, args...)}
@@ -27,8 +28,8 @@ func invalidParams(format string, args ...any) *Error {
 	return &Error{Code: spec.CodeInvalidParams, Message: "Invalid params: " + fmt.Sprintf(format, args...)}
 }
 
-// errorFrame returns the bytes of an error response. Where the request's id
-// could not be read, JSON-RPC wants null; 2025-11-25 alone leaves the id out.
+// errorFrame returns the bytes of an error response. If the request's id could not
+// be read, JSON-RPC requires id null; the schema of 2025-11-25 omits the id.
 func errorFrame(r spec.Revision, id wire.ID, e *Error) []byte {
 	if id.Present() || r != spec.V20251125 {
 		return wire.NewError(id, int64(e.Code), e.Message, e.Data)

@@ -7,35 +7,35 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// The official conformance suite asks a server for tools, resources and
-// prompts by names of its own. This file and fixtures_asking.go have those of
-// the revisions that open with initialize; Options.Fixtures offers them.
+// The official conformance suite expects tools, resources and prompts with certain
+// names. This file and fixtures_asking.go have those for the revisions that open
+// with initialize; Options.Fixtures enables them.
 
-// A fixture that shows something over time pauses as the suite proposes.
+// fixturePause is the pause between messages that the suite recommends.
 const fixturePause = 50 * time.Millisecond
 
-// fixtureTools returns the tools that the suite calls.
+// fixtureTools returns the tools that the official suite calls.
 func fixtureTools() []*tool {
-	gives := func(name, title string, blocks ...object) *tool {
+	contentTool := func(name, title string, blocks ...object) *tool {
 		return &tool{
 			name: name, title: title, description: "For the official conformance suite: " + title + ".",
 			run: func(*Call, values) object { return object{"content": blocks} },
 		}
 	}
 	return append([]*tool{
-		contactTool, // the suite looks for it on the first page of the list
-		gives("test_simple_text", "One block of text", textBlock("A text for trying things out.")),
-		gives("test_image_content", "One image", imageBlock()),
-		gives("test_audio_content", "One sound", audioBlock()),
-		gives("test_embedded_resource", "One embedded resource", embedded(staticText.contents())),
-		gives("test_multiple_content_types", "Text, an image and a resource",
-			textBlock("Three kinds of content."), imageBlock(), embedded(staticText.contents())),
+		contactTool, // the suite reads only the first page of the list
+		contentTool("test_simple_text", "One block of text", textBlock("A text for trying things out.")),
+		contentTool("test_image_content", "One image", imageBlock()),
+		contentTool("test_audio_content", "One sound", audioBlock()),
+		contentTool("test_embedded_resource", "One embedded resource", resourceBlock(staticText.contents())),
+		contentTool("test_multiple_content_types", "Text, an image and a resource",
+			textBlock("Three kinds of content."), imageBlock(), resourceBlock(staticText.contents())),
 		{
 			name: "test_error_handling", title: "A failure", description: "For the official conformance suite: always fails.",
-			run: func(*Call, values) object { return failed("This tool fails, as it should.") },
+			run: func(*Call, values) object { return errorResult("This tool fails, as it should.") },
 		},
 		{
-			name: "test_tool_with_logging", title: "Three log messages", session: true, description: "For the official conformance suite: logs what it does.",
+			name: "test_tool_with_logging", title: "Three log messages", needsSession: true, description: "For the official conformance suite: logs what it does.",
 			run: func(c *Call, _ values) object {
 				for i, text := range []string{"Begun.", "Half done.", "Done."} {
 					if i > 0 && !c.pause(fixturePause) {
@@ -43,7 +43,7 @@ func fixtureTools() []*tool {
 					}
 					c.log("info", text)
 				}
-				return answered("Three messages were logged.")
+				return textResult("Three messages were logged.")
 			},
 		},
 		{
@@ -55,23 +55,23 @@ func fixtureTools() []*tool {
 					}
 					c.progress(done, 100, fmt.Sprintf("%d percent", done))
 				}
-				return answered("All steps are done.")
+				return textResult("All steps are done.")
 			},
 		},
 		{
 			name: "test_reconnection", title: "A stream that breaks off", since: spec.V20251125,
 			description: "For the official conformance suite: closes the connection of its call, which the client takes up again.",
 			run: func(c *Call, _ values) object {
-				if c.Session.hangUp != nil {
-					c.Session.hangUp(c.ctx, c.ID)
+				if c.Session.closeConnection != nil {
+					c.Session.closeConnection(c.ctx, c.ID)
 				}
-				return answered("You came back.")
+				return textResult("You came back.")
 			},
 		},
-	}, inSessions(fixtureAskingTools())...)
+	}, markNeedsSession(fixtureClientTools())...)
 }
 
-// pause waits, and reports whether the call is still wanted.
+// pause waits for d and reports whether the call is still in progress.
 func (c *Call) pause(d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -97,7 +97,7 @@ var fixtureTemplates = []*template{{
 var fixturePrompts = []*prompt{
 	{
 		name: "test_simple_prompt", title: "A prompt", description: "For the official conformance suite: one message.",
-		messages: fixed(said("user", textBlock("Say a word."))),
+		messages: fixedMessages(promptMessage("user", textBlock("Say a word."))),
 	},
 	{
 		name: "test_prompt_with_arguments", title: "A prompt with arguments", description: "For the official conformance suite: shows its arguments.",
@@ -106,7 +106,7 @@ var fixturePrompts = []*prompt{
 			{name: "arg2", title: "Second", description: "Another text", required: true},
 		},
 		messages: func(_ *Call, v map[string]string) []object {
-			return []object{said("user", textBlock(fmt.Sprintf("The first is %q, the second %q.", v["arg1"], v["arg2"])))}
+			return []object{promptMessage("user", textBlock(fmt.Sprintf("The first is %q, the second %q.", v["arg1"], v["arg2"])))}
 		},
 	},
 	{
@@ -114,11 +114,11 @@ var fixturePrompts = []*prompt{
 		arguments: []promptArgument{{name: "resourceUri", title: "URI", description: "The URI that the resource shall have", required: true, isURI: true}},
 		messages: func(_ *Call, v map[string]string) []object {
 			r := resource{uri: v["resourceUri"], mime: staticText.mime, text: staticText.text}
-			return []object{said("user", embedded(r.contents())), said("user", textBlock("What is this about?"))}
+			return []object{promptMessage("user", resourceBlock(r.contents())), promptMessage("user", textBlock("What is this about?"))}
 		},
 	},
 	{
 		name: "test_prompt_with_image", title: "A prompt with an image", description: "For the official conformance suite: shows an image.",
-		messages: fixed(said("user", imageBlock()), said("user", textBlock("What do you see?"))),
+		messages: fixedMessages(promptMessage("user", imageBlock()), promptMessage("user", textBlock("What do you see?"))),
 	},
 }

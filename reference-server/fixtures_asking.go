@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// fixtureAskingTools returns those of the official suite's tools that ask
-// something of the client.
-func fixtureAskingTools() []*tool {
+// fixtureClientTools returns the official suite's tools that send requests to the
+// client.
+func fixtureClientTools() []*tool {
 	return []*tool{
 		{
 			name: "test_sampling", title: "Ask a model", description: "For the official conformance suite: asks the client's model.", openWorld: true,
@@ -41,42 +41,42 @@ func fixtureAskingTools() []*tool {
 
 func askModel(c *Call, a values) object {
 	if !c.Session.Declared("sampling") {
-		return failed("This client has not declared sampling.")
+		return errorResult("This client has not declared sampling.")
 	}
-	params := object{"messages": []object{said("user", textBlock(a["prompt"].(string)))}, "maxTokens": 100}
-	return asked(c, spec.MethodSampling, params, reply)
+	params := object{"messages": []object{promptMessage("user", textBlock(a["prompt"].(string)))}, "maxTokens": 100}
+	return askClient(c, spec.MethodSampling, params, describeReply)
 }
 
 var fixtureUser = []formField{
-	{name: "username", required: true, schema: object{"type": "string", "description": "How to call you", "minLength": 1}, fits: isText},
-	{name: "email", required: true, schema: object{"type": "string", "format": "email"}, fits: hasText("@")},
+	{name: "username", required: true, schema: object{"type": "string", "description": "How to call you", "minLength": 1}, isValid: isString},
+	{name: "email", required: true, schema: object{"type": "string", "format": "email"}, isValid: hasText("@")},
 }
 
 var fixtureStates = []string{"active", "inactive", "pending"}
 
-// The names and defaults of these fields are the suite's.
+// fixtureDefaults has the names and defaults that the suite prescribes.
 var fixtureDefaults = []formField{
-	{name: "name", schema: object{"type": "string"}, preset: "John Doe", fits: isText},
-	{name: "age", schema: object{"type": "integer"}, preset: 30, fits: isInteger},
-	{name: "score", schema: object{"type": "number"}, preset: 95.5, fits: isNumber},
-	{name: "status", schema: object{"type": "string", "enum": fixtureStates}, preset: "active", fits: oneOf(fixtureStates)},
-	{name: "verified", schema: object{"type": "boolean"}, preset: true, fits: isBoolean},
+	{name: "name", schema: object{"type": "string"}, defaultValue: "John Doe", isValid: isString},
+	{name: "age", schema: object{"type": "integer"}, defaultValue: 30, isValid: isInteger},
+	{name: "score", schema: object{"type": "number"}, defaultValue: 95.5, isValid: isNumber},
+	{name: "status", schema: object{"type": "string", "enum": fixtureStates}, defaultValue: "active", isValid: oneOf(fixtureStates)},
+	{name: "verified", schema: object{"type": "boolean"}, defaultValue: true, isValid: isBoolean},
 }
 
 var fixtureOptions = []string{"option1", "option2", "option3"}
 
-// The names of these fields are the suite's.
+// fixtureChoices has the names that the suite prescribes.
 var fixtureChoices = []formField{
-	{name: "untitledSingle", schema: object{"type": "string", "enum": fixtureOptions}, fits: oneOf(fixtureOptions)},
-	{name: "titledSingle", schema: object{"type": "string", "oneOf": titled("value1", "value2")}, fits: oneOf([]string{"value1", "value2"})},
-	// Names beside an enum are the form that this revision keeps for older clients.
-	{name: "legacyEnum", schema: object{"type": "string", "enum": []string{"opt1", "opt2"}, "enumNames": []string{"One", "Two"}}, fits: oneOf([]string{"opt1", "opt2"})},
-	{name: "untitledMulti", schema: object{"type": "array", "items": object{"type": "string", "enum": fixtureOptions}}, fits: someOf(fixtureOptions, 0)},
-	{name: "titledMulti", schema: object{"type": "array", "items": object{"anyOf": titled("value1", "value2")}}, fits: someOf([]string{"value1", "value2"}, 0)},
+	{name: "untitledSingle", schema: object{"type": "string", "enum": fixtureOptions}, isValid: oneOf(fixtureOptions)},
+	{name: "titledSingle", schema: object{"type": "string", "oneOf": titledChoices("value1", "value2")}, isValid: oneOf([]string{"value1", "value2"})},
+	// enumNames is deprecated; the revision keeps it for older clients.
+	{name: "legacyEnum", schema: object{"type": "string", "enum": []string{"opt1", "opt2"}, "enumNames": []string{"One", "Two"}}, isValid: oneOf([]string{"opt1", "opt2"})},
+	{name: "untitledMulti", schema: object{"type": "array", "items": object{"type": "string", "enum": fixtureOptions}}, isValid: someOf(fixtureOptions, 0)},
+	{name: "titledMulti", schema: object{"type": "array", "items": object{"anyOf": titledChoices("value1", "value2")}}, isValid: someOf([]string{"value1", "value2"}, 0)},
 }
 
-// contactTool has an input schema with the words of JSON Schema 2020-12 that
-// lists of arguments do not need.
+// contactTool has an input schema with keywords of JSON Schema 2020-12 that the
+// argument type can't express.
 var contactTool = &tool{
 	name: "json_schema_2020_12_tool", title: "Take note of a contact", since: spec.V20251125,
 	description: "For the official conformance suite: its arguments are described with JSON Schema 2020-12.",
@@ -101,10 +101,11 @@ var contactTool = &tool{
 		"additionalProperties": false,
 	},
 	check: checkContact,
-	run:   func(*Call, values) object { return answered("Noted.") },
+	run:   func(*Call, values) object { return textResult("Noted.") },
 }
 
-// checkContact is the schema of contactTool in Go.
+// checkContact checks arguments as the schema of contactTool does. It returns the
+// first problem, or "".
 func checkContact(given fields) string {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		switch name {
@@ -112,14 +113,14 @@ func checkContact(given fields) string {
 			if given[name].Kind() != '{' {
 				return "address must be an object"
 			}
-			address, _ := given.object(name)
+			address, _ := given.optionalObject(name)
 			for _, part := range []string{"street", "city"} {
-				if v, ok := address[part]; ok && !isText(v) {
+				if v, ok := address[part]; ok && !isString(v) {
 					return part + " must be a string"
 				}
 			}
 		case "name", "contactMethod", "phone", "email":
-			if !isText(given[name]) {
+			if !isString(given[name]) {
 				return name + " must be a string"
 			}
 		default:

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// The check of contactTool is its schema in Go; here they are held together.
+// TestContactArguments shows that checkContact and the schema of contactTool agree.
 func TestContactArguments(t *testing.T) {
 	raw, err := json.Marshal(contactTool.schema)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestContactArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := schema.Validate(instance); (err == nil) != (want == "") {
-			t.Errorf("%s: the schema says %v", arguments, err)
+			t.Errorf("%s: Validate: %v", arguments, err)
 		}
 	}
 }

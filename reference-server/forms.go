@@ -12,44 +12,45 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// formField is one field of a form: its JSON Schema, and whether an answer fits it.
+// A formField is one field of an elicitation form: its JSON Schema and the check of
+// the user's value.
 type formField struct {
-	name     string
-	required bool
-	since    spec.Revision // older revisions do not have its kind
-	schema   object
-	preset   any // the default; beside booleans there is one since 2025-11-25
-	fits     func(v jsontext.Value) bool
+	name         string
+	required     bool
+	since        spec.Revision // the first revision that has this kind of field
+	schema       object
+	defaultValue any // the default; beside booleans there is one since 2025-11-25
+	isValid      func(v jsontext.Value) bool
 }
 
 var formFields = []formField{
-	{name: "name", required: true, schema: object{"type": "string", "title": "Name", "minLength": 1, "maxLength": 80}, preset: "Ada", fits: func(v jsontext.Value) bool {
+	{name: "name", required: true, schema: object{"type": "string", "title": "Name", "minLength": 1, "maxLength": 80}, defaultValue: "Ada", isValid: func(v jsontext.Value) bool {
 		name, ok := wire.Text(v)
 		return ok && name != "" && utf8.RuneCountInString(name) <= 80
 	}},
-	{name: "email", schema: object{"type": "string", "description": "Where to reach you", "format": "email"}, fits: hasText("@")},
-	{name: "homepage", schema: object{"type": "string", "format": "uri"}, fits: hasText(":")},
-	{name: "birthday", schema: object{"type": "string", "format": "date"}, fits: hasText("-")},
-	{name: "meeting", schema: object{"type": "string", "format": "date-time"}, fits: hasText("T")},
-	{name: "age", schema: object{"type": "integer", "minimum": 0, "maximum": 150}, preset: 36, fits: func(v jsontext.Value) bool {
+	{name: "email", schema: object{"type": "string", "description": "Where to reach you", "format": "email"}, isValid: hasText("@")},
+	{name: "homepage", schema: object{"type": "string", "format": "uri"}, isValid: hasText(":")},
+	{name: "birthday", schema: object{"type": "string", "format": "date"}, isValid: hasText("-")},
+	{name: "meeting", schema: object{"type": "string", "format": "date-time"}, isValid: hasText("T")},
+	{name: "age", schema: object{"type": "integer", "minimum": 0, "maximum": 150}, defaultValue: 36, isValid: func(v jsontext.Value) bool {
 		n, ok := wire.Integer(v)
 		return ok && n >= 0 && n <= 150
 	}},
-	{name: "height", schema: object{"type": "number", "minimum": 0.5, "maximum": 2.5}, preset: 1.75, fits: func(v jsontext.Value) bool {
+	{name: "height", schema: object{"type": "number", "minimum": 0.5, "maximum": 2.5}, defaultValue: 1.75, isValid: func(v jsontext.Value) bool {
 		x, ok := number(v)
 		return ok && x >= 0.5 && x <= 2.5
 	}},
-	{name: "newsletter", schema: object{"type": "boolean", "default": false}, fits: isBoolean},
-	{name: "colour", schema: object{"type": "string", "enum": colours}, preset: "green", fits: oneOf(colours)},
-	{name: "size", since: spec.V20251125, schema: object{"type": "string", "oneOf": titled("small", "large")}, preset: "small", fits: oneOf([]string{"small", "large"})},
+	{name: "newsletter", schema: object{"type": "boolean", "default": false}, isValid: isBoolean},
+	{name: "colour", schema: object{"type": "string", "enum": colours}, defaultValue: "green", isValid: oneOf(colours)},
+	{name: "size", since: spec.V20251125, schema: object{"type": "string", "oneOf": titledChoices("small", "large")}, defaultValue: "small", isValid: oneOf([]string{"small", "large"})},
 	{name: "days", since: spec.V20251125, schema: object{
 		"type": "array", "minItems": 1, "maxItems": 2, "items": object{"type": "string", "enum": []string{"Monday", "Tuesday"}},
-	}, preset: []string{"Monday"}, fits: someOf([]string{"Monday", "Tuesday"}, 1)},
-	{name: "toppings", since: spec.V20251125, schema: object{"type": "array", "items": object{"anyOf": titled("cheese", "olives")}},
-		preset: []string{}, fits: someOf([]string{"cheese", "olives"}, 0)},
+	}, defaultValue: []string{"Monday"}, isValid: someOf([]string{"Monday", "Tuesday"}, 1)},
+	{name: "toppings", since: spec.V20251125, schema: object{"type": "array", "items": object{"anyOf": titledChoices("cheese", "olives")}},
+		defaultValue: []string{}, isValid: someOf([]string{"cheese", "olives"}, 0)},
 }
 
-func isText(v jsontext.Value) bool    { return v.Kind() == '"' }
+func isString(v jsontext.Value) bool  { return v.Kind() == '"' }
 func isNumber(v jsontext.Value) bool  { return v.Kind() == '0' }
 func isBoolean(v jsontext.Value) bool { return v.Kind() == 't' || v.Kind() == 'f' }
 
@@ -58,7 +59,7 @@ func isInteger(v jsontext.Value) bool {
 	return ok
 }
 
-func titled(words ...string) []object {
+func titledChoices(words ...string) []object {
 	var out []object
 	for _, w := range words {
 		out = append(out, object{"const": w, "title": strings.ToUpper(w[:1]) + w[1:]})
@@ -87,7 +88,7 @@ func someOf(words []string, least int) func(jsontext.Value) bool {
 	}
 }
 
-// form returns the schema of a form as the revision has it.
+// form returns the schema of a form, limited to what revision r defines.
 func form(fields []formField, r spec.Revision) object {
 	properties, required := object{}, []string{}
 	for _, f := range fields {
@@ -98,8 +99,8 @@ func form(fields []formField, r spec.Revision) object {
 		for name, v := range f.schema {
 			field[name] = v
 		}
-		if f.preset != nil && r.AtLeast(spec.V20251125) {
-			field["default"] = f.preset
+		if f.defaultValue != nil && r.AtLeast(spec.V20251125) {
+			field["default"] = f.defaultValue
 		}
 		properties[f.name] = field
 		if f.required {
@@ -117,24 +118,24 @@ func askFields(c *Call, _ values) object {
 	return askFilled(c, "The ask-elicitation-fields tool would like to see a form filled in, whatever you choose.", formFields)
 }
 
-// askFilled asks the user to fill in a form, and checks the answer.
+// askFilled asks the user to fill in a form and checks the content.
 func askFilled(c *Call, message string, fields []formField) object {
-	if !c.takesForms() {
-		return failed("This client has not declared elicitation by form.")
+	if !c.canElicitForms() {
+		return errorResult("This client has not declared elicitation by form.")
 	}
-	result, err := c.Ask(spec.MethodElicit, object{"message": message, "requestedSchema": form(fields, c.Revision)})
+	result, err := c.SendRequest(spec.MethodElicit, object{"message": message, "requestedSchema": form(fields, c.Revision)})
 	if err != nil {
-		return failed("Asking the client failed: " + err.Error() + ".")
+		return errorResult("Asking the client failed: " + err.Error() + ".")
 	}
 	if action, _ := wire.Text(wire.At(result, "/action")); action != "accept" {
-		return answered("The user chose to " + action + ".")
+		return textResult("The user chose to " + action + ".")
 	}
 	_, given := wire.Members(wire.At(result, "/content"))
 	for _, f := range fields {
 		v, ok := given[f.name]
-		if ok && !f.fits(v) || !ok && f.required {
-			return failed("The user's answer does not fit the form: " + f.name + ".")
+		if ok && !f.isValid(v) || !ok && f.required {
+			return errorResult("The user's answer does not fit the form: " + f.name + ".")
 		}
 	}
-	return answered(fmt.Sprintf("The user filled in %d fields.", len(given)))
+	return textResult(fmt.Sprintf("The user filled in %d fields.", len(given)))
 }

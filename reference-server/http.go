@@ -29,47 +29,47 @@ const (
 	streamType = "text/event-stream"
 )
 
-// HTTPHandler is the MCP endpoint of Streamable HTTP: each message of a client
-// is a POST, a GET listens, a DELETE ends the session.
+// An HTTPHandler is the MCP endpoint of Streamable HTTP: a POST carries a message,
+// a GET opens the listening stream, a DELETE ends the session.
 type HTTPHandler struct {
-	ctx context.Context
-	o   Options
+	ctx     context.Context
+	options Options
 
-	draining atomic.Bool // requests are refused, as the server is about to end
-	died     func()      // a fault ends the process; nil for nothing
+	draining atomic.Bool // the server is shutting down and refuses requests
+	onExit   func()      // called when a fault ends the process; may be nil
 
 	mu       sync.Mutex
 	sessions map[string]*httpSession
 }
 
-// NewHTTPHandler returns an MCP endpoint; the context ends all its sessions.
+// NewHTTPHandler returns an MCP endpoint. Its sessions end with ctx.
 func NewHTTPHandler(ctx context.Context, o Options) *HTTPHandler {
-	return &HTTPHandler{ctx: ctx, o: o.withDefaults(), sessions: map[string]*httpSession{}}
+	return &HTTPHandler{ctx: ctx, options: o.withDefaults(), sessions: map[string]*httpSession{}}
 }
 
 // ServeHTTP implements http.Handler.
 func (h *HTTPHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.o.Seams.serve(w, r, h.serve)
+	h.options.Seams.serveHTTP(w, r, h.serve)
 }
 
 func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
-	if !h.o.admits(r) {
+	if !h.options.admits(r) {
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
 		return
 	}
-	if share(w, r) {
+	if allowCrossOrigin(w, r) {
 		return
 	}
 	allowed := "GET, POST, DELETE"
-	if h.o.NoSessions {
+	if h.options.NoSessions {
 		allowed = "POST"
 	}
 	switch {
 	case r.Method == http.MethodPost:
 		h.post(w, r)
-	case r.Method == http.MethodGet && !h.o.NoSessions:
+	case r.Method == http.MethodGet && !h.options.NoSessions:
 		h.get(w, r)
-	case r.Method == http.MethodDelete && !h.o.NoSessions:
+	case r.Method == http.MethodDelete && !h.options.NoSessions:
 		h.delete(w, r)
 	default:
 		w.Header().Set("Allow", allowed)
@@ -77,11 +77,11 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ending is why a request is refused that comes when the server is about to end.
-const ending = "the server is about to end"
+// shuttingDown is the error message of requests that arrive during shutdown.
+const shuttingDown = "the server is shutting down"
 
-// drain takes no more requests and waits until those in progress are answered,
-// or the context has ended.
+// drain refuses new requests and waits for responses to those in flight, or until
+// ctx ends.
 func (h *HTTPHandler) drain(ctx context.Context) {
 	h.draining.Store(true)
 	h.mu.Lock()
@@ -92,7 +92,7 @@ func (h *HTTPHandler) drain(ctx context.Context) {
 	}
 }
 
-// Close ends all sessions, and waits for what runs in them.
+// Close ends all sessions and waits for their goroutines.
 func (h *HTTPHandler) Close() {
 	h.mu.Lock()
 	sessions := h.sessions
@@ -103,17 +103,16 @@ func (h *HTTPHandler) Close() {
 	}
 }
 
-// refuseHTTP answers a request that is refused as such: the body is a JSON-RPC
-// error without an id.
+// refuseHTTP refuses an HTTP request with a status and a JSON-RPC error without id.
 func refuseHTTP(w http.ResponseWriter, status int, code spec.Code, message string) {
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
 	_, _ = w.Write(errorFrame(spec.V20251125, wire.ID{}, &Error{Code: code, Message: message}))
 }
 
-// post takes a message, or a batch, of the client.
+// post handles a POST, which carries a message or a batch.
 func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
-	if !accepted(r, jsonType) || !accepted(r, streamType) {
+	if !accepts(r, jsonType) || !accepts(r, streamType) {
 		refuseHTTP(w, http.StatusNotAcceptable, spec.CodeInvalidRequest, "Accept must name "+jsonType+" and "+streamType)
 		return
 	}
@@ -121,7 +120,7 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusUnsupportedMediaType, spec.CodeInvalidRequest, "Content-Type must be "+jsonType)
 		return
 	}
-	body, err := readBody(w, r, h.o.MaxFrame)
+	body, err := readBody(w, r, h.options.MaxFrame)
 	if err != nil {
 		status := http.StatusBadRequest
 		var long *http.MaxBytesError
@@ -132,16 +131,16 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	frame := wire.Parse(body)
-	if !readable(frame) {
+	if !isReadable(frame) {
 		refuseHTTP(w, http.StatusBadRequest, spec.CodeParse, "Parse error")
 		return
 	}
-	if h.draining.Load() && asks(frame) {
-		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, ending)
+	if h.draining.Load() && hasRequest(frame) {
+		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, shuttingDown)
 		return
 	}
-	if h.o.NoSessions {
-		h.once(w, r, body, frame)
+	if h.options.NoSessions {
+		h.postWithoutSession(w, r, body, frame)
 		return
 	}
 	if s := h.sessionFor(w, r, frame); s != nil {
@@ -149,7 +148,7 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isJSON reports whether the body is said to be JSON.
+// isJSON reports whether the Content-Type is JSON.
 func isJSON(r *http.Request) bool {
 	given := r.Header.Get("Content-Type")
 	if given == jsonType {
@@ -159,10 +158,11 @@ func isJSON(r *http.Request) bool {
 	return err == nil && media == jsonType
 }
 
-// shortBody is how long a body may be for which there is room before it comes.
+// shortBody is the length in bytes up to which readBody trusts Content-Length and
+// allocates the whole body at once.
 const shortBody = 4 << 10
 
-// readBody returns the body of a request, of at most so many bytes.
+// readBody returns the body of a request, which may have at most that many bytes.
 func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) {
 	in := http.MaxBytesReader(w, r.Body, int64(most))
 	if n := r.ContentLength; n >= 0 && n <= int64(min(most, shortBody)) {
@@ -173,15 +173,16 @@ func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) 
 	return io.ReadAll(in)
 }
 
-// readable reports whether the body is JSON.
-func readable(f *wire.Frame) bool {
+// isReadable reports whether the body is JSON. Duplicate keys and a byte order mark
+// are handled later.
+func isReadable(f *wire.Frame) bool {
 	return !slices.ContainsFunc(f.Problems, func(p wire.Problem) bool {
 		return p.Kind != wire.DuplicateKey && p.Kind != wire.ByteOrderMark
 	})
 }
 
-// accepted reports whether the Accept header lets a media type pass.
-func accepted(r *http.Request, media string) bool {
+// accepts reports whether the Accept header includes a media type.
+func accepts(r *http.Request, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
 	for _, value := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(value, ",") {
@@ -197,21 +198,21 @@ func accepted(r *http.Request, media string) bool {
 	return false
 }
 
-// sessionFor returns the session that the request belongs to: a new one for
-// initialize. It has answered the request where there is none.
+// sessionFor returns the session of a request, a new one for initialize. If there
+// is none, it refuses the request and returns nil.
 func (h *HTTPHandler) sessionFor(w http.ResponseWriter, r *http.Request, f *wire.Frame) *httpSession {
 	if r.Header.Get(sessionHeader) == "" && isInitialize(f) {
-		return h.begin(w)
+		return h.openSession(w)
 	}
-	return h.session(w, r)
+	return h.findSession(w, r)
 }
 
 func isInitialize(f *wire.Frame) bool {
 	return len(f.Messages) == 1 && !f.Batch && f.Messages[0].Kind == wire.Request && f.Messages[0].Method == spec.MethodInitialize
 }
 
-// begin opens a session; its id is a random text of visible ASCII characters.
-func (h *HTTPHandler) begin(w http.ResponseWriter) *httpSession {
+// openSession opens a session with a random id of visible ASCII characters.
+func (h *HTTPHandler) openSession(w http.ResponseWriter) *httpSession {
 	s := newHTTPSession(h, rand.Text())
 	h.mu.Lock()
 	h.sessions[s.id] = s
@@ -220,9 +221,10 @@ func (h *HTTPHandler) begin(w http.ResponseWriter) *httpSession {
 	return s
 }
 
-// session returns the session that the request names. It has answered the
-// request where there is none, or where the version is not that of the session.
-func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request) *httpSession {
+// findSession returns the session that the headers name. If there is none, or
+// MCP-Protocol-Version differs from the negotiated one, it refuses the request and
+// returns nil.
+func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpSession {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
 		refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "the header Mcp-Session-Id is missing")
@@ -243,21 +245,21 @@ func (h *HTTPHandler) session(w http.ResponseWriter, r *http.Request) *httpSessi
 	return s
 }
 
-// get opens a stream for what the server says unasked, or takes up one that
-// broke off.
+// get opens the listening stream, or resumes a stream after the event in
+// Last-Event-ID.
 func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
-	if !accepted(r, streamType) {
+	if !accepts(r, streamType) {
 		refuseHTTP(w, http.StatusNotAcceptable, spec.CodeInvalidRequest, "Accept must name "+streamType)
 		return
 	}
-	if s := h.session(w, r); s != nil {
+	if s := h.findSession(w, r); s != nil {
 		s.listen(w, r)
 	}
 }
 
 // delete ends the session.
 func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
-	s := h.session(w, r)
+	s := h.findSession(w, r)
 	if s == nil {
 		return
 	}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// admits reports whether a request comes from no web page, or from one that may
-// use the server, and calls the server by a name of its own. Against DNS
-// rebinding: a page must not reach a local server by making its name point there.
-func (o *Options) admits(r *http.Request) bool { return o.knowsHost(r) && o.knowsOrigin(r) }
+// admits reports whether Host and Origin of a request are allowed. Together the
+// checks prevent DNS rebinding, by which a web page reaches a local server under
+// the page's own host name.
+func (o *Options) admits(r *http.Request) bool { return o.isAllowedHost(r) && o.isAllowedOrigin(r) }
 
-func (o *Options) knowsHost(r *http.Request) bool {
+func (o *Options) isAllowedHost(r *http.Request) bool {
 	if len(o.Hosts) > 0 {
 		return slices.ContainsFunc(o.Hosts, func(h string) bool { return strings.EqualFold(h, hostname(r.Host)) })
 	}
@@ -21,7 +21,7 @@ func (o *Options) knowsHost(r *http.Request) bool {
 	return !ok || !isLoopback(at.String()) || isLoopback(r.Host)
 }
 
-func (o *Options) knowsOrigin(r *http.Request) bool {
+func (o *Options) isAllowedOrigin(r *http.Request) bool {
 	origin := r.Header.Values("Origin")
 	switch {
 	case len(origin) == 0:
@@ -48,10 +48,9 @@ func hostname(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-// share tells the browser that a page of another origin, which was admitted,
-// may see the answer. It has answered the request where the browser only asks
-// beforehand whether the page may send one.
-func share(w http.ResponseWriter, r *http.Request) (done bool) {
+// allowCrossOrigin sets the CORS headers for a page whose origin was admitted. If
+// the request is a preflight, allowCrossOrigin responds to it and returns true.
+func allowCrossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false

@@ -10,16 +10,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// httpSession is one client's session over Streamable HTTP: it says on which
-// stream each message goes.
+// An httpSession is one client's session over Streamable HTTP. It decides which
+// stream carries each message.
 type httpSession struct {
 	id      string
-	h       *HTTPHandler
+	handler *HTTPHandler
 	session *Session
 	ended   chan struct{}
 
-	deliver  sync.Mutex // frames are delivered one at a time
-	draining bool       // no more requests are
+	deliverMu sync.Mutex // frames are delivered one at a time
+	draining  bool       // no more requests are
 
 	mu      sync.Mutex
 	streams []*eventStream
@@ -28,25 +28,26 @@ type httpSession struct {
 }
 
 func newHTTPSession(h *HTTPHandler, id string) *httpSession {
-	s := &httpSession{id: id, h: h, ended: make(chan struct{}), byID: map[string]*eventStream{}}
-	s.session = NewSession(h.ctx, h.o, s.emit)
-	s.session.over = s.unanswered
-	s.session.hangUp = s.hangUp
-	s.session.died = h.died
+	s := &httpSession{id: id, handler: h, ended: make(chan struct{}), byID: map[string]*eventStream{}}
+	s.session = NewSession(h.ctx, h.options, s.emit)
+	s.session.onUnanswered = s.endWithoutResponse
+	s.session.closeConnection = s.closeConnection
+	s.session.onExit = h.onExit
 	s.streams = []*eventStream{newEventStream(s, 0)}
 	return s
 }
 
-// close ends the session: its requests are cancelled, its streams end.
+// close cancels the session's requests and ends its streams.
 func (s *httpSession) close() {
 	close(s.ended)
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	s.session.Close(ctx)
 }
 
-// post takes one body. What is no request is acknowledged; a request is
-// answered by JSON where nothing precedes its answer, and by a stream else.
+// post handles the body of a POST. It acknowledges notifications and responses with
+// 202, and responds to requests with JSON if no message precedes the response, else
+// with a stream.
 func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	var asks []wire.ID
 	for i := range f.Messages {
@@ -55,17 +56,17 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 		}
 	}
 	if len(asks) == 0 && len(f.Messages) > 0 {
-		s.take(nil, body, f)
+		s.deliverFrame(nil, body, f)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	stream := s.open(asks)
-	if !s.take(stream, body, f) {
-		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, ending)
+	stream := s.openStream(asks)
+	if !s.deliverFrame(stream, body, f) {
+		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, shuttingDown)
 		return
 	}
-	one := stream.single(r.Context(), s.patience(f))
-	if !one && s.h.o.JSONOnly { // cancelled, or the session is over
+	one := stream.waitForSingle(r.Context(), s.jsonTimeout(f))
+	if !one && s.handler.options.JSONOnly { // cancelled, or the session is over
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -74,16 +75,17 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 		if stream.refusal {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_, _ = w.Write(stream.first())
+		_, _ = w.Write(stream.takeOnlyFrame())
 		return
 	}
 	stream.serve(w, r, 0, true)
 }
 
-// patience is how long an answer may take to be sent as JSON: tools may say
-// more than their answer, and a client that polls wants no stream.
-func (s *httpSession) patience(f *wire.Frame) time.Duration {
-	if s.h.o.JSONOnly {
+// jsonTimeout returns how long post waits for a response that it can send as JSON.
+// Tools may send notifications first, so it does not wait for them; a client that
+// polls a task needs no stream.
+func (s *httpSession) jsonTimeout(f *wire.Frame) time.Duration {
+	if s.handler.options.JSONOnly {
 		return time.Hour
 	}
 	for i := range f.Messages {
@@ -97,20 +99,20 @@ func (s *httpSession) patience(f *wire.Frame) time.Duration {
 	return time.Second
 }
 
-// drain waits until the requests in progress are answered, or the context has
-// ended; no more of them are taken.
+// drain refuses new requests and waits for responses to those in flight, or until
+// ctx ends.
 func (s *httpSession) drain(ctx context.Context) {
-	s.deliver.Lock()
+	s.deliverMu.Lock()
 	s.draining = true
-	s.deliver.Unlock()
+	s.deliverMu.Unlock()
 	s.session.Wait(ctx)
 }
 
-// take delivers a frame; what it brings about at once goes to the stream. It
-// tells false where a request comes too late.
-func (s *httpSession) take(stream *eventStream, body []byte, f *wire.Frame) bool {
-	s.deliver.Lock()
-	defer s.deliver.Unlock()
+// deliverFrame delivers a frame. Errors without an id that it causes go to the
+// stream. It returns false for a request during shutdown.
+func (s *httpSession) deliverFrame(stream *eventStream, body []byte, f *wire.Frame) bool {
+	s.deliverMu.Lock()
+	defer s.deliverMu.Unlock()
 	if stream != nil && s.draining {
 		return false
 	}
@@ -124,12 +126,12 @@ func (s *httpSession) take(stream *eventStream, body []byte, f *wire.Frame) bool
 	return true
 }
 
-// open makes a stream for the answers to requests.
-func (s *httpSession) open(asks []wire.ID) *eventStream {
+// openStream adds a stream for the responses to the given requests.
+func (s *httpSession) openStream(asks []wire.ID) *eventStream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stream := newEventStream(s, len(s.streams))
-	stream.owed = max(1, len(asks))
+	stream.pending = max(1, len(asks))
 	s.streams = append(s.streams, stream)
 	for _, id := range asks {
 		s.byID[id.Key()] = stream
@@ -137,18 +139,19 @@ func (s *httpSession) open(asks []wire.ID) *eventStream {
 	return stream
 }
 
-// emit puts a message on its stream: an answer on that of its request, what
-// belongs to a request on the same, all else where the client listens.
+// emit adds a message to its stream: responses and messages that belong to a
+// request to that request's stream, all others to the listening stream.
 func (s *httpSession) emit(o *Out) {
 	stream, answers := s.route(o)
 	stream.add(o.Frames, answers, !o.ID.Present() && o.Kind == OutError)
 }
 
-// route returns the stream of a message and how many requests it answers.
+// route returns the stream for a message, and how many requests the message
+// completes.
 func (s *httpSession) route(o *Out) (*eventStream, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := func(id wire.ID) *eventStream {
+	streamOf := func(id wire.ID) *eventStream {
 		if stream := s.byID[id.Key()]; stream != nil && id.Present() {
 			return stream
 		}
@@ -157,9 +160,9 @@ func (s *httpSession) route(o *Out) (*eventStream, int) {
 	switch o.Kind {
 	case OutResult, OutError:
 		if !o.ID.Present() && s.current != nil {
-			return s.current, s.current.owed
+			return s.current, s.current.pending
 		}
-		return at(o.ID), 1
+		return streamOf(o.ID), 1
 	case OutBatch:
 		elements := wire.Parse(o.Frames[0]).Messages
 		for i := range elements {
@@ -167,20 +170,20 @@ func (s *httpSession) route(o *Out) (*eventStream, int) {
 				return stream, len(elements)
 			}
 		}
-		if s.current != nil { // each of its elements was refused at once
+		if s.current != nil { // every element was refused without an id
 			return s.current, len(elements)
 		}
 		return s.streams[0], 0
 	default:
-		if s.h.o.JSONOnly {
+		if s.handler.options.JSONOnly {
 			return s.streams[0], 0
 		}
-		return at(o.Related), 0
+		return streamOf(o.Related), 0
 	}
 }
 
-// unanswered ends the stream of a request that gets no answer.
-func (s *httpSession) unanswered(id wire.ID) {
+// endWithoutResponse ends the stream of a request that gets no response.
+func (s *httpSession) endWithoutResponse(id wire.ID) {
 	s.mu.Lock()
 	stream := s.byID[id.Key()]
 	delete(s.byID, id.Key())
@@ -190,23 +193,23 @@ func (s *httpSession) unanswered(id wire.ID) {
 	}
 }
 
-// hangUp closes the connection that waits for the answer to a request: the
-// client can take up its stream again.
-func (s *httpSession) hangUp(ctx context.Context, id wire.ID) {
+// closeConnection closes the connection that carries the stream of a request. The
+// client can resume the stream.
+func (s *httpSession) closeConnection(ctx context.Context, id wire.ID) {
 	s.mu.Lock()
 	stream := s.byID[id.Key()]
 	s.mu.Unlock()
-	if stream != nil && !s.h.o.JSONOnly {
-		stream.hangUp(ctx)
+	if stream != nil && !s.handler.options.JSONOnly {
+		stream.closeConnection(ctx)
 	}
 }
 
-// listen serves a GET: the stream for what comes unasked, or, with the id of
-// an event, the stream of that event from there on.
+// listen handles a GET: it serves the listening stream or, with Last-Event-ID, the
+// rest of the stream that the event belongs to.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	last := r.Header.Get(eventHeader)
 	if last == "" {
-		s.streams[0].serve(w, r, s.streams[0].sent(), true)
+		s.streams[0].serve(w, r, s.streams[0].firstUnsent(), true)
 		return
 	}
 	number, seq, ok := parseEventID(last)

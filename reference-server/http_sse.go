@@ -15,47 +15,47 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxWaiting bounds the messages that wait for a client that does not read.
-const maxWaiting = 1000
+// maxQueued limits the messages that wait for a client that does not read.
+const maxQueued = 1000
 
-// SSEHandler is the pair of endpoints of HTTP+SSE: a GET opens the stream of a
-// session, to whose address its messages are posted.
+// An SSEHandler has the two endpoints of HTTP+SSE: a GET opens the stream of a
+// session, whose first event names the address for POSTs.
 type SSEHandler struct {
-	ctx context.Context
-	o   Options
+	ctx     context.Context
+	options Options
 
-	draining atomic.Bool // no session is opened, as the server is about to end
-	died     func()      // a fault ends the process; nil for nothing
+	draining atomic.Bool // the server is shutting down and opens no session
+	onExit   func()      // called when a fault ends the process; may be nil
 
 	mu       sync.Mutex
 	sessions map[string]*sseSession
 }
 
-// sseSession is one open stream.
+// An sseSession is a session, which lasts as long as its stream.
 type sseSession struct {
-	session  *Session
-	out      chan []byte
-	deliver  sync.Mutex
-	draining bool // guarded by deliver: no more requests are taken
+	session   *Session
+	out       chan []byte
+	deliverMu sync.Mutex
+	draining  bool // guarded by deliver: no more requests are taken
 }
 
-// NewSSEHandler returns the endpoints; the context ends all sessions.
+// NewSSEHandler returns the endpoints. Their sessions end with ctx.
 func NewSSEHandler(ctx context.Context, o Options) *SSEHandler {
-	return &SSEHandler{ctx: ctx, o: o.withDefaults(), sessions: map[string]*sseSession{}}
+	return &SSEHandler{ctx: ctx, options: o.withDefaults(), sessions: map[string]*sseSession{}}
 }
 
 // ServeHTTP implements http.Handler.
 func (h *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.o.Seams.serve(w, r, h.serve)
+	h.options.Seams.serveHTTP(w, r, h.serve)
 }
 
 func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case !h.o.admits(r):
+	case !h.options.admits(r):
 		refuseHTTP(w, http.StatusForbidden, spec.CodeInvalidRequest, "this Origin or Host may not use the server")
-	case share(w, r):
+	case allowCrossOrigin(w, r):
 	case r.Method == http.MethodGet && h.draining.Load():
-		http.Error(w, ending, http.StatusServiceUnavailable)
+		http.Error(w, shuttingDown, http.StatusServiceUnavailable)
 	case r.Method == http.MethodGet:
 		h.stream(w, r)
 	case r.Method == http.MethodPost:
@@ -66,16 +66,16 @@ func (h *SSEHandler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream opens a session, which lives as long as the connection.
+// stream handles a GET: it opens a session and serves its stream.
 func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
-	if !accepted(r, streamType) {
+	if !accepts(r, streamType) {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	s := &sseSession{out: make(chan []byte, maxWaiting)}
-	s.session = NewSession(ctx, h.o, func(o *Out) {
+	s := &sseSession{out: make(chan []byte, maxQueued)}
+	s.session = NewSession(ctx, h.options, func(o *Out) {
 		for _, frame := range o.Frames {
 			select {
 			case s.out <- frame:
@@ -84,7 +84,7 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	})
-	s.session.died = h.died
+	s.session.onExit = h.onExit
 	id := rand.Text()
 	h.mu.Lock()
 	h.sessions[id] = s
@@ -93,18 +93,18 @@ func (h *SSEHandler) stream(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()
 		delete(h.sessions, id)
 		h.mu.Unlock()
-		closing, done := context.WithTimeout(context.Background(), closeTime)
+		closing, done := context.WithTimeout(context.Background(), closeTimeout)
 		defer done()
 		s.session.Close(closing)
 	}()
 	w.Header().Set("Content-Type", streamType)
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
 	_, _ = fmt.Fprintf(w, "event: endpoint\ndata: %s?sessionId=%s\n\n", r.URL.Path, id)
-	s.pump(ctx, h.ctx, w)
+	s.writeMessages(ctx, h.ctx, w)
 }
 
-// pump writes the messages of the session.
-func (s *sseSession) pump(ctx, all context.Context, w http.ResponseWriter) {
+// writeMessages writes the session's messages to its stream until ctx or all ends.
+func (s *sseSession) writeMessages(ctx, all context.Context, w http.ResponseWriter) {
 	flush := http.NewResponseController(w).Flush
 	for {
 		frame, more := s.next(ctx, all, flush)
@@ -117,8 +117,7 @@ func (s *sseSession) pump(ctx, all context.Context, w http.ResponseWriter) {
 	}
 }
 
-// next returns the next message. What was written goes to the client before
-// there is a wait for more.
+// next returns the next message. It flushes the stream before it waits for one.
 func (s *sseSession) next(ctx, all context.Context, flush func() error) (frame []byte, more bool) {
 	select {
 	case frame := <-s.out:
@@ -136,14 +135,14 @@ func (s *sseSession) next(ctx, all context.Context, flush func() error) (frame [
 	case <-all.Done():
 	}
 	select {
-	case frame := <-s.out: // what was said before is still sent
+	case frame := <-s.out: // still send what is queued
 		return frame, true
 	default:
 		return nil, false
 	}
 }
 
-// post takes a message for a session; the response goes to the stream.
+// post handles a POST. The response to its message goes to the stream.
 func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	s := h.sessions[r.URL.Query().Get("sessionId")]
@@ -156,7 +155,7 @@ func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Content-Type must be "+jsonType, http.StatusUnsupportedMediaType)
 		return
 	}
-	body, err := readBody(w, r, h.o.MaxFrame)
+	body, err := readBody(w, r, h.options.MaxFrame)
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
@@ -166,31 +165,31 @@ func (h *SSEHandler) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body can't be read", http.StatusBadRequest)
 		return
 	}
-	s.deliver.Lock()
-	defer s.deliver.Unlock()
-	if s.draining && asks(wire.Parse(body)) {
-		http.Error(w, ending, http.StatusServiceUnavailable)
+	s.deliverMu.Lock()
+	defer s.deliverMu.Unlock()
+	if s.draining && hasRequest(wire.Parse(body)) {
+		http.Error(w, shuttingDown, http.StatusServiceUnavailable)
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
 	s.session.Deliver(body)
 }
 
-func asks(f *wire.Frame) bool {
+func hasRequest(f *wire.Frame) bool {
 	return slices.ContainsFunc(f.Messages, func(m wire.Message) bool { return m.Kind == wire.Request })
 }
 
-// drain takes no more requests and waits until those in progress are answered,
-// or the context has ended.
+// drain refuses new requests and waits for responses to those in flight, or until
+// ctx ends.
 func (h *SSEHandler) drain(ctx context.Context) {
 	h.draining.Store(true)
 	h.mu.Lock()
 	sessions := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	for _, s := range sessions {
-		s.deliver.Lock()
+		s.deliverMu.Lock()
 		s.draining = true
-		s.deliver.Unlock()
+		s.deliverMu.Unlock()
 		s.session.Wait(ctx)
 	}
 }

@@ -8,22 +8,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Without sessions the server forgets a client when it has answered: each POST
-// has a Session to itself, which knows of the client only what the POST says.
-// So the server can't ask, and keeps no subscriptions, levels, tasks or streams:
-// it answers by JSON.
+// Without sessions the server keeps nothing between POSTs: each has a Session of its
+// own, which knows only what the POST contains. So the server responds with JSON,
+// and has no subscriptions, log levels, tasks, streams or requests to the client.
 
-// once answers a POST that stands by itself.
-func (h *HTTPHandler) once(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
+// postWithoutSession handles a POST in a Session of its own.
+func (h *HTTPHandler) postWithoutSession(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	s := newHTTPSession(h, "")
 	defer s.close()
 	if !isInitialize(f) {
 		revision := spec.Revision(r.Header.Get(versionHeader))
-		if revision == "" { // as the specification wants it to be understood
+		if revision == "" { // the specification's default
 			revision = spec.V20250326
 		}
-		if !slices.Contains(h.o.spoken(), revision) {
-			refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "the header MCP-Protocol-Version names none that is spoken here")
+		if !slices.Contains(h.options.supportedRevisions(), revision) {
+			refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "the header MCP-Protocol-Version names an unsupported revision")
 			return
 		}
 		s.session.revision = revision
@@ -31,9 +30,9 @@ func (h *HTTPHandler) once(w http.ResponseWriter, r *http.Request, body []byte, 
 	s.post(w, r, body, f)
 }
 
-// spoken returns the revisions that the server agrees to. Streamable HTTP is
-// younger than the oldest, which without a session can't even be remembered.
-func (o *Options) spoken() []spec.Revision {
+// supportedRevisions returns the revisions that the server negotiates, oldest first.
+// Without sessions these begin with the revision that introduced Streamable HTTP.
+func (o *Options) supportedRevisions() []spec.Revision {
 	all := spec.HandshakeRevisions()
 	if o.NoSessions {
 		return slices.DeleteFunc(slices.Clone(all), func(r spec.Revision) bool { return !r.AtLeast(spec.V20250326) })
@@ -41,17 +40,17 @@ func (o *Options) spoken() []spec.Revision {
 	return all
 }
 
-// inSession are the requests that make sense within a session only.
-var inSession = map[string]bool{
+// methodsNeedingSession are the methods whose effect lasts as long as the session.
+var methodsNeedingSession = map[string]bool{
 	spec.MethodSetLevel:             true,
 	spec.MethodResourcesSubscribe:   true,
 	spec.MethodResourcesUnsubscribe: true,
 }
 
-// inSessions marks tools that need a session.
-func inSessions(tools []*tool) []*tool {
+// markNeedsSession marks tools as unavailable without sessions, and returns them.
+func markNeedsSession(tools []*tool) []*tool {
 	for _, t := range tools {
-		t.session = true
+		t.needsSession = true
 	}
 	return tools
 }

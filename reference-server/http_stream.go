@@ -12,85 +12,87 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// maxKept bounds the events of one stream that can be sent again.
-const maxKept = 1000
+// maxKeptEvents limits the events that a stream keeps for resumption.
+const maxKeptEvents = 1000
 
-// eventStream is one stream of a session: its events are kept, so that a
-// client whose connection broke can have them again.
+// An eventStream is one stream of a session. It keeps its events, so that a client
+// can resume it after its connection broke.
 type eventStream struct {
-	s      *httpSession
-	number int
+	session *httpSession
+	number  int
 
-	mu      sync.Mutex
-	frames  [][]byte      // events by their number less dropped
-	dropped int           // events that are not kept any more
-	next    int           // the first event that no connection has sent
-	grown   chan struct{} // closed when there is news; nil while nobody waits for any
-	claims  int           // connections so far; only the newest is served
-	owed    int           // answers that are still to come; the listening stream owes none
-	over    bool          // nothing more comes
-	refusal bool          // the answer refuses the body as a whole
+	mu          sync.Mutex
+	frames      [][]byte      // events by their number less dropped
+	dropped     int           // events that are not kept any more
+	unsent      int           // the first event that no connection has sent
+	changed     chan struct{} // closed when there is news; nil while nobody waits for any
+	connections int           // connections so far; only the newest is served
+	pending     int           // answers that are still to come; the listening stream owes none
+	ended       bool          // nothing more comes
+	refusal     bool          // the answer refuses the body as a whole
 }
 
 func newEventStream(s *httpSession, number int) *eventStream {
-	return &eventStream{s: s, number: number}
+	return &eventStream{session: s, number: number}
 }
 
-// add puts a message on the stream: as the events that make it up, and with
-// how many requests it answers. The last answer ends the stream, in the same
-// moment: who waits for a stream of one answer must not see it half done.
+// add adds a message, as one event for each frame, which completes that many
+// requests. The last response ends the stream under the same lock, because
+// waitForSingle must not see one without the other.
 func (e *eventStream) add(frames [][]byte, answers int, refusal bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, frame := range frames {
 		e.frames = append(e.frames, frame)
-		if len(e.frames) > maxKept {
+		if len(e.frames) > maxKeptEvents {
 			e.frames, e.dropped = e.frames[1:], e.dropped+1
 		}
 	}
 	if answers > 0 && e.number > 0 {
-		e.owed -= answers
+		e.pending -= answers
 		e.refusal = e.refusal || refusal
-		e.over = e.over || e.owed <= 0
+		e.ended = e.ended || e.pending <= 0
 	}
-	e.wake()
+	e.notifyWaiters()
 }
 
-func (e *eventStream) wake() {
-	if e.grown != nil {
-		close(e.grown)
-		e.grown = nil
+func (e *eventStream) notifyWaiters() {
+	if e.changed != nil {
+		close(e.changed)
+		e.changed = nil
 	}
 }
 
-// news returns what is closed when there is news; the lock is held.
-func (e *eventStream) news() <-chan struct{} {
-	if e.grown == nil {
-		e.grown = make(chan struct{})
+// changes returns a channel that is closed when the stream changes. The caller
+// holds mu.
+func (e *eventStream) changes() <-chan struct{} {
+	if e.changed == nil {
+		e.changed = make(chan struct{})
 	}
-	return e.grown
+	return e.changed
 }
 
-// sent returns the number of the first event that was never sent.
-func (e *eventStream) sent() int { e.mu.Lock(); defer e.mu.Unlock(); return e.next }
+// firstUnsent returns the number of the first event that no connection has sent.
+func (e *eventStream) firstUnsent() int { e.mu.Lock(); defer e.mu.Unlock(); return e.unsent }
 
-// first returns the only event of a stream that is over.
-func (e *eventStream) first() []byte {
+// takeOnlyFrame returns the last frame of a stream that has ended, and marks it as
+// sent.
+func (e *eventStream) takeOnlyFrame() []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.frames) == 0 {
 		return nil
 	}
-	e.next = 1
+	e.unsent = 1
 	return e.frames[len(e.frames)-1]
 }
 
-// single waits for the stream to be over with one message alone, and tells
-// whether that is so.
-func (e *eventStream) single(ctx context.Context, patience time.Duration) bool {
+// waitForSingle waits until the stream has ended, another message came first, or the
+// timeout expired. It reports whether the response can be sent as JSON.
+func (e *eventStream) waitForSingle(ctx context.Context, patience time.Duration) bool {
 	var deadline *time.Timer
 	for {
-		one, known, grown := e.alone(patience)
+		one, known, grown := e.checkSingle(patience)
 		if known {
 			return one
 		}
@@ -104,62 +106,62 @@ func (e *eventStream) single(ctx context.Context, patience time.Duration) bool {
 			return false
 		case <-ctx.Done():
 			return false
-		case <-e.s.ended:
+		case <-e.session.ended:
 			return false
 		}
 	}
 }
 
-// alone tells, where that is known already, whether the stream is over with one
-// message alone; else what to wait for.
-func (e *eventStream) alone(patience time.Duration) (one, known bool, grown <-chan struct{}) {
+// checkSingle returns in one whether the response can be sent as JSON. If that is
+// not known yet, it returns the channel to wait for.
+func (e *eventStream) checkSingle(patience time.Duration) (one, known bool, grown <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n, asJSON := len(e.frames), e.s.h.o.JSONOnly
+	n, asJSON := len(e.frames), e.session.handler.options.JSONOnly
 	switch {
-	case e.over:
+	case e.ended:
 		return n == 1 || asJSON && n > 0, true, nil
 	case n > 0 && !asJSON || patience == 0:
 		return false, true, nil
 	default:
-		return false, false, e.news()
+		return false, false, e.changes()
 	}
 }
 
-// since returns the events from a number on, and what to wait for if there
-// are none.
-func (e *eventStream) since(from, claim int) (frames [][]byte, first int, over bool, grown <-chan struct{}) {
+// eventsFrom returns the events from a number on, and a channel that is closed when
+// the stream changes. For a connection that is no longer the newest, over is true.
+func (e *eventStream) eventsFrom(from, claim int) (frames [][]byte, first int, over bool, grown <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if claim != e.claims {
+	if claim != e.connections {
 		return nil, from, true, nil
 	}
 	first = max(from, e.dropped)
 	if first-e.dropped < len(e.frames) {
 		frames = e.frames[first-e.dropped:]
 	}
-	e.next = max(e.next, first+len(frames))
-	return frames, first, e.over, e.news()
+	e.unsent = max(e.unsent, first+len(frames))
+	return frames, first, e.ended, e.changes()
 }
 
-// claim makes a connection the one that is served: each message goes over one
-// connection only.
-func (e *eventStream) claim() (claims int) {
+// addConnection returns the number of a new connection. Only the newest is served,
+// because each message must go over one connection only.
+func (e *eventStream) addConnection() (claims int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.claims++
-	e.wake()
-	return e.claims
+	e.connections++
+	e.notifyWaiters()
+	return e.connections
 }
 
-// hangUp ends the connection that is served, once there is one.
-func (e *eventStream) hangUp(ctx context.Context) {
+// closeConnection waits for a connection and ends it.
+func (e *eventStream) closeConnection(ctx context.Context) {
 	for {
 		e.mu.Lock()
-		served, grown := e.claims > 0, e.news()
+		served, grown := e.connections > 0, e.changes()
 		if served {
-			e.claims++
-			e.wake()
+			e.connections++
+			e.notifyWaiters()
 		}
 		e.mu.Unlock()
 		if served {
@@ -173,22 +175,22 @@ func (e *eventStream) hangUp(ctx context.Context) {
 	}
 }
 
-// serve sends the events from a number on until the stream is over, the client
-// hangs up or comes over another connection, or the session ends. That a client
-// hangs up cancels nothing.
+// serve sends the events from a number on, until the stream ends, the client
+// disconnects or opens another connection, or the session ends. A disconnect cancels
+// no request.
 func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
-	claim := e.claim()
+	claim := e.addConnection()
 	flush := http.NewResponseController(w).Flush
 	w.Header().Set("Content-Type", streamType)
 	w.Header().Set("Cache-Control", "no-cache, no-transform")
-	w.Header().Set("Transfer-Encoding", "chunked") // also where all of it is there already
+	w.Header().Set("Transfer-Encoding", "chunked") // else net/http sets Content-Length on a short response
 	w.WriteHeader(http.StatusOK)
-	// The priming event lets a client come back though nothing was said yet.
-	if fresh && e.s.session.Revision().AtLeast(spec.V20251125) {
+	// The priming event lets a client resume the stream before the first message.
+	if fresh && e.session.session.Revision().AtLeast(spec.V20251125) {
 		_, _ = fmt.Fprintf(w, "id: %s\ndata:\n\n", eventID(e.number, from-1))
 	}
 	for last := false; ; {
-		frames, first, over, grown := e.since(from, claim)
+		frames, first, over, grown := e.eventsFrom(from, claim)
 		for i, frame := range frames {
 			if _, err := w.Write(e.event(first+i, frame)); err != nil {
 				return
@@ -198,8 +200,8 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		if len(frames) > 0 {
 			continue
 		}
-		if over { // what was not flushed goes with the end of the response
-			e.part(w, claim)
+		if over { // net/http flushes when the response ends
+			e.writeRetry(w, claim)
 			return
 		}
 		_ = flush()
@@ -210,37 +212,37 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		case <-grown:
 		case <-r.Context().Done():
 			return
-		case <-e.s.ended:
+		case <-e.session.ended:
 			return
-		case <-e.s.h.ctx.Done():
-			last = true // what was said before is still sent
+		case <-e.session.handler.ctx.Done():
+			last = true // still send what was added before
 		}
 	}
 }
 
-// part says, before the connection of a stream is closed that goes on over
-// another, when the client may come back.
-func (e *eventStream) part(w http.ResponseWriter, claim int) {
+// writeRetry sends a retry field if the connection is closed before its stream has
+// ended.
+func (e *eventStream) writeRetry(w http.ResponseWriter, claim int) {
 	e.mu.Lock()
-	goesOn := claim != e.claims
+	hasSuccessor := claim != e.connections
 	e.mu.Unlock()
-	if goesOn {
+	if hasSuccessor {
 		_, _ = fmt.Fprint(w, "retry: 1000\n\n")
 	}
 }
 
-// event writes one event; a seam may write it otherwise.
+// event returns the bytes of one event, as the seam writes it if there is one.
 func (e *eventStream) event(seq int, frame []byte) []byte {
 	ev := &Event{Stream: e.number, ID: eventID(e.number, seq), Data: frame}
-	if seam := e.s.h.o.Seams.Event; seam != nil {
+	if seam := e.session.handler.options.Seams.Event; seam != nil {
 		return seam(ev)
 	}
 	return ev.Bytes()
 }
 
-// Event is one event of a stream.
+// An Event is one event of a stream.
 type Event struct {
-	Stream int    // its number in the session; 0 is what a GET opens
+	Stream int    // number of the stream in its session; 0 is the listening stream
 	ID     string // unique in the session
 	Data   []byte // the message
 }
@@ -250,7 +252,8 @@ func (e *Event) Bytes() []byte {
 	return fmt.Appendf(nil, "event: message\nid: %s\ndata: %s\n\n", e.ID, e.Data)
 }
 
-// eventID names an event of a stream; the priming event has the number -1.
+// eventID returns the id of an event. The priming event of a new stream has the
+// number -1.
 func eventID(stream, seq int) string { return fmt.Sprintf("%d-%d", stream, seq+1) }
 
 func parseEventID(id string) (stream, seq int, ok bool) {

@@ -9,94 +9,95 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Deliver takes one frame from the client. Requests are handled in
-// goroutines of their own, so it returns soon; it blocks while too many are
-// in flight. It must be called by one goroutine at a time.
+// Deliver handles one frame from the client. Requests run in their own goroutines,
+// so Deliver blocks only while too many are in flight. It must be called by one
+// goroutine at a time.
 func (s *Session) Deliver(raw []byte) { s.deliver(raw, nil) }
 
-// deliver is Deliver for who may have read the frame; f is nil where nobody has.
+// deliver is like Deliver for callers that have already parsed the frame; f may be
+// nil.
 func (s *Session) deliver(raw []byte, f *wire.Frame) {
-	if seam := s.o.Seams.Incoming; seam != nil {
+	if seam := s.options.Seams.Incoming; seam != nil {
 		v := seam(s, raw)
 		if v.exit {
 			s.Exit(v.code)
-			<-s.ctx.Done() // at once: what follows the frame is not read any more
+			<-s.ctx.Done() // read no later frame
 			return
 		}
 		if raw = v.raw; raw == nil {
 			return
 		}
-		f = nil // it may be another one now
+		f = nil // the seam may have changed the frame
 	}
-	if len(raw) > s.o.MaxFrame {
+	if len(raw) > s.options.MaxFrame {
 		s.DeliverTooLong()
 		return
 	}
 	if f == nil {
 		f = wire.Parse(raw)
 	}
-	s.frame(f)
+	s.handleFrame(f)
 }
 
-// DeliverTooLong takes note of a frame that was too long to be read.
+// DeliverTooLong responds to a frame that exceeds Options.MaxFrame.
 func (s *Session) DeliverTooLong() {
-	s.refuse(invalidRequest("a message may have at most %d bytes", s.o.MaxFrame))
+	s.sendError(invalidRequest("a message may have at most %d bytes", s.options.MaxFrame))
 }
 
-func (s *Session) frame(f *wire.Frame) {
+func (s *Session) handleFrame(f *wire.Frame) {
 	for _, p := range f.Problems {
 		switch p.Kind {
-		case wire.Empty: // a blank line is nobody's message
+		case wire.Empty: // a blank line carries no message
 			return
 		case wire.ByteOrderMark, wire.DuplicateKey:
-			// the first is harmless, the second is judged message by message
+			// A byte order mark is harmless; checkMessage refuses duplicate keys.
 		default:
-			s.refuse(&Error{Code: spec.CodeParse, Message: fmt.Sprintf("Parse error: %s at byte %d", p.Kind, p.Offset)})
+			s.sendError(&Error{Code: spec.CodeParse, Message: fmt.Sprintf("Parse error: %s at byte %d", p.Kind, p.Offset)})
 			return
 		}
 	}
 	duplicates := f.Has(wire.DuplicateKey)
 	switch {
 	case !f.Batch:
-		s.message(&f.Messages[0], duplicates, &answers{s: s})
+		s.handleMessage(&f.Messages[0], duplicates, &responder{session: s})
 	case !s.Revision().Batches():
-		s.refuse(invalidRequest("batches exist only where revision %s was negotiated", spec.V20250326))
+		s.sendError(invalidRequest("batches exist only where revision %s was negotiated", spec.V20250326))
 	case len(f.Messages) == 0:
-		s.refuse(invalidRequest("the batch is empty"))
+		s.sendError(invalidRequest("the batch is empty"))
 	default:
-		a := &answers{s: s, batch: true}
-		whole := a.begin()
+		a := &responder{session: s, batch: true}
+		whole := a.reserve()
 		for i := range f.Messages {
-			s.message(&f.Messages[i], duplicates, a)
+			s.handleMessage(&f.Messages[i], duplicates, a)
 		}
-		a.end(whole, nil)
+		a.deliver(whole, nil)
 	}
 }
 
-// message sorts one message. Member names are compared exactly, as JSON-RPC
-// has it: "Method" is not "method".
-func (s *Session) message(m *wire.Message, duplicates bool, a *answers) {
+// handleMessage handles one message by its kind. Member names are case-sensitive,
+// as JSON-RPC requires.
+func (s *Session) handleMessage(m *wire.Message, duplicates bool, a *responder) {
 	switch m.Kind {
 	case wire.Notification:
-		// Nothing is ever said to a notification, not even that it is bad.
-		if check(m, duplicates) == nil {
-			s.notified(m)
+		// JSON-RPC forbids responses to notifications, even to invalid ones.
+		if checkMessage(m, duplicates) == nil {
+			s.handleNotification(m)
 		}
 	case wire.Response:
-		if check(m, duplicates) == nil {
-			s.answered(m)
+		if checkMessage(m, duplicates) == nil {
+			s.handleResponse(m)
 		}
 	default:
-		if err := check(m, duplicates); err != nil {
-			a.end(a.begin(), s.failure("", usableID(m), err))
+		if err := checkMessage(m, duplicates); err != nil {
+			a.deliver(a.reserve(), s.errorOut("", usableID(m), err))
 			return
 		}
-		s.request(m, a)
+		s.handleRequest(m, a)
 	}
 }
 
-// check says what keeps m from being a JSON-RPC message, if anything does.
-func check(m *wire.Message, duplicates bool) *Error {
+// checkMessage returns an error if m is not a valid JSON-RPC message.
+func checkMessage(m *wire.Message, duplicates bool) *Error {
 	if m.Members == nil {
 		return invalidRequest("a message is an object")
 	}
@@ -124,7 +125,7 @@ func check(m *wire.Message, duplicates bool) *Error {
 	return nil
 }
 
-// usableID returns the id of m where an answer can carry it, else none.
+// usableID returns the id of m if a response can carry it.
 func usableID(m *wire.Message) wire.ID {
 	if m.ID.IsString() || m.ID.IsInteger() {
 		return m.ID
@@ -132,32 +133,32 @@ func usableID(m *wire.Message) wire.ID {
 	return wire.ID{}
 }
 
-func (s *Session) notified(m *wire.Message) {
-	n := &Note{Session: s, Method: m.Method, Params: m.Params(), Raw: m.Raw}
-	if seam := s.o.Seams.Notified; seam != nil {
-		seam(n, s.heed)
+func (s *Session) handleNotification(m *wire.Message) {
+	n := &Notification{Session: s, Method: m.Method, Params: m.Params(), Raw: m.Raw}
+	if seam := s.options.Seams.HandleNotification; seam != nil {
+		seam(n, s.applyNotification)
 		return
 	}
-	s.heed(n)
+	s.applyNotification(n)
 }
 
-// heed acts on a notification; unknown and misplaced ones are ignored.
-func (s *Session) heed(n *Note) {
+// applyNotification handles a notification. It ignores unknown ones.
+func (s *Session) applyNotification(n *Notification) {
 	switch n.Method {
 	case spec.MethodInitialized:
-		s.initialized()
+		s.handleInitialized()
 	case spec.MethodCancelled:
-		s.cancelled(n.Params)
+		s.handleCancelled(n.Params)
 	case spec.MethodRootsChanged:
-		s.rootsChanged()
+		s.refreshRoots()
 	}
 }
 
-func (s *Session) cancelled(params jsontext.Value) {
+func (s *Session) handleCancelled(params jsontext.Value) {
 	_, members := wire.Members(params)
 	id := wire.RawID(string(members["requestId"]))
 	s.mu.Lock()
-	c := s.running[id.Key()]
+	c := s.inFlight[id.Key()]
 	s.mu.Unlock()
 	if c != nil {
 		c.cancel()

@@ -10,47 +10,47 @@ import (
 const instructions = "A server for trying out clients and conformance tests. " +
 	"All its tools are harmless; echo and add are good first calls."
 
-// initialize agrees on a revision: the one asked for where the server speaks
-// it, else the newest it speaks, which the client is free to decline.
+// initialize negotiates the revision: the requested one if the server supports it,
+// else the newest supported one, which the client may decline.
 func (c *Call) initialize() (any, *Error) {
 	f := c.fields()
-	asked, err := f.text("protocolVersion")
+	asked, err := f.requiredString("protocolVersion")
 	if err != nil {
 		return nil, err
 	}
 	if f["capabilities"].Kind() != '{' {
 		return nil, invalidParams("capabilities must be an object")
 	}
-	info, err := f.object("clientInfo")
+	info, err := f.optionalObject("clientInfo")
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"name", "version"} {
-		if _, err := info.text(name); err != nil {
+		if _, err := info.requiredString(name); err != nil {
 			return nil, invalidParams("clientInfo.%s must be a string", name)
 		}
 	}
-	spoken := c.Session.o.spoken()
+	spoken := c.Session.options.supportedRevisions()
 	r := spoken[len(spoken)-1]
 	if slices.Contains(spoken, spec.Revision(asked)) {
 		r = spec.Revision(asked)
 	}
 	s := c.Session
 	s.mu.Lock()
-	s.revision, s.declared = r, decode(f["capabilities"])
+	s.revision, s.clientCapabilities = r, decode(f["capabilities"])
 	s.mu.Unlock()
 	return object{
 		"protocolVersion": r,
-		"capabilities":    s.o.capabilities(r),
+		"capabilities":    s.options.capabilities(r),
 		"serverInfo":      serverInfo(r),
 		"instructions":    instructions,
 	}, nil
 }
 
-// capabilities are those of the server in a revision.
+// capabilities returns the server's capabilities in a revision.
 func (o *Options) capabilities(r spec.Revision) object {
 	declared := object{"tools": object{}, "resources": object{}, "prompts": object{}}
-	if r.AtLeast(spec.V20250326) { // 2024-11-05 completes without saying so
+	if r.AtLeast(spec.V20250326) { // 2024-11-05 has completion without a capability
 		declared["completions"] = object{}
 	}
 	if o.NoSessions {
@@ -76,7 +76,7 @@ func serverInfo(r spec.Revision) object {
 	return o
 }
 
-// decorate adds what makes a thing presentable, as far as r has it.
+// decorate adds a title and icons to o if revision r has them.
 func decorate(o object, r spec.Revision, title string) {
 	if r.AtLeast(spec.V20250618) {
 		o["title"] = title
@@ -86,24 +86,24 @@ func decorate(o object, r spec.Revision, title string) {
 	}
 }
 
-// initialized opens the session for requests of the server's own.
-func (s *Session) initialized() {
+// handleInitialized permits requests to the client from now on.
+func (s *Session) handleInitialized() {
 	s.mu.Lock()
-	first := s.revision != "" && !s.ready
-	s.ready = s.revision != ""
+	first := s.revision != "" && !s.initialized
+	s.initialized = s.revision != ""
 	s.mu.Unlock()
 	if first {
-		s.rootsChanged()
+		s.refreshRoots()
 	}
 }
 
 func (c *Call) ping() (any, *Error) { return object{}, nil }
 
-// progress reports progress on the call if the client asked for it; a total of
-// 0 is one that nobody knows yet.
+// progress sends a progress notification if the request has a progress token. A
+// total of 0 is unknown and omitted.
 func (c *Call) progress(done, total int, message string) {
 	token := wire.At(c.Params, "/_meta/progressToken")
-	if token == nil || c.Session.o.JSONOnly && c.task == nil { // no stream belongs to the call
+	if token == nil || c.Session.options.JSONOnly && c.task == nil { // no stream belongs to the call
 		return
 	}
 	p := object{"progressToken": token, "progress": done}

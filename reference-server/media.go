@@ -4,11 +4,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// askSamplingMedia asks for a message after a conversation that holds
-// everything which the revision and the client let it hold.
+// askSamplingMedia sends a sampling request that uses every kind of content and
+// every option that the revision and the client's capabilities permit.
 func askSamplingMedia(c *Call, _ values) object {
 	if !c.Session.Declared("sampling") {
-		return failed("This client has not declared sampling.")
+		return errorResult("This client has not declared sampling.")
 	}
 	params := object{
 		"messages": c.conversation(),
@@ -29,7 +29,7 @@ func askSamplingMedia(c *Call, _ values) object {
 		}}
 		params["toolChoice"] = object{"mode": "auto"}
 	}
-	return asked(c, spec.MethodSampling, params, reply)
+	return askClient(c, spec.MethodSampling, params, describeReply)
 }
 
 // usesTools reports whether the client's model may use tools.
@@ -39,12 +39,12 @@ func (c *Call) usesTools() bool {
 
 func (c *Call) conversation() []object {
 	messages := []object{
-		said("user", textBlock("What is this?")),
-		said("user", imageBlock()),
-		said("assistant", textBlock("A picture of one pixel.")),
+		promptMessage("user", textBlock("What is this?")),
+		promptMessage("user", imageBlock()),
+		promptMessage("assistant", textBlock("A picture of one pixel.")),
 	}
 	if c.Revision.AtLeast(spec.V20250326) {
-		messages = append(messages, said("user", audioBlock()))
+		messages = append(messages, promptMessage("user", audioBlock()))
 	}
 	if c.usesTools() {
 		messages = append(messages,

@@ -13,11 +13,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// A list of any length is walked in pages of the sizes that were given, and a
-// cursor leads to the same page each time.
+// TestPageSizes walks a long list and shows that its pages have the sizes of
+// Options.PageSizes and that a cursor leads to the same page each time.
 func TestPageSizes(t *testing.T) {
-	r := start(t, refserver.Options{PageSizes: []int{4, 1}, LongList: 20})
-	r.open("2025-11-25", `{}`)
+	r := startStdio(t, refserver.Options{PageSizes: []int{4, 1}, LongList: 20})
+	r.initialize("2025-11-25", `{}`)
 	ask := func(params string) (uris []string, next string) {
 		r.send(`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":` + params + `}`)
 		var page struct {
@@ -28,7 +28,7 @@ func TestPageSizes(t *testing.T) {
 				NextCursor string `json:"nextCursor"`
 			} `json:"result"`
 		}
-		if err := json.Unmarshal([]byte(r.line()), &page); err != nil {
+		if err := json.Unmarshal([]byte(r.nextLine()), &page); err != nil {
 			t.Fatal(err)
 		}
 		for _, resource := range page.Result.Resources {
@@ -49,7 +49,7 @@ func TestPageSizes(t *testing.T) {
 			break
 		}
 		if want := []int{4, 1}[n%2]; len(uris) != want {
-			t.Errorf("page %d has %d items instead of %d", n, len(uris), want)
+			t.Errorf("page %d has %d items, want %d", n, len(uris), want)
 		}
 		params = fmt.Sprintf(`{"cursor":%q}`, next)
 	}
@@ -57,17 +57,17 @@ func TestPageSizes(t *testing.T) {
 		t.Errorf("the list is %v", all)
 	}
 	r.send(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"demo://numbered/20"}}`)
-	if got := r.line(); got != `{"jsonrpc":"2.0","id":2,"result":{"contents":[{"mimeType":"text/plain","text":"20","uri":"demo://numbered/20"}]}}` {
-		t.Errorf("the last is %s", got)
+	if got := r.nextLine(); got != `{"jsonrpc":"2.0","id":2,"result":{"contents":[{"mimeType":"text/plain","text":"20","uri":"demo://numbered/20"}]}}` {
+		t.Errorf("the last resource is %s", got)
 	}
 }
 
-// Whoever calls too often is told when to come back, and is served then; what
-// costs nothing is not limited.
+// TestRateLimit shows that calls beyond the rate limit get an error with the time to
+// wait, that the next call succeeds after it, and that lists are not limited.
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, refserver.Options{RateLimit: 2})
-		r.open("2025-06-18", `{}`)
+		r := startStdio(t, refserver.Options{RateLimit: 2})
+		r.initialize("2025-06-18", `{}`)
 		refused := func(method, params string) time.Duration {
 			r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params))
 			var m struct {
@@ -78,7 +78,7 @@ func TestRateLimit(t *testing.T) {
 					} `json:"data"`
 				} `json:"error"`
 			}
-			if err := json.Unmarshal([]byte(r.line()), &m); err != nil {
+			if err := json.Unmarshal([]byte(r.nextLine()), &m); err != nil {
 				t.Fatal(err)
 			}
 			if m.Error == nil {
@@ -92,12 +92,12 @@ func TestRateLimit(t *testing.T) {
 		const echo = `{"name":"echo","arguments":{"text":"x"}}`
 		for range 2 {
 			if refused("tools/call", echo) != 0 {
-				t.Error("a call is refused too early")
+				t.Error("a call within the limit is refused")
 			}
 		}
 		wait := refused("completion/complete", `{"ref":{"type":"ref/prompt","name":"greeting"},"argument":{"name":"name","value":""}}`)
 		if wait == 0 || wait > time.Second {
-			t.Fatalf("the third has to wait for %v", wait)
+			t.Fatalf("the third request must wait %v", wait)
 		}
 		if refused("tools/list", "{}") != 0 {
 			t.Error("a list is refused")
@@ -107,7 +107,7 @@ func TestRateLimit(t *testing.T) {
 			t.Error("a call is refused after the wait")
 		}
 		if refused("tools/call", echo) == 0 {
-			t.Error("a call is taken before the next wait")
+			t.Error("a call beyond the limit is accepted")
 		}
 	})
 }

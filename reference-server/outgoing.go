@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// OutKind says what an outgoing message is.
+// An OutKind is the kind of an outgoing message.
 type OutKind int
 
 // The kinds of outgoing messages.
@@ -21,113 +21,114 @@ const (
 	OutBatch                       // the array of responses to a batch
 )
 
-// Out is a message on its way to the client.
+// An Out is an outgoing message that has not been written yet.
 type Out struct {
 	Session  *Session
 	Kind     OutKind
-	Method   string        // the message's own, or that of the request it answers; empty where that was unreadable
-	ID       wire.ID       // the message's id; absent for notifications, batches and answers to the unreadable
+	Method   string        // of the message, or of the request it responds to; empty if that was unreadable
+	ID       wire.ID       // absent for notifications, batches and responses to unreadable messages
 	Related  wire.ID       // the client's request that a request or notification belongs to, if any
-	Revision spec.Revision // the negotiated one, empty before initialize
-	Batched  bool          // an element of a batch's array
+	Revision spec.Revision // negotiated; empty before initialize
+	Batched  bool          // the message is an element of a batch
 
-	// Frames are what is written, in one go, each followed by End: at first
-	// the one message. An Outgoing seam may change them; none means that
-	// nothing is sent.
+	// Frames are the frames to write, in one write, each followed by Terminator.
+	// Initially it is the one message. An Outgoing seam may change them; without
+	// frames nothing is sent.
 	Frames [][]byte
-	// End follows each frame on a transport that separates them; a newline.
-	End string
+	// Terminator ends each frame on stdio: a newline.
+	Terminator string
 }
 
-func (s *Session) out(kind OutKind, method string, id wire.ID, frame []byte) *Out {
+func (s *Session) newOut(kind OutKind, method string, id wire.ID, frame []byte) *Out {
 	return &Out{
 		Session: s, Kind: kind, Method: method, ID: id, Revision: s.Revision(),
-		Frames: [][]byte{frame}, End: "\n",
+		Frames: [][]byte{frame}, Terminator: "\n",
 	}
 }
 
-func (s *Session) success(method string, id wire.ID, result any) *Out {
-	return s.out(OutResult, method, id, wire.NewResult(id, result))
+func (s *Session) resultOut(method string, id wire.ID, result any) *Out {
+	return s.newOut(OutResult, method, id, wire.NewResult(id, result))
 }
 
-func (s *Session) failure(method string, id wire.ID, e *Error) *Out {
-	return s.out(OutError, method, id, errorFrame(s.Revision(), id, e))
+func (s *Session) errorOut(method string, id wire.ID, e *Error) *Out {
+	return s.newOut(OutError, method, id, errorFrame(s.Revision(), id, e))
 }
 
-// refuse answers a frame that holds nothing that could be answered by id.
-func (s *Session) refuse(e *Error) { s.send(s.failure("", wire.ID{}, e)) }
+// sendError sends an error without an id, for a frame whose id could not be read.
+func (s *Session) sendError(e *Error) { s.send(s.errorOut("", wire.ID{}, e)) }
 
 // Notify sends a notification that belongs to no request; params may be nil.
 func (s *Session) Notify(method string, params any) { s.notify(wire.ID{}, method, params) }
 
 func (s *Session) notify(related wire.ID, method string, params any) {
-	o := s.out(OutNotification, method, wire.ID{}, wire.NewNotification(method, params))
+	o := s.newOut(OutNotification, method, wire.ID{}, wire.NewNotification(method, params))
 	o.Related = related
 	s.send(o)
 }
 
-// SendRaw sends bytes as they are, past the Outgoing seam.
-func (s *Session) SendRaw(frame []byte) { s.emit(s.out(OutNotification, "", wire.ID{}, frame)) }
+// SendRaw sends bytes as they are, bypassing the Outgoing seam.
+func (s *Session) SendRaw(frame []byte) { s.emit(s.newOut(OutNotification, "", wire.ID{}, frame)) }
 
 func (s *Session) send(o *Out) {
-	if s.alter(o) {
+	if s.applyOutgoingSeam(o) {
 		s.emit(o)
 	}
 }
 
-// alter shows o to the seam and reports whether anything of it is left.
-func (s *Session) alter(o *Out) bool {
-	if seam := s.o.Seams.Outgoing; seam != nil {
+// applyOutgoingSeam lets the seam change o and reports whether any frame is left.
+func (s *Session) applyOutgoingSeam(o *Out) bool {
+	if seam := s.options.Seams.Outgoing; seam != nil {
 		seam(o)
 	}
 	return len(o.Frames) > 0
 }
 
-// answers carries responses to the client: each by itself, or, for a batch,
-// gathered into one array that is sent when the last of them is there.
-type answers struct {
-	s     *Session
-	batch bool
+// A responder sends the responses to one frame: each by itself or, for a batch, as
+// one array once all are there.
+type responder struct {
+	session *Session
+	batch   bool
 
-	mu   sync.Mutex
-	open int
-	got  [][]byte // by place in the batch; nil where there is no answer
+	mu      sync.Mutex
+	pending int
+	frames  [][]byte // by place in the batch; nil where there is no answer
 }
 
-// begin announces one more answer and returns its place.
-func (a *answers) begin() int {
+// reserve adds a place for one more response and returns it.
+func (a *responder) reserve() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.open++
-	a.got = append(a.got, nil)
-	return len(a.got) - 1
+	a.pending++
+	a.frames = append(a.frames, nil)
+	return len(a.frames) - 1
 }
 
-// end brings an answer that was announced; nil when there is none after all.
-func (a *answers) end(place int, o *Out) {
+// deliver sends the response for a place, or keeps it for the batch; nil means that
+// there is none.
+func (a *responder) deliver(place int, o *Out) {
 	if !a.batch {
 		if o != nil {
-			a.s.send(o)
+			a.session.send(o)
 		}
 		return
 	}
 	var frame []byte
 	if o != nil {
 		o.Batched = true
-		if a.s.alter(o) {
+		if a.session.applyOutgoingSeam(o) {
 			frame = bytes.Join(o.Frames, []byte{','})
 		}
 	}
 	a.mu.Lock()
-	a.got[place] = frame
-	a.open--
+	a.frames[place] = frame
+	a.pending--
 	var elements [][]byte
-	if a.open == 0 {
-		elements = slices.DeleteFunc(a.got, func(e []byte) bool { return e == nil })
+	if a.pending == 0 {
+		elements = slices.DeleteFunc(a.frames, func(e []byte) bool { return e == nil })
 	}
 	a.mu.Unlock()
 	if len(elements) > 0 {
 		array := append(append([]byte{'['}, bytes.Join(elements, []byte{','})...), ']')
-		a.s.send(a.s.out(OutBatch, "", wire.ID{}, array))
+		a.session.send(a.session.newOut(OutBatch, "", wire.ID{}, array))
 	}
 }

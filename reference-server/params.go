@@ -8,10 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// object is a JSON object that is being built or was read.
+// An object is a JSON object.
 type object = map[string]any
 
-// fields are the members of a params object, raw.
+// fields are the members of a JSON object as raw JSON.
 type fields map[string]jsontext.Value
 
 func (c *Call) fields() fields {
@@ -19,8 +19,8 @@ func (c *Call) fields() fields {
 	return members
 }
 
-// text returns a required string.
-func (f fields) text(name string) (string, *Error) {
+// requiredString returns a required string.
+func (f fields) requiredString(name string) (string, *Error) {
 	v, ok := wire.Text(f[name])
 	if !ok {
 		return "", invalidParams("%s must be a string", name)
@@ -28,8 +28,8 @@ func (f fields) text(name string) (string, *Error) {
 	return v, nil
 }
 
-// object returns the members of an object; none when it is absent.
-func (f fields) object(name string) (fields, *Error) {
+// optionalObject returns the members of an object, or nil if it is absent.
+func (f fields) optionalObject(name string) (fields, *Error) {
 	v, ok := f[name]
 	if !ok {
 		return nil, nil
@@ -41,7 +41,7 @@ func (f fields) object(name string) (fields, *Error) {
 	return members, nil
 }
 
-// decode turns a JSON object into maps; nil when it is none.
+// decode decodes a JSON object. It returns nil if v is not an object.
 func decode(v jsontext.Value) object {
 	var o object
 	if json.Unmarshal(v, &o) != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// prompt is a template for messages to a model.
+// A prompt is a template for messages to a model.
 type prompt struct {
 	name, title, description string
-	since                    spec.Revision // older revisions do not have it
+	since                    spec.Revision // the first revision that has it
 	arguments                []promptArgument
 	messages                 func(c *Call, values map[string]string) []object
 }
@@ -23,21 +23,23 @@ type promptArgument struct {
 	values                   []string // for completion
 }
 
-func said(role string, content object) object { return object{"role": role, "content": content} }
+func promptMessage(role string, content object) object {
+	return object{"role": role, "content": content}
+}
 
-func fixed(messages ...object) func(*Call, map[string]string) []object {
+func fixedMessages(messages ...object) func(*Call, map[string]string) []object {
 	return func(*Call, map[string]string) []object { return messages }
 }
 
 var extraPrompt = &prompt{
 	name: "extra", title: "Comes and goes", description: "Listed after trigger-list-changed.",
-	messages: fixed(said("user", textBlock("You found me."))),
+	messages: fixedMessages(promptMessage("user", textBlock("You found me."))),
 }
 
 var prompts = []*prompt{
 	{
 		name: "hello", title: "Hello", description: "A prompt without arguments.",
-		messages: fixed(said("user", textBlock("Say hello."))),
+		messages: fixedMessages(promptMessage("user", textBlock("Say hello."))),
 	},
 	{
 		name: "greeting", title: "Greeting", description: "Greets someone in a style.",
@@ -50,31 +52,31 @@ var prompts = []*prompt{
 			if style == "" {
 				style = "friendly"
 			}
-			return []object{said("user", textBlock(fmt.Sprintf("Greet %s in a %s way.", v["name"], style)))}
+			return []object{promptMessage("user", textBlock(fmt.Sprintf("Greet %s in a %s way.", v["name"], style)))}
 		},
 	},
 	{
 		name: "conversation", title: "Conversation", description: "Messages of both roles.",
-		messages: fixed(said("user", textBlock("What is two and two?")), said("assistant", textBlock("Four."))),
+		messages: fixedMessages(promptMessage("user", textBlock("What is two and two?")), promptMessage("assistant", textBlock("Four."))),
 	},
 	{
 		name: "picture", title: "Picture", description: "A prompt with an image.",
-		messages: fixed(said("user", imageBlock())),
+		messages: fixedMessages(promptMessage("user", imageBlock())),
 	},
 	{
 		name: "document", title: "Document", description: "A prompt with an embedded resource.",
-		messages: fixed(said("user", embedded(helloResource.contents())), said("user", textBlock("Sum it up."))),
+		messages: fixedMessages(promptMessage("user", resourceBlock(helloResource.contents())), promptMessage("user", textBlock("Sum it up."))),
 	},
 	{
 		name: "sound", title: "Sound", description: "A prompt with audio.", since: spec.V20250326,
-		messages: fixed(said("user", audioBlock())),
+		messages: fixedMessages(promptMessage("user", audioBlock())),
 	},
 	{
 		name: "everything", title: "Everything", description: "A prompt with one content block of every type.",
 		messages: func(c *Call, _ map[string]string) []object {
 			var out []object
 			for _, block := range everyBlock(c.Revision) {
-				out = append(out, said("user", block))
+				out = append(out, promptMessage("user", block))
 			}
 			return out
 		},
@@ -85,7 +87,7 @@ func (s *Session) prompts() []*prompt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	offer := prompts
-	if s.o.Fixtures {
+	if s.options.Fixtures {
 		offer = slices.Concat(prompts, fixturePrompts)
 	}
 	var out []*prompt
@@ -94,7 +96,7 @@ func (s *Session) prompts() []*prompt {
 			out = append(out, p)
 		}
 	}
-	if s.extra["prompts"] {
+	if s.showsExtra["prompts"] {
 		out = append(out, extraPrompt)
 	}
 	return out
@@ -110,7 +112,7 @@ func (s *Session) prompt(name string) *prompt {
 }
 
 func (c *Call) promptsList() (any, *Error) {
-	return page(c, "prompts", c.Session.prompts(), func(p *prompt) object {
+	return listPage(c, "prompts", c.Session.prompts(), func(p *prompt) object {
 		o := object{"name": p.name, "description": p.description}
 		decorate(o, c.Revision, p.title)
 		var arguments []object
@@ -130,7 +132,7 @@ func (c *Call) promptsList() (any, *Error) {
 
 func (c *Call) promptsGet() (any, *Error) {
 	f := c.fields()
-	name, err := f.text("name")
+	name, err := f.requiredString("name")
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (c *Call) promptsGet() (any, *Error) {
 	if p == nil {
 		return nil, invalidParams("there is no such prompt")
 	}
-	given, err := f.object("arguments")
+	given, err := f.optionalObject("arguments")
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// resource is one that has a fixed content. Exactly one of text and blob
-// (base64) is set.
+// A resource has fixed contents: either text or blob (base64).
 type resource struct {
 	uri, name, title, mime string
 	text, blob             string
-	priority               float64 // in annotations; none where it is zero
+	priority               float64 // in annotations; 0 omits it
 }
 
-// noteURI names the one resource whose content can change, rootsURI the one
-// that shows what the client last said about its roots.
+// noteURI is the resource that the update-resource tool changes; rootsURI contains
+// the client's last result of roots/list.
 const (
 	noteURI  = "demo://note"
 	rootsURI = "demo://roots"
@@ -37,7 +36,7 @@ var (
 	}
 )
 
-// numberedResources make a list long.
+// numberedResources returns n resources, for a long list.
 func numberedResources(n int) []*resource {
 	out := make([]*resource, n)
 	for i := range out {
@@ -55,7 +54,7 @@ func (r *resource) raw() []byte {
 	return b
 }
 
-// entry is what lists and links show of the resource.
+// entry returns the resource as lists and resource links describe it.
 func (r *resource) entry(rev spec.Revision) object {
 	o := object{"uri": r.uri, "name": r.name, "mimeType": r.mime, "description": r.title + ", for trying out resources.", "size": len(r.raw())}
 	decorate(o, rev, r.title)
@@ -63,12 +62,12 @@ func (r *resource) entry(rev spec.Revision) object {
 		o["annotations"] = annotations(rev, r.priority)
 	}
 	if r == helloResource && rev.AtLeast(spec.V20250618) {
-		tagged(o)
+		withMeta(o)
 	}
 	return o
 }
 
-// contents is what reading the resource gives.
+// contents returns the resource as resources/read returns it.
 func (r *resource) contents() object {
 	if r.blob != "" {
 		return object{"uri": r.uri, "mimeType": r.mime, "blob": r.blob}
@@ -76,7 +75,7 @@ func (r *resource) contents() object {
 	return object{"uri": r.uri, "mimeType": r.mime, "text": r.text}
 }
 
-// resources returns those of the session: the fixed ones and its own.
+// resources returns the resources that the session lists.
 func (s *Session) resources() []*resource {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,29 +86,30 @@ func (s *Session) resources() []*resource {
 	all := slices.Concat(resources, []*resource{{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: s.note},
 		{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known},
 	})
-	if s.o.Fixtures {
+	if s.options.Fixtures {
 		all = append(all, fixtureResources...)
 	}
-	if s.extra["resources"] {
+	if s.showsExtra["resources"] {
 		all = append(all, extraResource)
 	}
 	return append(all, s.numbered...)
 }
 
-// templates returns the families of resources.
+// templates returns the resource templates.
 func (s *Session) templates() []*template {
-	if s.o.Fixtures {
+	if s.options.Fixtures {
 		return slices.Concat(templates, fixtureTemplates)
 	}
 	return templates
 }
 
 func (c *Call) resourcesList() (any, *Error) {
-	return page(c, "resources", c.Session.resources(), func(r *resource) object { return r.entry(c.Revision) })
+	return listPage(c, "resources", c.Session.resources(), func(r *resource) object { return r.entry(c.Revision) })
 }
 
-// find returns the resource that uri names, listed or made from a template.
-func (s *Session) find(uri string) *resource {
+// findResource returns the resource at uri, whether listed or from a template, or
+// nil.
+func (s *Session) findResource(uri string) *resource {
 	for _, r := range s.resources() {
 		if r.uri == uri {
 			return r
@@ -125,84 +125,85 @@ func (s *Session) find(uri string) *resource {
 	return nil
 }
 
-// target reads the uri parameter and returns the resource it names.
-func (c *Call) target() (*resource, *Error) {
-	uri, err := c.fields().text("uri")
+// targetResource returns the resource that the uri parameter names.
+func (c *Call) targetResource() (*resource, *Error) {
+	uri, err := c.fields().requiredString("uri")
 	if err != nil {
 		return nil, err
 	}
 	if !isURI(uri) {
 		return nil, invalidParams("uri must be an absolute URI")
 	}
-	r := c.Session.find(uri)
+	r := c.Session.findResource(uri)
 	if r == nil {
 		return nil, &Error{Code: spec.CodeResourceNotFound, Message: "Resource not found", Data: object{"uri": uri}}
 	}
 	return r, nil
 }
 
-// isURI asks net/url: the server must not share the opinions of what judges it.
+// isURI reports whether text is an absolute URI. It uses net/url, not the package
+// that judges the server, so that a bug there can't hide here.
 func isURI(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme != ""
 }
 
 func (c *Call) resourcesRead() (any, *Error) {
-	r, err := c.target()
+	r, err := c.targetResource()
 	if err != nil {
 		return nil, err
 	}
 	return object{"contents": []object{r.contents()}}, nil
 }
 
-func (c *Call) resourcesSubscribe() (any, *Error)   { return c.subscription(true) }
-func (c *Call) resourcesUnsubscribe() (any, *Error) { return c.subscription(false) }
+func (c *Call) resourcesSubscribe() (any, *Error)   { return c.setSubscribed(true) }
+func (c *Call) resourcesUnsubscribe() (any, *Error) { return c.setSubscribed(false) }
 
-func (c *Call) subscription(on bool) (any, *Error) {
-	r, err := c.target()
+func (c *Call) setSubscribed(on bool) (any, *Error) {
+	r, err := c.targetResource()
 	if err != nil {
 		return nil, err
 	}
 	c.Session.mu.Lock()
 	defer c.Session.mu.Unlock()
 	if on {
-		c.Session.subs[r.uri] = true
+		c.Session.subscriptions[r.uri] = true
 	} else {
-		delete(c.Session.subs, r.uri)
+		delete(c.Session.subscriptions, r.uri)
 	}
 	return object{}, nil
 }
 
-// setNote changes the note and tells the client if it has subscribed to it.
+// setNote changes the note and notifies the client if it has subscribed to it.
 func (c *Call) setNote(text string) {
 	s := c.Session
 	s.mu.Lock()
 	s.note = text
-	subscribed := s.subs[noteURI]
+	subscribed := s.subscriptions[noteURI]
 	s.mu.Unlock()
 	if subscribed {
 		c.Notify(spec.MethodResourcesUpdated, object{"uri": noteURI})
 	}
 }
 
-// template is a family of resources; its URI template uses only level 1 of
-// RFC 6570, one variable a path segment.
+// A template is a resource template. Its URI template uses only level 1 of RFC 6570
+// and at most one variable per path segment.
 type template struct {
 	uri, name, title, mime string
-	values                 map[string][]string                                         // what the variables may be, for completion
-	suits                  func(variable, value string, filled map[string]string) bool // whether a value goes with those filled in; nil where all do
+	values                 map[string][]string                                         // of the variables, for completion
+	isCompatible           func(variable, value string, filled map[string]string) bool // whether a value fits the filled-in ones; nil accepts all
 	read                   func(values map[string]string) (string, bool)
-	priority               float64 // in annotations; none where it is zero
+	priority               float64 // in annotations; 0 omits it
 }
 
-// propose returns the values of a variable that go with what is filled in.
-func (t *template) propose(variable string, filled map[string]string) []string {
+// completions returns the values of a variable that fit the filled-in ones.
+func (t *template) completions(variable string, filled map[string]string) []string {
 	return slices.DeleteFunc(slices.Clone(t.values[variable]), func(v string) bool {
-		return t.suits != nil && !t.suits(variable, v, filled)
+		return t.isCompatible != nil && !t.isCompatible(variable, v, filled)
 	})
 }
 
-// match returns the values of the variables for which t expands to uri.
+// match returns the values of the variables with which t expands to uri.
 func (t *template) match(uri string) (map[string]string, bool) {
 	pattern, given := strings.Split(t.uri, "/"), strings.Split(uri, "/")
 	if len(pattern) != len(given) {
@@ -227,7 +228,7 @@ func (t *template) match(uri string) (map[string]string, bool) {
 }
 
 func (c *Call) templatesList() (any, *Error) {
-	return page(c, "resourceTemplates", c.Session.templates(), func(t *template) object {
+	return listPage(c, "resourceTemplates", c.Session.templates(), func(t *template) object {
 		o := object{"uriTemplate": t.uri, "name": t.name, "mimeType": t.mime, "description": t.title + ", for trying out templates."}
 		decorate(o, c.Revision, t.title)
 		if t.priority > 0 {

@@ -10,45 +10,45 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// rootsState keeps one question about the client's roots going at a time,
-// however often the client says that they changed.
+// A rootsState allows one roots/list request at a time, however many
+// notifications/roots/list_changed arrive.
 type rootsState struct {
-	asking, stale bool
-	known         jsontext.Value // the result of the last roots/list
+	fetching, stale bool
+	known           jsontext.Value // the result of the last roots/list
 }
 
-// rootsChanged asks for the client's roots, if it has declared any and has
-// said initialized.
-func (s *Session) rootsChanged() {
+// refreshRoots requests the client's roots if the client has declared roots and
+// sent notifications/initialized.
+func (s *Session) refreshRoots() {
 	if !s.Declared("roots") {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ready {
+	if !s.initialized {
 		return
 	}
-	if s.roots.asking {
+	if s.roots.fetching {
 		s.roots.stale = true
 		return
 	}
-	s.roots.asking = true
-	s.Go(s.learnRoots)
+	s.roots.fetching = true
+	s.Go(s.fetchRoots)
 }
 
-func (s *Session) learnRoots(ctx context.Context) {
-	for again := true; again; {
-		result, err := s.Ask(ctx, wire.ID{}, spec.MethodRootsList, nil)
+func (s *Session) fetchRoots(ctx context.Context) {
+	for repeat := true; repeat; {
+		result, err := s.SendRequest(ctx, wire.ID{}, spec.MethodRootsList, nil)
 		s.mu.Lock()
-		tell := false
+		notify := false
 		if err == nil {
-			tell = s.subs[rootsURI] && !bytes.Equal(s.roots.known, result)
+			notify = s.subscriptions[rootsURI] && !bytes.Equal(s.roots.known, result)
 			s.roots.known = result
 		}
-		again = s.roots.stale && ctx.Err() == nil
-		s.roots.stale, s.roots.asking = false, again
+		repeat = s.roots.stale && ctx.Err() == nil
+		s.roots.stale, s.roots.fetching = false, repeat
 		s.mu.Unlock()
-		if tell {
+		if notify {
 			s.notify(wire.ID{}, spec.MethodResourcesUpdated, object{"uri": rootsURI})
 		}
 	}

@@ -36,8 +36,8 @@ var resultTypes = map[string]string{
 	spec.MethodSetLevel:             "EmptyResult",
 }
 
-// taskResultTypes are those of the one revision that has tasks. What
-// tasks/result returns is the result of a tool call.
+// taskResultTypes names the result types of the task methods, which only 2025-11-25
+// has.
 var taskResultTypes = map[string]string{
 	spec.MethodTasksGet:    "GetTaskResult",
 	spec.MethodTasksResult: "CallToolResult",
@@ -45,7 +45,7 @@ var taskResultTypes = map[string]string{
 	spec.MethodTasksCancel: "CancelTaskResult",
 }
 
-// resultType names the type of a result.
+// resultType returns the schema's type for a result.
 func resultType(method string, result any) string {
 	o, _ := result.(map[string]any)
 	if _, isTask := o["task"]; isTask && method == spec.MethodToolsCall {
@@ -57,9 +57,9 @@ func resultType(method string, result any) string {
 	return resultTypes[method]
 }
 
-// official is the official schema of a revision, with every reference to
-// unknown members left as it is: the schemas allow them.
-type official struct {
+// An officialSchema is the official schema of a revision. It permits unknown
+// members, as the schemas do.
+type officialSchema struct {
 	compiler *jsonschema.Compiler
 	url      string
 	byMethod map[string]string // the type of a request or notification
@@ -67,7 +67,7 @@ type official struct {
 	mu       sync.Mutex
 }
 
-func loadOfficial(t *testing.T, r spec.Revision) *official {
+func loadOfficial(t *testing.T, r spec.Revision) *officialSchema {
 	t.Helper()
 	folder := os.Getenv("MCP_SPEC_SCHEMAS")
 	if folder == "" {
@@ -81,7 +81,7 @@ func loadOfficial(t *testing.T, r spec.Revision) *official {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &official{compiler: jsonschema.NewCompiler(), byMethod: map[string]string{}, types: map[string]bool{}}
+	o := &officialSchema{compiler: jsonschema.NewCompiler(), byMethod: map[string]string{}, types: map[string]bool{}}
 	section := "$defs"
 	if _, old := document.(map[string]any)["definitions"]; old {
 		section = "definitions"
@@ -102,8 +102,8 @@ func loadOfficial(t *testing.T, r spec.Revision) *official {
 	return o
 }
 
-// check validates the frame as a message, and what it carries as its type.
-func (o *official) check(out *refserver.Out, frame []byte) error {
+// check validates the frame as a message, and its result or params by their type.
+func (o *officialSchema) check(out *refserver.Out, frame []byte) error {
 	if out.Kind == refserver.OutBatch || out.Kind == refserver.OutError && !out.ID.Present() {
 		frame = bytes.ReplaceAll(frame, []byte(`"id":null,"error"`), []byte(`"id":0,"error"`)) // JSON-RPC's null, which the schema lacks
 	}
@@ -125,7 +125,7 @@ func (o *official) check(out *refserver.Out, frame []byte) error {
 	}
 }
 
-func (o *official) validate(name string, value any) error {
+func (o *officialSchema) validate(name string, value any) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.types[name] {
@@ -141,8 +141,8 @@ func (o *official) validate(name string, value any) error {
 	return nil
 }
 
-// TestMessagesFitTheOfficialSchemas plays every script and walks all lists,
-// and holds each message of the server against the official schema.
+// TestMessagesFitTheOfficialSchemas plays every script, walks all lists, and
+// validates each message of the server by the official schema.
 func TestMessagesFitTheOfficialSchemas(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.script")
 	for _, revision := range spec.HandshakeRevisions() {
@@ -156,37 +156,37 @@ func TestMessagesFitTheOfficialSchemas(t *testing.T) {
 				defer mu.Unlock()
 				seen[out.Method]++
 				if out.Revision != revision {
-					return // before initialize, and after a counter-offer
+					return // another revision, or none, is negotiated
 				}
 				if err := o.check(out, out.Frames[0]); err != nil {
 					t.Errorf("%v\nin %s", err, out.Frames[0])
 				}
 			}
-			options := refserver.Options{AskTimeout: scriptPatience, Seams: refserver.Seams{Outgoing: record}}
+			options := refserver.Options{RequestTimeout: scriptTimeout, Seams: refserver.Seams{Outgoing: record}}
 			for _, file := range files {
-				revisions, lines := script(t, file)
+				revisions, lines := readScript(t, file)
 				if strings.Contains(" "+strings.Join(revisions, " ")+" ", " "+string(revision)+" ") {
-					start(t, options).play(lines, string(revision))
+					startStdio(t, options).play(lines, string(revision))
 				}
 			}
-			start(t, options).walk(string(revision))
+			startStdio(t, options).useEverything(string(revision))
 			methods := slices.Collect(maps.Keys(resultTypes))
 			if revision == spec.V20251125 {
 				methods = slices.AppendSeq(append(methods, spec.MethodTasksStatus), maps.Keys(taskResultTypes))
 			}
 			for _, method := range methods {
 				if seen[method] == 0 {
-					t.Errorf("no message of %s was seen", method)
+					t.Errorf("the server sent no message of %s", method)
 				}
 			}
 		})
 	}
 }
 
-// walk lists everything, page by page, and uses each thing once.
-func (r *running) walk(revision string) {
-	r.open(revision, `{}`)
-	for _, tool := range r.list(spec.MethodToolsList, "tools") {
+// useEverything walks all lists and uses each listed tool, resource and prompt once.
+func (r *stdioServer) useEverything(revision string) {
+	r.initialize(revision, `{}`)
+	for _, tool := range r.listAll(spec.MethodToolsList, "tools") {
 		for _, member := range []string{"inputSchema", "outputSchema"} {
 			if schema, ok := tool[member]; ok {
 				compiler := jsonschema.NewCompiler()
@@ -195,15 +195,15 @@ func (r *running) walk(revision string) {
 				}
 			}
 		}
-		r.ask(spec.MethodToolsCall, map[string]any{"name": tool["name"], "arguments": map[string]any{}})
+		r.request(spec.MethodToolsCall, map[string]any{"name": tool["name"], "arguments": map[string]any{}})
 	}
-	for _, resource := range r.list(spec.MethodResourcesList, "resources") {
-		r.ask(spec.MethodResourcesRead, map[string]any{"uri": resource["uri"]})
+	for _, resource := range r.listAll(spec.MethodResourcesList, "resources") {
+		r.request(spec.MethodResourcesRead, map[string]any{"uri": resource["uri"]})
 	}
-	for _, prompt := range r.list(spec.MethodPromptsList, "prompts") {
-		r.ask(spec.MethodPromptsGet, map[string]any{"name": prompt["name"], "arguments": map[string]any{"name": "Ada"}})
+	for _, prompt := range r.listAll(spec.MethodPromptsList, "prompts") {
+		r.request(spec.MethodPromptsGet, map[string]any{"name": prompt["name"], "arguments": map[string]any{"name": "Ada"}})
 	}
-	r.list(spec.MethodResourcesTemplates, "resourceTemplates")
+	r.listAll(spec.MethodResourcesTemplates, "resourceTemplates")
 }
 
 func compileError(c *jsonschema.Compiler) error {
@@ -211,14 +211,14 @@ func compileError(c *jsonschema.Compiler) error {
 	return err
 }
 
-func (r *running) list(method, member string) []map[string]any {
+func (r *stdioServer) listAll(method, member string) []map[string]any {
 	r.t.Helper()
 	var all []map[string]any
 	for params := map[string]any{}; ; {
 		var page struct {
 			Result map[string]json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(r.ask(method, params)), &page); err != nil {
+		if err := json.Unmarshal([]byte(r.request(method, params)), &page); err != nil {
 			r.t.Fatal(err)
 		}
 		var items []map[string]any
@@ -229,7 +229,7 @@ func (r *running) list(method, member string) []map[string]any {
 		cursor, more := page.Result["nextCursor"]
 		if !more {
 			if len(all) == len(items) {
-				r.t.Errorf("%s has a single page; nothing shows that pages work", method)
+				r.t.Errorf("%s has a single page, so its cursor is untested", method)
 			}
 			return all
 		}
@@ -237,9 +237,8 @@ func (r *running) list(method, member string) []map[string]any {
 	}
 }
 
-// ask sends a request and returns its answer; notifications before it are
-// passed over.
-func (r *running) ask(method string, params any) string {
+// request sends a request and returns the response. It skips notifications.
+func (r *stdioServer) request(method string, params any) string {
 	r.t.Helper()
 	text, err := json.Marshal(params)
 	if err != nil {
@@ -247,14 +246,14 @@ func (r *running) ask(method string, params any) string {
 	}
 	r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ask","method":%q,"params":%s}`, method, text))
 	for {
-		if line := r.line(); strings.Contains(line, `"id":"ask"`) {
+		if line := r.nextLine(); strings.Contains(line, `"id":"ask"`) {
 			return line
 		}
 	}
 }
 
-// TestRightMessagesOnly shows that holding a message against the schemas can fail.
-func TestRightMessagesOnly(t *testing.T) {
+// TestSchemaCheckRejects shows that the check by schema rejects invalid messages.
+func TestSchemaCheckRejects(t *testing.T) {
 	o := loadOfficial(t, spec.V20250618)
 	for _, c := range []struct {
 		out   refserver.Out
@@ -267,7 +266,7 @@ func TestRightMessagesOnly(t *testing.T) {
 		{refserver.Out{Kind: refserver.OutBatch}, `[{"jsonrpc":"2.0","id":1,"result":{}}]`},
 	} {
 		if o.check(&c.out, []byte(c.frame)) == nil {
-			t.Errorf("%s was let pass", c.frame)
+			t.Errorf("%s was accepted", c.frame)
 		}
 	}
 }

@@ -15,11 +15,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// open does the handshake.
-func (r *running) open(revision, capabilities string) {
+// initialize performs the handshake.
+func (r *stdioServer) initialize(revision, capabilities string) {
 	r.t.Helper()
 	r.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"test","version":"1"}}}`, revision, capabilities))
-	if got := r.line(); !strings.Contains(got, `"protocolVersion":"`+revision+`"`) {
+	if got := r.nextLine(); !strings.Contains(got, `"protocolVersion":"`+revision+`"`) {
 		r.t.Fatalf("initialize got %s", got)
 	}
 	r.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
@@ -28,39 +28,37 @@ func (r *running) open(revision, capabilities string) {
 // TestScripts plays the conversations in testdata. A script is read line by
 // line:
 //
-//	revisions: A B   runs it once for each; without it, for every one
-//	open CAPS        does the handshake, declaring CAPS
+//	revisions: A B   runs the script in these revisions; by default in all
+//	open CAPS        performs the handshake, declaring CAPS
 //	> LINE           sends LINE; $REV stands for the revision
-//	< JSON           what must come back
-//	quiet            a ping shows that nothing else came
+//	< JSON           expects a message
+//	quiet            sends a ping and expects no message before its response
 //
-// Expectations that follow each other are met in any order. An expected
-// object may leave members out, but for those of params, result and error
-// that it names as "absent"; "*" is any value, and "$A", with any capital, the
-// value that had this name before, or from now on. Everything that comes must
-// have been expected.
+// Consecutive expectations are met in any order. An expected object may omit
+// members; a member that must not be there has the value "absent". "*" matches any
+// value. "$A", or any other capital, matches any value the first time and the same
+// value from then on. A message that no expectation matches fails the test.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.script")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts found: %v", err)
 	}
 	for _, file := range files {
-		revisions, lines := script(t, file)
+		revisions, lines := readScript(t, file)
 		for _, revision := range revisions {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".script")+"/"+revision, func(t *testing.T) {
 				t.Parallel()
-				start(t, refserver.Options{AskTimeout: scriptPatience}).play(lines, revision)
+				startStdio(t, refserver.Options{RequestTimeout: scriptTimeout}).play(lines, revision)
 			})
 		}
 	}
 }
 
-// scriptPatience is short, for scripts in which the client never answers;
-// the others answer at once.
-const scriptPatience = 300 * time.Millisecond
+// scriptTimeout is short, for scripts in which the client never responds.
+const scriptTimeout = 300 * time.Millisecond
 
-// script reads a script: the revisions it is for, and its lines.
-func script(t *testing.T, file string) (revisions, lines []string) {
+// readScript returns the revisions and the lines of a script.
+func readScript(t *testing.T, file string) (revisions, lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -77,24 +75,24 @@ func script(t *testing.T, file string) (revisions, lines []string) {
 	return revisions, lines
 }
 
-func (r *running) play(lines []string, revision string) {
+func (r *stdioServer) play(lines []string, revision string) {
 	var send []string
 	var want []any
-	named := names{}
+	named := bindings{}
 	flush := func() {
 		if len(send) > 0 {
 			r.send(send...)
 			send = nil
 		}
 		for len(want) > 0 {
-			line := r.line()
+			line := r.nextLine()
 			var got any
 			if err := json.Unmarshal([]byte(line), &got); err != nil {
 				r.t.Fatalf("%v in %s", err, line)
 			}
-			i := slices.IndexFunc(want, func(w any) bool { return named.fits(w, got) })
+			i := slices.IndexFunc(want, func(w any) bool { return named.matches(w, got) })
 			if i < 0 {
-				r.t.Fatalf("got  %s\nwant one of %s\nwith %s", line, show(want), show(named))
+				r.t.Fatalf("got  %s\nwant one of %s\nwith %s", line, toJSON(want), toJSON(named))
 			}
 			want = slices.Delete(want, i, i+1)
 		}
@@ -106,12 +104,12 @@ func (r *running) play(lines []string, revision string) {
 		case "", "#":
 		case "open":
 			flush()
-			r.open(revision, rest)
+			r.initialize(revision, rest)
 		case ">":
 			if len(want) > 0 {
 				flush()
 			}
-			send = append(send, named.fill(rest))
+			send = append(send, named.substitute(rest))
 		case "<":
 			var w any
 			if err := json.Unmarshal([]byte(rest), &w); err != nil {
@@ -124,27 +122,27 @@ func (r *running) play(lines []string, revision string) {
 			want = []any{map[string]any{"id": "fence", "result": map[string]any{}}}
 			flush()
 		default:
-			r.t.Fatalf("line %d: %q is no verb", n+1, verb)
+			r.t.Fatalf("line %d: unknown verb %q", n+1, verb)
 		}
 	}
 	flush()
 }
 
-func show(v any) string {
+func toJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
 }
 
-// names are the values that a script has given a name, such as $A.
-type names map[string]any
+// bindings maps the names of a script, such as $A, to their values.
+type bindings map[string]any
 
 func isName(v any) bool {
 	text, ok := v.(string)
 	return ok && len(text) == 2 && text[0] == '$' && 'A' <= text[1] && text[1] <= 'Z'
 }
 
-// fill puts texts in the place of their names.
-func (n names) fill(line string) string {
+// substitute replaces names by their string values.
+func (n bindings) substitute(line string) string {
 	for name, value := range n {
 		if text, ok := value.(string); ok {
 			line = strings.ReplaceAll(line, name, text)
@@ -153,9 +151,8 @@ func (n names) fill(line string) string {
 	return line
 }
 
-// fits reports whether got is what a script wants, and only then keeps the
-// names that it gave.
-func (n names) fits(want, got any) bool {
+// matches reports whether got matches want, and if so binds the names in want.
+func (n bindings) matches(want, got any) bool {
 	trial := maps.Clone(n)
 	if !trial.match(want, got) {
 		return false
@@ -164,7 +161,7 @@ func (n names) fits(want, got any) bool {
 	return true
 }
 
-func (n names) match(want, got any) bool {
+func (n bindings) match(want, got any) bool {
 	switch want := want.(type) {
 	case map[string]any:
 		g, ok := got.(map[string]any)

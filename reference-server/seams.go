@@ -10,84 +10,84 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Seams are the places where a fault reaches into the server. Every function
-// is optional; the zero value is a server that behaves. Functions are called
-// from several goroutines at once, so a fault guards its own state.
+// Seams are hooks through which a fault changes the server's behaviour. Every
+// function is optional; with the zero value the server conforms. Functions are
+// called concurrently, so a fault guards its own state.
 type Seams struct {
-	// Start is called before anything is read (stdio only).
+	// Start is called before the server reads its input (stdio only).
 	Start func(p *Process)
-	// End decides what follows when the client closes stdin or a signal
-	// comes (stdio only): exit with code, or stay. Without it: exit with 0.
-	End func(p *Process, why Ending) (code int, exit bool)
-	// Input wraps stdin, or what comes over a connection.
+	// End decides whether the process exits, and with which code, when the
+	// client closes stdin or sends a signal (stdio only). By default it exits
+	// with 0.
+	End func(p *Process, why EndReason) (code int, exit bool)
+	// Input wraps stdin, or the input of a TCP connection.
 	Input func(r io.Reader) io.Reader
-	// Incoming sees every frame before it is parsed.
-	Incoming func(s *Session, raw []byte) Verdict
-	// Begins sees every request that Handle will see, before the next message is
-	// looked at.
-	Begins func(c *Call)
-	// Handle wraps the handling of every request that is well formed, be its
-	// method known or not. Returning Unanswered leaves it without an answer.
+	// Incoming decides about every frame before it is parsed.
+	Incoming func(s *Session, raw []byte) FrameAction
+	// BeforeHandle is called for every request that Handle will get, before the
+	// server reads the next message.
+	BeforeHandle func(c *Call)
+	// Handle wraps the handling of every well-formed request, including those
+	// with an unknown method. It returns NoResponse to suppress the response.
 	Handle func(c *Call, next func(*Call) (any, *Error)) (any, *Error)
-	// Notified wraps the handling of every notification.
-	Notified func(n *Note, next func(*Note))
-	// Outgoing sees every message before it leaves and may change, drop,
-	// repeat or hold it.
+	// HandleNotification wraps the handling of every notification.
+	HandleNotification func(n *Notification, next func(*Notification))
+	// Outgoing may change, drop, repeat or delay every message before it is sent.
 	Outgoing func(o *Out)
 	// HTTP wraps the handling of every HTTP request.
 	HTTP func(w http.ResponseWriter, r *http.Request, next http.Handler)
-	// Event writes an event of a stream of Streamable HTTP.
+	// Event returns the bytes of an event of Streamable HTTP.
 	Event func(e *Event) []byte
-	// NextID makes the id of the nth request (from 1) of the server's own.
+	// NextID returns the id of the nth request to the client, counted from 1.
 	NextID func(n int64) wire.ID
-	// Patience says how long to wait for the client's answer to a request
-	// of the server; zero or less means for ever.
-	Patience func(method string) time.Duration
+	// RequestTimeout returns how long to wait for the client's response to a
+	// request; zero or less means without limit.
+	RequestTimeout func(method string) time.Duration
 }
 
-// Process is what a fault may touch of a server on stdio.
+// A Process gives a fault access to a server on stdio.
 type Process struct {
 	Session *Session
-	Out     io.Writer // stdout; each Write is kept whole among the messages
+	Out     io.Writer // stdout; no message interleaves with a Write
 	Err     io.Writer // stderr
 }
 
-// Ending says why a server on stdio is to end.
-type Ending string
+// An EndReason is why a server on stdio should exit.
+type EndReason string
 
-// The reasons.
+// The reasons: the client closed stdin, or sent SIGTERM or SIGINT.
 const (
-	InputClosed Ending = "EOF"
-	Terminated  Ending = "TERM"
-	Interrupted Ending = "INT"
+	InputClosed EndReason = "EOF"
+	Terminated  EndReason = "TERM"
+	Interrupted EndReason = "INT"
 )
 
-// Verdict is what a fault decides about an incoming frame.
-type Verdict struct {
+// A FrameAction is what a fault does with an incoming frame.
+type FrameAction struct {
 	raw  []byte
 	exit bool
 	code int
 }
 
-// Pass lets the frame go on, as it is or altered.
-func Pass(raw []byte) Verdict { return Verdict{raw: raw} }
+// Pass delivers the frame, which the fault may have changed.
+func Pass(raw []byte) FrameAction { return FrameAction{raw: raw} }
 
-// Swallow drops the frame.
-func Swallow() Verdict { return Verdict{} }
+// Drop discards the frame.
+func Drop() FrameAction { return FrameAction{} }
 
-// Die ends the process at once with the given exit code.
-func Die(code int) Verdict { return Verdict{exit: true, code: code} }
+// ExitWith ends the process at once with the exit code.
+func ExitWith(code int) FrameAction { return FrameAction{exit: true, code: code} }
 
-// Note is a notification from the client.
-type Note struct {
+// A Notification is a notification from the client.
+type Notification struct {
 	Session *Session
 	Method  string
 	Params  jsontext.Value // raw; nil when absent
 	Raw     []byte
 }
 
-// serve hands an HTTP request to the seam, if there is one.
-func (s *Seams) serve(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+// serveHTTP passes an HTTP request to the seam if there is one, else to next.
+func (s *Seams) serveHTTP(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if s.HTTP != nil {
 		s.HTTP(w, r, next)
 		return

@@ -10,95 +10,95 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Bounds on what one client can make the server do at once.
+// Limits on the concurrent requests of one client.
 const (
-	maxQuick = 32   // requests that answer without waiting for anything
-	maxCalls = 1024 // tool calls, which may wait for time or for the client
+	maxQuick = 32   // requests that never wait
+	maxCalls = 1024 // tool calls and tasks/result, which may wait for a timer or the client
 )
 
-// Session is all that is between the server and one client.
+// A Session is the server's side of the session with one client.
 type Session struct {
-	o    Options
-	emit func(*Out)
-	over func(id wire.ID) // told of requests that get no answer; may be nil
-	// hangUp closes the connection over which the answer to a request would go;
-	// nil where the client could not come back for it.
-	hangUp func(ctx context.Context, id wire.ID)
+	options      Options
+	emit         func(*Out)
+	onUnanswered func(id wire.ID) // called for requests that get no response; may be nil
+	// closeConnection closes the connection that would carry the response to a
+	// request; nil where the client could not resume the stream.
+	closeConnection func(ctx context.Context, id wire.ID)
 
-	ctx   context.Context // ends when the session does
-	stop  context.CancelFunc
-	left  chan struct{} // closed when the client can't send any more
-	leave func()
-	exit  chan int // an exit code that a fault asked for
-	died  func()   // told that there is one; nil on stdio
+	ctx            context.Context // ends when the session does
+	cancel         context.CancelFunc
+	clientGone     chan struct{} // closed when the client can't send more frames
+	markClientGone func()
+	exitCode       chan int // set by a fault that ends the process
+	onExit         func()   // called when exitCode is set; nil on stdio
 
-	life   sync.Mutex // guards closed, so that nothing starts once Close waits
-	closed bool
-	work   sync.WaitGroup // requests being handled
-	back   sync.WaitGroup // everything else that runs beside them
+	closeMu    sync.Mutex // guards closed, so that no goroutine starts once Close waits
+	closed     bool
+	handlers   sync.WaitGroup // requests being handled
+	background sync.WaitGroup // other goroutines
 
-	quick chan struct{}
-	calls chan struct{}
+	quickSlots chan struct{}
+	callSlots  chan struct{}
 
-	levels sync.RWMutex // guards the level, also while a message that it lets pass is sent
-	level  int
+	levelMu sync.RWMutex // guards level, and is held while a log message is sent
+	level   int
 
-	mu       sync.Mutex
-	revision spec.Revision // empty until initialize was answered
-	ready    bool          // the client has said initialized
-	declared object        // the client's capabilities
-	running  map[string]*Call
-	asked    map[string]chan *wire.Message
-	asks     int64
-	subs     map[string]bool
-	numbered []*resource     // what makes the list of resources long
-	rate     *rate.Limiter   // of what costs something; nil without a limit
-	extra    map[string]bool // lists that show their optional item
-	note     string          // text of the resource that can be updated
-	roots    rootsState
-	visit    string // the page that has to be visited, by its elicitationId
+	mu                 sync.Mutex
+	revision           spec.Revision // negotiated; empty before initialize
+	initialized        bool          // the client has sent notifications/initialized
+	clientCapabilities object
+	inFlight           map[string]*Call
+	awaiting           map[string]chan *wire.Message
+	requestsSent       int64
+	subscriptions      map[string]bool
+	numbered           []*resource     // for a long list of resources
+	rateLimiter        *rate.Limiter   // nil without a limit
+	showsExtra         map[string]bool // lists that currently include their extra item
+	note               string          // text of noteURI
+	roots              rootsState
+	requiredVisit      string // elicitationId of the page that must be visited
 
 	tasks taskTable
 }
 
-// NewSession returns a session that hands every message it sends to emit,
-// which may be called from several goroutines at once. The context ends it.
+// NewSession returns a session that passes every outgoing message to emit, which
+// must be safe for concurrent use. The session ends with ctx.
 func NewSession(ctx context.Context, o Options, emit func(*Out)) *Session {
 	s := &Session{
-		o:       o.withDefaults(),
-		emit:    emit,
-		left:    make(chan struct{}),
-		exit:    make(chan int, 1),
-		quick:   make(chan struct{}, maxQuick),
-		calls:   make(chan struct{}, maxCalls),
-		running: map[string]*Call{},
-		asked:   map[string]chan *wire.Message{},
-		subs:    map[string]bool{},
-		extra:   map[string]bool{},
-		note:    "This text can be changed by the update-resource tool.",
+		options:       o.withDefaults(),
+		emit:          emit,
+		clientGone:    make(chan struct{}),
+		exitCode:      make(chan int, 1),
+		quickSlots:    make(chan struct{}, maxQuick),
+		callSlots:     make(chan struct{}, maxCalls),
+		inFlight:      map[string]*Call{},
+		awaiting:      map[string]chan *wire.Message{},
+		subscriptions: map[string]bool{},
+		showsExtra:    map[string]bool{},
+		note:          "This text can be changed by the update-resource tool.",
 	}
-	s.numbered, s.rate = numberedResources(s.o.LongList), newRate(s.o.RateLimit)
-	s.ctx, s.stop = context.WithCancel(ctx)
-	s.leave = sync.OnceFunc(func() { close(s.left) })
+	s.numbered, s.rateLimiter = numberedResources(s.options.LongList), newRateLimiter(s.options.RateLimit)
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	s.markClientGone = sync.OnceFunc(func() { close(s.clientGone) })
 	return s
 }
 
-// Revision returns the negotiated revision, empty before initialize.
+// Revision returns the negotiated revision; it is empty before initialize.
 func (s *Session) Revision() spec.Revision {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.revision
 }
 
-// Context ends with the session.
+// Context returns a context that ends with the session.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Declared reports whether the client has declared the capability; a path
-// such as "elicitation", "url" reaches into it.
+// Declared reports whether the client has declared a capability, or a member of one
+// such as "elicitation", "url".
 func (s *Session) Declared(path ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.declared
+	at := s.clientCapabilities
 	for _, name := range path {
 		next, ok := at[name].(object)
 		if !ok {
@@ -109,51 +109,51 @@ func (s *Session) Declared(path ...string) bool {
 	return true
 }
 
-// Exit ends the process with the code, without answering anything more.
+// Exit ends the process with the code and sends no more responses.
 func (s *Session) Exit(code int) {
 	select {
-	case s.exit <- code:
-		if s.died != nil {
-			s.died()
+	case s.exitCode <- code:
+		if s.onExit != nil {
+			s.onExit()
 		}
 	default:
 	}
 }
 
-// Go runs f beside the requests; its context ends with the session, and
-// Close waits for it to return. After Close it does nothing.
+// Go runs f in a goroutine for which Close waits. Its context ends with the session.
+// After Close, Go does nothing.
 func (s *Session) Go(f func(ctx context.Context)) {
-	s.spawn(&s.back, func() { f(s.ctx) })
+	s.spawn(&s.background, func() { f(s.ctx) })
 }
 
 func (s *Session) spawn(g *sync.WaitGroup, f func()) bool {
-	s.life.Lock()
-	defer s.life.Unlock()
+	s.closeMu.Lock()
+	defer s.closeMu.Unlock()
 	if !s.closed {
 		g.Go(f)
 	}
 	return !s.closed
 }
 
-// ClientLeft says that no more frames will come: what waits for the client
-// stops waiting, the rest goes on.
-func (s *Session) ClientLeft() { s.leave() }
+// ClientGone reports that no more frames will come. Requests to the client fail;
+// requests in flight continue.
+func (s *Session) ClientGone() { s.markClientGone() }
 
-// Wait returns when all requests have been handled or the context has ended.
-// Deliver must not be called any more.
-func (s *Session) Wait(ctx context.Context) { waitGroup(ctx, &s.work) }
+// Wait returns when all requests have been handled or ctx has ended. Deliver must
+// not be called after Wait.
+func (s *Session) Wait(ctx context.Context) { waitGroup(ctx, &s.handlers) }
 
-// Close cancels all that is in flight, none of which is answered, and waits until nothing of it runs any more or
-// the context has ended. A goroutine can outlive that only inside a blocked
-// write of the transport.
+// Close cancels all requests in flight, which then get no response, and waits for
+// the session's goroutines until ctx ends. Only a goroutine that is blocked in a
+// write of the transport can outlive it.
 func (s *Session) Close(ctx context.Context) {
-	s.life.Lock()
+	s.closeMu.Lock()
 	s.closed = true
-	s.life.Unlock()
-	s.leave()
-	s.stop()
-	waitGroup(ctx, &s.work)
-	waitGroup(ctx, &s.back)
+	s.closeMu.Unlock()
+	s.markClientGone()
+	s.cancel()
+	waitGroup(ctx, &s.handlers)
+	waitGroup(ctx, &s.background)
 }
 
 func waitGroup(ctx context.Context, g *sync.WaitGroup) {

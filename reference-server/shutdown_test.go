@@ -11,16 +11,17 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// A server that is told to end answers what it has begun, and takes nothing new.
+// TestShutdownOverHTTP shows that Shutdown waits for the response to a request in
+// flight and refuses new requests.
 func TestShutdownOverHTTP(t *testing.T) {
-	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.StreamableHTTP, refserver.Options{DrainTime: patience})
+	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.StreamableHTTP, refserver.Options{DrainTimeout: testTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, url: server.URL.String()}
-	s.session = s.do("POST", helloHTTP).Header.Get("Mcp-Session-Id")
+	s := &httpClient{t: t, url: server.URL.String()}
+	s.session = s.do("POST", initializeBody).Header.Get("Mcp-Session-Id")
 	listening := s.do("GET", "", "Accept: text/event-stream")
-	w := s.do("POST", strings.Replace(slowHTTP, `"durationMs":20`, `"durationMs":300`, 1))
+	w := s.do("POST", strings.Replace(slowCallBody, `"durationMs":20`, `"durationMs":300`, 1))
 	in := bufio.NewScanner(w.Body)
 	for in.Scan() && !strings.Contains(in.Text(), "notifications/progress") {
 		continue
@@ -28,33 +29,33 @@ func TestShutdownOverHTTP(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { server.Shutdown(context.WithoutCancel(t.Context())); close(ended) }()
 	for {
-		w, err := http.DefaultClient.Do(s.request("POST", pingHTTP))
+		w, err := http.DefaultClient.Do(s.request("POST", pingBody))
 		if err != nil || w.StatusCode != 200 {
 			if err == nil && w.StatusCode != 503 {
-				t.Errorf("a new request gets %d", w.StatusCode)
+				t.Errorf("a new request got status %d, want 503", w.StatusCode)
 			}
 			break
 		}
 		_ = w.Body.Close()
 	}
-	answered := false
+	responded := false
 	for in.Scan() {
-		answered = answered || strings.Contains(in.Text(), `"id":3,"result"`)
+		responded = responded || strings.Contains(in.Text(), `"id":3,"result"`)
 	}
-	if !answered {
-		t.Error("the call in progress was not answered")
+	if !responded {
+		t.Error("the call in flight got no response")
 	}
-	text(t, listening)
+	bodyText(t, listening)
 	<-ended
 }
 
-// The same over the older transport.
+// TestShutdownOverSSE does the same over HTTP+SSE.
 func TestShutdownOverSSE(t *testing.T) {
-	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.SSE, refserver.Options{DrainTime: patience})
+	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.SSE, refserver.Options{DrainTimeout: testTimeout})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, url: server.URL.String()}
+	s := &httpClient{t: t, url: server.URL.String()}
 	in := bufio.NewScanner(s.do("GET", "").Body)
 	until := func(part string) string {
 		for in.Scan() {
@@ -66,9 +67,9 @@ func TestShutdownOverSSE(t *testing.T) {
 		return ""
 	}
 	s.url = "http://" + server.URL.Host + strings.TrimPrefix(until("data: "), "data: ")
-	s.do("POST", helloHTTP)
+	s.do("POST", initializeBody)
 	until(`"id":1,"result"`)
-	s.do("POST", strings.Replace(slowHTTP, `"durationMs":20`, `"durationMs":300`, 1))
+	s.do("POST", strings.Replace(slowCallBody, `"durationMs":20`, `"durationMs":300`, 1))
 	until("notifications/progress")
 	server.Shutdown(t.Context())
 	until(`"id":3,"result"`)

@@ -12,25 +12,25 @@ import (
 	"time"
 )
 
-// closeTime bounds the wait for handlers that were asked to stop; only one
-// that hangs in a write to a client that does not read needs it.
-const closeTime = 500 * time.Millisecond
+// closeTimeout limits the wait for cancelled handlers. Only one that is blocked in a
+// write, because the client does not read, uses it up.
+const closeTimeout = 500 * time.Millisecond
 
-// Killed is what ServeStdio returns when its context ends, as a shell shows
-// a process that was killed.
-const Killed = 137
+// ExitKilled is the exit code that ServeStdio returns when its context ends: that of
+// a process killed by SIGKILL, as a shell reports it.
+const ExitKilled = 137
 
-// ServeStdio serves one client over a pair of pipes, a message a line, and
-// returns the exit code of the process: 0 when in ends, or when TERM or INT
-// comes by signals. At the end of in it first answers what it has read. When
-// the context ends it returns at once, as if killed.
+// ServeStdio serves one client over a pair of pipes, one message per line, and
+// returns the exit code of the process: 0 when in ends, or when signals receives
+// TERM or INT. At the end of in it first responds to the requests it has read. When
+// ctx ends it returns at once, as if killed.
 //
-// A read of in that is under way outlives the call; the caller closes in.
+// A pending read of in outlives the call; the caller closes in.
 func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string, o Options) (exitCode int) {
 	w := &lineWriter{w: out}
 	defer w.stopped.Store(true)
 	s := NewSession(ctx, o, w.emit)
-	defer s.stop()
+	defer s.cancel()
 	p := &Process{Session: s, Out: w, Err: errOut}
 	if seam := o.Seams.Start; seam != nil {
 		seam(p)
@@ -49,42 +49,42 @@ func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signal
 		select {
 		case <-ended:
 			ended = nil
-			if code, exit := p.end(InputClosed); exit {
+			if code, exit := p.endAction(InputClosed); exit {
 				s.drain(ctx)
 				return code
 			}
 		case name, open := <-signals:
 			if !open {
 				signals = nil
-			} else if code, exit := p.end(Ending(name)); exit {
-				closing, cancel := context.WithTimeout(ctx, closeTime)
+			} else if code, exit := p.endAction(EndReason(name)); exit {
+				closing, cancel := context.WithTimeout(ctx, closeTimeout)
 				defer cancel()
 				s.Close(closing)
 				return code
 			}
-		case code := <-s.exit:
+		case code := <-s.exitCode:
 			return code
 		case <-ctx.Done():
-			return Killed
+			return ExitKilled
 		}
 	}
 }
 
-// end asks the seam what follows from the ending.
-func (p *Process) end(why Ending) (code int, exit bool) {
-	if seam := p.Session.o.Seams.End; seam != nil {
+// endAction returns whether to exit for the reason, and with which code.
+func (p *Process) endAction(why EndReason) (code int, exit bool) {
+	if seam := p.Session.options.Seams.End; seam != nil {
 		return seam(p, why)
 	}
 	return 0, true
 }
 
-// drain lets the requests in flight come to an end, within bounds.
+// drain waits for the requests in flight, for a limited time, and closes the session.
 func (s *Session) drain(ctx context.Context) {
-	s.ClientLeft()
-	waiting, cancel := context.WithTimeout(ctx, s.o.DrainTime)
+	s.ClientGone()
+	waiting, cancel := context.WithTimeout(ctx, s.options.DrainTimeout)
 	defer cancel()
 	s.Wait(waiting)
-	closing, cancel := context.WithTimeout(ctx, closeTime)
+	closing, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	s.Close(closing)
 }
@@ -93,7 +93,7 @@ func (s *Session) drain(ctx context.Context) {
 func readLines(in io.Reader, s *Session) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for s.ctx.Err() == nil {
-		line, err := readLine(r, s.o.MaxFrame)
+		line, err := readLine(r, s.options.MaxFrame)
 		switch {
 		case errors.Is(err, bufio.ErrTooLong):
 			s.DeliverTooLong()
@@ -132,9 +132,9 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// lineWriter keeps each write whole among those of many goroutines, and
-// drops what comes after stop. A client that has closed its side is no
-// error: the end of its other side follows.
+// A lineWriter serializes the writes of several goroutines and drops those after
+// stopped is set. It ignores write errors: a client that closes the server's stdout
+// closes its stdin too, which ends the server.
 type lineWriter struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -145,7 +145,7 @@ func (w *lineWriter) emit(o *Out) {
 	var b bytes.Buffer
 	for _, frame := range o.Frames {
 		b.Write(frame)
-		b.WriteString(o.End)
+		b.WriteString(o.Terminator)
 	}
 	_, _ = w.Write(b.Bytes())
 }

@@ -13,14 +13,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// patience bounds every wait of these tests; only a failure uses it up.
-const patience = 10 * time.Second
+// testTimeout limits every wait of these tests; only a failing test reaches it.
+const testTimeout = 10 * time.Second
 
-// running is a server that a test talks to.
-type running struct {
+// A stdioServer is a reference server on pipes, which a test uses as its client.
+type stdioServer struct {
 	t       *testing.T
 	in      io.WriteCloser
-	lines   <-chan string // closed when the server has closed its output
+	lines   <-chan string // closed when the server closes stdout
 	signals chan string
 	kill    context.CancelFunc
 	stderr  *lockedBuffer
@@ -44,13 +44,13 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// start runs a server on pipes until the test ends.
-func start(t *testing.T, o refserver.Options) *running {
+// startStdio starts a server on pipes, which runs until the test ends.
+func startStdio(t *testing.T, o refserver.Options) *stdioServer {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{t: t, in: inW, signals: make(chan string, 1), kill: cancel, stderr: &lockedBuffer{}}
+	r := &stdioServer{t: t, in: inW, signals: make(chan string, 1), kill: cancel, stderr: &lockedBuffer{}}
 	code, lines := make(chan int, 1), make(chan string, 10_000)
 	r.code, r.lines = code, lines
 	var owned sync.WaitGroup
@@ -77,50 +77,50 @@ func start(t *testing.T, o refserver.Options) *running {
 }
 
 // send writes each line with a newline, all in one write.
-func (r *running) send(lines ...string) {
+func (r *stdioServer) send(lines ...string) {
 	r.t.Helper()
 	r.write(strings.Join(lines, "\n") + "\n")
 }
 
-func (r *running) write(text string) {
+func (r *stdioServer) write(text string) {
 	r.t.Helper()
 	if _, err := io.WriteString(r.in, text); err != nil {
 		r.t.Fatalf("writing to the server: %v", err)
 	}
 }
 
-// line returns the next line of the server.
-func (r *running) line() string {
+// nextLine returns the next line of the server.
+func (r *stdioServer) nextLine() string {
 	r.t.Helper()
 	select {
 	case line, open := <-r.lines:
 		if !open {
-			r.t.Fatal("the server has closed its output")
+			r.t.Fatal("the server closed stdout")
 		}
 		return line
-	case <-time.After(patience):
-		r.t.Fatal("the server says nothing")
+	case <-time.After(testTimeout):
+		r.t.Fatal("the server sends nothing")
 	}
 	return ""
 }
 
-// exited returns the exit code.
-func (r *running) exited() int {
+// exitCode waits for the server to exit and returns its exit code.
+func (r *stdioServer) exitCode() int {
 	r.t.Helper()
 	select {
 	case code := <-r.code:
 		return code
-	case <-time.After(patience):
+	case <-time.After(testTimeout):
 		r.t.Fatal("the server does not exit")
 	}
 	return -1
 }
 
-// rest returns all lines until the server closes its output.
-func (r *running) rest() []string {
+// remainingLines returns all lines until the server closes stdout.
+func (r *stdioServer) remainingLines() []string {
 	r.t.Helper()
 	var out []string
-	for deadline := time.After(patience); ; {
+	for deadline := time.After(testTimeout); ; {
 		select {
 		case line, open := <-r.lines:
 			if !open {
@@ -128,53 +128,53 @@ func (r *running) rest() []string {
 			}
 			out = append(out, line)
 		case <-deadline:
-			r.t.Fatal("the server does not close its output")
+			r.t.Fatal("the server does not close stdout")
 		}
 	}
 }
 
-func TestEndings(t *testing.T) {
+func TestExitCodes(t *testing.T) {
 	const slow = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow","arguments":{"durationMs":60000}}}`
 	for _, c := range []struct {
 		name string
-		end  func(r *running)
+		end  func(r *stdioServer)
 		code int
 	}{
-		{"end of input", func(r *running) { r.in.Close() }, 0},
-		{"TERM", func(r *running) { r.signals <- "TERM" }, 0},
-		{"INT", func(r *running) { r.signals <- "INT" }, 0},
-		{"killed", func(r *running) { r.kill() }, refserver.Killed},
+		{"end of input", func(r *stdioServer) { r.in.Close() }, 0},
+		{"TERM", func(r *stdioServer) { r.signals <- "TERM" }, 0},
+		{"INT", func(r *stdioServer) { r.signals <- "INT" }, 0},
+		{"killed", func(r *stdioServer) { r.kill() }, refserver.ExitKilled},
 	} {
 		for _, busy := range []bool{false, true} {
 			t.Run(c.name+map[bool]string{true: ", busy"}[busy], func(t *testing.T) {
-				r := start(t, refserver.Options{DrainTime: time.Millisecond})
-				r.open("2025-11-25", `{}`)
+				r := startStdio(t, refserver.Options{DrainTimeout: time.Millisecond})
+				r.initialize("2025-11-25", `{}`)
 				if busy {
 					r.send(slow, `{"jsonrpc":"2.0","id":8,"method":"ping"}`)
-					r.line()
+					r.nextLine()
 				}
 				c.end(r)
-				if got := r.exited(); got != c.code {
+				if got := r.exitCode(); got != c.code {
 					t.Errorf("exit code %d; want %d", got, c.code)
 				}
-				if got := r.rest(); len(got) > 0 {
-					t.Errorf("after the end came %q", got)
+				if got := r.remainingLines(); len(got) > 0 {
+					t.Errorf("the server sent %q after it should exit", got)
 				}
 			})
 		}
 	}
 }
 
-func TestAnswersWhatItHasReadBeforeInputEnded(t *testing.T) {
-	r := start(t, refserver.Options{})
-	r.open("2025-11-25", `{}`)
+func TestRespondsToRequestsReadBeforeEOF(t *testing.T) {
+	r := startStdio(t, refserver.Options{})
+	r.initialize("2025-11-25", `{}`)
 	r.write(`{"jsonrpc":"2.0","id":"slow","method":"tools/call","params":{"name":"slow","arguments":{"durationMs":5}}}` + "\n" +
 		`{"jsonrpc":"2.0","id":"last","method":"ping"}`) // without a newline
 	r.in.Close()
-	got := strings.Join(r.rest(), "\n")
+	got := strings.Join(r.remainingLines(), "\n")
 	for _, id := range []string{`"id":"slow"`, `"id":"last"`} {
 		if !strings.Contains(got, id) {
-			t.Errorf("no answer with %s in %s", id, got)
+			t.Errorf("no response with %s in %s", id, got)
 		}
 	}
 	if lines := strings.Count(r.stderr.String(), "\n"); lines > 1 {
@@ -184,41 +184,41 @@ func TestAnswersWhatItHasReadBeforeInputEnded(t *testing.T) {
 
 func TestLineLengthIsBounded(t *testing.T) {
 	const limit = 200_000 // more than one buffer
-	r := start(t, refserver.Options{MaxFrame: limit})
-	r.open("2025-06-18", `{}`)
+	r := startStdio(t, refserver.Options{MaxFrame: limit})
+	r.initialize("2025-06-18", `{}`)
 	head, tail := `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`, `"}}}`
 	fits := head + strings.Repeat("x", limit-len(head)-len(tail)) + tail
 	r.send(fits)
-	if got := r.line(); !strings.Contains(got, `"id":5`) || !strings.Contains(got, "xxx") {
+	if got := r.nextLine(); !strings.Contains(got, `"id":5`) || !strings.Contains(got, "xxx") {
 		t.Errorf("a line of exactly the limit got %.200s", got)
 	}
 	r.send(fits + " ")
-	if got := r.line(); !strings.Contains(got, `"id":null,"error":{"code":-32600`) {
+	if got := r.nextLine(); !strings.Contains(got, `"id":null,"error":{"code":-32600`) {
 		t.Errorf("a line beyond the limit got %.200s", got)
 	}
 	r.send(`{"jsonrpc":"2.0","id":6,"method":"ping"}`)
-	if got, want := r.line(), `{"jsonrpc":"2.0","id":6,"result":{}}`; got != want {
+	if got, want := r.nextLine(), `{"jsonrpc":"2.0","id":6,"result":{}}`; got != want {
 		t.Errorf("afterwards ping got %s; want %s", got, want)
 	}
 }
 
-func TestInputInAnyPieces(t *testing.T) {
-	r := start(t, refserver.Options{})
-	r.open("2025-11-25", `{}`)
+func TestInputByteByByte(t *testing.T) {
+	r := startStdio(t, refserver.Options{})
+	r.initialize("2025-11-25", `{}`)
 	const text = "Grüße, 世界 🙂 \u2028 end"
 	line := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}` + "\r\n"
 	for i := range len(line) {
 		r.write(line[i : i+1])
 	}
-	if got, want := r.line(), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"`+text+`","type":"text"}]}}`; strings.ReplaceAll(got, `\u2028`, "\u2028") != want {
+	if got, want := r.nextLine(), `{"jsonrpc":"2.0","id":1,"result":{"content":[{"text":"`+text+`","type":"text"}]}}`; strings.ReplaceAll(got, `\u2028`, "\u2028") != want {
 		t.Errorf("got %s; want %s", got, want)
 	}
 }
 
 func TestManyRequestsAtOnce(t *testing.T) {
 	const n = 2000
-	r := start(t, refserver.Options{})
-	r.open("2025-11-25", `{}`)
+	r := startStdio(t, refserver.Options{})
+	r.initialize("2025-11-25", `{}`)
 	var text strings.Builder
 	for i := range n {
 		fmt.Fprintf(&text, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", i)
@@ -230,7 +230,7 @@ func TestManyRequestsAtOnce(t *testing.T) {
 	}()
 	ids := map[string]bool{}
 	for range n {
-		line := r.line()
+		line := r.nextLine()
 		id, _, found := strings.Cut(line, `,"result"`)
 		if !found {
 			t.Fatalf("refused: %s", line)
@@ -241,6 +241,6 @@ func TestManyRequestsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(ids) != n {
-		t.Errorf("%d different answers to %d requests", len(ids), n)
+		t.Errorf("%d different responses to %d requests", len(ids), n)
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// hasTasks reports whether there are tasks. They are an experiment of one
-// revision: elsewhere nothing shows of them.
+// hasTasks reports whether the server supports tasks in revision r. Tasks are an
+// experimental feature of a single revision.
 func (o *Options) hasTasks(r spec.Revision) bool { return r == spec.V20251125 && !o.NoSessions }
 
-// The statuses of a task. The last three are terminal: nothing follows them.
+// The statuses of a task. The last three are terminal.
 const (
 	taskWorking       = "working"
 	taskInputRequired = "input_required"
@@ -28,18 +28,18 @@ const (
 	taskCancelled     = "cancelled"
 )
 
-// How long a task is kept, from its creation, and how often it may be asked for.
+// Limits on tasks. A ttl counts from the creation of the task.
 const (
-	minTTL       = time.Second // else it would be gone before it could be asked for
-	standardTTL  = 5 * time.Minute
+	minTTL       = time.Second // a client needs time to request the task
+	defaultTTL   = 5 * time.Minute
 	maxTTL       = 15 * time.Minute
 	pollInterval = 20 * time.Millisecond
-	maxTasks     = 1024 // kept at once
+	maxTasks     = 1024 // of one session at a time
 )
 
 var errExpired = errors.New("the ttl of the task is over")
 
-// task is a tool call that goes on after its request was answered.
+// A task is a tool call that continues after the response to its request.
 type task struct {
 	id      string
 	number  int // in the order of creation, from 1
@@ -47,19 +47,19 @@ type task struct {
 	ttl     time.Duration
 	session *Session
 	stop    context.CancelFunc // ends the execution
-	over    chan struct{}      // closed once the status is terminal
+	done    chan struct{}      // closed once the status is terminal
 
-	// mu is held while the client is told of the task, so that it hears of
-	// changes in their order and of nothing after the terminal status.
+	// mu is held while a notification of the task is sent, so that the client
+	// receives changes in order, and none after the terminal status.
 	mu      sync.Mutex
 	status  string
 	message string
 	updated time.Time
-	result  any    // what the call returned
-	err     *Error // or the error it ended with
+	result  any    // of the call
+	err     *Error // of the call, instead of a result
 }
 
-// object describes the task as the client sees it.
+// object returns the task as results and notifications describe it.
 func (t *task) object() object {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,60 +79,62 @@ func (t *task) describe() object {
 
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-func (t *task) isOver() bool {
+func (t *task) isTerminal() bool {
 	return t.status == taskCompleted || t.status == taskFailed || t.status == taskCancelled
 }
 
-// move changes to a status that is not terminal, unless the task is over.
-func (t *task) move(status, message string) {
+// setNonTerminal changes to a status that is not terminal, unless the task has ended.
+func (t *task) setNonTerminal(status, message string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.isOver() {
-		t.set(status, message)
+	if !t.isTerminal() {
+		t.update(status, message)
 	}
 }
 
-// end changes to a terminal status, with what tasks/result returns from then
-// on. A task ends once: later ends, such as that of an execution that was
-// cancelled, change nothing, and end tells so.
+// end changes to a terminal status and sets the outcome that tasks/result returns
+// from then on. It returns false and changes nothing if the task has already ended,
+// as when a cancelled execution returns.
 func (t *task) end(status, message string, result any, err *Error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.isOver() {
+	if t.isTerminal() {
 		return false
 	}
 	t.result, t.err = result, err
-	t.set(status, message)
-	close(t.over)
+	t.update(status, message)
+	close(t.done)
 	return true
 }
 
-// set changes the status and tells the client, with the whole task and
-// without related-task, as the task's id is there already.
-func (t *task) set(status, message string) {
+// update changes the status and notifies the client. The notification contains the
+// task and its id, so it needs no related-task.
+func (t *task) update(status, message string) {
 	t.status, t.message, t.updated = status, message, time.Now()
 	t.session.notify(wire.ID{}, spec.MethodTasksStatus, t.describe())
 }
 
-// notify sends what belongs to the execution, as long as that goes on.
+// notify sends a notification of the execution, unless the task has ended.
 func (t *task) notify(method string, params any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.isOver() {
+	if !t.isTerminal() {
 		t.session.notify(wire.ID{}, method, withTask(params, t.id))
 	}
 }
 
-// ask asks the client on behalf of the execution. Meanwhile the task needs input.
-func (t *task) ask(ctx context.Context, method string, params any) (jsontext.Value, error) {
-	t.move(taskInputRequired, "Waiting for the client's answer to "+method+".")
-	defer t.move(taskWorking, "")
-	return t.session.ask(ctx, wire.ID{}, t.id, method, params)
+// sendRequest sends a request to the client on behalf of the execution. Meanwhile
+// the status is input_required.
+func (t *task) sendRequest(ctx context.Context, method string, params any) (jsontext.Value, error) {
+	t.setNonTerminal(taskInputRequired, "Waiting for the client's answer to "+method+".")
+	defer t.setNonTerminal(taskWorking, "")
+	return t.session.sendRequest(ctx, wire.ID{}, t.id, method, params)
 }
 
 const relatedTask = "io.modelcontextprotocol/related-task"
 
-// withTask adds to params or to a result which task they belong to, if any.
+// withTask adds the related-task metadata to params or to a result, unless id is
+// empty.
 func withTask(members any, id string) any {
 	if id == "" {
 		return members
@@ -150,53 +152,53 @@ func withTask(members any, id string) any {
 	return o
 }
 
-// taskTable holds the tasks of a session. They are the client's alone, as the
-// session is.
+// A taskTable contains the tasks of a session; no other client can access them.
 type taskTable struct {
-	mu   sync.Mutex
-	made int
-	kept []*task // oldest first
+	mu      sync.Mutex
+	created int
+	tasks   []*task // oldest first
 }
 
-// create enters a new task, or says that there are too many. Nothing
-// restricts who may ask for a task but that nobody can guess its id.
+// createTask adds a task. It returns an error if there are too many. Only the
+// unguessable id restricts access to a task.
 func (s *Session) createTask(ttl time.Duration, message string) (*task, *Error) {
 	s.tasks.mu.Lock()
 	defer s.tasks.mu.Unlock()
-	s.tasks.expire()
-	if len(s.tasks.kept) >= maxTasks {
+	s.tasks.removeExpired()
+	if len(s.tasks.tasks) >= maxTasks {
 		return nil, &Error{Code: spec.CodeInternal, Message: "Too many tasks at once"}
 	}
-	s.tasks.made++
+	s.tasks.created++
 	now := time.Now()
 	t := &task{
-		id: rand.Text(), number: s.tasks.made, created: now, updated: now, ttl: ttl,
-		session: s, over: make(chan struct{}), status: taskWorking, message: message,
+		id: rand.Text(), number: s.tasks.created, created: now, updated: now, ttl: ttl,
+		session: s, done: make(chan struct{}), status: taskWorking, message: message,
 	}
-	s.tasks.kept = append(s.tasks.kept, t)
+	s.tasks.tasks = append(s.tasks.tasks, t)
 	return t, nil
 }
 
-// expire forgets the tasks whose ttl is over. Their execution ends by itself then.
-func (t *taskTable) expire() {
-	t.kept = slices.DeleteFunc(t.kept, func(t *task) bool { return time.Since(t.created) >= t.ttl })
+// removeExpired removes the tasks whose ttl has passed. A deadline ends their
+// execution.
+func (t *taskTable) removeExpired() {
+	t.tasks = slices.DeleteFunc(t.tasks, func(t *task) bool { return time.Since(t.created) >= t.ttl })
 }
 
-// after returns the tasks that were created after the one of that number.
-func (t *taskTable) after(number int) []*task {
+// createdAfter returns the tasks created after the task with that number.
+func (t *taskTable) createdAfter(number int) []*task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.expire()
-	i := slices.IndexFunc(t.kept, func(t *task) bool { return t.number > number })
+	t.removeExpired()
+	i := slices.IndexFunc(t.tasks, func(t *task) bool { return t.number > number })
 	if i < 0 {
 		return nil
 	}
-	return slices.Clone(t.kept[i:])
+	return slices.Clone(t.tasks[i:])
 }
 
-// find returns the task of that id, nil where there is none (any more).
+// find returns the task with that id, or nil.
 func (t *taskTable) find(id string) *task {
-	for _, candidate := range t.after(0) {
+	for _, candidate := range t.createdAfter(0) {
 		if candidate.id == id {
 			return candidate
 		}

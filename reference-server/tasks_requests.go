@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Values of a tool's taskSupport; an absent one means forbidden.
+// Values of a tool's taskSupport. If it is absent, tasks are forbidden.
 const (
 	taskForbidden = "forbidden"
 	taskOptional  = "optional"
@@ -18,10 +18,10 @@ func taskCapability() object {
 	return object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}}
 }
 
-// asTask reports whether a call of the tool is to become a task, or why it is
-// refused. Revisions without tasks know no such member and ignore it.
+// asTask reports whether a call of the tool runs as a task. It returns an error if
+// the tool forbids or requires that. Revisions without tasks ignore the member task.
 func (c *Call) asTask(t *tool, f fields) (bool, *Error) {
-	if !c.Session.o.hasTasks(c.Revision) {
+	if !c.Session.options.hasTasks(c.Revision) {
 		return false, nil
 	}
 	_, wanted := f["task"]
@@ -34,10 +34,10 @@ func (c *Call) asTask(t *tool, f fields) (bool, *Error) {
 	return wanted, nil
 }
 
-// startTask answers a call at once with a task, which begins to run when the
-// answer is on its way: the client hears of a task before it hears from it.
+// startTask returns a new task as the result of the call. The task starts after the
+// response was sent, so that its notifications can't precede the response.
 func (c *Call) startTask(f fields, run func(*Call) (any, *Error)) (any, *Error) {
-	ttl, err := f.ttl()
+	ttl, err := f.requestedTTL()
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +46,16 @@ func (c *Call) startTask(f fields, run func(*Call) (any, *Error)) (any, *Error) 
 	if err != nil {
 		return nil, err
 	}
-	// The execution outlives the request, and neither the session nor the ttl.
+	// The execution outlives the request, but neither the session nor the ttl.
 	execution := *c
 	execution.task = t
 	execution.ctx, execution.cancel = context.WithDeadlineCause(s.ctx, t.created.Add(ttl), errExpired)
 	t.stop = execution.cancel
-	c.then = func() {
+	c.afterResponse = func() {
 		s.Go(func(context.Context) {
 			defer execution.cancel()
 			result, err := run(&execution)
-			if s.ctx.Err() == nil { // nobody is told of what ends because the session does
+			if s.ctx.Err() == nil { // at the end of the session there is no client to notify
 				t.finish(result, err)
 			}
 		})
@@ -63,16 +63,16 @@ func (c *Call) startTask(f fields, run func(*Call) (any, *Error)) (any, *Error) 
 	return object{"task": t.object()}, nil
 }
 
-// ttl returns how long the client wants a task to be kept, within bounds: the
-// server may choose another time, but has to say so.
-func (f fields) ttl() (time.Duration, *Error) {
-	members, err := f.object("task")
+// requestedTTL returns the ttl that the client requests, within the server's limits.
+// The server may choose another ttl, but must return it in the task.
+func (f fields) requestedTTL() (time.Duration, *Error) {
+	members, err := f.optionalObject("task")
 	if err != nil {
 		return 0, err
 	}
 	raw, given := members["ttl"]
 	if !given {
-		return standardTTL, nil
+		return defaultTTL, nil
 	}
 	milliseconds, isNumber := number(raw)
 	if !isNumber || milliseconds < 0 {
@@ -81,8 +81,8 @@ func (f fields) ttl() (time.Duration, *Error) {
 	return time.Duration(max(minTTL.Seconds(), min(milliseconds/1000, maxTTL.Seconds())) * float64(time.Second)), nil
 }
 
-// finish ends the task with what the execution returned. A tool that says
-// isError has failed as much as one whose call ends with an error.
+// finish ends the task with the outcome of its execution. Both isError and a JSON-RPC
+// error make it failed.
 func (t *task) finish(result any, err *Error) {
 	o, _ := result.(object)
 	switch {
@@ -101,10 +101,9 @@ func (t *task) finish(result any, err *Error) {
 	}
 }
 
-// namedTask returns the task that the request is about: taskId alone says
-// which, whatever related-task may say.
-func (c *Call) namedTask() (*task, *Error) {
-	id, err := c.fields().text("taskId")
+// requestedTask returns the task that taskId names; related-task is ignored.
+func (c *Call) requestedTask() (*task, *Error) {
+	id, err := c.fields().requiredString("taskId")
 	if err != nil {
 		return nil, err
 	}
@@ -116,24 +115,24 @@ func (c *Call) namedTask() (*task, *Error) {
 }
 
 func (c *Call) tasksGet() (any, *Error) {
-	t, err := c.namedTask()
+	t, err := c.requestedTask()
 	if err != nil {
 		return nil, err
 	}
 	return t.object(), nil
 }
 
-// tasksResult waits for the end of the task and answers as the call would
-// have been answered, but that a result names the task.
+// tasksResult waits for the end of the task and returns the outcome of its call, with
+// related-task in the result.
 func (c *Call) tasksResult() (any, *Error) {
-	t, err := c.namedTask()
+	t, err := c.requestedTask()
 	if err != nil {
 		return nil, err
 	}
 	select {
-	case <-t.over:
+	case <-t.done:
 	case <-c.ctx.Done():
-		return nil, Unanswered
+		return nil, NoResponse
 	}
 	if t.err != nil {
 		return nil, t.err
@@ -141,36 +140,36 @@ func (c *Call) tasksResult() (any, *Error) {
 	return withTask(t.result, t.id), nil
 }
 
-// tasksCancel ends the task before it answers. The execution is told to stop;
-// its outcome is not reported any more.
+// tasksCancel ends the task before it returns, and cancels its execution, whose
+// outcome is discarded.
 func (c *Call) tasksCancel() (any, *Error) {
-	t, err := c.namedTask()
+	t, err := c.requestedTask()
 	if err != nil {
 		return nil, err
 	}
-	if !t.end(taskCancelled, "The client has cancelled the task.", failed("The task was cancelled."), nil) {
+	if !t.end(taskCancelled, "The client has cancelled the task.", errorResult("The task was cancelled."), nil) {
 		return nil, invalidParams("the task can't be cancelled, as it is over")
 	}
 	t.stop()
 	return t.object(), nil
 }
 
-// tasksList lists the tasks, oldest first. A cursor names the last task that
-// was listed, not a place in the list: expired tasks leave it at its front.
+// tasksList lists the tasks, oldest first. A cursor contains the number of the last
+// listed task, not a position, because expired tasks change the positions.
 func (c *Call) tasksList() (any, *Error) {
 	last := 0
 	if raw, given := c.fields()["cursor"]; given {
 		var err *Error
-		if last, err = c.position(raw); err != nil {
+		if last, err = c.cursorPosition(raw); err != nil {
 			return nil, err
 		}
 	}
-	tasks := c.Session.tasks.after(last)
+	tasks := c.Session.tasks.createdAfter(last)
 	result, page := object{}, []object{}
-	size := c.Session.o.pageEnd(last) - last
+	size := c.Session.options.pageEnd(last) - last
 	for i, t := range tasks {
 		if i == size {
-			result["nextCursor"] = c.cursor(tasks[i-1].number)
+			result["nextCursor"] = c.newCursor(tasks[i-1].number)
 			break
 		}
 		page = append(page, t.object())

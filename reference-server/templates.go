@@ -13,8 +13,8 @@ var (
 	items     = itemNumbers()
 )
 
-// templates are the families of resources. The items are many, so that
-// completing their numbers has more than fits in an answer.
+// templates are the resource templates. There are more items than one completion
+// result may contain.
 var templates = []*template{
 	{
 		uri: "demo://items/{number}", name: "item", title: "An item by number", mime: "text/plain", priority: 0.25,
@@ -25,8 +25,8 @@ var templates = []*template{
 	},
 	{
 		uri: "demo://greetings/{language}/{name}", name: "greeting", title: "A greeting in a language", mime: "text/plain",
-		values: map[string][]string{"language": languages, "name": {"Ada", "Alan", "Amélie", "Grace", "Günther"}},
-		suits:  nameSuits,
+		values:       map[string][]string{"language": languages, "name": {"Ada", "Alan", "Amélie", "Grace", "Günther"}},
+		isCompatible: isNameCompatible,
 		read: func(v map[string]string) (string, bool) {
 			i := slices.Index(languages, v["language"])
 			if i < 0 {
@@ -48,9 +48,9 @@ var templates = []*template{
 	},
 }
 
-// nameSuits reports whether a name is common where the language that is filled
-// in is spoken; without a language every name is.
-func nameSuits(variable, name string, filled map[string]string) bool {
+// isNameCompatible reports whether a name is common in the filled-in language, if
+// there is one.
+func isNameCompatible(variable, name string, filled map[string]string) bool {
 	language, known := filled["language"]
 	home := map[string]string{"Amélie": "fr", "Günther": "de"}[name]
 	return variable != "name" || !known || home == "" || home == language

@@ -6,20 +6,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// tool is something that a model may have the server do.
+// A tool is an MCP tool with its implementation.
 type tool struct {
 	name, title, description string
-	since                    spec.Revision // older revisions do not have it
+	since                    spec.Revision // the first revision that has it
 	input                    []argument
-	schema                   object                    // of the arguments where input can't say it, with a check of its own
-	check                    func(given fields) string // the problem with the arguments
-	output                   object                    // schema of the structured result, nil when there is none
-	writes                   bool                      // it changes something
-	idempotent               bool                      // repeating it changes nothing more
-	session                  bool                      // it needs a session: it leaves something behind or asks the client
-	openWorld                bool                      // it deals with the world outside the server
-	tagged                   bool                      // its entry has _meta
-	tasks                    string                    // whether it can be called as a task; empty means forbidden
+	schema                   object                    // of the arguments, where input can't express it; requires check
+	check                    func(given fields) string // returns what is wrong with the arguments, or ""
+	output                   object                    // schema of structuredContent; nil without
+	writes                   bool                      // not readOnlyHint
+	idempotent               bool                      // idempotentHint
+	needsSession             bool                      // it changes the session or sends requests to the client
+	openWorld                bool                      // openWorldHint
+	hasMeta                  bool                      // its entry has _meta
+	tasks                    string                    // taskSupport; empty means forbidden
 	run                      func(c *Call, a values) object
 }
 
@@ -29,8 +29,8 @@ func (t *tool) entry(r spec.Revision, options *Options) object {
 		o["inputSchema"] = inputSchema(t.input, r)
 	}
 	decorate(o, r, t.title)
-	if t.tagged && r.AtLeast(spec.V20250618) {
-		tagged(o)
+	if t.hasMeta && r.AtLeast(spec.V20250618) {
+		withMeta(o)
 	}
 	if r.AtLeast(spec.V20250326) {
 		hints := object{"title": t.title, "readOnlyHint": !t.writes, "openWorldHint": t.openWorld}
@@ -49,44 +49,44 @@ func (t *tool) entry(r spec.Revision, options *Options) object {
 	return o
 }
 
-// tools returns the tools of the session in its revision.
+// tools returns the tools that the session lists.
 func (s *Session) tools() []*tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*tool
 	for _, t := range s.offer() {
-		if s.revision.AtLeast(t.since) && !(t.session && s.o.NoSessions) {
+		if s.revision.AtLeast(t.since) && !(t.needsSession && s.options.NoSessions) {
 			out = append(out, t)
 		}
 	}
-	if s.extra["tools"] {
+	if s.showsExtra["tools"] {
 		out = append(out, extraTool)
 	}
 	return out
 }
 
-// offer returns the tools of all revisions.
+// offer returns the tools of all revisions, before filtering.
 func (s *Session) offer() []*tool {
-	if s.o.Fixtures {
+	if s.options.Fixtures {
 		return slices.Concat(fixtureTools(), allTools())
 	}
 	return allTools()
 }
 
 func (c *Call) toolsList() (any, *Error) {
-	return page(c, "tools", c.Session.tools(), func(t *tool) object { return t.entry(c.Revision, &c.Session.o) })
+	return listPage(c, "tools", c.Session.tools(), func(t *tool) object { return t.entry(c.Revision, &c.Session.options) })
 }
 
-// toolsCall runs a tool. What is wrong with the request itself is an error;
-// what a model could correct, such as an argument out of range, is an error only
-// before 2025-11-25 and a result with isError since.
+// toolsCall runs a tool. A malformed request gets an error. A mistake that a model
+// could correct, such as an argument out of range, gets a result with isError since
+// 2025-11-25, and an error in earlier revisions.
 func (c *Call) toolsCall() (any, *Error) {
 	f := c.fields()
-	name, err := f.text("name")
+	name, err := f.requiredString("name")
 	if err != nil {
 		return nil, err
 	}
-	given, err := f.object("arguments")
+	given, err := f.optionalObject("arguments")
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,12 @@ func (t *tool) call(c *Call, given fields) (any, *Error) {
 	switch {
 	case problem == "":
 		result := t.run(c, a)
-		if c.raised != nil {
-			return nil, c.raised
+		if c.protocolError != nil {
+			return nil, c.protocolError
 		}
 		return result, nil
 	case c.Revision.AtLeast(spec.V20251125):
-		return failed("The arguments are not right: " + problem + "."), nil
+		return errorResult("The arguments are not right: " + problem + "."), nil
 	default:
 		return nil, invalidParams("%s", problem)
 	}
@@ -127,17 +127,17 @@ func (t *tool) read(given fields) (values, string) {
 	if t.check != nil {
 		return nil, t.check(given)
 	}
-	return read(t.input, given)
+	return readArguments(t.input, given)
 }
 
-// raise makes the call end with an error instead of the tool's result.
-func (c *Call) raise(err *Error) { c.raised = err }
+// failWith makes the call return a JSON-RPC error instead of the tool's result.
+func (c *Call) failWith(err *Error) { c.protocolError = err }
 
-func answered(text string) object { return object{"content": []object{textBlock(text)}} }
+func textResult(text string) object { return object{"content": []object{textBlock(text)}} }
 
-// failed is the result of a tool that could not do what it was asked to.
-func failed(text string) object {
-	o := answered(text)
+// errorResult returns the result of a failed tool.
+func errorResult(text string) object {
+	o := textResult(text)
 	o["isError"] = true
 	return o
 }

@@ -15,17 +15,17 @@ import (
 
 // allTools returns every tool, in the order of the list.
 var allTools = sync.OnceValue(func() []*tool {
-	return slices.Concat(plainTools(), inSessions(sessionTools()), inSessions(askingTools()), inSessions(taskTools()))
+	return slices.Concat(plainTools(), markNeedsSession(effectTools()), markNeedsSession(clientTools()), markNeedsSession(taskTools()))
 })
 
-// plainTools are those that only answer.
+// plainTools returns the tools without side effects.
 func plainTools() []*tool {
 	return []*tool{
 		{
 			name: "echo", title: "Echo", description: "Returns the text it is given.",
 			input: []argument{{name: "text", kind: "string", description: "The text", required: true}},
 			tasks: taskOptional,
-			run:   func(_ *Call, a values) object { return answered(a["text"].(string)) },
+			run:   func(_ *Call, a values) object { return textResult(a["text"].(string)) },
 		},
 		{
 			name: "add", title: "Add", description: "Adds two numbers.",
@@ -55,51 +55,53 @@ func plainTools() []*tool {
 			run: func(c *Call, _ values) object { return object{"content": everyBlock(c.Revision)} },
 		},
 		{
-			name: "show-meta", title: "Show _meta", description: "Returns the _meta that it was called with, and adds one of its own.", tagged: true,
-			run: showMeta,
+			name: "show-meta", title: "Show _meta", description: "Returns the _meta that it was called with, and adds one of its own.", hasMeta: true,
+			run: runShowMeta,
 		},
 		{
 			name: "fail", title: "Fail", description: "Always fails.", tasks: taskOptional,
-			run: func(*Call, values) object { return failed("This tool always fails; no change of the arguments helps.") },
+			run: func(*Call, values) object {
+				return errorResult("This tool always fails; no change of the arguments helps.")
+			},
 		},
 		{
 			name: "slow", title: "Slow", description: "Takes its time, reports progress and can be cancelled.",
 			input: []argument{
-				{name: "durationMs", kind: "integer", description: "How long it takes, in milliseconds", standard: 100, max: 60_000},
-				{name: "steps", kind: "integer", description: "In how many steps", standard: 4, min: 1, max: 100},
-				{name: "total", kind: "boolean", description: "Whether progress tells how many steps there are", standard: true},
+				{name: "durationMs", kind: "integer", description: "How long it takes, in milliseconds", defaultValue: 100, max: 60_000},
+				{name: "steps", kind: "integer", description: "In how many steps", defaultValue: 4, min: 1, max: 100},
+				{name: "total", kind: "boolean", description: "Whether progress tells how many steps there are", defaultValue: true},
 			},
-			tasks: taskOptional, run: slow,
+			tasks: taskOptional, run: runSlow,
 		},
 	}
 }
 
-// sessionTools are those whose effect shows later, or beside the answer.
-func sessionTools() []*tool {
+// effectTools returns the tools that change the session or send notifications.
+func effectTools() []*tool {
 	return []*tool{
 		{
 			name: "log", title: "Log", description: "Sends log messages: one of the level, or one of each.",
 			input: []argument{
 				{name: "level", kind: "string", description: "The level; all eight when absent", oneOf: levels},
-				{name: "text", kind: "string", description: "The message", standard: "A message from the log tool."},
+				{name: "text", kind: "string", description: "The message", defaultValue: "A message from the log tool."},
 			},
-			tasks: taskOptional, run: logTool,
+			tasks: taskOptional, run: runLog,
 		},
 		{
 			name: "trigger-list-changed", title: "Change a list", description: "Shows or hides the last item of a list and says so.",
 			input: []argument{{
-				name: "list", kind: "string", description: "The list", standard: "tools",
+				name: "list", kind: "string", description: "The list", defaultValue: "tools",
 				oneOf: []string{"tools", "resources", "prompts"},
 			}},
-			writes: true, run: changeList,
+			writes: true, run: runChangeList,
 		},
 		{
 			name: "update-resource", title: "Update a resource", description: "Changes the text of " + noteURI + ".",
-			input:  []argument{{name: "text", kind: "string", description: "The new text", standard: "The note was changed."}},
+			input:  []argument{{name: "text", kind: "string", description: "The new text", defaultValue: "The note was changed."}},
 			writes: true, idempotent: true,
 			run: func(c *Call, a values) object {
 				c.setNote(a["text"].(string))
-				return answered("Changed " + noteURI + ".")
+				return textResult("Changed " + noteURI + ".")
 			},
 		},
 	}
@@ -107,37 +109,37 @@ func sessionTools() []*tool {
 
 var extraTool = &tool{
 	name: "extra", title: "Comes and goes", description: "Listed after trigger-list-changed.",
-	run: func(*Call, values) object { return answered("You found me.") },
+	run: func(*Call, values) object { return textResult("You found me.") },
 }
 
 func numberSchema(name string) object {
 	return object{"type": "object", "properties": object{name: object{"type": "number"}}, "required": []string{name}}
 }
 
-// numeric is a result that holds one number, as text and where r has it as
+// numeric returns a result with one number, as text and, if the revision has it, as
 // structured content.
 func numeric(c *Call, name string, x float64) object {
 	if math.IsInf(x, 0) {
-		return failed("The " + name + " is too large for a number.")
+		return errorResult("The " + name + " is too large for a number.")
 	}
 	value := object{name: x}
 	text, _ := json.Marshal(value) // a finite number can always be written
-	o := answered(string(text))
+	o := textResult(string(text))
 	if c.Revision.AtLeast(spec.V20250618) {
 		o["structuredContent"] = value
 	}
 	return o
 }
 
-func showMeta(c *Call, _ values) object {
+func runShowMeta(c *Call, _ values) object {
 	given := wire.At(c.Params, "/_meta")
 	if given == nil {
-		return tagged(answered("The call has no _meta."))
+		return withMeta(textResult("The call has no _meta."))
 	}
-	return tagged(answered(string(given)))
+	return withMeta(textResult(string(given)))
 }
 
-func slow(c *Call, a values) object {
+func runSlow(c *Call, a values) object {
 	duration := time.Duration(a["durationMs"].(int)) * time.Millisecond
 	steps := a["steps"].(int)
 	total, message := 0, "Step %d"
@@ -149,13 +151,13 @@ func slow(c *Call, a values) object {
 		case <-time.After(duration / time.Duration(steps)):
 			c.progress(i+1, total, fmt.Sprintf(message, i+1))
 		case <-c.ctx.Done():
-			return failed("Cancelled.") // never sent
+			return errorResult("Cancelled.") // never sent
 		}
 	}
-	return answered(fmt.Sprintf("Done after %d steps.", steps))
+	return textResult(fmt.Sprintf("Done after %d steps.", steps))
 }
 
-func logTool(c *Call, a values) object {
+func runLog(c *Call, a values) object {
 	wanted := levels
 	if level, ok := a["level"].(string); ok {
 		wanted = []string{level}
@@ -163,15 +165,15 @@ func logTool(c *Call, a values) object {
 	for _, level := range wanted {
 		c.log(level, a["text"].(string))
 	}
-	return answered("Logged.")
+	return textResult("Logged.")
 }
 
-func changeList(c *Call, a values) object {
+func runChangeList(c *Call, a values) object {
 	list := a["list"].(string)
 	s := c.Session
 	s.mu.Lock()
-	s.extra[list] = !s.extra[list]
+	s.showsExtra[list] = !s.showsExtra[list]
 	s.mu.Unlock()
 	c.Notify("notifications/"+list+"/list_changed", nil)
-	return answered("Changed the list of " + list + ".")
+	return textResult("Changed the list of " + list + ".")
 }

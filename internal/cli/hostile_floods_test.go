@@ -87,7 +87,7 @@ func floodsFirst(line func(int) string) func([]string) int {
 // floodsNext floods after the handshake.
 func floodsNext(line func(int) string) func([]string) int {
 	return func([]string) int {
-		return serveOdd(refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
 				go pour(&oddOut, line)
 			}
@@ -100,7 +100,7 @@ func floodsNext(line func(int) string) func([]string) int {
 func floodsAt(method string, line func(int) string) func([]string) int {
 	return func([]string) int {
 		var once sync.Once
-		return serveOdd(onRequest(method, func(m *wire.Message) refserver.Verdict {
+		return serveOdd(onRequest(method, func(m *wire.Message) refserver.FrameAction {
 			once.Do(func() { go pour(&oddOut, line) })
 			return refserver.Pass(m.Raw)
 		}))
@@ -143,11 +143,11 @@ var floodingProcesses = map[string]func(args []string) int{
 	"blank-lines":        floodsNext(floodBlank),
 	// asks-on asks as soon as it was answered.
 	"asks-on": func([]string) int {
-		return serveOdd(refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
 				go func() {
 					for n.Session.Context().Err() == nil {
-						_, _ = n.Session.Ask(n.Session.Context(), wire.ID{}, spec.MethodPing, nil)
+						_, _ = n.Session.SendRequest(n.Session.Context(), wire.ID{}, spec.MethodPing, nil)
 					}
 				}()
 			}
@@ -155,12 +155,12 @@ var floodingProcesses = map[string]func(args []string) int{
 		}})
 	},
 	"spaces": func([]string) int {
-		return serveOdd(onRequest(spec.MethodToolsList, func(*wire.Message) refserver.Verdict {
+		return serveOdd(onRequest(spec.MethodToolsList, func(*wire.Message) refserver.FrameAction {
 			oddOut.Lock()
 			defer oddOut.Unlock()
 			for chunk := bytes.Repeat([]byte(" "), 64<<10); ; {
 				if _, err := os.Stdout.Write(chunk); err != nil {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 			}
 		}))
@@ -206,7 +206,7 @@ var floodingProcesses = map[string]func(args []string) int{
 	},
 	// deaf reads nothing after the handshake.
 	"deaf": func([]string) int {
-		return serveOdd(refserver.Seams{Notified: func(n *refserver.Note, _ func(*refserver.Note)) {
+		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, _ func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
 				select {}
 			}
@@ -243,9 +243,9 @@ var floodingProcesses = map[string]func(args []string) int{
 	"slow-answers": func([]string) int { return oddServers["slow"]([]string{"5s"}) },
 	"exits-often": func([]string) int {
 		n := 0
-		return serveOdd(onRequest("", func(m *wire.Message) refserver.Verdict {
+		return serveOdd(onRequest("", func(m *wire.Message) refserver.FrameAction {
 			if n++; n > 3 {
-				return refserver.Die(9)
+				return refserver.ExitWith(9)
 			}
 			return refserver.Pass(m.Raw)
 		}))

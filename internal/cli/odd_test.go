@@ -66,7 +66,7 @@ var oddServers = map[string]func(args []string) int{
 	},
 	// huge METHOD answers requests of the method with 100 MB in one line.
 	"huge": func(args []string) int {
-		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.Verdict {
+		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.FrameAction {
 			oddOut.Lock()
 			defer oddOut.Unlock()
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"padding":"`, m.ID.Raw())
@@ -74,14 +74,14 @@ var oddServers = map[string]func(args []string) int{
 				_, _ = os.Stdout.Write(chunk)
 			}
 			fmt.Println(`"}}`)
-			return refserver.Swallow()
+			return refserver.Drop()
 		}))
 	},
 	// hangs-up METHOD closes stdout instead of answering, and lives on.
 	"hangs-up": func(args []string) int {
-		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.Verdict {
+		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.FrameAction {
 			_ = os.Stdout.Close()
-			return refserver.Swallow()
+			return refserver.Drop()
 		}))
 	},
 	"latin-1": func([]string) int {
@@ -93,14 +93,14 @@ var oddServers = map[string]func(args []string) int{
 		return serveOdd(faults.AlterBytes(faults.Answers(), func(b []byte) []byte { return append(b, 0) }))
 	},
 	"stays": func([]string) int {
-		return serveOdd(refserver.Seams{End: func(*refserver.Process, refserver.Ending) (int, bool) { return 0, false }})
+		return serveOdd(refserver.Seams{End: func(*refserver.Process, refserver.EndReason) (int, bool) { return 0, false }})
 	},
 	"dies-on-second": func([]string) int {
 		var requests atomic.Int32
-		return serveOdd(onRequest("", func(m *wire.Message) refserver.Verdict {
+		return serveOdd(onRequest("", func(m *wire.Message) refserver.FrameAction {
 			if requests.Add(1) == 2 {
 				fmt.Fprintln(os.Stderr, "panic: index out of range [1] with length 1")
-				return refserver.Die(7)
+				return refserver.ExitWith(7)
 			}
 			return refserver.Pass(m.Raw)
 		}))
@@ -149,7 +149,7 @@ var oddServers = map[string]func(args []string) int{
 			b = bytes.ReplaceAll(b, []byte(`"name":"`), []byte(`"name":"my-`))
 			return bytes.ReplaceAll(b, []byte(`"readOnlyHint":true`), []byte(`"readOnlyHint":false`))
 		})
-		s.Incoming = onRequest(spec.MethodToolsCall, func(m *wire.Message) refserver.Verdict {
+		s.Incoming = onRequest(spec.MethodToolsCall, func(m *wire.Message) refserver.FrameAction {
 			return refserver.Pass(bytes.Replace(m.Raw, []byte(`"name":"my-`), []byte(`"name":"`), 1))
 		}).Incoming
 		return serveOdd(s)
@@ -157,7 +157,7 @@ var oddServers = map[string]func(args []string) int{
 	// spawns METHOD starts a process that leaves for a session of its own
 	// before each response to the method.
 	"spawns": func(args []string) int {
-		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.Verdict {
+		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.FrameAction {
 			if out, err := exec.Command("sh", "-c", "(setsid sleep 1000 >/dev/null 2>&1 &)").CombinedOutput(); err != nil {
 				panic(fmt.Sprint(err, string(out)))
 			}
@@ -167,9 +167,9 @@ var oddServers = map[string]func(args []string) int{
 	// stuck METHOD FILE makes the file at the first request of the method, and
 	// does not answer it.
 	"stuck": func(args []string) int {
-		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.Verdict {
+		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.FrameAction {
 			_ = os.WriteFile(args[1], nil, 0o600)
-			return refserver.Swallow()
+			return refserver.Drop()
 		}))
 	},
 	// single FILE refuses to run where another holds the lock.
@@ -223,8 +223,8 @@ func serveOdd(s refserver.Seams) int {
 }
 
 // onRequest has do decide about requests of the method, or about all.
-func onRequest(method string, do func(m *wire.Message) refserver.Verdict) refserver.Seams {
-	return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+func onRequest(method string, do func(m *wire.Message) refserver.FrameAction) refserver.Seams {
+	return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 		if frame := wire.Parse(raw); len(frame.Messages) == 1 {
 			m := &frame.Messages[0]
 			if m.Kind == wire.Request && (method == "" || m.Method == method) {

@@ -16,7 +16,7 @@ import (
 func BenchmarkRequests(b *testing.B) {
 	for over, revision := range transports {
 		b.Run(string(over), func(b *testing.B) {
-			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{AskTimeout: time.Minute})
+			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{RequestTimeout: time.Minute})
 			defer stop()
 			keepConnections(dialer)
 			plan := load.Plan{Dialer: dialer, Revision: revision, Sessions: 32, Requests: 42}

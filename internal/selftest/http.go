@@ -28,7 +28,7 @@ type overHTTP struct {
 	starts  *atomic.Int64
 
 	mu  sync.Mutex
-	one *refserver.Listening
+	one *refserver.HTTPServer
 }
 
 // Transport implements transport.Dialer.
@@ -72,7 +72,7 @@ func (d *overHTTP) dial(ctx context.Context, u *url.URL, rec *transcript.Transcr
 	return streamablehttp.NewDialer(u, exchange.Reach{}).Dial(ctx, rec)
 }
 
-func (d *overHTTP) server() (*refserver.Listening, error) {
+func (d *overHTTP) server() (*refserver.HTTPServer, error) {
 	if !d.lasting {
 		return d.start()
 	}
@@ -97,7 +97,7 @@ func (d *overHTTP) end() {
 	}
 }
 
-func (d *overHTTP) start() (*refserver.Listening, error) {
+func (d *overHTTP) start() (*refserver.HTTPServer, error) {
 	d.starts.Add(1)
 	address := "127.0.0.1:0"
 	if d.fault.Everywhere {
@@ -109,12 +109,12 @@ func (d *overHTTP) start() (*refserver.Listening, error) {
 // serverLink is a link with a server, which ends with it unless it lasts.
 type serverLink struct {
 	transport.Web
-	server *refserver.Listening
+	server *refserver.HTTPServer
 	lasts  bool
 }
 
 // Listens implements transport.Local.
-func (l *serverLink) Listens() []netip.Addr { return []netip.Addr{l.server.At.Addr()} }
+func (l *serverLink) Listens() []netip.Addr { return []netip.Addr{l.server.Addr.Addr()} }
 
 // Shutdown implements transport.Link.
 func (l *serverLink) Shutdown(p transport.Patience) {

@@ -14,7 +14,7 @@ func ProgressByToken() refserver.Seams {
 	var mu sync.Mutex
 	newest := map[string]*refserver.Call{}
 	return refserver.Seams{
-		Begins: func(c *refserver.Call) {
+		BeforeHandle: func(c *refserver.Call) {
 			if token, ok := wire.Text(wire.At(c.Params, "/_meta/progressToken")); ok {
 				mu.Lock()
 				newest[token] = c

@@ -61,7 +61,7 @@ func idFaults() []Fault {
 			return together(ownIDs(func(int64) string { return `"again"` }), onceReady(func(s *refserver.Session) {
 				s.Go(func(ctx context.Context) {
 					for range 2 {
-						_, _ = s.Ask(ctx, wire.ID{}, spec.MethodPing, nil)
+						_, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil)
 					}
 				})
 			}))
@@ -266,7 +266,7 @@ func answerFaults() []Fault {
 			sendsWhenReady(`{"jsonrpc":"2.0","id":"nobody","error":{"code":-32603,"message":"Internal error"}}`)),
 		breaks("base.response-unsolicited/to-responses", "the client's responses are answered", together(
 			ownIDs(func(n int64) string { return fmt.Sprintf(`"server-%d"`, n) }),
-			incoming(single(func(m *wire.Message) bool { return m.Kind == wire.Response }), func(s *refserver.Session, raw []byte) refserver.Verdict {
+			incoming(single(func(m *wire.Message) bool { return m.Kind == wire.Response }), func(s *refserver.Session, raw []byte) refserver.FrameAction {
 				s.SendRaw(wire.NewError(wire.Parse(raw).Messages[0].ID, -32601, "Method not found", nil))
 				return refserver.Pass(raw)
 			}),

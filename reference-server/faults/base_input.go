@@ -15,10 +15,10 @@ import (
 const nullIDError = `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`
 
 func notificationFaults() []Fault {
-	answers := func(when func(n *refserver.Note) bool, line string) refserver.Seams {
-		return notified(when, func(n *refserver.Note) { n.Session.SendRaw([]byte(line)) })
+	answers := func(when func(n *refserver.Notification) bool, line string) refserver.Seams {
+		return notified(when, func(n *refserver.Notification) { n.Session.SendRaw([]byte(line)) })
 	}
-	unknown := func(n *refserver.Note) bool {
+	unknown := func(n *refserver.Notification) bool {
 		return !slices.Contains([]string{spec.MethodInitialized, spec.MethodCancelled, spec.MethodProgress, spec.MethodRootsChanged, spec.MethodTasksStatus}, n.Method)
 	}
 	return []Fault{
@@ -28,24 +28,24 @@ func notificationFaults() []Fault {
 			sendsWhenReady(`{"jsonrpc":"2.0","id":null,"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
 
 		breaks("base.notification-no-response/null-id-result", "every notification gets a result with id null",
-			answers(func(*refserver.Note) bool { return true }, `{"jsonrpc":"2.0","id":null,"result":{}}`)),
+			answers(func(*refserver.Notification) bool { return true }, `{"jsonrpc":"2.0","id":null,"result":{}}`)),
 		breaks("base.notification-no-response/unknown-refused", "unknown notifications get an error with id null", answers(unknown, nullIDError)),
 		breaks("base.notification-no-response/plain-name-refused", "notifications whose method does not begin with notifications/ get an error with id null",
-			answers(func(n *refserver.Note) bool { return !strings.HasPrefix(n.Method, "notifications/") }, nullIDError)),
+			answers(func(n *refserver.Notification) bool { return !strings.HasPrefix(n.Method, "notifications/") }, nullIDError)),
 		breaks("base.notification-no-response/initialized-refused", "initialized gets an error with id null", answers(method(spec.MethodInitialized), nullIDError)),
 		breaks("base.notification-no-response/no-id-error", "unknown notifications get an error without id",
 			answers(unknown, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`)),
-		breaks("base.notification-no-response/bad-params", "notifications with wrong params get an error with id null", answers(func(n *refserver.Note) bool {
+		breaks("base.notification-no-response/bad-params", "notifications with wrong params get an error with id null", answers(func(n *refserver.Notification) bool {
 			id := cancelledIn(n)
 			wrongID := n.Method == spec.MethodCancelled && !id.IsString() && !id.IsInteger()
 			return wrongID || n.Params != nil && n.Params.Kind() != '{'
 		}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}`)),
 
 		breaks("base.unknown-notification-harmless/dies", "an unknown notification ends the process",
-			notified(unknown, func(n *refserver.Note) { n.Session.Exit(1) })),
+			notified(unknown, func(n *refserver.Notification) { n.Session.Exit(1) })),
 		breaksAfresh("base.unknown-notification-harmless/deaf", "after an unknown notification nothing is answered any more", func() refserver.Seams {
 			return deafAfter(single(func(m *wire.Message) bool {
-				return m.Kind == wire.Notification && unknown(&refserver.Note{Method: m.Method})
+				return m.Kind == wire.Notification && unknown(&refserver.Notification{Method: m.Method})
 			}))
 		}),
 	}
@@ -55,10 +55,10 @@ func notificationFaults() []Fault {
 // frame itself.
 func deafAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seams {
 	var deaf atomic.Bool
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		if deaf.Load() || when(s, wire.Parse(raw)) {
 			deaf.Store(true)
-			return refserver.Swallow()
+			return refserver.Drop()
 		}
 		return refserver.Pass(raw)
 	}}
@@ -137,10 +137,10 @@ func batchFaults() []Fault {
 	}
 	notifications := every(func(m *wire.Message) bool { return m.Kind == wire.Notification }, true)
 	spoilt := every(func(m *wire.Message) bool { return m.Kind == wire.Invalid }, false)
-	answers := func(line string) func(*refserver.Session, []byte) refserver.Verdict {
-		return func(s *refserver.Session, _ []byte) refserver.Verdict {
+	answers := func(line string) func(*refserver.Session, []byte) refserver.FrameAction {
+		return func(s *refserver.Session, _ []byte) refserver.FrameAction {
 			s.SendRaw([]byte(line))
-			return refserver.Swallow()
+			return refserver.Drop()
 		}
 	}
 	const refused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}`
@@ -151,7 +151,7 @@ func batchFaults() []Fault {
 		breaks("base.batch-receive/refused", "batches are refused", incoming(batch, answers(refused))),
 		breaks("base.batch-receive/silent", "batches are not answered", incoming(batch, swallows)),
 		breaks("base.batch-receive/dies", "a batch ends the process", incoming(batch, diesOf(1))),
-		breaks("base.batch-receive/first-only", "only the first message of a batch is heeded", incoming(batch, func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		breaks("base.batch-receive/first-only", "only the first message of a batch is heeded", incoming(batch, func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			return refserver.Pass(array(split(raw)[:1]))
 		})),
 		breaks("base.batch-receive/one-missing", "the last answer of a batch is missing", elements(func(e [][]byte) [][]byte {

@@ -41,7 +41,7 @@ func legalMessages() []Fault {
 		})),
 		legal("ids-first", "the members of messages come in another order, with blanks", AlterBytes(Everything, spaced)),
 		legal("escaped", "each character of a text or a name is escaped", AlterBytes(Everything, escaped)),
-		legal("carriage-return", "lines end in CR LF", Outgoing(Everything, func(o *refserver.Out) { o.End = "\r\n" })),
+		legal("carriage-return", "lines end in CR LF", Outgoing(Everything, func(o *refserver.Out) { o.Terminator = "\r\n" })),
 		legal("error-data-null", "errors have data that is null", editError(dataIsFree, func(e Members) { e["data"] = jsontext.Value("null") })),
 		legal("error-data", "errors have data", editError(dataIsFree, func(e Members) { e["data"] = jsontext.Value(`{"hint":["look","again"]}`) })),
 		legal("other-error-messages", "errors say everything in another language", editError(Errors(), func(e Members) {
@@ -83,9 +83,9 @@ func legalMessages() []Fault {
 		legal("batch-answers-apart", "the answers to a batch come one by one", Outgoing(batches, func(o *refserver.Out) { o.Frames = split(o.Frames[0]) })).in(spec.V20250326),
 		legal("long-batches-refused", "a batch of more than twenty messages is refused as a whole", incoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Batch && len(f.Messages) > 20
-		}, func(s *refserver.Session, _ []byte) refserver.Verdict {
+		}, func(s *refserver.Session, _ []byte) refserver.FrameAction {
 			s.SendRaw([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Too many messages"}}`))
-			return refserver.Swallow()
+			return refserver.Drop()
 		})).in(spec.V20250326),
 		legal("answers-in-arrays", "every answer is an array of one where nothing is said of batches", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })).in(spec.V20241105),
 		legal("batch-ignored", "batches are not answered where there are none", incoming(func(s *refserver.Session, f *wire.Frame) bool {
@@ -93,11 +93,11 @@ func legalMessages() []Fault {
 		}, swallows)).in(spec.V20241105, spec.V20250618, spec.V20251125),
 		legal("batch-taken-apart", "the members of a batch are answered one by one where there are none", incoming(func(s *refserver.Session, f *wire.Frame) bool {
 			return f.Batch && len(f.Messages) > 0 && s.Revision() != "" && !s.Revision().Batches()
-		}, func(s *refserver.Session, raw []byte) refserver.Verdict {
+		}, func(s *refserver.Session, raw []byte) refserver.FrameAction {
 			for _, e := range split(raw) {
 				s.Deliver(e)
 			}
-			return refserver.Swallow()
+			return refserver.Drop()
 		})).in(spec.V20241105, spec.V20250618, spec.V20251125),
 	}
 }
@@ -110,7 +110,7 @@ func legalOwn() []Fault {
 		legal("same-ids-as-the-client", "its own requests have ids that a client may be using", ownIDs(func(n int64) string { return strconv.FormatInt(n-1, 10) })),
 		legal("pings", "the client is pinged once it has said initialized, and every 5 s", together(
 			pinging(5*time.Second), onceReady(func(s *refserver.Session) {
-				s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, spec.MethodPing, nil) })
+				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil) })
 			}))),
 		legal("pings-before-initialized", "the client is pinged right behind the answer to initialize", Outgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 			o.Frames = append(o.Frames, wire.NewRequest(wire.StringID("early"), spec.MethodPing, nil))
@@ -119,7 +119,7 @@ func legalOwn() []Fault {
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":null}}`,
 			`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","logger":"x","data":[1,{"a":"b"}]}}`)).over(ordered()...),
 		legal("unknown-notifications-logged", "a notification whose method does not begin with notifications/ gets a log message",
-			notified(func(n *refserver.Note) bool { return !strings.HasPrefix(n.Method, "notifications/") }, func(n *refserver.Note) {
+			notified(func(n *refserver.Notification) bool { return !strings.HasPrefix(n.Method, "notifications/") }, func(n *refserver.Notification) {
 				n.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":"unknown notification"}}`))
 			})),
 		legal("lists-change-often", "the lists are said to have changed before every answer", before(opened,

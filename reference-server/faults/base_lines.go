@@ -25,9 +25,9 @@ func lineFaults() []Fault {
 		}),
 		breaks("base.invalid-request/more-members", "a request with members that JSON-RPC does not define ends the process", incoming(moreMembers, diesOf(1))),
 		breaks("base.request-answered/line-separators", "a line ends at U+2028, U+2029 and U+0085, too, and what can't be read then is passed over", refserver.Seams{
-			Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 				if bytes.ContainsAny(raw, "\u2028\u2029\u0085") {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 				return refserver.Pass(raw)
 			},
@@ -49,9 +49,9 @@ func lineFaults() []Fault {
 				}, func(e Members) { e["code"] = jsontext.Value(`"URIError"`) }))
 		}),
 		breaks("base.request-answered/blanks-behind", "a message with white space behind it is lost", refserver.Seams{
-			Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 				if bytes.HasSuffix(raw, []byte("\t ")) {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 				return refserver.Pass(raw)
 			},
@@ -70,7 +70,7 @@ func lineFaults() []Fault {
 				counter, _ := lost.LoadOrStore(c.Session, new(atomic.Int64))
 				n := counter.(*atomic.Int64)
 				if n.Load() >= 40 {
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				result, err := next(c)
 				if err != nil {
@@ -85,7 +85,7 @@ func lineFaults() []Fault {
 // legalLines are the legal variations in what is made of such lines.
 func legalLines() []Fault {
 	return []Fault{
-		legal("text-behind-ignored", "what stands behind a message on its line is not looked at", incoming(hasMore, func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		legal("text-behind-ignored", "what stands behind a message on its line is not looked at", incoming(hasMore, func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			return refserver.Pass(raw[:bytes.LastIndexByte(raw, '}')+1])
 		})),
 		legal("more-members-dropped", "a request with members that JSON-RPC does not define is passed over", incoming(moreMembers, swallows)),

@@ -40,7 +40,7 @@ func repliesTake(pick func(open []wire.ID, id wire.ID) wire.ID) refserver.Seams 
 				open[o.Session], asked[o.Session] = append(open[o.Session], o.ID), append(asked[o.Session], o.ID)
 			}
 		},
-		Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+		Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 			f := wire.Parse(raw)
 			if len(f.Messages) != 1 || f.Messages[0].Kind != wire.Response {
 				return refserver.Pass(raw)

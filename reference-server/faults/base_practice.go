@@ -53,8 +53,8 @@ func legalPractice() []Fault {
 			}
 		})),
 		legal("ends-by-signal-code", "the process tells by its code that a signal ended it", refserver.Seams{
-			End: func(_ *refserver.Process, why refserver.Ending) (int, bool) {
-				return map[refserver.Ending]int{refserver.Terminated: 143, refserver.Interrupted: 130}[why], true
+			End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
+				return map[refserver.EndReason]int{refserver.Terminated: 143, refserver.Interrupted: 130}[why], true
 			},
 		}),
 	}

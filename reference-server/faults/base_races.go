@@ -16,7 +16,7 @@ func raceFaults() []Fault {
 			spec.V20250326, spec.V20250618, spec.V20251125).over(spec.Stdio, spec.StreamableHTTP), // in the oldest revision few are
 		breaksAfresh("base.response-once/cancelled", "a cancelled request gets an error at once, and its result later", func() refserver.Seams {
 			t := newCalls()
-			return together(t.seams(), cancelling(func(n *refserver.Note, _ func(*refserver.Note)) {
+			return together(t.seams(), cancelling(func(n *refserver.Notification, _ func(*refserver.Notification)) {
 				if id := cancelledIn(n); t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(id, -32800, "Request cancelled", nil))
 				}
@@ -27,7 +27,7 @@ func raceFaults() []Fault {
 		}, diesOf(1))),
 		breaksAfresh("base.response-once/cancelled-in-between", "a request that is cancelled between its arrival and its answer gets an error and its result", func() refserver.Seams {
 			t := newCalls()
-			return together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, _ func(*refserver.Note)) {
+			return together(lingering(while), t.seams(), cancelling(func(n *refserver.Notification, _ func(*refserver.Notification)) {
 				if t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(cancelledIn(n), -32800, "Request cancelled", nil))
 				}
@@ -35,7 +35,7 @@ func raceFaults() []Fault {
 		}).in(spec.V20241105),
 		breaksAfresh("base.response-once/cancelled-late", "the cancellation of an answered request is answered by an error with its id", func() refserver.Seams {
 			t := newCalls()
-			return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+			return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if t.known(n) && !t.cancel(n) {
 					n.Session.SendRaw(wire.NewError(cancelledIn(n), int64(spec.CodeInvalidRequest), "Request not found", nil))
@@ -44,7 +44,7 @@ func raceFaults() []Fault {
 		}),
 		breaksAfresh("base.notification-no-response/cancelled-unknown", "the cancellation of a request that never was gets an error with id null", func() refserver.Seams {
 			t := newCalls()
-			return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+			return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if id := cancelledIn(n); (id.IsString() || id.IsInteger()) && !t.known(n) {
 					n.Session.SendRaw([]byte(nullIDError))
@@ -59,7 +59,7 @@ func doubledInRaces() refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]bool{}
 	raced := map[callKey]bool{}
-	return together(refserver.Seams{Begins: func(c *refserver.Call) {
+	return together(refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		running[callKey{c.Session, c.ID.Key()}] = true

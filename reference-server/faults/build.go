@@ -188,7 +188,7 @@ func refuse(method string, when func(c *refserver.Call) bool, code spec.Code, me
 func unanswered(method string, when func(c *refserver.Call) bool) refserver.Seams {
 	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}
 		return next(c)
 	})
@@ -199,7 +199,7 @@ func dies(method string, when func(c *refserver.Call) bool) refserver.Seams {
 	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
 			c.Session.Exit(1)
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}
 		return next(c)
 	})
@@ -231,8 +231,8 @@ func items(r map[string]any, member string) []map[string]any {
 }
 
 // notified adds to the handling of the notifications for which when holds.
-func notified(when func(n *refserver.Note) bool, f func(n *refserver.Note)) refserver.Seams {
-	return refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+func notified(when func(n *refserver.Notification) bool, f func(n *refserver.Notification)) refserver.Seams {
+	return refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 		next(n)
 		if when(n) {
 			f(n)
@@ -241,13 +241,13 @@ func notified(when func(n *refserver.Note) bool, f func(n *refserver.Note)) refs
 }
 
 // method picks the notifications of a method.
-func method(name string) func(n *refserver.Note) bool {
-	return func(n *refserver.Note) bool { return n.Method == name }
+func method(name string) func(n *refserver.Notification) bool {
+	return func(n *refserver.Notification) bool { return n.Method == name }
 }
 
 // onceReady does something when the client has said initialized.
 func onceReady(f func(s *refserver.Session)) refserver.Seams {
-	return notified(method(spec.MethodInitialized), func(n *refserver.Note) { f(n.Session) })
+	return notified(method(spec.MethodInitialized), func(n *refserver.Notification) { f(n.Session) })
 }
 
 // sendsWhenReady sends a raw line when the client has said initialized.
@@ -258,13 +258,13 @@ func sendsWhenReady(line string) refserver.Seams {
 // asksWhenReady sends the client a request when it has said initialized.
 func asksWhenReady(method string, params any) refserver.Seams {
 	return onceReady(func(s *refserver.Session) {
-		s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, method, params) })
+		s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })
 	})
 }
 
 // incoming rewrites, drops or dies of the frames for which when holds.
-func incoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.Verdict) refserver.Seams {
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+func incoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.FrameAction) refserver.Seams {
+	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		if when(s, wire.Parse(raw)) {
 			return f(s, raw)
 		}
@@ -273,18 +273,18 @@ func incoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *ref
 }
 
 // rewrites passes on the members of a frame's one message, edited.
-func rewrites(edit func(m Members)) func(*refserver.Session, []byte) refserver.Verdict {
-	return func(_ *refserver.Session, raw []byte) refserver.Verdict {
+func rewrites(edit func(m Members)) func(*refserver.Session, []byte) refserver.FrameAction {
+	return func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 		_, m := wire.Members(raw)
 		edit(m)
 		return refserver.Pass(wire.JSON(m))
 	}
 }
 
-func swallows(*refserver.Session, []byte) refserver.Verdict { return refserver.Swallow() }
+func swallows(*refserver.Session, []byte) refserver.FrameAction { return refserver.Drop() }
 
-func diesOf(code int) func(*refserver.Session, []byte) refserver.Verdict {
-	return func(*refserver.Session, []byte) refserver.Verdict { return refserver.Die(code) }
+func diesOf(code int) func(*refserver.Session, []byte) refserver.FrameAction {
+	return func(*refserver.Session, []byte) refserver.FrameAction { return refserver.ExitWith(code) }
 }
 
 // pause waits for d or for the end of the context, and tells which.

@@ -13,7 +13,7 @@ import (
 func asksWhere(when func(s *refserver.Session) bool, method string, params any) refserver.Seams {
 	return onceReady(func(s *refserver.Session) {
 		if when(s) {
-			s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, method, params) })
+			s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })
 		}
 	})
 }
@@ -43,7 +43,7 @@ func and(several ...func(s *refserver.Session) bool) func(s *refserver.Session) 
 func toolAsks(tool string, when func(s *refserver.Session) bool, method string, params any) refserver.Seams {
 	return calling(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c.Session) {
-			_, _ = c.Ask(method, params)
+			_, _ = c.SendRequest(method, params)
 		}
 		return next(c)
 	})
@@ -61,12 +61,12 @@ func calling(tool string, f func(c *refserver.Call, next Handler) (any, *refserv
 
 // onReply does something with the client's replies to requests for the method
 // for which when holds.
-func onReply(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.Verdict) func() refserver.Seams {
+func onReply(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex
 		asked := map[string]bool{}
 		return refserver.Seams{
-			Patience: patient,
+			RequestTimeout: patient,
 			Outgoing: func(o *refserver.Out) {
 				if o.Kind == refserver.OutRequest && o.Method == method {
 					mu.Lock()
@@ -74,7 +74,7 @@ func onReply(method string, when func(reply *wire.Message) bool, then func(s *re
 					asked[o.ID.Key()] = true
 				}
 			},
-			Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+			Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 				f := wire.Parse(raw)
 				if len(f.Messages) != 1 || f.Messages[0].Kind != wire.Response {
 					return refserver.Pass(raw)
@@ -91,7 +91,7 @@ func onReply(method string, when func(reply *wire.Message) bool, then func(s *re
 }
 
 // fails has a reply read as an error.
-func fails(_ *refserver.Session, raw []byte) refserver.Verdict {
+func fails(_ *refserver.Session, raw []byte) refserver.FrameAction {
 	return refserver.Pass(wire.NewError(wire.Parse(raw).Messages[0].ID, -32603, "The reply can't be read", nil))
 }
 

@@ -39,7 +39,7 @@ func newCalls() *calls { return &calls{of: map[callKey]*call{}} }
 // moment on in which it was read, so that a cancellation which is read behind
 // it always meets it.
 func (t *calls) seams() refserver.Seams {
-	return refserver.Seams{Begins: func(c *refserver.Call) {
+	return refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		if t.method != "" && t.method != c.Method {
 			return
 		}
@@ -73,7 +73,7 @@ func (t *calls) token(s *refserver.Session, id wire.ID) jsontext.Value {
 
 // cancel marks the call that a cancellation names, and reports whether it runs
 // and was not cancelled before.
-func (t *calls) cancel(n *refserver.Note) bool {
+func (t *calls) cancel(n *refserver.Notification) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.of[callKey{n.Session, cancelledIn(n).Key()}]
@@ -100,7 +100,7 @@ func onceCancelled(frame func(id wire.ID, token jsontext.Value) []byte) refserve
 // afterCancelled does so behind a delay.
 func afterCancelled(delay time.Duration, frame func(id wire.ID, token jsontext.Value) []byte) refserver.Seams {
 	t := newCalls()
-	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
@@ -113,7 +113,7 @@ func afterCancelled(delay time.Duration, frame func(id wire.ID, token jsontext.V
 // unansweredOnceCancelled keeps back the answers to cancelled calls.
 func unansweredOnceCancelled() refserver.Seams {
 	t := newCalls()
-	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		t.cancel(n)
 		next(n)
 	}), mute(func(o *refserver.Out) bool { return Answers()(o) && t.cancelled(o.Session, o.ID) }))
@@ -122,7 +122,7 @@ func unansweredOnceCancelled() refserver.Seams {
 // diesOfRunning ends the process when a call is cancelled that runs.
 func diesOfRunning() refserver.Seams {
 	t := newCalls()
-	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			n.Session.Exit(1)
 			<-n.Session.Context().Done() // at once: what follows is not read any more
@@ -134,7 +134,7 @@ func diesOfRunning() refserver.Seams {
 
 // afterGivingUp does something of the answers to requests that the server has
 // cancelled.
-func afterGivingUp(f func(s *refserver.Session, raw []byte) refserver.Verdict) refserver.Seams {
+func afterGivingUp(f func(s *refserver.Session, raw []byte) refserver.FrameAction) refserver.Seams {
 	var mu sync.Mutex
 	given := map[string]bool{}
 	return together(Outgoing(isCancellation, func(o *refserver.Out) {
@@ -160,7 +160,7 @@ func later(s *refserver.Session, after time.Duration, frames ...[]byte) {
 }
 
 // known reports whether a cancellation names a call that was made.
-func (t *calls) known(n *refserver.Note) bool {
+func (t *calls) known(n *refserver.Notification) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.of[callKey{n.Session, cancelledIn(n).Key()}] != nil
@@ -181,7 +181,7 @@ func (t *calls) cancelAnother(s *refserver.Session) {
 
 // waits reports whether a cancellation names a call of a tool that asks the
 // client.
-func (t *calls) waits(n *refserver.Note) bool {
+func (t *calls) waits(n *refserver.Notification) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.of[callKey{n.Session, cancelledIn(n).Key()}]

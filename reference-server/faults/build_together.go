@@ -16,8 +16,8 @@ func together(several ...refserver.Seams) refserver.Seams {
 				return outer(c, func(c *refserver.Call) (any, *refserver.Error) { return inner(c, next) })
 			}
 		}
-		if first, then := t.Begins, s.Begins; first != nil && then != nil {
-			s.Begins = func(c *refserver.Call) {
+		if first, then := t.BeforeHandle, s.BeforeHandle; first != nil && then != nil {
+			s.BeforeHandle = func(c *refserver.Call) {
 				first(c)
 				then(c)
 			}
@@ -29,9 +29,9 @@ func together(several ...refserver.Seams) refserver.Seams {
 				}
 			}
 		}
-		if first, then := t.Notified, s.Notified; first != nil && then != nil {
-			s.Notified = func(n *refserver.Note, next func(*refserver.Note)) {
-				then(n, func(n *refserver.Note) { first(n, next) })
+		if first, then := t.HandleNotification, s.HandleNotification; first != nil && then != nil {
+			s.HandleNotification = func(n *refserver.Notification, next func(*refserver.Notification)) {
+				then(n, func(n *refserver.Notification) { first(n, next) })
 			}
 		}
 		if outer, inner := s.HTTP, t.HTTP; outer != nil && inner != nil {
@@ -47,14 +47,14 @@ func together(several ...refserver.Seams) refserver.Seams {
 			{s.End != nil, func() { t.End = s.End }},
 			{s.Input != nil, func() { t.Input = s.Input }},
 			{s.Incoming != nil, func() { t.Incoming = s.Incoming }},
-			{s.Begins != nil, func() { t.Begins = s.Begins }},
+			{s.BeforeHandle != nil, func() { t.BeforeHandle = s.BeforeHandle }},
 			{s.Handle != nil, func() { t.Handle = s.Handle }},
-			{s.Notified != nil, func() { t.Notified = s.Notified }},
+			{s.HandleNotification != nil, func() { t.HandleNotification = s.HandleNotification }},
 			{s.Outgoing != nil, func() { t.Outgoing = s.Outgoing }},
 			{s.HTTP != nil, func() { t.HTTP = s.HTTP }},
 			{s.Event != nil, func() { t.Event = s.Event }},
 			{s.NextID != nil, func() { t.NextID = s.NextID }},
-			{s.Patience != nil, func() { t.Patience = s.Patience }},
+			{s.RequestTimeout != nil, func() { t.RequestTimeout = s.RequestTimeout }},
 		} {
 			if set.have {
 				set.put()

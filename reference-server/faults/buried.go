@@ -101,14 +101,14 @@ func buriedValues() []Fault {
 			Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if bytes.Contains(c.Params, []byte(strings.Repeat("[", 101))) {
 					c.Session.Exit(1)
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				return next(c)
 			})),
 		breaks("base.request-answered/exact-kibibyte", "a line of 1,024 to 1,055 bytes is lost", refserver.Seams{
-			Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 				if len(raw) >= 1024 && len(raw) < 1056 {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 				return refserver.Pass(raw)
 			},

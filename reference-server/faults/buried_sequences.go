@@ -72,7 +72,7 @@ func buriedSequences() []Fault {
 				mu.Unlock()
 				if was && c.Method == spec.MethodPromptsList {
 					c.Session.Exit(3)
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				result, err := next(c)
 				mu.Lock()
@@ -141,7 +141,7 @@ func buriedSequences() []Fault {
 				h.after(c.Method)
 				return next(c)
 			})
-			seams.Notified = func(n *refserver.Note, next func(*refserver.Note)) {
+			seams.HandleNotification = func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if h.after(n.Method, spec.MethodResourcesUnsubscribe, spec.MethodRootsChanged) {
 					n.Session.SendRaw([]byte(`{"jsonrpc":"2.0","id":null,"result":{}}`))

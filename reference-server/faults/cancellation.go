@@ -58,14 +58,14 @@ func cancellationFaults() []Fault {
 		breaksAfresh(late+"dies", "an answer to a request that it has cancelled ends the process", func() refserver.Seams { return afterGivingUp(diesOf(1)) }).in(callable()...),
 		breaksAfresh(late+"deaf", "after an answer to a request that it has cancelled nothing is answered any more", func() refserver.Seams {
 			var deaf atomic.Bool
-			giveUp := afterGivingUp(func(*refserver.Session, []byte) refserver.Verdict {
+			giveUp := afterGivingUp(func(*refserver.Session, []byte) refserver.FrameAction {
 				deaf.Store(true)
-				return refserver.Swallow()
+				return refserver.Drop()
 			})
 			then := giveUp.Incoming
-			giveUp.Incoming = func(s *refserver.Session, raw []byte) refserver.Verdict {
+			giveUp.Incoming = func(s *refserver.Session, raw []byte) refserver.FrameAction {
 				if deaf.Load() {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 				return then(s, raw)
 			}
@@ -85,7 +85,7 @@ func cancellationFaults() []Fault {
 		})).in(callable()...),
 		breaks(own+"answered", "a ping is cancelled 200 ms after its answer", onceReady(func(s *refserver.Session) {
 			s.Go(func(ctx context.Context) {
-				if _, err := s.Ask(ctx, wire.ID{}, spec.MethodPing, nil); err == nil && pause(ctx, 200*time.Millisecond) {
+				if _, err := s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil); err == nil && pause(ctx, 200*time.Millisecond) {
 					s.Notify(spec.MethodCancelled, map[string]any{"requestId": 1})
 				}
 			})
@@ -93,7 +93,7 @@ func cancellationFaults() []Fault {
 		breaks(own+"nothing", "a cancellation names no request", tells(spec.MethodCancelled, `{"reason":"x"}`)).in(beforeNewest()...),
 		breaks(own+"null", "a cancellation names null", tells(spec.MethodCancelled, `{"requestId":null}`)),
 
-		breaks(idType+"text-for-number", "a cancellation that names an integer as a string is heeded", cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		breaks(idType+"text-for-number", "a cancellation that names an integer as a string is heeded", cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if id := cancelledIn(n); id.IsString() {
 				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {
 					n.Params = wire.JSON(map[string]any{"requestId": jsontext.Value(bare)})
@@ -132,8 +132,8 @@ func diesOfCancellation(when func(m *wire.Message) bool) refserver.Seams {
 }
 
 // cancelling wraps the handling of cancellations.
-func cancelling(f func(n *refserver.Note, next func(*refserver.Note))) refserver.Seams {
-	return refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+func cancelling(f func(n *refserver.Notification, next func(*refserver.Notification))) refserver.Seams {
+	return refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if n.Method != spec.MethodCancelled {
 			next(n)
 			return
@@ -144,7 +144,7 @@ func cancelling(f func(n *refserver.Note, next func(*refserver.Note))) refserver
 
 // heedless passes over cancellations.
 func heedless() refserver.Seams {
-	return cancelling(func(*refserver.Note, func(*refserver.Note)) {})
+	return cancelling(func(*refserver.Notification, func(*refserver.Notification)) {})
 }
 
 // cancellationShapeFaults are the faults in the shape of cancellations.

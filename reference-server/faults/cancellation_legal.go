@@ -47,7 +47,7 @@ func refusingCancelled() refserver.Seams {
 		case <-time.After(moment):
 			return next(c)
 		}
-	}), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	}), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
 		key := callKey{n.Session, cancelledIn(n).Key()}
 		cancelled := running[key]
@@ -78,7 +78,7 @@ func oneByOne() refserver.Seams {
 			close(answered)
 			delete(pending, key)
 		}
-	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		f := wire.Parse(raw)
 		mu.Lock()
 		var before chan struct{}
@@ -123,7 +123,7 @@ func heedingInitialize() refserver.Seams {
 	var mu sync.Mutex
 	var waits []byte // the initialize that is not dealt with yet
 	var passes []byte
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		f := wire.Parse(raw)
 		mu.Lock()
 		defer mu.Unlock()
@@ -141,7 +141,7 @@ func heedingInitialize() refserver.Seams {
 					s.Deliver(again)
 				}
 			})
-			return refserver.Swallow()
+			return refserver.Drop()
 		case f.Messages[0].Method == spec.MethodCancelled && waits != nil && cancels(&f.Messages[0]).Same(wire.Parse(waits).Messages[0].ID):
 			waits = nil
 		}

@@ -35,7 +35,7 @@ func slowInTurn(leaves func(c *refserver.Call) bool) refserver.Seams {
 	turn := make(chan struct{}, 1)
 	return slowOnly(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !takes(c.Context(), turn) {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}
 		result, err := next(c)
 		if leaves(c) {

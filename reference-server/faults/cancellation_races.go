@@ -35,7 +35,7 @@ func cancelRaceFaults() []Fault {
 		}).in(spec.V20241105),
 		breaksAfresh(race+"swallows-calls", "when a call is cancelled, another that runs is not answered either", func() refserver.Seams {
 			t := newCalls()
-			return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+			return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
 					t.cancelAnother(n.Session)
 				}
@@ -67,7 +67,7 @@ func cancelRaceFaults() []Fault {
 		breaksAfresh(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() refserver.Seams {
 			var mu sync.Mutex
 			seen := map[callKey]bool{}
-			return cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+			return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				mu.Lock()
 				defer mu.Unlock()
 				key := callKey{n.Session, cancelledIn(n).Key()}
@@ -81,7 +81,7 @@ func cancelRaceFaults() []Fault {
 		}).over(spec.Stdio),
 		breaksAfresh(race+"dies-of-crossing", "two cancellations that are dealt with at the same time end the process", func() refserver.Seams {
 			var at atomic.Int32
-			return cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+			return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
 				if at.Add(1) > 1 {
 					die(n.Session)
@@ -101,14 +101,14 @@ func cancelRaceFaults() []Fault {
 		breaksAfresh(race+"dies-of-late-initialize", "the cancellation of initialize ends the process when the session has begun", func() refserver.Seams {
 			var began atomic.Bool
 			seams := initializeCancelled(func(*refserver.Session) bool { return began.Load() })
-			return together(seams, notified(method(spec.MethodInitialized), func(*refserver.Note) { began.Store(true) }))
+			return together(seams, notified(method(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
 		}).over(spec.Stdio),
 		breaksAfresh("cancellation.stop-processing/lost-when-early", "a cancellation that comes right behind its request is lost", lostBeforeProgress).in(callable()...).over(spec.Stdio), // over HTTP it is not seen which came first
 	}
 }
 
 // cancelledIn returns the id that a cancellation names.
-func cancelledIn(n *refserver.Note) wire.ID {
+func cancelledIn(n *refserver.Notification) wire.ID {
 	return wire.IDAt(n.Params, "/requestId")
 }
 
@@ -132,7 +132,7 @@ func lingering(d time.Duration) refserver.Seams {
 // swallowing leaves a request unanswered that is at work while another is
 // cancelled.
 func swallowing(t *calls) refserver.Seams {
-	return together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return together(lingering(while), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			t.cancelAnother(n.Session)
 		}
@@ -143,7 +143,7 @@ func swallowing(t *calls) refserver.Seams {
 // retyping heeds a cancellation for all the ids that f makes of the one that it
 // names.
 func retyping(f func(id wire.ID) []wire.ID) refserver.Seams {
-	return cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if !cancelledIn(n).Present() {
 			next(n)
 			return
@@ -160,7 +160,7 @@ func retyping(f func(id wire.ID) []wire.ID) refserver.Seams {
 func remembered() refserver.Seams {
 	var mu sync.Mutex
 	known, early := map[callKey]bool{}, map[callKey]bool{}
-	seams := cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	seams := cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
 		if key := (callKey{n.Session, cancelledIn(n).Key()}); !known[key] {
 			early[key] = true
@@ -175,10 +175,10 @@ func remembered() refserver.Seams {
 		ended := early[key]
 		mu.Unlock()
 		if ended {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}
 		return next(c)
-	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		// Known is what was read, for it is handled a little later.
 		for _, m := range wire.Parse(raw).Messages {
 			if m.Kind == wire.Request {
@@ -198,10 +198,10 @@ func waitsForEver() refserver.Seams {
 	var hangs atomic.Bool
 	return together(t.seams(), Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if hangs.Load() {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}
 		return next(c)
-	}), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	}), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) && t.waits(n) {
 			hangs.Store(true)
 		}
@@ -214,7 +214,7 @@ func waitsForEver() refserver.Seams {
 func initializeCancelled(when func(*refserver.Session) bool) refserver.Seams {
 	var mu sync.Mutex
 	ids := map[callKey]bool{}
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, m := range wire.Parse(raw).Messages {
@@ -222,7 +222,7 @@ func initializeCancelled(when func(*refserver.Session) bool) refserver.Seams {
 			case m.Kind == wire.Request && m.Method == spec.MethodInitialize:
 				ids[callKey{s, m.ID.Key()}] = true
 			case m.Kind == wire.Notification && m.Method == spec.MethodCancelled && ids[callKey{s, cancels(&m).Key()}] && when(s):
-				return refserver.Die(1)
+				return refserver.ExitWith(1)
 			}
 		}
 		return refserver.Pass(raw)
@@ -248,7 +248,7 @@ func (c *cutting) Read(b []byte) (int, error) {
 func lostBeforeProgress() refserver.Seams {
 	var mu sync.Mutex
 	early := map[callKey]bool{}
-	return together(refserver.Seams{Begins: func(c *refserver.Call) {
+	return together(refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		early[callKey{c.Session, c.ID.Key()}] = c.Method == spec.MethodToolsCall
@@ -256,7 +256,7 @@ func lostBeforeProgress() refserver.Seams {
 		mu.Lock()
 		defer mu.Unlock()
 		delete(early, callKey{o.Session, o.Related.Key()})
-	}), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	}), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		mu.Lock()
 		lost := early[callKey{n.Session, cancelledIn(n).Key()}]
 		mu.Unlock()

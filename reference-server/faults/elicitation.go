@@ -73,7 +73,7 @@ func elicitationFaults() []Fault {
 func userFaults() []Fault {
 	const actions, failure, visit = "elicitation.response.all-actions-handled-2025-06-18/", "elicitation.response.client-error-handled/",
 		"elicitation.response.url-accept-without-content/"
-	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.Verdict) func() refserver.Seams {
+	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() refserver.Seams {
 		return onReply(spec.MethodElicit, when, then)
 	}
 	code := func(code int64) func(m *wire.Message) bool {
@@ -101,7 +101,7 @@ func userFaults() []Fault {
 			if !c.Session.Declared("elicitation") {
 				return next(c)
 			}
-			result, err := c.Ask(spec.MethodElicit, raw(`{"message":"What do you like?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}}}}`))
+			result, err := c.SendRequest(spec.MethodElicit, raw(`{"message":"What do you like?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}}}}`))
 			if err != nil {
 				return nil, &refserver.Error{Code: spec.CodeInternal, Message: err.Error()}
 			}

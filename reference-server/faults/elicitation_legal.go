@@ -21,7 +21,7 @@ func legalAsking() []Fault {
 	return []Fault{
 		legal("roots-never-asked", "the roots are asked for by a tool alone", together(mute(func(o *refserver.Out) bool {
 			return Requests(o) && o.Method == spec.MethodRootsList && !o.Related.Present()
-		}), refserver.Seams{Patience: patient})).in(spec.V20250618),
+		}), refserver.Seams{RequestTimeout: patient})).in(spec.V20250618),
 		legal("asks-at-once", "the client is asked for all that it has declared as soon as it is ready", together(
 			asksIf("sampling", spec.MethodSampling, samplingParams), form(aForm),
 			asksWhere(declares("elicitation", "url"), spec.MethodElicit, raw(aPage)),
@@ -41,7 +41,7 @@ func legalAsking() []Fault {
 			s.Go(func(ctx context.Context) {
 				for range 2 {
 					if s.Declared("elicitation", "url") {
-						_, _ = s.Ask(ctx, wire.ID{}, spec.MethodElicit, raw(`{"mode":"url","message":"Please look.","elicitationId":"e1","url":"http://127.0.0.1:4711/visit?user=1"}`))
+						_, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodElicit, raw(`{"mode":"url","message":"Please look.","elicitationId":"e1","url":"http://127.0.0.1:4711/visit?user=1"}`))
 						s.Notify(spec.MethodElicitDone, map[string]any{"elicitationId": "e1"})
 					}
 				}
@@ -68,7 +68,7 @@ func legalAsking() []Fault {
 			if !c.Session.Declared("sampling", "tools") {
 				return next(c)
 			}
-			_, _ = c.Ask(spec.MethodSampling, samplingWith("tools", raw(weatherTools)))
+			_, _ = c.SendRequest(spec.MethodSampling, samplingWith("tools", raw(weatherTools)))
 			return map[string]any{"content": []any{textBlock("It never came to that.")}}, nil
 		})).in(spec.V20251125),
 		legal("refusals-as-errors", "a tool that gets no answer from the client ends in an error", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

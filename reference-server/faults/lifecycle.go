@@ -17,7 +17,7 @@ import (
 func earlyLists(refuses func(c *refserver.Call), still func(c *refserver.Call) bool) refserver.Seams {
 	var begun sync.Map
 	return refserver.Seams{
-		Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+		HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
 				begun.Store(n.Session, true)
 			}
@@ -109,23 +109,23 @@ func lifecycleFaults() []Fault {
 		breaks("lifecycle.error-cases-prepared/dies-without-client-info", "initialize without clientInfo ends the process",
 			dies(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/clientInfo") == nil })),
 
-		breaks("lifecycle.request-timeouts/waits-for-ever", "a request of its own that is not answered is waited for, for ever", refserver.Seams{Patience: patient}),
+		breaks("lifecycle.request-timeouts/waits-for-ever", "a request of its own that is not answered is waited for, for ever", refserver.Seams{RequestTimeout: patient}),
 		breaks("lifecycle.timeout-cancels/not-told", "a request of its own is given up without a cancellation",
 			mute(func(o *refserver.Out) bool { return o.Method == spec.MethodCancelled })),
 
 		breaks("lifecycle.no-shutdown-message/shutdown-served", "the request shutdown gets a result", servesUnknown("shutdown")),
 		breaks("lifecycle.no-shutdown-message/exit-served", "the request exit gets a result", servesUnknown("exit")),
-		breaks("lifecycle.no-shutdown-message/announced", "the end is announced by a notification", ends(func(p *refserver.Process, why refserver.Ending) (int, bool) {
+		breaks("lifecycle.no-shutdown-message/announced", "the end is announced by a notification", ends(func(p *refserver.Process, why refserver.EndReason) (int, bool) {
 			p.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/shutdown"}`))
 			return 0, true
 		})),
 		breaks("lifecycle.batch-initialize/accepted", "initialize is accepted in a batch", incoming(func(s *refserver.Session, f *wire.Frame) bool {
 			return f.Batch && len(f.Messages) > 0 && s.Revision() == ""
-		}, func(s *refserver.Session, raw []byte) refserver.Verdict {
+		}, func(s *refserver.Session, raw []byte) refserver.FrameAction {
 			for _, e := range split(raw) {
 				s.Deliver(e)
 			}
-			return refserver.Swallow()
+			return refserver.Drop()
 		})).over(spec.Stdio), // over HTTP nothing but initialize alone opens a session
 	}
 }
@@ -143,7 +143,7 @@ func early(line string) refserver.Seams {
 }
 
 // ends decides what follows an ending.
-func ends(f func(p *refserver.Process, why refserver.Ending) (code int, exit bool)) refserver.Seams {
+func ends(f func(p *refserver.Process, why refserver.EndReason) (code int, exit bool)) refserver.Seams {
 	return refserver.Seams{End: f}
 }
 

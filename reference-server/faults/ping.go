@@ -27,7 +27,7 @@ func pingFaults() []Fault {
 			turn := make(chan struct{}, 1)
 			inTurn := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if !takes(c.Context(), turn) {
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				defer func() { <-turn }()
 				return next(c)
@@ -45,7 +45,7 @@ func pingFaults() []Fault {
 			var busy atomic.Bool
 			return Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if !busy.CompareAndSwap(false, true) {
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				defer busy.Store(false)
 				pause(c.Context(), 20*time.Millisecond)
@@ -57,7 +57,7 @@ func pingFaults() []Fault {
 		breaksAfresh("ping.responds/not-beside-a-tool", "while a tool runs ping is not answered", func() refserver.Seams {
 			var tools atomic.Int32
 			return together(
-				refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+				refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 					if f := wire.Parse(raw); len(f.Messages) == 1 && f.Messages[0].Method == spec.MethodToolsCall {
 						tools.Add(1)
 					}
@@ -71,7 +71,7 @@ func pingFaults() []Fault {
 			)
 		}).in(callable()...),
 		breaksAfresh("ping.responds/taken-for-the-answer", "while the client is asked in a call ping is taken for its answer", whileAsked(func(*refserver.Call, Handler, *question) (any, *refserver.Error) {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		})).in(callable()...),
 		breaksAfresh("ping.responds/after-the-answer", "while the client is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
 			q.ended(c)
@@ -80,7 +80,7 @@ func pingFaults() []Fault {
 		breaksAfresh("ping.responds/id-of-a-question", "while the client is asked in a call ping with the id of what it is asked is taken for its answer", whileAsked(
 			func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
 				if c.ID.Same(q.id) {
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				return next(c)
 			})).in(callable()...),
@@ -95,7 +95,7 @@ func pingFaults() []Fault {
 		breaksAfresh("ping.responds/several-asked", "while a call asks the client two things at once ping is not answered", func() refserver.Seams {
 			var open atomic.Int32
 			return together(
-				refserver.Seams{Patience: patient},
+				refserver.Seams{RequestTimeout: patient},
 				calling("ask-sampling", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					if !c.Session.Declared("roots") {
 						return next(c)
@@ -105,7 +105,7 @@ func pingFaults() []Fault {
 					open.Add(2)
 					other.Go(func() {
 						defer open.Add(-1)
-						_, _ = c.Ask(spec.MethodRootsList, nil)
+						_, _ = c.SendRequest(spec.MethodRootsList, nil)
 					})
 					defer open.Add(-1)
 					return next(c)
@@ -138,7 +138,7 @@ func pingFaults() []Fault {
 		breaks("ping.not-excessive/flood", "the client is pinged every 10 ms", pinging(10*time.Millisecond)),
 		breaks("ping.not-excessive/burst", "the client is pinged fifty times at once", onceReady(func(s *refserver.Session) {
 			for range 50 {
-				s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, spec.MethodPing, nil) })
+				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil) })
 			}
 		})),
 		breaksAfresh("ping.responds/deaf-after-initialized", "after initialized nothing is answered any more", func() refserver.Seams {
@@ -146,11 +146,11 @@ func pingFaults() []Fault {
 		}),
 		breaksAfresh("ping.responds/deaf-while-waiting", "while a request of its own is unanswered nothing is answered", func() refserver.Seams {
 			return refserver.Seams{
-				Patience: patient,
-				Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+				RequestTimeout: patient,
+				HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
 						// The reader itself waits here, for an answer that it alone could read.
-						_, _ = n.Session.Ask(n.Session.Context(), wire.ID{}, spec.MethodRootsList, nil)
+						_, _ = n.Session.SendRequest(n.Session.Context(), wire.ID{}, spec.MethodRootsList, nil)
 						return
 					}
 					next(n)
@@ -173,7 +173,7 @@ func pinging(every time.Duration) refserver.Seams {
 	return onceReady(func(s *refserver.Session) {
 		s.Go(func(ctx context.Context) {
 			for pause(ctx, every) {
-				if _, err := s.Ask(ctx, wire.ID{}, spec.MethodPing, nil); err != nil {
+				if _, err := s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil); err != nil {
 					return
 				}
 			}
@@ -200,7 +200,7 @@ func (q *question) ended(c *refserver.Call) {
 func deafFor(method string) func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
 	return func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
 		if q.method == method {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}
 		return next(c)
 	}
@@ -213,7 +213,7 @@ func whileAsked(ping func(c *refserver.Call, next Handler, q *question) (any, *r
 		var mu sync.Mutex
 		open := map[*refserver.Session]*question{}
 		return together(
-			refserver.Seams{Patience: patient},
+			refserver.Seams{RequestTimeout: patient},
 			Outgoing(Requests, func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()

@@ -69,14 +69,14 @@ func legalRunning() []Fault {
 		legalAfresh("ends-cancelled", "calls of the slow tool run one after the other, and one that was cancelled keeps the server busy for a while before the next", endsCancelled),
 		legal("cancels-late", "each request of the server is cancelled when its answer arrives", incoming(
 			single(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
-			func(s *refserver.Session, raw []byte) refserver.Verdict {
+			func(s *refserver.Session, raw []byte) refserver.FrameAction {
 				s.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(wire.Parse(raw).Messages[0].ID.Raw()), "reason": "too slow"})
 				return refserver.Pass(raw)
 			})),
 		legal("cancels-at-once", "a ping of the server is cancelled in the write that sends it", onceReady(func(s *refserver.Session) {
 			s.SendRaw([]byte(`{"jsonrpc":"2.0","id":"hasty","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"hasty"}}`))
 		})),
-		legal("cancels-slowly", "a cancellation is heeded 20 ms later", cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+		legal("cancels-slowly", "a cancellation is heeded 20 ms later", cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			n.Session.Go(func(ctx context.Context) {
 				if pause(ctx, 20*time.Millisecond) {
 					next(n)
@@ -101,7 +101,7 @@ func progressFirst() refserver.Seams {
 // been on its way.
 func answersCancelled() refserver.Seams {
 	t := newCalls()
-	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
@@ -114,7 +114,7 @@ func answersCancelled() refserver.Seams {
 func crossing() refserver.Seams {
 	t := newCalls()
 	t.method = spec.MethodToolsCall
-	return together(t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+	return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if !runs {

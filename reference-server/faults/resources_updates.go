@@ -141,7 +141,7 @@ func subscriptionLives(happens func(l *lives, what, uri string), told func(l *li
 	return together(
 		follow(spec.MethodResourcesSubscribe), follow(spec.MethodResourcesUnsubscribe),
 		Outgoing(Errors(), func(o *refserver.Out) { happen(o.Session, refused, "") }),
-		notified(method(spec.MethodCancelled), func(n *refserver.Note) { happen(n.Session, spec.MethodCancelled, "") }),
+		notified(method(spec.MethodCancelled), func(n *refserver.Notification) { happen(n.Session, spec.MethodCancelled, "") }),
 		Outgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) {
 			uri, _ := wire.Text(wire.At(wire.Parse(o.Frames[0]).Messages[0].Params(), "/uri"))
 			with(o.Session, func(l *lives) { told(l, o, uri) })

@@ -27,7 +27,7 @@ func rootsFaults() []Fault {
 			return m.Has("result") && len(wire.Elements(wire.At(m.Result(), "/roots"))) == 0
 		}, diesOf(1))),
 		breaksAfresh(gone+"error-hangs", "roots that can't be told are waited for, for ever", func() refserver.Seams {
-			return together(onReply(spec.MethodRootsList, isFailure, swallows)(), refserver.Seams{Patience: patient})
+			return together(onReply(spec.MethodRootsList, isFailure, swallows)(), refserver.Seams{RequestTimeout: patient})
 		}).in(spec.V20250326, spec.V20250618, spec.V20251125),
 		breaksAfresh(gone+"no-folder-dies", "a root that does not exist ends the process", onReply(spec.MethodRootsList, saying("/roots/0/uri", "file:///mcp-conform/there/is/no/such/folder"), diesOf(1))),
 		breaksAfresh("roots.change.asks-again/tool-remembers", "a tool asks for the roots once, and has the same when they have changed", func() refserver.Seams {

@@ -144,7 +144,7 @@ func servesForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	question := map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": "How warm is it?"}}
 	messages := []any{question}
 	for {
-		result, err := c.Ask(spec.MethodSampling, map[string]any{"messages": messages, "maxTokens": 100, "tools": raw(weatherTools)})
+		result, err := c.SendRequest(spec.MethodSampling, map[string]any{"messages": messages, "maxTokens": 100, "tools": raw(weatherTools)})
 		if err != nil {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: err.Error()}
 		}
@@ -168,7 +168,7 @@ func modelFaults() []Fault {
 	const model, reason, array, rejected, validated = "sampling.hints.advisory/", "sampling.result.stop-reason-open/", "sampling.result.content-array/",
 		"sampling.rejection.handled-2024-11-05/", "sampling.validates-content/"
 	toTool := []spec.Revision{spec.V20250326, spec.V20250618, spec.V20251125} // before, no tool says that it is harmless
-	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.Verdict) func() refserver.Seams {
+	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() refserver.Seams {
 		return onReply(spec.MethodSampling, when, then)
 	}
 	isArray := func(m *wire.Message) bool { return wire.At(m.Result(), "/content").Kind() == '[' && !uses(m) }

@@ -103,7 +103,7 @@ func sentAll(e edit, methods ...string) refserver.Seams {
 func asksIf(capability, method string, params any) refserver.Seams {
 	return onceReady(func(s *refserver.Session) {
 		if s.Declared(capability) {
-			s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, method, params) })
+			s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })
 		}
 	})
 }

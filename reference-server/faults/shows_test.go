@@ -235,7 +235,7 @@ func (c conversation) talk(seams refserver.Seams) string {
 	var stderr bytes.Buffer
 	var owned sync.WaitGroup
 	owned.Go(func() {
-		o := refserver.Options{Seams: seams, AskTimeout: time.Minute, DrainTime: 200 * time.Millisecond}
+		o := refserver.Options{Seams: seams, RequestTimeout: time.Minute, DrainTimeout: 200 * time.Millisecond}
 		code <- refserver.ServeStdio(ctx, inR, outW, &stderr, signals, o)
 		inR.Close()
 		outW.Close()

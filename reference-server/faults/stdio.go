@@ -18,13 +18,13 @@ func stdioFaults() []Fault {
 	return []Fault{
 		breaks("stdio.newline-delimited/content-length", "messages are framed by Content-Length headers", Outgoing(Everything, func(o *refserver.Out) {
 			o.Frames = [][]byte{fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(o.Frames[0]), o.Frames[0])}
-			o.End = ""
+			o.Terminator = ""
 		})).unreachable(),
 		breaks("stdio.newline-delimited/two-on-a-line", "a log message shares its line with an answer", AlterBytes(opened, func(b []byte) []byte {
 			return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"answering"}}`), b...)
 		})),
-		breaks("stdio.newline-delimited/no-newline", "answers after initialize do not end in a newline", Outgoing(afterInitialize, func(o *refserver.Out) { o.End = "" })),
-		breaks("stdio.stdout-only-messages/comma", "answers are followed by a comma", Outgoing(Answers(), func(o *refserver.Out) { o.End = ",\n" })),
+		breaks("stdio.newline-delimited/no-newline", "answers after initialize do not end in a newline", Outgoing(afterInitialize, func(o *refserver.Out) { o.Terminator = "" })),
+		breaks("stdio.stdout-only-messages/comma", "answers are followed by a comma", Outgoing(Answers(), func(o *refserver.Out) { o.Terminator = ",\n" })),
 		breaks("stdio.newline-delimited/first-of-a-write", "of several messages in one write only the first is read", input(func(chunk []byte) []byte {
 			if i := bytes.IndexByte(chunk, '\n'); i >= 0 {
 				return chunk[:i+1]
@@ -58,16 +58,16 @@ func stdioFaults() []Fault {
 		breaks("stdio.stdout-only-messages/blank", "a blank line comes after each answer", after(Answers(), "")),
 		breaks("stdio.stdout-only-messages/on-errors", "a stack trace comes with each error",
 			before(Errors(), "Traceback (most recent call last):", `  File "server.py", line 10, in handle`, "ValueError")),
-		breaks("stdio.stdout-only-messages/farewell", "a farewell comes when the input ends", ends(func(p *refserver.Process, _ refserver.Ending) (int, bool) {
+		breaks("stdio.stdout-only-messages/farewell", "a farewell comes when the input ends", ends(func(p *refserver.Process, _ refserver.EndReason) (int, bool) {
 			fmt.Fprintln(p.Out, "Shutting down")
 			return 0, true
 		})),
 		breaks("stdio.stdout-only-messages/colour", "answers are dressed in terminal colours", AlterBytes(Answers(), func(b []byte) []byte {
 			return fmt.Appendf(nil, "\x1b[32m%s\x1b[0m", b)
 		})),
-		breaks("stdio.stdout-only-messages/nul", "a NUL byte follows each answer", Outgoing(Answers(), func(o *refserver.Out) { o.End = "\x00\n" })),
+		breaks("stdio.stdout-only-messages/nul", "a NUL byte follows each answer", Outgoing(Answers(), func(o *refserver.Out) { o.Terminator = "\x00\n" })),
 
-		breaks("stdio.exit-on-stdin-close-2024-11-05/stays", "the server stays when its input ends, until it is told to go", ends(func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+		breaks("stdio.exit-on-stdin-close-2024-11-05/stays", "the server stays when its input ends, until it is told to go", ends(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed
 		})),
 		breaksAfresh("stdio.exit-on-stdin-close-2024-11-05/after-work", "once a resource was subscribed to the server stays when its input ends", func() refserver.Seams {
@@ -75,11 +75,11 @@ func stdioFaults() []Fault {
 			return together(Handle(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				subscribed.Store(true)
 				return next(c)
-			}), ends(func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+			}), ends(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 				return 0, why != refserver.InputClosed || !subscribed.Load()
 			}))
 		}),
-		process(breaks("stdio.exit-on-sigterm/ignored", "neither the end of the input nor SIGTERM ends the server", ends(func(*refserver.Process, refserver.Ending) (int, bool) {
+		process(breaks("stdio.exit-on-sigterm/ignored", "neither the end of the input nor SIGTERM ends the server", ends(func(*refserver.Process, refserver.EndReason) (int, bool) {
 			return 0, false
 		}))),
 
@@ -90,13 +90,13 @@ func stdioFaults() []Fault {
 		breaksAfresh("stdio.exit-on-stdin-close-2024-11-05/cancelled", "once a request was cancelled that was at work, the server stays when its input ends", func() refserver.Seams {
 			var stays atomic.Bool
 			t := newCalls()
-			seams := together(lingering(while), t.seams(), cancelling(func(n *refserver.Note, next func(*refserver.Note)) {
+			seams := together(lingering(while), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
 					stays.Store(true)
 				}
 				next(n)
 			}))
-			seams.End = func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+			seams.End = func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 				return 0, why != refserver.InputClosed || !stays.Load()
 			}
 			return seams

@@ -182,7 +182,7 @@ func taskShownFaults() []Fault {
 		breaks("tasks.unknown-id-error/waits", "the result of a task that does not exist is waited for", Handle(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && err.Code == spec.CodeInvalidParams {
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return result, err
 		})),
@@ -199,7 +199,7 @@ func taskClientFaults() []Fault {
 		breaks("tasks.server-no-tasks-without-capability/elicits", "the client is to answer an elicitation by a task", asksWhenReady(spec.MethodElicit, params)),
 		breaks("tasks.server-respects-client-capability/elicits", "a client with tasks is to answer an elicitation by one, which it has not declared", onceReady(func(s *refserver.Session) {
 			if s.Declared("tasks") {
-				s.Go(func(ctx context.Context) { _, _ = s.Ask(ctx, wire.ID{}, spec.MethodElicit, params) })
+				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodElicit, params) })
 			}
 		})),
 		breaks("tasks.requestor-no-related-task/there", "a task of the client is named in the metadata, too", asksWhenReady(spec.MethodTasksGet, map[string]any{

@@ -77,7 +77,7 @@ func taskCourseFaults() []Fault {
 		}),
 		breaks("tasks.result-after-cancel/silent", "the result of a cancelled task is never told", Handle(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if statusOf(c, next) == "cancelled" {
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return next(c)
 		})),
@@ -272,7 +272,7 @@ func byNotification() refserver.Seams {
 			}
 			return result, err
 		}),
-		notified(method(spec.MethodCancelled), func(note *refserver.Note) {
+		notified(method(spec.MethodCancelled), func(note *refserver.Notification) {
 			request := cancelledIn(note)
 			if id := n.text(request.Key()); id != "" {
 				n.keep(id, "cancelled")

@@ -90,7 +90,7 @@ func tour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revision
 			}
 			return reply
 		}
-		s := refserver.NewSession(ctx, refserver.Options{Seams: seams(), PageSizes: []int{v.pages}, AskTimeout: time.Second}, func(o *refserver.Out) {
+		s := refserver.NewSession(ctx, refserver.Options{Seams: seams(), PageSizes: []int{v.pages}, RequestTimeout: time.Second}, func(o *refserver.Out) {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, raw := range o.Frames {

@@ -52,7 +52,7 @@ func versioningFaults() []Fault {
 		breaks(other+"internal-error", "an unknown version gets -32603", fails(&refserver.Error{Code: spec.CodeInternal, Message: "Internal error"})),
 		breaks(other+"bare-error", "an unknown version gets -32602 that does not say which are supported",
 			fails(&refserver.Error{Code: spec.CodeInvalidParams, Message: "Unsupported protocol version"})),
-		breaks(other+"silent", "an unknown version is not answered", fails(refserver.Unanswered)),
+		breaks(other+"silent", "an unknown version is not answered", fails(refserver.NoResponse)),
 
 		breaks(latest+"oldest", "an unknown version is answered with the oldest that is supported",
 			offering(unspoken, func(string) string { return string(spec.V20241105) })).in(callable()...), // a run in that alone knows of no later one

@@ -48,14 +48,14 @@ func TestRequests(t *testing.T) {
 		{Name: "initialize refused", Case: "errors.invalid-initialize", Kept: []string{"base.invalid-params-2024-11-05"}},
 		{
 			Name: "initialize without params served", Case: "errors.invalid-initialize", Want: []string{served},
-			Seams: incoming(func(raw []byte) refserver.Verdict {
+			Seams: incoming(func(raw []byte) refserver.FrameAction {
 				return refserver.Pass(bytes.Replace(raw, []byte(`"params":{}`),
 					[]byte(`"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`), 1))
 			}),
 		},
 		{
 			Name: "mistyped version served", Case: "errors.invalid-initialize", Want: []string{served},
-			Seams: incoming(func(raw []byte) refserver.Verdict {
+			Seams: incoming(func(raw []byte) refserver.FrameAction {
 				return refserver.Pass(bytes.Replace(raw, []byte(`"protocolVersion":5`), []byte(`"protocolVersion":"2025-11-25"`), 1))
 			}),
 		},
@@ -90,9 +90,9 @@ func TestMalformed(t *testing.T) {
 			Want: []string{parse + "exits at a non-JSON line. (warning)"}, Kept: all[1:],
 		},
 		{Name: "byte order mark deadly", Seams: dieOf("\xef\xbb\xbf"), Want: []string{parse + "exits at a non-JSON line. (warning)"}},
-		{Name: "empty line deadly", Seams: incoming(func(raw []byte) refserver.Verdict {
+		{Name: "empty line deadly", Seams: incoming(func(raw []byte) refserver.FrameAction {
 			if len(raw) == 0 {
-				return refserver.Die(1)
+				return refserver.ExitWith(1)
 			}
 			return refserver.Pass(raw)
 		}), Want: []string{parse + "exits at a non-JSON line. (warning)"}},
@@ -130,7 +130,7 @@ func TestMalformed(t *testing.T) {
 			Shown: []string{`"params":"text"`},
 		},
 		{
-			Name: "several taken for requests", Seams: incoming(func(raw []byte) refserver.Verdict {
+			Name: "several taken for requests", Seams: incoming(func(raw []byte) refserver.FrameAction {
 				raw = bytes.Replace(raw, []byte(`"Method"`), []byte(`"method"`), 1)
 				return refserver.Pass(bytes.Replace(raw, []byte(`{"jsonrpc":"1.0"`), []byte(`{"jsonrpc":"2.0"`), 1))
 			}),
@@ -171,9 +171,9 @@ func TestMalformed(t *testing.T) {
 			Want: []string{"base.request-null-id-rejected: The server serves a request with id null. (warning)"},
 		},
 		{
-			Name: "number swallowed", Seams: incoming(func(raw []byte) refserver.Verdict {
+			Name: "number swallowed", Seams: incoming(func(raw []byte) refserver.FrameAction {
 				if string(raw) == "5" {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 				return refserver.Pass(raw)
 			}), Want: []string{invalid + "does not answer an invalid request with the specified error. (warning)"},
@@ -190,7 +190,7 @@ func serveID(end string) func() refserver.Seams {
 	return func() refserver.Seams {
 		var raw []byte // set once, before that request is handled
 		return refserver.Seams{
-			Incoming: func(_ *refserver.Session, frame []byte) refserver.Verdict {
+			Incoming: func(_ *refserver.Session, frame []byte) refserver.FrameAction {
 				f := wire.Parse(frame)
 				if len(f.Problems) > 0 || f.Batch || !strings.HasSuffix(f.Messages[0].ID.Raw(), end) {
 					return refserver.Pass(frame)
@@ -209,8 +209,8 @@ func serveID(end string) func() refserver.Seams {
 	}
 }
 
-func onMalformed(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
-	return func(raw []byte) refserver.Verdict {
+func onMalformed(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAction {
+	return func(raw []byte) refserver.FrameAction {
 		frame := wire.Parse(raw)
 		if len(frame.Problems) == 0 && !frame.Batch {
 			m := frame.Messages[0]

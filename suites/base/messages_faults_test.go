@@ -19,13 +19,13 @@ func TestMessages(t *testing.T) {
 		},
 		{Name: "string ids never answered", Case: "messages.ids", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 			if c.ID.IsString() {
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return next(c)
 		})}, // a rule's business
-		{Name: "requests in unusual spelling dropped", Case: "messages.ids", Seams: incoming(func(raw []byte) refserver.Verdict {
+		{Name: "requests in unusual spelling dropped", Case: "messages.ids", Seams: incoming(func(raw []byte) refserver.FrameAction {
 			if !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) {
-				return refserver.Swallow()
+				return refserver.Drop()
 			}
 			return refserver.Pass(raw)
 		})}, // a rule's business
@@ -33,7 +33,7 @@ func TestMessages(t *testing.T) {
 			Name: "silent to notifications", Case: "messages.unknown-notifications",
 			Kept: []string{"base.unknown-notification-harmless", "base.notification-no-response"},
 		},
-		{Name: "notifications answered", Case: "messages.unknown-notifications", Seams: incoming(func(raw []byte) refserver.Verdict {
+		{Name: "notifications answered", Case: "messages.unknown-notifications", Seams: incoming(func(raw []byte) refserver.FrameAction {
 			if bytes.Contains(raw, []byte("com.example.unknown")) {
 				return refserver.Pass([]byte(`5`)) // refused without an id
 			}
@@ -104,7 +104,7 @@ func TestBatches(t *testing.T) {
 			Want: []string{"base.batch-receive: The server does not serve a batch of requests. (broken)"},
 		},
 		{
-			Name: "only the first served", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+			Name: "only the first served", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.FrameAction {
 				end := bytes.Index(raw, []byte("},{"))
 				return refserver.Pass(append(raw[:end+1:end+1], ']'))
 			})),
@@ -114,9 +114,9 @@ func TestBatches(t *testing.T) {
 			},
 		},
 		{
-			Name: "swallowed with notifications", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+			Name: "swallowed with notifications", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.FrameAction {
 				if bytes.Contains(raw, []byte("roots/list_changed")) {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 				return refserver.Pass(raw)
 			})),
@@ -124,7 +124,7 @@ func TestBatches(t *testing.T) {
 			Kept: []string{"base.batch-response-array", "base.batch-only-notifications-silent"},
 		},
 		{
-			Name: "notifications answered", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.Verdict {
+			Name: "notifications answered", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.FrameAction {
 				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`), []byte(`5`)))
 			})),
 			Want: []string{
@@ -151,7 +151,7 @@ func TestBatches(t *testing.T) {
 		},
 		{
 			Name: "damaged, deadly", Case: "messages.damaged-batch",
-			Seams: incoming(onDamaged(func([]byte) refserver.Verdict { return refserver.Die(1) })),
+			Seams: incoming(onDamaged(func([]byte) refserver.FrameAction { return refserver.ExitWith(1) })),
 			Want: []string{
 				"base.batch-empty-array: The server exits at an empty batch. (warning)",
 				"base.batch-invalid-members: The server exits at a batch with an invalid member. (warning)",
@@ -172,7 +172,7 @@ func TestBatches(t *testing.T) {
 			},
 		},
 		{
-			Name: "invalid member passed over", Case: "messages.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.Verdict {
+			Name: "invalid member passed over", Case: "messages.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.FrameAction {
 				return refserver.Pass(bytes.Replace(raw, []byte("[1,"), []byte("["), 1))
 			})),
 			Want: []string{"base.batch-invalid-members: The server ignores an invalid member of a batch. (warning)"},
@@ -183,8 +183,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-func onBatch(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
-	return func(raw []byte) refserver.Verdict {
+func onBatch(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAction {
+	return func(raw []byte) refserver.FrameAction {
 		if bytes.HasPrefix(raw, []byte("[")) {
 			return f(raw)
 		}
@@ -192,8 +192,8 @@ func onBatch(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
 	}
 }
 
-func onDamaged(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
-	return onBatch(func(raw []byte) refserver.Verdict {
+func onDamaged(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAction {
+	return onBatch(func(raw []byte) refserver.FrameAction {
 		if bytes.HasPrefix(raw, []byte("[]")) || bytes.HasPrefix(raw, []byte("[1")) {
 			return f(raw)
 		}
@@ -202,8 +202,8 @@ func onDamaged(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict 
 }
 
 // onLong takes lines of more than 64 KiB.
-func onLong(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
-	return func(raw []byte) refserver.Verdict {
+func onLong(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAction {
+	return func(raw []byte) refserver.FrameAction {
 		if len(raw) > 64<<10 {
 			return f(raw)
 		}
@@ -211,5 +211,5 @@ func onLong(f func([]byte) refserver.Verdict) func([]byte) refserver.Verdict {
 	}
 }
 
-func noRequest([]byte) refserver.Verdict  { return refserver.Pass([]byte(`5`)) }
-func unparsable([]byte) refserver.Verdict { return refserver.Pass([]byte(`no JSON`)) }
+func noRequest([]byte) refserver.FrameAction  { return refserver.Pass([]byte(`5`)) }
+func unparsable([]byte) refserver.FrameAction { return refserver.Pass([]byte(`no JSON`)) }

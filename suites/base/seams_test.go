@@ -12,26 +12,26 @@ func handle(f func(*refserver.Call, handler) (any, *refserver.Error)) func() ref
 	return func() refserver.Seams { return refserver.Seams{Handle: f} }
 }
 
-func incoming(f func([]byte) refserver.Verdict) func() refserver.Seams {
+func incoming(f func([]byte) refserver.FrameAction) func() refserver.Seams {
 	return func() refserver.Seams {
-		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict { return f(raw) }}
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction { return f(raw) }}
 	}
 }
 
 // rewrite reads one text in place of another.
 func rewrite(from, to string) func() refserver.Seams {
-	return incoming(func(raw []byte) refserver.Verdict {
+	return incoming(func(raw []byte) refserver.FrameAction {
 		return refserver.Pass(bytes.Replace(raw, []byte(from), []byte(to), 1))
 	})
 }
 
-func swallow([]byte) refserver.Verdict { return refserver.Swallow() }
-func die([]byte) refserver.Verdict     { return refserver.Die(1) }
+func swallow([]byte) refserver.FrameAction { return refserver.Drop() }
+func die([]byte) refserver.FrameAction     { return refserver.ExitWith(1) }
 
 func dieOf(text string) func() refserver.Seams {
-	return incoming(func(raw []byte) refserver.Verdict {
+	return incoming(func(raw []byte) refserver.FrameAction {
 		if bytes.Contains(raw, []byte(text)) {
-			return refserver.Die(1)
+			return refserver.ExitWith(1)
 		}
 		return refserver.Pass(raw)
 	})
@@ -41,9 +41,9 @@ func dieOf(text string) func() refserver.Seams {
 func deafAfter(text string) func() refserver.Seams {
 	return func() refserver.Seams {
 		deaf := false // frames come from one goroutine
-		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			if deaf = deaf || bytes.Contains(raw, []byte(text)); deaf {
-				return refserver.Swallow()
+				return refserver.Drop()
 			}
 			return refserver.Pass(raw)
 		}}
@@ -54,9 +54,9 @@ func deafAfter(text string) func() refserver.Seams {
 func deafAfterLine(line string) func() refserver.Seams {
 	return func() refserver.Seams {
 		deaf := false // frames come from one goroutine
-		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			if deaf = deaf || string(raw) == line; deaf {
-				return refserver.Swallow()
+				return refserver.Drop()
 			}
 			return refserver.Pass(raw)
 		}}

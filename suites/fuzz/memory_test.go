@@ -54,7 +54,7 @@ func keeping(what string) refserver.Seams {
 		}}
 	}
 	onCancelled := func(most int) refserver.Seams {
-		return refserver.Seams{Notified: func(n *refserver.Note, next func(*refserver.Note)) {
+		return refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodCancelled {
 				keep(most)
 			}

@@ -39,7 +39,7 @@ func TestFaults(t *testing.T) {
 				"prompts.list.answered: The server declares prompts, but refuses to list them. (broken)",
 			}},
 
-		{"a declared list never answered", "lifecycle.serves", refuse(spec.MethodPromptsList, refserver.Unanswered),
+		{"a declared list never answered", "lifecycle.serves", refuse(spec.MethodPromptsList, refserver.NoResponse),
 			[]string{"lifecycle.serves-after-initialized: The server does not answer a declared list after initialized. (warning)"}},
 
 		{"undeclared and unknown", "lifecycle.undeclared-capabilities", undeclaring(unknown), nil},
@@ -56,7 +56,7 @@ func TestFaults(t *testing.T) {
 		{"all is well: capabilities", "lifecycle.unknown-capabilities", nothing, nil},
 		{"unknown capabilities refused", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, no }),
 			[]string{"lifecycle.unknown-client-capabilities: The server refuses initialize with unknown client capabilities. (warning)"}},
-		{"unknown capabilities met with silence", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, refserver.Unanswered }),
+		{"unknown capabilities met with silence", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, refserver.NoResponse }),
 			[]string{"lifecycle.unknown-client-capabilities: The server refuses initialize with unknown client capabilities. (warning)"}},
 		{"another version", "lifecycle.unknown-capabilities", onUnknownCapability(func(c *call, next chain) (any, *fail) {
 			result, err := next(c)
@@ -70,14 +70,14 @@ func TestFaults(t *testing.T) {
 			c.Params = wire.JSON(with(c.Params, "capabilities", map[string]any{}, "clientInfo", map[string]any{"name": "x", "version": "1"}))
 			return next(c)
 		}), nil},
-		{"deficient met with silence", "lifecycle.deficient-initialize", onDeficient(func(*call, chain) (any, *fail) { return nil, refserver.Unanswered }),
+		{"deficient met with silence", "lifecycle.deficient-initialize", onDeficient(func(*call, chain) (any, *fail) { return nil, refserver.NoResponse }),
 			[]string{
 				"lifecycle.error-cases-prepared: Initialize without capabilities is not answered. (warning)",
 				"lifecycle.error-cases-prepared: Initialize without clientInfo is not answered. (warning)",
 			}},
 		{"deficient ends the server", "lifecycle.deficient-initialize", onDeficient(func(c *call, _ chain) (any, *fail) {
 			c.Session.Exit(1)
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}), []string{
 			"lifecycle.error-cases-prepared: Initialize without capabilities is not answered. (warning)",
 			"lifecycle.error-cases-prepared: Initialize without clientInfo is not answered. (warning)",
@@ -91,7 +91,7 @@ func TestFaults(t *testing.T) {
 		{"ended by an early request", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				c.Session.Exit(1)
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return next(c)
 		}), []string{"lifecycle.request-before-initialize: The server exits at a request before initialized. (note)"}},
@@ -103,7 +103,7 @@ func TestFaults(t *testing.T) {
 		}), nil},
 		{"an early request met with silence", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return next(c)
 		}), nil},
@@ -116,33 +116,33 @@ func TestFaults(t *testing.T) {
 		{"exit ends the server", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == "exit" {
 				c.Session.Exit(0)
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return next(c)
 		}), []string{"lifecycle.no-shutdown-message: The server exits at a request named shutdown or exit. (warning)"}},
 		{"a farewell", "lifecycle.unregulated", func() refserver.Seams {
-			return refserver.Seams{End: func(p *refserver.Process, _ refserver.Ending) (int, bool) {
+			return refserver.Seams{End: func(p *refserver.Process, _ refserver.EndReason) (int, bool) {
 				_, _ = p.Out.Write(append(wire.NewNotification("notifications/shutdown", nil), '\n'))
 				return 0, true
 			}}
 		}, []string{"lifecycle.no-shutdown-message: The server announces its shutdown with a message of its own. (warning)"}},
 		{"ended by a second initialize", "lifecycle.unregulated", onSecond(func(c *call) (any, *fail) {
 			c.Session.Exit(1)
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}), []string{"lifecycle.reinitialize-undefined: The server exits at a second initialize. (note)"}},
 		{"another version the second time", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
 			return map[string]any{"protocolVersion": "2024-11-05", "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "x", "version": "1"}}, nil
 		}), []string{"lifecycle.reinitialize-undefined: The server answers a second initialize with another version. (note)"}},
 		{"the second initialize met with silence", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		}), nil},
 
 		{"all is well: batch", "lifecycle.batched-initialize", nothing, nil},
-		{"batch accepted", "lifecycle.batched-initialize", onBatch(func(raw []byte) refserver.Verdict {
+		{"batch accepted", "lifecycle.batched-initialize", onBatch(func(raw []byte) refserver.FrameAction {
 			return refserver.Pass(raw[1 : len(raw)-1])
 		}), []string{"lifecycle.batch-initialize: The server accepts initialize in a batch. (warning)"}},
-		{"batch dropped", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.Verdict { return refserver.Swallow() }), nil},
-		{"batch ends the server", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.Verdict { return refserver.Die(1) }),
+		{"batch dropped", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.FrameAction { return refserver.Drop() }), nil},
+		{"batch ends the server", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.FrameAction { return refserver.ExitWith(1) }),
 			[]string{"lifecycle.batch-initialize: The server exits at a batch with initialize. (warning)"}},
 	} {
 		f.run(t, spec.V20250326)
@@ -207,9 +207,9 @@ func onSecond(f func(*call) (any, *fail)) func() refserver.Seams {
 	})
 }
 
-func onBatch(f func(raw []byte) refserver.Verdict) func() refserver.Seams {
+func onBatch(f func(raw []byte) refserver.FrameAction) func() refserver.Seams {
 	return func() refserver.Seams {
-		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			if bytes.HasPrefix(raw, []byte("[")) {
 				return f(raw)
 			}
@@ -236,7 +236,7 @@ func deafWhileWaiting() refserver.Seams {
 				pinged[o.Session] = true
 			}
 		},
-		Incoming: func(s *refserver.Session, raw []byte) refserver.Verdict {
+		Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 			if !bytes.Contains(raw, []byte(`"method"`)) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -256,7 +256,7 @@ func deafAfterRefusals(n int) func() refserver.Seams {
 			mu.Lock()
 			defer mu.Unlock()
 			if refused[c.Session] >= n {
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			result, err := next(c)
 			if err != nil && c.Method == spec.MethodInitialize {

@@ -36,7 +36,7 @@ func silent(when func(level string, set bool) bool) func() refserver.Seams {
 		var mu sync.Mutex
 		set := false
 		return refserver.Seams{
-			Begins: func(c *refserver.Call) {
+			BeforeHandle: func(c *refserver.Call) {
 				mu.Lock()
 				defer mu.Unlock()
 				set = set || c.Method == spec.MethodSetLevel

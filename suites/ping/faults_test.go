@@ -52,13 +52,13 @@ func TestFaults(t *testing.T) {
 			return map[string]any{}, nil
 		})), []string{refused}},
 		{"never answered", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
-			return nil, refserver.Unanswered
+			return nil, refserver.NoResponse
 		})), []string{silent}},
 		{"one of many is lost", "ping.burst", func() refserver.Seams {
 			var n atomic.Int32
 			return suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {
 				if n.Add(1) == 7 {
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				return map[string]any{}, nil
 			}))()
@@ -104,14 +104,14 @@ func TestFaults(t *testing.T) {
 		})), []string{early}},
 		{"unanswered before initialize", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return map[string]any{}, nil
 		})), []string{earlyMute}},
 		{"the end before initialize hides nothing", "ping.during-handshake", suitetest.Handles(onPing(func(c *refserver.Call) (any, *refserver.Error) {
 			if c.Revision == "" {
 				c.Session.Exit(1)
-				return nil, refserver.Unanswered
+				return nil, refserver.NoResponse
 			}
 			return nil, no
 		})), []string{earlyMute, strong, refused}},
@@ -188,7 +188,7 @@ func whileCalled(wait func(c *refserver.Call, over <-chan struct{}) (answer bool
 		var mu sync.Mutex
 		var running chan struct{}
 		return refserver.Seams{
-			Patience: func(string) time.Duration { return time.Minute },
+			RequestTimeout: func(string) time.Duration { return time.Minute },
 			Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				mu.Lock()
 				over := running
@@ -204,7 +204,7 @@ func whileCalled(wait func(c *refserver.Call, over <-chan struct{}) (answer bool
 				}
 				mu.Unlock()
 				if c.Method == spec.MethodPing && over != nil && !wait(c, over) {
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				}
 				return next(c)
 			},
@@ -229,7 +229,7 @@ func whileOpen(answers bool, deaf func(open map[string]string) bool) func() refs
 		var mu sync.Mutex
 		open, none := map[string]string{}, make(chan struct{})
 		return refserver.Seams{
-			Patience: func(string) time.Duration { return time.Minute },
+			RequestTimeout: func(string) time.Duration { return time.Minute },
 			Outgoing: func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -237,7 +237,7 @@ func whileOpen(answers bool, deaf func(open map[string]string) bool) func() refs
 					open[o.ID.Key()] = o.Method
 				}
 			},
-			Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+			Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 				mu.Lock()
 				defer mu.Unlock()
 				for _, m := range wire.Parse(raw).Messages {
@@ -257,7 +257,7 @@ func whileOpen(answers bool, deaf func(open map[string]string) bool) func() refs
 				mu.Unlock()
 				switch {
 				case is && !answers:
-					return nil, refserver.Unanswered
+					return nil, refserver.NoResponse
 				case is:
 					select {
 					case <-over:
@@ -265,7 +265,7 @@ func whileOpen(answers bool, deaf func(open map[string]string) bool) func() refs
 					}
 				case c.Method == spec.MethodToolsCall && tool == "ask-sampling":
 					var other sync.WaitGroup
-					other.Go(func() { _, _ = c.Ask(spec.MethodRootsList, nil) })
+					other.Go(func() { _, _ = c.SendRequest(spec.MethodRootsList, nil) })
 					defer other.Wait()
 				}
 				return next(c)

@@ -39,9 +39,9 @@ func TestMisbehaviour(t *testing.T) {
 		},
 		{
 			Name: "carriage return not taken", Case: "stdio.framing",
-			Seams: incoming(func(raw []byte) refserver.Verdict {
+			Seams: incoming(func(raw []byte) refserver.FrameAction {
 				if bytes.HasSuffix(raw, []byte("\r")) {
-					return refserver.Swallow()
+					return refserver.Drop()
 				}
 				return refserver.Pass(raw)
 			}),
@@ -68,15 +68,15 @@ func TestMisbehaviour(t *testing.T) {
 			Want: []string{flight + ": The server drops requests sent right before stdin closes. (note)"},
 		},
 		{
-			Name: "fails when stdin is closed", Case: "stdio.closed-stdin", Seams: code(map[refserver.Ending]int{refserver.InputClosed: 3}),
+			Name: "fails when stdin is closed", Case: "stdio.closed-stdin", Seams: code(map[refserver.EndReason]int{refserver.InputClosed: 3}),
 			Want: []string{exit + ": The server exits with a code other than 0 when stdin closes. (note)"},
 		},
 		{
-			Name: "fails on SIGTERM", Case: "stdio.signals", Seams: code(map[refserver.Ending]int{refserver.Terminated: 1}),
+			Name: "fails on SIGTERM", Case: "stdio.signals", Seams: code(map[refserver.EndReason]int{refserver.Terminated: 1}),
 			Want: []string{term + ": The server exits with a code other than 0 on SIGTERM. (note)"},
 		},
 		{
-			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: code(map[refserver.Ending]int{refserver.Terminated: 143, refserver.Interrupted: 130}),
+			Name: "tells that a signal ended it", Case: "stdio.signals", Seams: code(map[refserver.EndReason]int{refserver.Terminated: 143, refserver.Interrupted: 130}),
 			Kept: []string{term},
 		},
 		{Name: "exit on signals", Case: "stdio.signals", Kept: []string{term}},
@@ -97,16 +97,16 @@ func input(wrap func(io.Reader) io.Reader) func() refserver.Seams {
 	return func() refserver.Seams { return refserver.Seams{Input: wrap} }
 }
 
-func incoming(f func([]byte) refserver.Verdict) func() refserver.Seams {
+func incoming(f func([]byte) refserver.FrameAction) func() refserver.Seams {
 	return func() refserver.Seams {
-		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict { return f(raw) }}
+		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction { return f(raw) }}
 	}
 }
 
 // ending returns a server that stays in the face of the given reasons.
-func ending(stays ...refserver.Ending) func() refserver.Seams {
+func ending(stays ...refserver.EndReason) func() refserver.Seams {
 	return func() refserver.Seams {
-		return refserver.Seams{End: func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+		return refserver.Seams{End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			for _, s := range stays {
 				if s == why {
 					return 0, false
@@ -118,9 +118,9 @@ func ending(stays ...refserver.Ending) func() refserver.Seams {
 }
 
 // code returns a server that ends with these exit codes.
-func code(codes map[refserver.Ending]int) func() refserver.Seams {
+func code(codes map[refserver.EndReason]int) func() refserver.Seams {
 	return func() refserver.Seams {
-		return refserver.Seams{End: func(_ *refserver.Process, why refserver.Ending) (int, bool) { return codes[why], true }}
+		return refserver.Seams{End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) { return codes[why], true }}
 	}
 }
 
@@ -128,11 +128,11 @@ func code(codes map[refserver.Ending]int) func() refserver.Seams {
 func staysBusy() refserver.Seams {
 	frames := 0 // read before the end is seen
 	return refserver.Seams{
-		Incoming: func(_ *refserver.Session, raw []byte) refserver.Verdict {
+		Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			frames++
 			return refserver.Pass(raw)
 		},
-		End: func(_ *refserver.Process, why refserver.Ending) (int, bool) {
+		End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed || frames < 8
 		},
 	}

@@ -69,11 +69,11 @@ func TestFaults(t *testing.T) {
 			return "2025-11-25", nil
 		}), []string{noDate}},
 		{"silence", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
-			return "", refserver.Unanswered
+			return "", refserver.NoResponse
 		}), []string{lost, silent}},
 		{"the end", "versioning.unknown-version", onUnknown(func(c *refserver.Call, _ string) (string, *refserver.Error) {
 			c.Session.Exit(1)
-			return "", refserver.Unanswered
+			return "", refserver.NoResponse
 		}), []string{lost, silent}},
 	} {
 		f.run(t, spec.V20251125)
