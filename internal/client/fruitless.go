@@ -57,7 +57,7 @@ func (c *Conversation) awaitOtherStreams(ctx context.Context) {
 // hasOpenStream reports whether an event stream of the server is open.
 func (c *Conversation) hasOpenStream() bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(c.Record.From(0)).All(), func(x *transcript.Exchange) bool {
-		return x.End == nil && (x.Response == nil || x.Succeeded() && x.Streams())
+		return x.End == nil && (x.Response == nil || x.Succeeded() && x.IsStream())
 	})
 }
 

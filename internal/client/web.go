@@ -66,7 +66,7 @@ func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target
 		return nil, p, err
 	}
 	x := c.exchangeSoFar(from, p.Number())
-	if x.Succeeded() && x.Streams() {
+	if x.Succeeded() && x.IsStream() {
 		return x, p, nil
 	}
 	if err := c.awaitClosed(ctx, p.Over()); err != nil {

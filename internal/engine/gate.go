@@ -82,7 +82,7 @@ func (g *gate) enter(alone bool) *pass {
 	g.live <- struct{}{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.working >= g.jobs || g.entered > 0 && g.budget.Pressed() {
+	for g.working >= g.jobs || g.entered > 0 && g.budget.IsHalfUsed() {
 		g.fewer.Wait()
 	}
 	g.entered++

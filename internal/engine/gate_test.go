@@ -60,7 +60,7 @@ func TestNobodyEntersUnderPressure(t *testing.T) {
 		probe.finishWork()
 		first := g.enter(false)
 		rec := transcript.NewWithin(g.budget, transcript.Limits{})
-		for !g.budget.Pressed() {
+		for !g.budget.IsHalfUsed() {
 			rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: make([]byte, 1<<20)})
 		}
 		first.finishWork()

@@ -38,7 +38,7 @@ func (r *session) limitTime(ctx context.Context) (stop func()) {
 // judgedBy returns the results of the rules for the conversation, or nil if
 // there was no time.
 func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
-	if conv.Record.Heavy() {
+	if conv.Record.IsHeavy() {
 		r.largeJudging.Lock()
 		defer r.largeJudging.Unlock()
 	}
@@ -87,7 +87,7 @@ func (u *unit) release(r *execution) {
 		switch at, needed := quoted[conv.Record]; {
 		case !needed:
 			conv.Record.Release()
-		case discount.IsFlooded(conv.Record.From(0)), r.budget.Pressed():
+		case discount.IsFlooded(conv.Record.From(0)), r.budget.IsHalfUsed():
 			conv.Record.Thin(at...)
 		}
 	}

@@ -442,7 +442,7 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Received:
-			if answered++; junk == nil && (!e.Frame.Readable() || e.Cut()) {
+			if answered++; junk == nil && (!e.Frame.Readable() || e.IsCut()) {
 				junk = e
 			}
 			if late == nil && asked && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.Response() != nil && r.Response().Event == e }) {

@@ -95,7 +95,7 @@ func (r *refusal) explain() (reason, advice string) {
 		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is that of the MCP endpoint, often /mcp, and /sse for the older transport"
 	case r.stream != nil:
 		return fmt.Sprintf("%s, but no answer to it came on the event stream within %v", reason, r.waited), "send the answer as a message event on the stream that the GET has opened"
-	case r.Streams():
+	case r.IsStream():
 		return reason + " and an event stream that " + r.describeStream(), advice + ", as an event of the stream"
 	case r.End == nil, r.Ended() == transcript.Dropped:
 		return fmt.Sprintf("%s and a body that did not end within %v%s", reason, r.waited, r.quoteBody("; it began with ")), "end the body: by Content-Length, by the last chunk, or by closing the connection"

@@ -142,7 +142,7 @@ func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 // was not for us to send, may be warned of. 2024-11-05 says nothing of batches,
 // and that messages follow JSON-RPC 2.0, which has them.
 func arrays(s *Session, e *transcript.Event, out *Out) {
-	if e.Kind != transcript.Received || e.Cut() {
+	if e.Kind != transcript.Received || e.IsCut() {
 		return
 	}
 	got := s.reading(e)

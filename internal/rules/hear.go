@@ -109,7 +109,7 @@ func (a *audience) hear(e *transcript.Event, ended <-chan struct{}) {
 			}
 		}
 	case transcript.Sent:
-		if e.Unterminated || e.Cut() || s.sent == nil {
+		if e.Unterminated || e.IsCut() || s.sent == nil {
 			return
 		}
 		for i := range s.sent.Messages {

@@ -91,7 +91,7 @@ func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]
 	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]*transcript.Event{}, out: map[*transcript.Event]bool{}}
 	for _, e := range events {
 		c.exchanges.Note(e)
-		if e.Kind == transcript.Received && e.Exchange > 0 && !e.Cut() && (c.words(e) || t == spec.StreamableHTTP && c.redelivered(e) || c.broadcast(e)) {
+		if e.Kind == transcript.Received && e.Exchange > 0 && !e.IsCut() && (c.words(e) || t == spec.StreamableHTTP && c.redelivered(e) || c.broadcast(e)) {
 			c.out[e] = true
 		}
 	}

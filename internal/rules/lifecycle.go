@@ -116,7 +116,7 @@ func initializeResult(s *Session, out *Out) {
 		})
 		return
 	}
-	if a == nil || !a.Succeeded() || a.Responses[0].Result().Kind() != '{' || a.Responses[0].Event.Cut() {
+	if a == nil || !a.Succeeded() || a.Responses[0].Result().Kind() != '{' || a.Responses[0].Event.IsCut() {
 		return
 	}
 	missing, wrong := initializeShape(a.Responses[0].Result(), s.Revision())

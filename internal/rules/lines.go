@@ -229,9 +229,9 @@ func readLine(e *transcript.Event) *reading {
 	got.batch = f.Batch
 	got.messages = messagesIn(f)
 	switch {
-	case f.Has(wire.TooDeep) && !e.Cut() && !mayBeMessage(e.Raw):
+	case f.Has(wire.TooDeep) && !e.IsCut() && !mayBeMessage(e.Raw):
 		got.shape = foreign
-	case e.Cut() || f.Has(wire.TooDeep) || f.Has(wire.TooMany):
+	case e.IsCut() || f.Has(wire.TooDeep) || f.Has(wire.TooMany):
 		got.shape = unread
 	case f.Has(wire.Empty):
 		got.shape = blank

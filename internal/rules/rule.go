@@ -239,7 +239,7 @@ func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *O
 
 // received returns the messages that were read up to event e.
 func received(s *Session, e *transcript.Event) []*wire.Message {
-	if e.Kind != transcript.Received || e.Cut() {
+	if e.Kind != transcript.Received || e.IsCut() {
 		return nil
 	}
 	got := s.reading(e)

@@ -173,8 +173,8 @@ func (s *Session) noteSent(e *transcript.Event) {
 		f = wire.Parse(e.Raw)
 	}
 	s.sent = f
-	sound := len(f.Problems) == 0 && !e.Unterminated && !e.Cut()
-	s.shortened = s.shortened || e.Cut()
+	sound := len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
+	s.shortened = s.shortened || e.IsCut()
 	if !sound || !f.Readable() {
 		s.garbled = append(s.garbled, e.Raw)
 	}

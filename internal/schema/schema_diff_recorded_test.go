@@ -52,7 +52,7 @@ func spokenIn(events []*transcript.Event, file string) []spoken {
 		for i := range e.Messages() {
 			m := &e.Messages()[i]
 			switch {
-			case e.Cut() || m.Kind == wire.Invalid:
+			case e.IsCut() || m.Kind == wire.Invalid:
 			case e.Kind == transcript.Sent && m.Kind == wire.Request:
 				asked[m.ID.Key()] = m.Method
 			case e.Kind == transcript.Received && m.Kind == wire.Response:

@@ -31,6 +31,6 @@ func showsAnswer(c *client.Conversation, at []int) bool {
 // came and was too long to be kept, so that the case could not read it.
 func hasTooLongResponse(c *client.Conversation, at []int) bool {
 	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
-		return slices.Contains(at, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.Cut() })
+		return slices.Contains(at, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.IsCut() })
 	})
 }

@@ -26,7 +26,7 @@ func IsRefusedByStatus(c *client.Conversation, from int) bool {
 // server has to say may come there.
 func IsResumable(c *client.Conversation, from int) bool {
 	x := firstPost(c, from)
-	if x == nil || !x.Succeeded() || !x.Streams() || x.End == nil || len(x.Messages()) > 0 {
+	if x == nil || !x.Succeeded() || !x.IsStream() || x.End == nil || len(x.Messages()) > 0 {
 		return false
 	}
 	return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {

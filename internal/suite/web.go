@@ -140,7 +140,7 @@ func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange 
 		}
 	}
 	x := s.Until(ctx, w.limit(), func(x *transcript.Exchange) bool {
-		return x.Succeeded() && x.Streams() && answersAll(x, asks)
+		return x.Succeeded() && x.IsStream() && answersAll(x, asks)
 	})
 	switch {
 	case x == nil || x.Response == nil:
@@ -250,7 +250,7 @@ func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *tr
 // Opened waits for the head of the response, and reports whether a stream opened.
 func (s *Stream) Opened(ctx context.Context) bool {
 	x := s.Until(ctx, s.w.limit(), func(x *transcript.Exchange) bool { return x.Response != nil })
-	return x != nil && x.Succeeded() && x.Streams()
+	return x != nil && x.Succeeded() && x.IsStream()
 }
 
 // Exchange returns the exchange as far as it has got, nil where nothing was

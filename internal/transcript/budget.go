@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Limits bounds what one conversation takes in from a server, over any
-// transport. A zero means the default.
+// Limits bounds what one conversation accepts from a server, over any transport. Zero values mean
+// the defaults.
 type Limits struct {
-	Frame  int // bytes of a line, a body or an event; a longer one is a flood, of which the head is kept
-	Frames int // how many of them there are; one more is a flood
-	Bytes  int // of all of them together; one more is a flood
-	Stderr int // bytes that are recorded of stderr
+	Frame  int // bytes of one line, body or event; of a longer one only the head is kept
+	Frames int // number of frames; one more counts as a flood
+	Bytes  int // bytes of all frames together; one more counts as a flood
+	Stderr int // recorded bytes of stderr
 }
 
 // The defaults of Limits, for conversations without a Budget.
@@ -32,13 +32,12 @@ func (l Limits) orDefaults() Limits {
 	}
 }
 
-// Limits returns those of the transcript.
+// Limits returns the limits of the transcript, with defaults filled in.
 func (t *Transcript) Limits() Limits { return t.limits }
 
-// Budget bounds what the conversations of one run hold in memory together, and
-// how many messages each of them takes in: many conversations go on at once,
-// and a server that floods one of them floods them all. A nil Budget bounds
-// nothing. Its methods may be called from any goroutine.
+// Budget bounds the memory of all conversations of one run together, and the number of messages in
+// each: conversations run concurrently, and a server that floods one of them floods them all. A nil
+// Budget bounds nothing. All methods are safe for concurrent use.
 type Budget struct {
 	messages, few, fewest int
 	most                  int64
@@ -49,21 +48,19 @@ type Budget struct {
 }
 
 const (
-	// runMessages is how many messages a conversation of a run may have.
-	// Judged, a short one takes up to 2 KiB of memory and 50 µs of time.
+	// runMessages is the message limit of a conversation in a run. A short message costs up to 2
+	// KiB of memory and 50 µs to judge.
 	runMessages = 20_000
-	// fewMessages is how many it may have once the server has flooded, or
-	// while the records of all conversations hold half of what they may. Their
-	// number counts more than their bytes, for the answers to a server's
-	// requests come on top.
+	// fewMessages is the message limit after the server has flooded a conversation, or while the
+	// transcripts use half of the budget. It limits messages rather than bytes because the
+	// responses to a server's requests need memory too.
 	fewMessages = 2_000
-	// fewestMessages is how many it may have once the server has flooded so many
-	// conversations that their records hold too much.
+	// fewestMessages is the message limit after a flood, while the transcripts exceed the budget.
 	fewestMessages = 200
-	// mostHeld bounds what the records of a run hold. Past it frames lose their
+	// mostHeld is the budget for all transcripts of a run in bytes. Above it, frames lose their
 	// payload, see DefaultLimit.
 	mostHeld = 64 << 20
-	// eventCost is what it takes to hold an event, besides its frame.
+	// eventCost is the memory cost of an event in bytes, without its frame.
 	eventCost = 400
 )
 
@@ -72,7 +69,7 @@ func NewBudget() *Budget {
 	return &Budget{messages: runMessages, few: fewMessages, fewest: fewestMessages, most: mostHeld}
 }
 
-// Held returns how many bytes the records hold, about.
+// Held returns about how many bytes the transcripts use.
 func (b *Budget) Held() int64 {
 	if b == nil {
 		return 0
@@ -82,11 +79,11 @@ func (b *Budget) Held() int64 {
 	return b.held
 }
 
-// Pressed reports whether the records hold half of what they may.
-func (b *Budget) Pressed() bool { return b != nil && b.Held() > b.most/2 }
+// IsHalfUsed reports whether the transcripts use more than half of the budget.
+func (b *Budget) IsHalfUsed() bool { return b != nil && b.Held() > b.most/2 }
 
-// hold counts n more bytes, fewer where n is negative.
-func (b *Budget) hold(n int64) {
+// addHeld adds n to the bytes in use; n may be negative.
+func (b *Budget) addHeld(n int64) {
 	if b == nil {
 		return
 	}
@@ -95,8 +92,8 @@ func (b *Budget) hold(n int64) {
 	b.held += n
 }
 
-// fits reports whether n more bytes can be held.
-func (b *Budget) fits(n int64) bool {
+// hasRoom reports whether n more bytes are within the budget.
+func (b *Budget) hasRoom(n int64) bool {
 	if b == nil {
 		return true
 	}
@@ -105,8 +102,8 @@ func (b *Budget) fits(n int64) bool {
 	return b.held+n <= b.most
 }
 
-// limit returns how many messages a conversation may have by now.
-func (b *Budget) limit(own int) int {
+// messageLimit returns the current message limit of a conversation whose own limit is own.
+func (b *Budget) messageLimit(own int) int {
 	if b == nil {
 		return own
 	}
@@ -122,7 +119,7 @@ func (b *Budget) limit(own int) int {
 	}
 }
 
-func (b *Budget) flood() {
+func (b *Budget) noteFlood() {
 	if b == nil {
 		return
 	}
@@ -131,19 +128,19 @@ func (b *Budget) flood() {
 	b.flooded = true
 }
 
-// Admit counts one more frame of n bytes from the server, which its reader is
-// about to record. Where that is more than the limits allow, it returns what
-// is too much, as in "more than 20000 messages".
+// Admit counts one more frame of n bytes from the server; readers call it before they record the
+// frame. If that exceeds a limit, it returns a description such as "more than 20000 messages", else
+// "".
 func (t *Transcript) Admit(n int) (flood string) {
 	t.mu.Lock()
-	t.taken.messages++
-	t.taken.bytes += int64(n)
-	taken := t.taken
+	t.received.messages++
+	t.received.bytes += int64(n)
+	taken := t.received
 	t.mu.Unlock()
-	most := t.budget.limit(t.limits.Frames)
+	most := t.budget.messageLimit(t.limits.Frames)
 	switch {
 	case taken.messages > most:
-		t.budget.flood()
+		t.budget.noteFlood()
 		return fmt.Sprintf("more than %d messages", most)
 	case taken.bytes > int64(t.limits.Bytes):
 		return fmt.Sprintf("more than %d bytes in all", t.limits.Bytes)
@@ -151,63 +148,63 @@ func (t *Transcript) Admit(n int) (flood string) {
 	return ""
 }
 
-// taken is what a conversation took in.
-type taken struct {
+// received counts what a conversation has received.
+type received struct {
 	messages int
 	bytes    int64
 }
 
-// heavy is the number of bytes past which it takes much memory to judge a
-// conversation: what is read from a message may take ten times its size.
-const heavy = 2 << 20
+// heavyBytes is the number of received bytes above which judging a conversation needs much memory:
+// values parsed from a message may take ten times its size.
+const heavyBytes = 2 << 20
 
-// Heavy reports whether it takes much memory to judge the conversation.
-func (t *Transcript) Heavy() bool {
+// IsHeavy reports whether judging the conversation needs much memory.
+func (t *Transcript) IsHeavy() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.taken.bytes > heavy
+	return t.received.bytes > heavyBytes
 }
 
-// around is how many events are kept on each side of what Thin keeps.
-const around = 32
+// keptAround is the number of events that Thin keeps on each side of a position.
+const keptAround = 32
 
-// leftOut stands in the place of an event that Thin dropped.
-var leftOut = &Event{Kind: Remark, Detail: "left out, for the server sent too much"}
+// leftOutEvent replaces an event that Thin dropped.
+var leftOutEvent = &Event{Kind: Remark, Detail: "left out because the server sent too much"}
 
-// Thin drops the events that are far from all the given positions, from the
-// beginning and from the end, for the memory they take. What shows how the
-// connection and its exchanges began and ended is kept.
+// Thin frees memory: it drops the events that are far from all given positions, from the beginning
+// and from the end. It keeps the events that show how the connection and its exchanges began and
+// ended.
 func (t *Transcript) Thin(keep ...int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	near := make([]bool, len(t.events))
 	for _, at := range append([]int{0, len(near)}, keep...) {
-		for i := max(0, at-around); i < min(len(near), at+around); i++ {
+		for i := max(0, at-keptAround); i < min(len(near), at+keptAround); i++ {
 			near[i] = true
 		}
 	}
-	kept := make([]*Event, len(t.events)) // readers may hold the old ones
+	kept := make([]*Event, len(t.events)) // readers may still use the old slice
 	var freed int64
 	for i, e := range t.events {
 		kept[i] = e
 		switch e.Kind {
 		case Received, Streamed, Stderr, Sent:
-			if !near[i] && e != leftOut {
-				kept[i] = leftOut
-				freed += weigh(e) + eventCost
+			if !near[i] && e != leftOutEvent {
+				kept[i] = leftOutEvent
+				freed += eventWeight(e) + eventCost
 			}
 		}
 	}
 	t.events = kept
 	t.held -= freed
-	t.budget.hold(-freed)
+	t.budget.addHeld(-freed)
 }
 
-// Release drops all events: nobody reads the record any more.
+// Release drops all events, to be called when the transcript is no longer read.
 func (t *Transcript) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.events = nil
-	t.budget.hold(-t.held)
+	t.budget.addHeld(-t.held)
 	t.held = 0
 }

@@ -40,8 +40,7 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// A server that floods one conversation of a run floods the others, too: they
-// are cut off much sooner.
+// A flood in one conversation of a run lowers the message limit of the others.
 func TestFloodsShareABudget(t *testing.T) {
 	t.Parallel()
 	budget := transcript.NewBudget()
@@ -56,8 +55,8 @@ func TestFloodsShareABudget(t *testing.T) {
 	}
 }
 
-// What the records of a run hold is bounded: frames beyond it lose their
-// payload, and what is released makes room for others.
+// The memory of all transcripts in a run is bounded: frames above the budget lose their payload,
+// and released transcripts make room for others.
 func TestBudgetBoundsMemory(t *testing.T) {
 	t.Parallel()
 	budget := transcript.NewBudget()
@@ -66,12 +65,12 @@ func TestBudgetBoundsMemory(t *testing.T) {
 	cut := 0
 	for range 200 {
 		rec := transcript.NewWithin(budget, transcript.Limits{})
-		if rec.Add(received(large)).Cut() {
+		if rec.Add(received(large)).IsCut() {
 			cut++
 		}
 		all = append(all, rec)
 	}
-	if cut == 0 || cut == len(all) || budget.Held() > 128<<20 || !budget.Pressed() {
+	if cut == 0 || cut == len(all) || budget.Held() > 128<<20 || !budget.IsHalfUsed() {
 		t.Errorf("%d of %d frames were cut, %d bytes are held", cut, len(all), budget.Held())
 	}
 	for _, rec := range all {
@@ -80,7 +79,7 @@ func TestBudgetBoundsMemory(t *testing.T) {
 	if n := budget.Held(); n != 0 {
 		t.Errorf("%d bytes are held by nobody", n)
 	}
-	if transcript.NewWithin(budget, transcript.Limits{}).Add(received(large)).Cut() {
+	if transcript.NewWithin(budget, transcript.Limits{}).Add(received(large)).IsCut() {
 		t.Error("a frame was cut though there is room")
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// clientMethods are those that only a client sends as requests.
+// clientMethods are the methods of requests that only a client sends.
 var clientMethods = []string{
 	"initialize", "server/discover", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read",
 	"resources/subscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen",
 }
 
-// conversations makes recordings of the messages of a log: one for each
-// session that the log names, and a new one where the client initializes anew
-// after it was answered.
+// conversations splits the messages of a log into recordings: one for each session that the log
+// names, and another whenever the client sends initialize again after an earlier initialize was
+// answered.
 func conversations(log []logged, values bool) []*Recording {
 	client := onClientSide(log)
 	open := map[string]*conversation{}
@@ -22,25 +22,25 @@ func conversations(log []logged, values bool) []*Recording {
 	for _, l := range log {
 		kind := kindOf(l.side, client)
 		c := open[l.session]
-		if c == nil || l.begins || kind == Sent && asksFor(l.raw, "initialize") && c.welcomed() {
+		if c == nil || l.begins || kind == Sent && containsRequest(l.raw, "initialize") && c.hasInitialized() {
 			c = &conversation{Recording: &Recording{Values: values}}
 			c.add(Event{Kind: Opened})
 			open[l.session] = c
 			out = append(out, c.Recording)
 		}
-		c.take(kind, l)
+		c.addLogged(kind, l)
 	}
 	return slices.DeleteFunc(out, func(r *Recording) bool { return len(r.Events) < 2 })
 }
 
-// conversation is a recording that grows.
+// conversation is a recording under construction.
 type conversation struct {
 	*Recording
 	dialogue Dialogue
 	first    logged
 }
 
-func (c *conversation) take(kind Kind, l logged) {
+func (c *conversation) addLogged(kind Kind, l logged) {
 	if len(l.raw) == 0 && l.begins {
 		return
 	}
@@ -59,43 +59,44 @@ func (c *conversation) take(kind Kind, l logged) {
 	c.dialogue.Note(c.add(e))
 }
 
-// welcomed reports whether initialize was answered.
-func (c *conversation) welcomed() bool {
+// hasInitialized reports whether an initialize request has a response.
+func (c *conversation) hasInitialized() bool {
 	return slices.ContainsFunc(c.dialogue.Requests(), func(r *Request) bool {
 		return r.Message.Method == "initialize" && r.Response() != nil
 	})
 }
 
-// kindOf tells what happened from which way a message went.
+// kindOf returns the kind of event for a message in a direction. Directions seen from the recorder
+// depend on whether it was on the client's side.
 func kindOf(s side, onClientSide bool) Kind {
 	switch {
 	case s == fromStderr:
 		return Stderr
-	case s == toServer, s == out && onClientSide, s == in && !onClientSide:
+	case s == toServer, s == outgoing && onClientSide, s == incoming && !onClientSide:
 		return Sent
 	default:
 		return Received
 	}
 }
 
-// onClientSide reports whether whoever wrote the log stands on the client's side
-// of the connection: what goes out there goes to the server. The first request
-// that only a client sends shows it; without one it is the client's side.
+// onClientSide reports whether the log was recorded on the client's side of the connection, so that
+// outgoing messages went to the server. The first request that only a client sends decides; without
+// one the answer is true.
 func onClientSide(log []logged) bool {
 	for _, l := range log {
-		if l.side != in && l.side != out {
+		if l.side != incoming && l.side != outgoing {
 			continue
 		}
 		for _, method := range clientMethods {
-			if asksFor(l.raw, method) {
-				return l.side == out
+			if containsRequest(l.raw, method) {
+				return l.side == outgoing
 			}
 		}
 	}
 	return true
 }
 
-func asksFor(raw []byte, method string) bool {
+func containsRequest(raw []byte, method string) bool {
 	for _, m := range wire.Parse(raw).Messages {
 		if m.Kind == wire.Request && m.Method == method {
 			return true

@@ -7,26 +7,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Dialogue pairs the messages of a conversation: it has the requests of both
-// sides, each with its outcome. The zero value is one in which nothing was
-// said; Note adds events in their order.
+// A Dialogue pairs the messages of a conversation: it holds the requests of both sides, each with
+// its outcome. The zero value is empty; Note adds events in order.
 //
-// A response belongs to the request of the other side that has its id: to the
-// one that was made in the same HTTP exchange, else to the oldest that has no
-// response, else to the newest. A response with the id null belongs to a request
-// that has none. A cancellation belongs to every request of its own side that
-// has the id and was made before, progress to one of the other side that gave
-// the token: the newest that has no response, else the newest.
+// A response belongs to a request of the other side with the same id: to the one of the same HTTP
+// exchange, else to the oldest without a response, else to the newest. A response with a null id
+// belongs to a request with a null id that has no response yet. A cancellation belongs to every
+// earlier request of its own side with that id. A progress notification belongs to a request of the
+// other side with that token: to the newest without a response, else to the newest.
 //
 // Messages are identified by their address in Event.Messages.
 type Dialogue struct {
 	exchanges Exchanges
 	client    requests
 	server    requests
-	of        map[*wire.Message]*Request
+	requestOf map[*wire.Message]*Request
 }
 
-// requests are those of one side.
+// requests holds the requests of one side.
 type requests struct {
 	all           []*Request
 	byID, byToken map[string][]*Request
@@ -40,18 +38,15 @@ type Message struct {
 
 // A Request is one request, and its outcome.
 type Request struct {
-	Event   *Event // Sent for a request of the client, Received for one of the server
+	Event   *Event // Sent for a client's request, Received for a server's request
 	Message *wire.Message
-	// Responses are all that belong to it, in their order; more than one is a
-	// mistake of who made them.
+	// Responses are all responses in order. More than one is a protocol violation.
 	Responses []Message
-	// Cancellations are all that name it, in their order. They may have come
-	// after the response.
+	// Cancellations are all cancellations in order, including those after the response.
 	Cancellations []Message
-	// Progress are the notifications of its progress, in their order.
+	// Progress are the progress notifications in order.
 	Progress []Message
-	// Exchange is the HTTP exchange in which the request was made, nil where
-	// there is none. It grows with the dialogue.
+	// Exchange is the HTTP exchange of the request, or nil. It grows as the dialogue grows.
 	Exchange *Exchange
 }
 
@@ -64,8 +59,8 @@ func DialogueOf(events []*Event) *Dialogue {
 	return d
 }
 
-// Messages returns the messages of those events that are of one of the kinds,
-// Sent and Received where none is given, each with its event.
+// Messages iterates over the messages of events of the given kinds, by default Sent and Received,
+// each with its event.
 func Messages(events []*Event, kinds ...Kind) iter.Seq2[*Event, *wire.Message] {
 	return func(yield func(*Event, *wire.Message) bool) {
 		for _, e := range events {
@@ -81,7 +76,7 @@ func Messages(events []*Event, kinds ...Kind) iter.Seq2[*Event, *wire.Message] {
 	}
 }
 
-// Note takes note of the next event.
+// Note adds the next event.
 func (d *Dialogue) Note(e *Event) {
 	d.NoteExchange(e)
 	for i := range e.Messages() {
@@ -96,16 +91,16 @@ func (d *Dialogue) Note(e *Event) {
 	}
 }
 
-// Note is made of the following, for a reader that takes a message for another
-// kind than wire does.
+// Note calls the methods below. A caller that classifies messages differently from package wire
+// calls them directly.
 
-// NoteExchange takes note of what the event means to its HTTP exchange.
+// NoteExchange adds an event to its HTTP exchange.
 func (d *Dialogue) NoteExchange(e *Event) { d.exchanges.Note(e) }
 
-// NoteRequest takes note of a request in the event, and returns it.
+// NoteRequest adds a request in the event, and returns it.
 func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
 	r := &Request{Event: e, Message: m, Exchange: d.exchanges.Of(e)}
-	by := d.by(e.Kind)
+	by := d.requestsFrom(e.Kind)
 	if by.byID == nil {
 		by.byID, by.byToken = map[string][]*Request{}, map[string][]*Request{}
 	}
@@ -114,55 +109,54 @@ func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
 	if token := wire.IDAt(m.Params(), "/_meta/progressToken"); token.Present() {
 		by.byToken[token.Key()] = append(by.byToken[token.Key()], r)
 	}
-	d.belongs(m, r)
+	d.assign(m, r)
 	return r
 }
 
-// NoteResponse takes note of a response in the event, and returns the request
-// that it belongs to, nil where there is none.
+// NoteResponse adds a response in the event, and returns the request that it belongs to, or nil.
 func (d *Dialogue) NoteResponse(e *Event, m *wire.Message) *Request {
-	r := d.to(e.Kind).respondedBy(e, m.ID)
+	r := d.requestsTo(e.Kind).respondedBy(e, m.ID)
 	if r != nil {
 		r.Responses = append(r.Responses, Message{m, e})
-		d.belongs(m, r)
+		d.assign(m, r)
 	}
 	return r
 }
 
-// NoteNotification takes note of a notification in the event: a cancellation,
-// or progress. Others belong to no request.
+// NoteNotification adds a cancellation or progress notification in the event. Other notifications
+// belong to no request.
 func (d *Dialogue) NoteNotification(e *Event, m *wire.Message) {
 	switch m.Method {
 	case "notifications/cancelled":
-		for _, r := range d.by(e.Kind).byID[wire.IDAt(m.Params(), "/requestId").Key()] {
+		for _, r := range d.requestsFrom(e.Kind).byID[wire.IDAt(m.Params(), "/requestId").Key()] {
 			r.Cancellations = append(r.Cancellations, Message{m, e})
-			d.belongs(m, r)
+			d.assign(m, r)
 		}
 	case "notifications/progress":
-		if r := d.to(e.Kind).reportedBy(wire.IDAt(m.Params(), "/progressToken")); r != nil {
+		if r := d.requestsTo(e.Kind).reportedBy(wire.IDAt(m.Params(), "/progressToken")); r != nil {
 			r.Progress = append(r.Progress, Message{m, e})
-			d.belongs(m, r)
+			d.assign(m, r)
 		}
 	}
 }
 
-// by returns the requests of the side that made events of the kind.
-func (d *Dialogue) by(kind Kind) *requests {
+// requestsFrom returns the requests of the side that sends events of this kind.
+func (d *Dialogue) requestsFrom(kind Kind) *requests {
 	if kind == Sent {
 		return &d.client
 	}
 	return &d.server
 }
 
-// to returns the requests of the other side.
-func (d *Dialogue) to(kind Kind) *requests {
+// requestsTo returns the requests of the side that receives events of this kind.
+func (d *Dialogue) requestsTo(kind Kind) *requests {
 	if kind == Sent {
 		return &d.server
 	}
 	return &d.client
 }
 
-// respondedBy returns the request that a response in e with this id belongs to.
+// respondedBy returns the request that a response in e with this id belongs to, or nil.
 func (q *requests) respondedBy(e *Event, id wire.ID) *Request {
 	all := q.byID[id.Key()]
 	if !id.Present() || len(all) == 0 {
@@ -184,7 +178,7 @@ func (q *requests) respondedBy(e *Event, id wire.ID) *Request {
 	return oldest
 }
 
-// reportedBy returns the request that progress with this token belongs to.
+// reportedBy returns the request that progress with this token belongs to, or nil.
 func (q *requests) reportedBy(token wire.ID) *Request {
 	all := q.byToken[token.Key()]
 	for _, r := range slices.Backward(all) {
@@ -198,20 +192,20 @@ func (q *requests) reportedBy(token wire.ID) *Request {
 	return all[len(all)-1]
 }
 
-func (d *Dialogue) belongs(m *wire.Message, r *Request) {
-	if d.of == nil {
-		d.of = map[*wire.Message]*Request{}
+func (d *Dialogue) assign(m *wire.Message, r *Request) {
+	if d.requestOf == nil {
+		d.requestOf = map[*wire.Message]*Request{}
 	}
-	d.of[m] = r
+	d.requestOf[m] = r
 }
 
 // Exchanges returns the HTTP exchanges.
 func (d *Dialogue) Exchanges() *Exchanges { return &d.exchanges }
 
-// Requests returns the client's requests in the order in which they were sent.
+// Requests returns the client's requests in the order they were sent.
 func (d *Dialogue) Requests() []*Request { return d.client.all }
 
-// ServerRequests returns the server's requests in the order in which they came.
+// ServerRequests returns the server's requests in the order they arrived.
 func (d *Dialogue) ServerRequests() []*Request { return d.server.all }
 
 // WithID returns the client's requests with this id, oldest first.
@@ -220,12 +214,12 @@ func (d *Dialogue) WithID(id wire.ID) []*Request { return d.client.byID[id.Key()
 // WithToken returns the client's requests with this progress token, oldest first.
 func (d *Dialogue) WithToken(token wire.ID) []*Request { return d.client.byToken[token.Key()] }
 
-// Of returns the request that the message is, responds to, cancels (the newest,
-// where it cancels several) or reports progress of; nil for all else.
-func (d *Dialogue) Of(m *wire.Message) *Request { return d.of[m] }
+// Of returns the request that m is, responds to, cancels (the newest if it cancels several) or
+// reports progress of. It returns nil for any other message.
+func (d *Dialogue) Of(m *wire.Message) *Request { return d.requestOf[m] }
 
-// InFlight returns the client's requests that were sent before the position and
-// had no response by then, those that were cancelled included.
+// InFlight returns the client's requests that were sent before the position and had no response by
+// then, including cancelled ones.
 func (d *Dialogue) InFlight(at int) []*Request {
 	var out []*Request
 	for _, r := range d.client.all {
@@ -236,8 +230,7 @@ func (d *Dialogue) InFlight(at int) []*Request {
 	return out
 }
 
-// InFlight reports whether the request was made before the position, and had no
-// response by then.
+// InFlight reports whether the request was sent before the position and had no response by then.
 func (r *Request) InFlight(at int) bool {
 	return r.Event.Seq < at && !r.RespondedBefore(at)
 }
@@ -247,7 +240,7 @@ func (r *Request) RespondedBefore(at int) bool {
 	return len(r.Responses) > 0 && r.Responses[0].Event.Seq < at
 }
 
-// Response returns the first response, nil where there is none.
+// Response returns the first response, or nil.
 func (r *Request) Response() *Message {
 	if len(r.Responses) == 0 {
 		return nil

@@ -21,7 +21,7 @@ func eventsOf(t *testing.T, text string) []*Event {
 	return r.Events
 }
 
-// positionsOf returns those of messages.
+// positionsOf returns the positions of messages.
 func positionsOf(all []Message) (out []int) {
 	for _, m := range all {
 		out = append(out, m.Event.Seq)
@@ -29,8 +29,7 @@ func positionsOf(all []Message) (out []int) {
 	return out
 }
 
-// describe writes a dialogue as one line a request: where it stands, and what
-// outcome.
+// describe formats a dialogue as one line for each request, with its position and outcome.
 func describe(d *Dialogue) (out []string) {
 	for _, r := range slices.Concat(d.Requests(), d.ServerRequests()) {
 		text := fmt.Sprintf("%s %d %s", r.Event.Kind, r.Event.Seq, r.Message.Method)
@@ -162,7 +161,7 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// drawEvents draws a conversation of few ids and exchanges, so that they meet.
+// drawEvents draws a conversation with few ids and exchanges, so that equal ones are frequent.
 func drawEvents(t *rapid.T) []*Event {
 	forms := []string{
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"_meta":{"progressToken":%[1]s}}}`,

@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A dialogue has each request with its outcome.
+// A dialogue pairs each request with its outcome.
 func ExampleDialogue() {
 	rec := transcript.New()
 	for _, raw := range []string{
@@ -32,20 +32,20 @@ func ExampleDialogue() {
 	// ping: 1 responses, 0 cancellations, 0 progress, in flight at 4: false
 }
 
-// A transport over HTTP writes each exchange as it happens.
+// An HTTP transport records each exchange as it happens.
 func ExampleTranscript_Add_exchange() {
 	rec := transcript.New()
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: "http://localhost:3000/mcp"})
 
-	// The number of the exchange is given by its first event.
+	// The exchange gets its number from its first event.
 	n := rec.Add(transcript.Event{Kind: transcript.Requested, Raw: transcript.HeadBytes("POST /mcp HTTP/1.1", []transcript.Field{
 		{Name: "Accept", Value: "application/json, text/event-stream"}, {Name: "Content-Type", Value: "application/json"},
 	})}).Exchange
 	rec.Add(transcript.Event{Kind: transcript.Sent, Exchange: n, Raw: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)})
 	rec.Add(transcript.Event{Kind: transcript.Responded, Exchange: n, Raw: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n")})
 
-	// Bytes of an event stream go through a splitter; whether a piece carries a
-	// message is found by Add.
+	// A Splitter cuts the event stream into chunks; Add finds out whether a chunk carries a
+	// message.
 	var s transcript.Splitter
 	for _, read := range []string{"id: 1\ndata:\n\nid: 2\nda", "ta: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n: unfini"} {
 		for _, piece := range s.Feed([]byte(read)) {

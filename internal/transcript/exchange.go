@@ -6,44 +6,42 @@ import (
 	"strings"
 )
 
-// The kinds of event over HTTP, beside Sent and Received. An exchange is one
-// request with its response. Its events have its number and come in this
-// order, between those of other exchanges: Requested, Sent with the body if
-// there is one, Responded, Received or Streamed for what the body brings, and
-// Over.
+// The kinds of event over HTTP, in addition to Sent and Received. An exchange is one request with
+// its response. All its events have its number. Events of other exchanges may come between them,
+// but their order is: Requested, Sent if the request has a body, Responded, Received or Streamed
+// for the response body, and Over.
 const (
-	Requested Kind = "request"  // the head of our request; Raw has its lines
-	Responded Kind = "response" // the head of the server's response; Raw has its lines
-	Streamed  Kind = "streamed" // a piece of an event stream that carries no message; Stream has its bytes
-	Over      Kind = "over"     // the exchange has ended; How says why, Detail says more
+	Requested Kind = "request"  // the head of the client's request; Raw holds its lines
+	Responded Kind = "response" // the head of the server's response; Raw holds its lines
+	Streamed  Kind = "streamed" // a chunk of an event stream without a message; Stream holds its bytes
+	Over      Kind = "over"     // the exchange ended; How and Detail give the reason
 )
 
-// How says how an exchange ended.
+// How is the way in which an exchange ended.
 type How string
 
 // The ways in which an exchange ends.
 const (
-	Complete    How = "complete"    // the response came to the end that HTTP gives it
-	Broken      How = "broken"      // the connection broke before that, or before there was a response
-	Dropped     How = "dropped"     // we closed it
-	Unreachable How = "unreachable" // there was no connection
-	Unreadable  How = "unreadable"  // what came back is not HTTP
+	Complete    How = "complete"    // the response is complete according to HTTP
+	Broken      How = "broken"      // the connection broke during the response or before it
+	Dropped     How = "dropped"     // the client closed it
+	Unreachable How = "unreachable" // the client could not connect
+	Unreadable  How = "unreadable"  // the response is not HTTP
 )
 
-// hows are all ways in which an exchange ends.
-var hows = []How{Complete, Broken, Dropped, Unreachable, Unreadable}
+// endings are all ways in which an exchange ends.
+var endings = []How{Complete, Broken, Dropped, Unreachable, Unreadable}
 
-// Head is the head of a request or a response as its lines tell it.
+// Head is the head of an HTTP request or response.
 type Head struct {
 	Line   string // the request line, or the status line
 	Fields []Field
 }
 
-// Field is one header. A line without a colon has no name.
+// Field is one header line. A line without a colon has an empty name.
 type Field struct{ Name, Value string }
 
-// ParseHead reads the lines of a head, each ended by LF or CR LF but for the
-// last, which may lack its end. It never fails.
+// ParseHead parses the lines of a head, separated by LF or CR LF. It never fails.
 func ParseHead(raw []byte) *Head {
 	h := &Head{}
 	text := strings.TrimSuffix(string(raw), "\n")
@@ -57,7 +55,7 @@ func ParseHead(raw []byte) *Head {
 		case first:
 			h.Line, first = line, false
 		case line == "":
-		case len(h.Fields) > 0 && (line[0] == ' ' || line[0] == '\t'): // the value goes on
+		case len(h.Fields) > 0 && (line[0] == ' ' || line[0] == '\t'): // obsolete line folding
 			f := &h.Fields[len(h.Fields)-1]
 			f.Value = strings.TrimSpace(f.Value + " " + trimBlank(line))
 		default:
@@ -71,11 +69,11 @@ func ParseHead(raw []byte) *Head {
 	return h
 }
 
-// trimBlank cuts off what HTTP takes for white space around a value.
+// trimBlank removes the HTTP white space around a value.
 func trimBlank(value string) string { return strings.Trim(value, " \t") }
 
-// HeadBytes returns the lines of a head, as Raw of a Requested or Responded
-// event has them where nothing is known of the bytes themselves.
+// HeadBytes returns the lines of a head for the Raw field of a Requested or Responded event, for
+// callers that don't have the original bytes.
 func HeadBytes(line string, fields []Field) []byte {
 	n := len(line)
 	for _, f := range fields {
@@ -88,7 +86,7 @@ func HeadBytes(line string, fields []Field) []byte {
 	return out
 }
 
-// words returns the three words of the first line.
+// words splits the first line at its first two spaces.
 func (h *Head) words() (first, second, third string) {
 	first, rest, _ := strings.Cut(h.Line, " ")
 	second, third, _ = strings.Cut(rest, " ")
@@ -98,10 +96,10 @@ func (h *Head) words() (first, second, third string) {
 // Method returns the method of a request.
 func (h *Head) Method() string { method, _, _ := h.words(); return method }
 
-// Target returns the target of a request, as it stands in its first line.
+// Target returns the target in the request line.
 func (h *Head) Target() string { _, target, _ := h.words(); return target }
 
-// Status returns the status of a response, 0 where there is none.
+// Status returns the status code of a response, or 0 if there is none.
 func (h *Head) Status() int {
 	_, text, _ := h.words()
 	status, err := strconv.Atoi(text)
@@ -111,7 +109,7 @@ func (h *Head) Status() int {
 	return status
 }
 
-// Values returns the values of the headers with this name, in their order.
+// Values returns the values of all headers with this name in order.
 func (h *Head) Values(name string) []string {
 	if h == nil {
 		return nil
@@ -128,8 +126,8 @@ func (h *Head) Values(name string) []string {
 // Has reports whether there is a header with this name.
 func (h *Head) Has(name string) bool { return h.index(name, 0) >= 0 }
 
-// Get returns the value of a header, "" where it is missing; of several, one
-// value as HTTP joins them.
+// Get returns the value of a header, or "" if it is missing. Several values are joined with commas,
+// as in HTTP.
 func (h *Head) Get(name string) string {
 	at := h.index(name, 0)
 	switch {
@@ -142,9 +140,8 @@ func (h *Head) Get(name string) string {
 	}
 }
 
-// Describe returns the lines of a header as they were sent, and says where there
-// are several: "2 header lines, Accept: text/html and Accept: text/plain". It is
-// "no Accept" where there are none.
+// Describe returns the lines of a header as they were sent, such as "Accept: text/html", "2 header
+// lines, Accept: text/html and Accept: text/plain" or "no Accept".
 func (h *Head) Describe(name string) string {
 	var lines []string
 	for at := h.index(name, 0); at >= 0; at = h.index(name, at+1) {
@@ -159,8 +156,7 @@ func (h *Head) Describe(name string) string {
 	return fmt.Sprintf("%d header lines, %s", len(lines), strings.Join(lines, " and "))
 }
 
-// index returns the place of the first header with this name from a place on,
-// -1 where there is none.
+// index returns the index of the first header with this name at or after from, or -1.
 func (h *Head) index(name string, from int) int {
 	if h == nil {
 		return -1
@@ -173,8 +169,7 @@ func (h *Head) index(name string, from int) int {
 	return -1
 }
 
-// MediaType returns the media type of the body, in small letters and without
-// parameters.
+// MediaType returns the media type of the body in lower case, without parameters.
 func (h *Head) MediaType() string {
 	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(media))

@@ -27,7 +27,7 @@ func drawHTTP(t *rapid.T, e *Event) {
 	case Streamed:
 		e.Stream = text.Draw(t, "piece")
 	case Over:
-		e.How = rapid.SampledFrom(hows).Draw(t, "how")
+		e.How = rapid.SampledFrom(endings).Draw(t, "how")
 	default:
 		e.Raw = text.Draw(t, "head")
 	}
@@ -109,10 +109,10 @@ func TestExchangesInScripts(t *testing.T) {
 	if index.Of(get.End) != get || index.Of(r.Events[0]) != nil || index.Of(nil) != nil {
 		t.Error("an event is not found in its exchange")
 	}
-	if post.Method() != "POST" || post.Status() != 200 || !post.Streams() || !post.Succeeded() || post.Ended() != Broken || post.End.Detail != "unexpected EOF" {
+	if post.Method() != "POST" || post.Status() != 200 || !post.IsStream() || !post.Succeeded() || post.Ended() != Broken || post.End.Detail != "unexpected EOF" {
 		t.Errorf("the first exchange: %+v", post)
 	}
-	if get.Method() != "GET" || get.Status() != 405 || get.Streams() || !get.Refused() || get.Ended() != Complete || get.Sent != nil || len(get.Body) != 1 {
+	if get.Method() != "GET" || get.Status() != 405 || get.IsStream() || !get.Refused() || get.Ended() != Complete || get.Sent != nil || len(get.Body) != 1 {
 		t.Errorf("the second exchange: %+v", get)
 	}
 	if m := post.Sent.Messages(); len(m) != 1 || m[0].Method != "initialize" {
@@ -134,15 +134,15 @@ func TestExchangesInScripts(t *testing.T) {
 	}
 }
 
-func TestErrorsOfExchangesNameTheLine(t *testing.T) {
+func TestExchangeErrorsNameLine(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
-		{"nothing to go on with", "# x\n  Host: x", "2: a line that begins with a space goes on with"},
+		{"nothing to go on with", "# x\n  Host: x", "2: a line that begins with a space continues"},
 		{"behind a quoted text", "1>q \"GET / HTTP/1.1\"\n  Host: x", "2: a line that begins with a space"},
 		{"behind a blank line", "1> GET / HTTP/1.1\n\n  Host: x", "3: a line that begins with a space"},
 		{"an unknown end", "1! sadly", `1: "sadly" is no way in which an exchange ends; known are [complete`},
-		{"exchange 0", "0> GET / HTTP/1.1", `1: "0> GET / HTTP/1.1" is no line of a script`},
-		{"not quoted well", `1<~q "a`, `1: "a is no quoted text`},
-		{"no number", "> {}\n! exchange x", "2: exchange takes the number"},
+		{"exchange 0", "0> GET / HTTP/1.1", `1: "0> GET / HTTP/1.1" is not a line of a script`},
+		{"not quoted well", `1<~q "a`, `1: "a is not a quoted string`},
+		{"no number", "> {}\n! exchange x", "2: exchange needs the number"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := ParseScript(c.script); err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -168,20 +168,20 @@ func TestAddNumbersExchanges(t *testing.T) {
 	}
 }
 
-func TestTheLimitBoundsExchanges(t *testing.T) {
+func TestLimitBoundsExchanges(t *testing.T) {
 	long := strings.Repeat("x", 3*wholeKept)
 	tr := New()
 	tr.limit = 0
 	message := tr.Add(Event{Kind: Streamed, Exchange: 1, Stream: []byte("id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"" + long + "\"}\n\n")})
-	if m := message.Messages(); message.Kind != Received || !message.Cut() || len(message.Stream) > headKept || len(m) != 1 || m[0].ID.Raw() != "7" {
-		t.Errorf("a message: cut %v, %d bytes of the stream, %v", message.Cut(), len(message.Stream), m)
+	if m := message.Messages(); message.Kind != Received || !message.IsCut() || len(message.Stream) > headKept || len(m) != 1 || m[0].ID.Raw() != "7" {
+		t.Errorf("a message: cut %v, %d bytes of the stream, %v", message.IsCut(), len(message.Stream), m)
 	}
 	comment := tr.Add(Event{Kind: Streamed, Exchange: 1, Stream: []byte(": " + long + "\n\n")})
 	if comment.Kind != Streamed || len(comment.Stream) > headKept {
 		t.Errorf("a comment: %d bytes of the stream", len(comment.Stream))
 	}
 	head := tr.Add(Event{Kind: Responded, Exchange: 1, Raw: []byte("HTTP/1.1 200 OK\nA: b\nX: " + long)})
-	if !head.Cut() || head.Head.Status() != 200 || !head.Head.Has("A") || len(head.Head.Get("X")) > headKept {
+	if !head.IsCut() || head.Head.Status() != 200 || !head.Head.Has("A") || len(head.Head.Get("X")) > headKept {
 		t.Errorf("a head: %+v", head.Head)
 	}
 	for _, text := range []string{"data\n", "data:x\n", "id:1\r", ":\n"} {

@@ -5,24 +5,24 @@ import "github.com/mcp-conform/mcp-conform/internal/wire"
 // EventStream is the media type of a stream of server-sent events.
 const EventStream = "text/event-stream"
 
-// An Exchange is one HTTP request and its outcome. What did not happen, or
-// was not recorded, is nil.
+// An Exchange is one HTTP request and its outcome. Fields are nil if the event did not happen or
+// was not recorded.
 type Exchange struct {
 	Number   int
 	Request  *Event   // Requested
 	Sent     *Event   // the body of the request
-	Response *Event   // Responded; of several the one that is no interim response
-	Body     []*Event // Received and Streamed, in their order
+	Response *Event   // Responded; the final response rather than an interim (1xx) one
+	Body     []*Event // Received and Streamed, in order
 	End      *Event   // Over
 }
 
-// Exchanges are the HTTP exchanges of a transcript. The zero value has none.
+// Exchanges holds the HTTP exchanges of a transcript. The zero value is empty.
 type Exchanges struct {
 	byNumber map[int]*Exchange
 	order    []*Exchange
 }
 
-// ExchangesOf returns those of the events.
+// ExchangesOf returns the HTTP exchanges of the events.
 func ExchangesOf(events []*Event) *Exchanges {
 	x := &Exchanges{}
 	for _, e := range events {
@@ -34,7 +34,7 @@ func ExchangesOf(events []*Event) *Exchanges {
 // All returns the exchanges in the order in which they began.
 func (x *Exchanges) All() []*Exchange { return x.order }
 
-// Of returns the exchange that an event belongs to, nil where it belongs to none.
+// Of returns the exchange of an event, or nil.
 func (x *Exchanges) Of(e *Event) *Exchange {
 	if e == nil {
 		return nil
@@ -42,7 +42,7 @@ func (x *Exchanges) Of(e *Event) *Exchange {
 	return x.byNumber[e.Exchange]
 }
 
-// Note takes note of the next event.
+// Note adds the next event.
 func (x *Exchanges) Note(e *Event) {
 	if e.Exchange == 0 {
 		return
@@ -58,9 +58,9 @@ func (x *Exchanges) Note(e *Event) {
 	}
 	switch e.Kind {
 	case Requested:
-		at.Request = first(at.Request, e)
+		at.Request = orElse(at.Request, e)
 	case Sent:
-		at.Sent = first(at.Sent, e)
+		at.Sent = orElse(at.Sent, e)
 	case Responded:
 		if at.Response == nil || at.Status() < 200 {
 			at.Response = e
@@ -68,18 +68,18 @@ func (x *Exchanges) Note(e *Event) {
 	case Received, Streamed:
 		at.Body = append(at.Body, e)
 	case Over:
-		at.End = first(at.End, e)
+		at.End = orElse(at.End, e)
 	}
 }
 
-func first(have, e *Event) *Event {
+func orElse(have, e *Event) *Event {
 	if have != nil {
 		return have
 	}
 	return e
 }
 
-// Method returns the method of the request, "" where it is not known.
+// Method returns the method of the request, or "" if it is unknown.
 func (x *Exchange) Method() string {
 	if x.Request == nil || x.Request.Head == nil {
 		return ""
@@ -87,7 +87,7 @@ func (x *Exchange) Method() string {
 	return x.Request.Head.Method()
 }
 
-// Status returns the status of the response, 0 where none came.
+// Status returns the status code of the response, or 0 if there is none.
 func (x *Exchange) Status() int {
 	if x.Response == nil || x.Response.Head == nil {
 		return 0
@@ -108,14 +108,14 @@ func headOf(e *Event) *Head {
 	return e.Head
 }
 
-// Succeeded reports whether the response has a status of success.
+// Succeeded reports whether the response has a 2xx status.
 func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 300 }
 
-// Refused reports whether the response has a status of an error.
+// Refused reports whether the response has a 4xx or 5xx status.
 func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 
-// Intercepted reports whether the response has a status of what stands between a
-// client and a server, or guards it: the server may never have seen the request.
+// Intercepted reports whether the status may come from a proxy, gateway or rate limiter, so that
+// the server may never have seen the request.
 func (x *Exchange) Intercepted() bool {
 	switch x.Status() {
 	case 407, 429, 502, 503, 504:
@@ -124,8 +124,8 @@ func (x *Exchange) Intercepted() bool {
 	return false
 }
 
-// Streams reports whether the body of the response is an event stream.
-func (x *Exchange) Streams() bool {
+// IsStream reports whether the body of the response is an event stream.
+func (x *Exchange) IsStream() bool {
 	if x.ResponseHead().MediaType() == EventStream {
 		return true
 	}
@@ -137,7 +137,7 @@ func (x *Exchange) Streams() bool {
 	return false
 }
 
-// Ended returns how the exchange ended, "" while it is not over.
+// Ended returns how the exchange ended, or "" if it has not ended.
 func (x *Exchange) Ended() How {
 	if x.End == nil {
 		return ""
@@ -145,8 +145,7 @@ func (x *Exchange) Ended() How {
 	return x.End.How
 }
 
-// Messages returns the JSON-RPC messages that the body of the response
-// brought.
+// Messages returns the JSON-RPC messages in the response body.
 func (x *Exchange) Messages() []wire.Message {
 	var out []wire.Message
 	for _, e := range x.Body {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/fixtures"
 )
 
-// FuzzSplitter: the pieces of a stream are its bytes, in however many parts
-// they come, and each can be read.
+// FuzzSplitter checks that the chunks of a stream concatenate to the stream, however it is split
+// for Feed, and that each can be parsed.
 func FuzzSplitter(f *testing.F) {
 	for _, seed := range []string{
 		"", "data: {}\n\n", "id: 1\r\ndata: a\r\ndata: b\r\n\r\n", "event: endpoint\rdata: /m\r\r", "\xef\xbb\xbfdata: a\n\n", ":comment\n\nretry: 3000\n\n",
@@ -48,8 +48,8 @@ func pieces(chunks ...[]byte) [][]byte {
 	return out
 }
 
-// FuzzReadRecordings: whatever a file holds, it is read or refused, and what
-// was read can be looked at.
+// FuzzReadRecordings checks that any file is either read or rejected, and that the recordings are
+// usable.
 func FuzzReadRecordings(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "\n", `{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n",
@@ -77,8 +77,7 @@ func FuzzReadRecordings(f *testing.F) {
 	})
 }
 
-// FuzzRead does the same for the project's own format, which has to come back
-// as it was.
+// FuzzRead checks the same for transcripts, which must also survive a round trip.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte(`{"seq":0,"at":0,"kind":"opened"}` + "\n"))

@@ -13,55 +13,53 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine bounds, in bytes, a line that Read takes: a frame of 16 MiB in which
-// each byte had to be escaped fits.
+// maxLine is the maximum length in bytes of a line that Read accepts. It leaves room for a frame of
+// 16 MiB in which every byte is escaped.
 const maxLine = 100 << 20
 
-// line is an event as it stands in a file. Members that say nothing are left
-// out.
+// line is the JSON form of an event in a file. Empty members are left out.
 type line struct {
 	Seq          int     `json:"seq"`
 	At           int64   `json:"at"` // nanoseconds since the transcript began
 	Kind         Kind    `json:"kind"`
-	Raw          *string `json:"raw,omitempty"`       // bytes that are UTF-8
-	RawBase64    *string `json:"rawBase64,omitempty"` // others
-	Size         *int64  `json:"size,omitempty"`      // where it is not that of raw
+	Raw          *string `json:"raw,omitempty"`       // bytes if they are UTF-8
+	RawBase64    *string `json:"rawBase64,omitempty"` // bytes if they are not UTF-8
+	Size         *int64  `json:"size,omitempty"`      // if it differs from the length of raw
 	Detail       string  `json:"detail,omitempty"`
 	ExitCode     *int    `json:"exitCode,omitempty"` // of exited
 	Unterminated bool    `json:"unterminated,omitempty"`
 	Of           *int    `json:"of,omitempty"` // of gave-up
 	Exchange     int     `json:"exchange,omitempty"`
-	Stream       *string `json:"stream,omitempty"`       // bytes that are UTF-8
-	StreamBase64 *string `json:"streamBase64,omitempty"` // others
+	Stream       *string `json:"stream,omitempty"`       // bytes if they are UTF-8
+	StreamBase64 *string `json:"streamBase64,omitempty"` // bytes if they are not UTF-8
 	How          How     `json:"how,omitempty"`          // of over
 }
 
-// kinds are all kinds of event.
+// kinds are all kinds of events.
 var kinds = []Kind{Opened, Sent, Received, Stderr, InputClosed, Signalled, OutputClosed, Exited, Flooded, Remark, CaseBegan, GaveUp, Requested, Responded, Streamed, Over}
 
-// ofHTTP are those that belong to an exchange.
-var ofHTTP = []Kind{Requested, Responded, Streamed, Over}
+// httpKinds are the kinds that only occur in an HTTP exchange.
+var httpKinds = []Kind{Requested, Responded, Streamed, Over}
 
-// Write writes events, which begin with the first of their transcript, as JSON
-// Lines: one object a line, with the members
+// Write writes events as JSON Lines, beginning with the first event of the transcript. Each line is
+// an object with the members
 //
 //	seq           position, from 0
 //	at            nanoseconds since the transcript began
-//	kind          as the constants of Kind
-//	raw           the bytes, where they are UTF-8
-//	rawBase64     the bytes in base64, where they are not
-//	size          bytes of the whole frame, where raw is only its head
-//	detail        text, as in Event
+//	kind          a constant of type Kind
+//	raw           the bytes, if they are UTF-8
+//	rawBase64     the bytes in base64, if they are not UTF-8
+//	size          number of bytes of the whole frame, if raw is only its head
+//	detail        text, see Event
 //	exitCode      of exited
-//	unterminated  true where the stream ended before the newline
+//	unterminated  true if the stream ended before the newline
 //	of            of gave-up: the position of the request
 //	exchange      number of the HTTP exchange, from 1
-//	stream        the piece of an event stream, instead of raw; streamBase64
-//	              where it is not UTF-8
+//	stream        the chunk of an event stream, instead of raw; streamBase64
+//	              if it is not UTF-8
 //	how           of over: how the exchange ended
 //
-// Members that say nothing are left out. What Frame holds is not written, as
-// Read finds it in the bytes again.
+// Empty members are left out. Frame is not written, because Read parses the bytes again.
 func Write(w io.Writer, events []*Event) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
@@ -81,9 +79,9 @@ func lineOf(e *Event) line {
 	l := line{Seq: e.Seq, At: int64(e.At), Kind: e.Kind, Detail: e.Detail, Unterminated: e.Unterminated, Exchange: e.Exchange, How: e.How}
 	switch {
 	case e.Stream != nil:
-		l.Stream, l.StreamBase64 = encoded(e.Stream)
+		l.Stream, l.StreamBase64 = encode(e.Stream)
 	case len(e.Raw) > 0 || needsRaw(e.Kind):
-		l.Raw, l.RawBase64 = encoded(e.Raw)
+		l.Raw, l.RawBase64 = encode(e.Raw)
 	}
 	if e.Size != int64(len(e.Raw)) {
 		l.Size = &e.Size
@@ -97,8 +95,8 @@ func lineOf(e *Event) line {
 	return l
 }
 
-// encoded returns b as it is, or in base64 where it is not UTF-8.
-func encoded(b []byte) (plain, coded *string) {
+// encode returns b as text if it is UTF-8, else in base64.
+func encode(b []byte) (plain, coded *string) {
 	text := string(b)
 	if utf8.ValidString(text) {
 		return &text, nil
@@ -107,8 +105,8 @@ func encoded(b []byte) (plain, coded *string) {
 	return nil, &text
 }
 
-// decoded is the reverse; nil stands for nothing at all.
-func decoded(plain, coded *string) ([]byte, error) {
+// decode is the inverse of encode. It returns nil if both arguments are nil.
+func decode(plain, coded *string) ([]byte, error) {
 	switch {
 	case plain != nil:
 		return []byte(*plain), nil
@@ -118,13 +116,12 @@ func decoded(plain, coded *string) ([]byte, error) {
 	return nil, nil
 }
 
-// needsRaw reports whether an event of the kind has bytes, be it none.
+// needsRaw reports whether a line of this kind must have bytes, possibly zero of them.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
-// Read reads what Write wrote. Members that it does not know are skipped. The
-// error names the line, from 1, and what is wrong with it; the events of the
-// lines before come with it. A frame of which only the head was kept has no
-// messages any more.
+// Read reads what Write wrote. It ignores unknown members. On an error, which names the line number
+// and the problem, it also returns the events of the lines before. A frame of which only the head
+// was kept no longer has messages.
 func Read(r io.Reader) ([]*Event, error) {
 	return read(r, maxLine)
 }
@@ -150,11 +147,11 @@ func read(r io.Reader, longest int) ([]*Event, error) {
 
 func parseLine(text []byte, seq int) (*Event, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, errors.New("it is empty; each line must be an event")
+		return nil, errors.New("the line is empty; each line must be an event")
 	}
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, fmt.Errorf("it is no event: %w", err)
+		return nil, fmt.Errorf("not an event: %w", err)
 	}
 	if err := l.check(seq); err != nil {
 		return nil, err
@@ -163,17 +160,17 @@ func parseLine(text []byte, seq int) (*Event, error) {
 		Seq: l.Seq, At: time.Duration(l.At), Kind: l.Kind, Detail: l.Detail, Unterminated: l.Unterminated, Exchange: l.Exchange, How: l.How,
 	}
 	var err error
-	if e.Raw, err = decoded(l.Raw, l.RawBase64); err != nil {
+	if e.Raw, err = decode(l.Raw, l.RawBase64); err != nil {
 		return nil, fmt.Errorf("rawBase64: %w", err)
 	}
-	if e.Stream, err = decoded(l.Stream, l.StreamBase64); err != nil {
+	if e.Stream, err = decode(l.Stream, l.StreamBase64); err != nil {
 		return nil, fmt.Errorf("streamBase64: %w", err)
 	}
 	e.parse()
 	e.Size = int64(len(e.Raw))
 	if l.Size != nil {
 		if *l.Size < e.Size {
-			return nil, fmt.Errorf("size is %d, and there are %d bytes", *l.Size, e.Size)
+			return nil, fmt.Errorf("size is %d, but raw has %d bytes", *l.Size, e.Size)
 		}
 		e.Size = *l.Size
 	}
@@ -186,31 +183,31 @@ func parseLine(text []byte, seq int) (*Event, error) {
 	return e, nil
 }
 
-// check says what is wrong with a line that should have this position.
+// check validates a line that is expected at position seq.
 func (l *line) check(seq int) error {
 	whole := l.Raw != nil || l.RawBase64 != nil
 	piece := l.Stream != nil || l.StreamBase64 != nil
 	switch {
 	case l.Seq != seq:
-		return fmt.Errorf("seq is %d and must be %d; a line is missing, or is out of order", l.Seq, seq)
+		return fmt.Errorf("seq is %d, want %d; a line is missing or out of order", l.Seq, seq)
 	case !slices.Contains(kinds, l.Kind):
-		return fmt.Errorf("kind %q is not known", l.Kind)
+		return fmt.Errorf("unknown kind %q", l.Kind)
 	case l.At < 0:
-		return fmt.Errorf("at is %d and must not be negative", l.At)
+		return fmt.Errorf("at is %d, but must not be negative", l.At)
 	case l.Raw != nil && l.RawBase64 != nil:
-		return errors.New("it has both raw and rawBase64")
+		return errors.New("both raw and rawBase64 are set; use one")
 	case l.Stream != nil && l.StreamBase64 != nil:
-		return errors.New("it has both stream and streamBase64")
+		return errors.New("both stream and streamBase64 are set; use one")
 	case piece && (whole || l.Kind != Received && l.Kind != Streamed):
-		return errors.New("stream belongs to a streamed or received that has no raw")
+		return errors.New("stream is allowed only on kinds streamed and received, without raw")
 	case needsRaw(l.Kind) && !whole && !piece:
 		return fmt.Errorf("kind %s needs raw or rawBase64", l.Kind)
 	case l.Kind == Streamed && !piece:
 		return errors.New("kind streamed needs stream or streamBase64")
-	case l.Exchange < 0 || l.Exchange == 0 && slices.Contains(ofHTTP, l.Kind):
-		return fmt.Errorf("kind %s needs the number of its exchange, from 1", l.Kind)
-	case l.Kind == Over && !slices.Contains(hows, l.How):
-		return fmt.Errorf("how is %q; it must be one of %v", l.How, hows)
+	case l.Exchange < 0 || l.Exchange == 0 && slices.Contains(httpKinds, l.Kind):
+		return fmt.Errorf("kind %s needs the number of its exchange, 1 or more", l.Kind)
+	case l.Kind == Over && !slices.Contains(endings, l.How):
+		return fmt.Errorf("how is %q; it must be one of %v", l.How, endings)
 	case l.Kind == GaveUp && (l.Of == nil || *l.Of < 0 || *l.Of >= seq):
 		return errors.New("of must be the seq of an earlier line")
 	case l.Kind == Exited && l.ExitCode == nil:

@@ -44,7 +44,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func TestWriteSaysWhatFailed(t *testing.T) {
+func TestWriteErrors(t *testing.T) {
 	full := errors.New("disk full")
 	w := writerFunc(func([]byte) (int, error) { return 0, full })
 	if err := Write(w, []*Event{{Kind: Opened}}); !errors.Is(err, full) {
@@ -59,7 +59,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestWriteReadRoundTrip(t *testing.T) {
 	raws := rapid.OneOf(
 		rapid.SliceOf(rapid.Byte()),
 		rapid.Map(rapid.String(), func(s string) []byte { return []byte(s) }),
@@ -110,17 +110,17 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 func TestReadNamesTheLine(t *testing.T) {
 	const first = `{"seq":0,"at":1,"kind":"opened"}` + "\n"
 	for _, c := range []struct{ name, second, want string }{
-		{"no JSON", "x", "line 2 of the transcript: it is no event: invalid character 'x'"},
-		{"no object", "[]", "line 2 of the transcript: it is no event: json: cannot unmarshal array"},
-		{"blank", " ", "line 2 of the transcript: it is empty"},
-		{"cut short", `{"seq":1,`, "line 2 of the transcript: it is no event: unexpected end"},
-		{"a line is missing", `{"seq":2,"at":1,"kind":"opened"}`, "line 2 of the transcript: seq is 2 and must be 1"},
-		{"unknown kind", `{"seq":1,"at":1,"kind":"open"}`, `line 2 of the transcript: kind "open" is not known`},
+		{"no JSON", "x", "line 2 of the transcript: not an event: invalid character 'x'"},
+		{"no object", "[]", "line 2 of the transcript: not an event: json: cannot unmarshal array"},
+		{"blank", " ", "line 2 of the transcript: the line is empty"},
+		{"cut short", `{"seq":1,`, "line 2 of the transcript: not an event: unexpected end"},
+		{"a line is missing", `{"seq":2,"at":1,"kind":"opened"}`, "line 2 of the transcript: seq is 2, want 1"},
+		{"unknown kind", `{"seq":1,"at":1,"kind":"open"}`, `line 2 of the transcript: unknown kind \"open\"`},
 		{"negative time", `{"seq":1,"at":-1,"kind":"opened"}`, "line 2 of the transcript: at is -1"},
 		{"bytes twice", `{"seq":1,"at":1,"kind":"sent","raw":"","rawBase64":""}`, "both raw and rawBase64"},
 		{"no bytes", `{"seq":1,"at":1,"kind":"sent"}`, "kind sent needs raw"},
 		{"no base64", `{"seq":1,"at":1,"kind":"sent","rawBase64":"?"}`, "rawBase64: illegal base64"},
-		{"too small", `{"seq":1,"at":1,"kind":"sent","raw":"abc","size":2}`, "size is 2, and there are 3 bytes"},
+		{"too small", `{"seq":1,"at":1,"kind":"sent","raw":"abc","size":2}`, "size is 2, but raw has 3 bytes"},
 		{"of nothing", `{"seq":1,"at":1,"kind":"gave-up"}`, "of must be the seq of an earlier line"},
 		{"of itself", `{"seq":1,"at":1,"kind":"gave-up","of":1}`, "of must be the seq of an earlier line"},
 		{"no exit code", `{"seq":1,"at":1,"kind":"exited"}`, "exitCode is missing"},
@@ -128,8 +128,8 @@ func TestReadNamesTheLine(t *testing.T) {
 		{"an unknown end", `{"seq":1,"at":1,"kind":"over","exchange":1,"how":"sadly"}`, `how is "sadly"; it must be one of [complete`},
 		{"no head", `{"seq":1,"at":1,"kind":"request","exchange":1}`, "kind request needs raw"},
 		{"no piece", `{"seq":1,"at":1,"kind":"streamed","exchange":1}`, "kind streamed needs stream"},
-		{"a piece and bytes", `{"seq":1,"at":1,"kind":"received","exchange":1,"raw":"","stream":""}`, "stream belongs to a streamed or received that has no raw"},
-		{"a piece sent", `{"seq":1,"at":1,"kind":"sent","exchange":1,"stream":""}`, "stream belongs to a streamed"},
+		{"a piece and bytes", `{"seq":1,"at":1,"kind":"received","exchange":1,"raw":"","stream":""}`, "stream is allowed only on kinds streamed and received"},
+		{"a piece sent", `{"seq":1,"at":1,"kind":"sent","exchange":1,"stream":""}`, "stream is allowed only on kinds streamed"},
 		{"a piece twice", `{"seq":1,"at":1,"kind":"streamed","exchange":1,"stream":"","streamBase64":""}`, "both stream and streamBase64"},
 		{"no base64 of a piece", `{"seq":1,"at":1,"kind":"streamed","exchange":1,"streamBase64":"?"}`, "streamBase64: illegal base64"},
 		{"too long", strings.Repeat(" ", 300), "line 2 of the transcript is longer than 200 bytes"},
@@ -147,7 +147,7 @@ func TestReadNamesTheLine(t *testing.T) {
 	}
 }
 
-func TestReadSkipsWhatItDoesNotKnow(t *testing.T) {
+func TestReadIgnoresUnknownMembers(t *testing.T) {
 	events, err := Read(strings.NewReader(`{"seq":0,"at":1,"kind":"remark","detail":"x","later":{}}`))
 	if err != nil || len(events) != 1 || events[0].Detail != "x" {
 		t.Errorf("%v, %v", events, err)

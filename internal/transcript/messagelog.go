@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ours returns the head of our own format, and its version, nil where the
-// line is none.
-func ours(line []byte) (header, *int) {
+// parseHeader parses the header line of a transcript and returns it with its format version, which
+// is nil if the line is not a header.
+func parseHeader(line []byte) (header, *int) {
 	var h header
 	if err := json.Unmarshal(line, &h); err != nil {
 		return header{}, nil
@@ -24,14 +24,13 @@ func ours(line []byte) (header, *int) {
 	return h, h.Format
 }
 
-// bare reports whether the line is an event without a head before it.
-func bare(text []byte) bool {
+// isEvent reports whether the line is the first event of a transcript without a header.
+func isEvent(text []byte) bool {
 	var l line
 	return json.Unmarshal(text, &l) == nil && l.Seq == 0 && slices.Contains(kinds, l.Kind)
 }
 
-// The members of a log's lines, by what they mean. The first that is there
-// counts.
+// The member names in log lines, by meaning. The first one present counts.
 var (
 	directionNames = []string{"direction", "dir", "from"}
 	payloadNames   = []string{"message", "msg", "payload", "frame", "raw", "body", "data", "line"}
@@ -39,31 +38,30 @@ var (
 	timeNames      = []string{"timestamp", "time", "ts", "t", "at"}
 )
 
-// side says which way a message went.
+// side is the direction of a message.
 type side int
 
 const (
-	unknown side = iota
+	unknownSide side = iota
 	toServer
 	toClient
-	// out and in are seen from whoever recorded the log, which stands on the
-	// client's side, or on the server's.
-	out
-	in
+	// outgoing and in are relative to the recorder of the log, which was on the client's or on the
+	// server's side.
+	outgoing
+	incoming
 	fromStderr
 )
 
-// sides are the words for directions, in small letters and without signs
-// between the words.
+// sides maps words for directions, in lower case and without separators.
 var sides = map[string]side{
 	"clienttoserver": toServer, "client2server": toServer, "c2s": toServer, "toserver": toServer, "client": toServer, ">": toServer, "->": toServer, "-->": toServer,
 	"servertoclient": toClient, "server2client": toClient, "s2c": toClient, "toclient": toClient, "server": toClient, "<": toClient, "<-": toClient, "<--": toClient,
-	"send": out, "sent": out, "out": out, "outgoing": out, "outbound": out, "write": out,
-	"receive": in, "received": in, "recv": in, "in": in, "incoming": in, "inbound": in, "read": in,
+	"send": outgoing, "sent": outgoing, "out": outgoing, "outgoing": outgoing, "outbound": outgoing, "write": outgoing,
+	"receive": incoming, "received": incoming, "recv": incoming, "in": incoming, "incoming": incoming, "inbound": incoming, "read": incoming,
 	"stderr": fromStderr,
 }
 
-const directionsHelp = `known are client-to-server and server-to-client (also c2s and s2c, > and <), send and receive (also out and in, sent and received, write and read), stderr`
+const directionsHelp = `known directions are client-to-server and server-to-client (also c2s and s2c, > and <), send and receive (also out and in, sent and received, write and read), stderr`
 
 func sideOf(text string) side {
 	text = strings.ToLower(strings.TrimSpace(text))
@@ -78,19 +76,19 @@ func sideOf(text string) side {
 	}, text)]
 }
 
-// logged is one message of a log.
+// logged is one message in a log.
 type logged struct {
 	line    int
 	side    side
 	raw     []byte
-	at      time.Time // zero where it is not known
-	cut     bool      // only the beginning of it was logged
-	begins  bool      // a new conversation begins with it
+	at      time.Time // zero if unknown
+	cut     bool      // only the beginning was logged
+	begins  bool      // it begins a new conversation
 	session string
 }
 
-// messageLog reads lines of JSON, or one array of them.
-func (f *file) messageLog() ([]*Recording, error) {
+// readMessageLog reads a log of JSON lines, or of one JSON array.
+func (f *file) readMessageLog() ([]*Recording, error) {
 	var log []logged
 	passed, transport, bytesKnown := 0, "", true
 	entries, err := f.entries()
@@ -99,11 +97,11 @@ func (f *file) messageLog() ([]*Recording, error) {
 	}
 	for _, l := range entries {
 		_, members := wire.Members(l.text)
-		payload := pick(members, payloadNames)
-		if payload == nil && jsonrpc(members) {
-			payload = l.text // the direction stands in the message itself, or nowhere
+		payload := firstMember(members, payloadNames)
+		if payload == nil && isJSONRPC(members) {
+			payload = l.text // the line is the message itself, with or without a direction
 		}
-		direction, _ := wire.Text(pick(members, directionNames))
+		direction, _ := wire.Text(firstMember(members, directionNames))
 		text, isText := wire.Text(payload)
 		if payload == nil || payload.Kind() == 'n' || isText && direction == "" && !strings.HasPrefix(text, "{") {
 			passed++
@@ -111,17 +109,17 @@ func (f *file) messageLog() ([]*Recording, error) {
 		}
 		s := sideOf(direction)
 		switch {
-		case s == unknown && direction == "":
+		case s == unknownSide && direction == "":
 			return nil, f.errorf(l.number, `the message has no direction; add a member such as "direction":"client-to-server"`)
-		case s == unknown:
-			return nil, f.errorf(l.number, "the direction %q is not known; %s", clip(direction), directionsHelp)
+		case s == unknownSide:
+			return nil, f.errorf(l.number, "unknown direction %q; %s", clip(direction), directionsHelp)
 		}
-		entry := logged{line: l.number, side: s, at: timeOf(members), session: string(pick(members, sessionNames))}
+		entry := logged{line: l.number, side: s, at: timeOf(members), session: string(firstMember(members, sessionNames))}
 		if isText {
 			entry.raw = []byte(strings.TrimSuffix(text, "\n"))
 		} else {
 			bytesKnown = false
-			_ = payload.Compact(jsontext.AllowDuplicateNames(true)) // it was valid as a part of its line
+			_ = payload.Compact(jsontext.AllowDuplicateNames(true)) // can't fail: it is part of a valid line
 			entry.raw = payload
 		}
 		if t, ok := wire.Text(members["transport"]); ok {
@@ -132,7 +130,7 @@ func (f *file) messageLog() ([]*Recording, error) {
 	if len(log) == 0 {
 		return nil, fmt.Errorf("%s: %w", f.name, errNoMessages)
 	}
-	f.notePassed(passed)
+	f.noteSkipped(passed)
 	out := conversations(log, !bytesKnown)
 	for _, r := range out {
 		r.Transport = transport
@@ -140,34 +138,34 @@ func (f *file) messageLog() ([]*Recording, error) {
 	return out, nil
 }
 
-func (f *file) notePassed(lines int) {
+func (f *file) noteSkipped(lines int) {
 	if lines > 0 {
-		f.notices = append(f.notices, fmt.Sprintf("%s: lines without a message were passed over: %d", f.name, lines))
+		f.notices = append(f.notices, fmt.Sprintf("%s: lines without a message skipped: %d", f.name, lines))
 	}
 }
 
-// entries returns the JSON objects of the file, with their lines.
+// entries returns the JSON objects of the file with their line numbers.
 func (f *file) entries() ([]numbered, error) {
 	if f.lines[0].text[0] == '[' {
-		return f.array()
+		return f.arrayEntries()
 	}
 	var out []numbered
 	for _, l := range f.lines {
 		switch v := jsontext.Value(l.text); {
 		case v.IsValid(jsontext.AllowDuplicateNames(true)) && v.Kind() == '{':
 			out = append(out, l)
-		case f.truncated(l) && len(out) > 0:
-			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is cut short; what stands before it is judged", f.name, l.number))
+		case f.isTruncated(l) && len(out) > 0:
+			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is incomplete; only the lines before it are judged", f.name, l.number))
 		case f.isReport():
-			return nil, f.errorf(l.number, "this is a report of mcp-conform, and no recorded session: the conversations are in the files that mcp-conform run --transcript DIR writes")
+			return nil, f.errorf(l.number, "this is a report of mcp-conform, not a recorded session; use a file that mcp-conform run --transcript DIR writes")
 		default:
-			return nil, f.errorf(l.number, "%q is no JSON object; %s", clip(string(l.text)), formatsHelp)
+			return nil, f.errorf(l.number, "%q is not a JSON object; %s", clip(string(l.text)), formatsHelp)
 		}
 	}
 	return out, nil
 }
 
-// isReport reports whether the file begins as the JSON report does.
+// isReport reports whether the file begins like a JSON report of mcp-conform.
 func (f *file) isReport() bool {
 	var head []byte
 	for _, l := range f.lines[:min(len(f.lines), 4)] {
@@ -177,15 +175,15 @@ func (f *file) isReport() bool {
 	return strings.HasPrefix(text, `{"format":`) && strings.Contains(text, `"tool":"mcp-conform"`)
 }
 
-// array returns the elements of a file that is one array.
-func (f *file) array() ([]numbered, error) {
+// arrayEntries returns the elements of a file that is one JSON array.
+func (f *file) arrayEntries() ([]numbered, error) {
 	var whole []byte
 	for _, l := range f.lines {
 		whole = append(append(whole, l.text...), '\n')
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(whole), jsontext.AllowDuplicateNames(true))
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, f.errorf(f.lines[0].number, "it is no JSON: %w", err)
+		return nil, f.errorf(f.lines[0].number, "invalid JSON: %w", err)
 	}
 	at := func(offset int64) int {
 		return f.lines[min(bytes.Count(whole[:offset], []byte("\n")), len(f.lines)-1)].number
@@ -198,17 +196,17 @@ func (f *file) array() ([]numbered, error) {
 			if syntax := new(jsontext.SyntacticError); errors.As(err, &syntax) {
 				offset = syntax.ByteOffset
 			}
-			return nil, f.errorf(at(offset), "the array of messages is no JSON: %w", err)
+			return nil, f.errorf(at(offset), "invalid JSON in the array of messages: %w", err)
 		}
 		if v.Kind() != '{' {
-			return nil, f.errorf(at(dec.InputOffset()), "%q is no JSON object; %s", clip(string(v)), formatsHelp)
+			return nil, f.errorf(at(dec.InputOffset()), "%q is not a JSON object; %s", clip(string(v)), formatsHelp)
 		}
 		out = append(out, numbered{at(dec.InputOffset()), bytes.Clone(v)})
 	}
 	return out, nil
 }
 
-func pick(members map[string]jsontext.Value, names []string) jsontext.Value {
+func firstMember(members map[string]jsontext.Value, names []string) jsontext.Value {
 	for _, name := range names {
 		if v := members[name]; v != nil {
 			return v
@@ -217,13 +215,13 @@ func pick(members map[string]jsontext.Value, names []string) jsontext.Value {
 	return nil
 }
 
-// jsonrpc reports whether the members are those of a message.
-func jsonrpc(members map[string]jsontext.Value) bool { return members["jsonrpc"] != nil }
+// isJSONRPC reports whether the members are those of a JSON-RPC message.
+func isJSONRPC(members map[string]jsontext.Value) bool { return members["jsonrpc"] != nil }
 
-// timeOf returns the time of a line, which counts only as RFC 3339 text: of a
-// number nobody tells the unit.
+// timeOf returns the time of a line. It accepts only RFC 3339, because the unit of a number is
+// unknown.
 func timeOf(members map[string]jsontext.Value) time.Time {
-	text, _ := wire.Text(pick(members, timeNames))
+	text, _ := wire.Text(firstMember(members, timeNames))
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return time.Time{}

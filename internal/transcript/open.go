@@ -11,30 +11,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxFile bounds, in bytes, a file that ReadRecordings takes.
+// maxFile is the maximum size in bytes of a file that ReadRecordings accepts.
 const maxFile = 512 << 20
 
-// formatsHelp says what ReadRecordings takes.
+// formatsHelp describes the formats that ReadRecordings accepts.
 const formatsHelp = `expected a transcript of mcp-conform, a log of messages with their directions such as {"direction":"client-to-server","message":{…}}, or a script of lines such as > {…} and < {…}`
 
-// ReadRecordings reads the conversations of a file: a transcript of our own, a
-// script, or a log of messages that something else recorded;
-// docs/transcripts.md describes them. An error begins with the name and, where
-// it is about one, the number of the line.
+// ReadRecordings reads the conversations in a file: a transcript of mcp-conform, a script, or a log
+// of messages that another tool recorded. docs/transcripts.md describes these formats. Errors begin
+// with the file name and, if known, the line number.
 func ReadRecordings(name string, from io.Reader) ([]*Recording, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: it can't be read: %w", name, err)
+		return nil, fmt.Errorf("cannot read %s: %w", name, err)
 	case len(data) > maxFile:
-		return nil, fmt.Errorf("%s: it is longer than %d MiB; split it", name, maxFile>>20)
+		return nil, fmt.Errorf("%s: file is larger than %d MiB; split it", name, maxFile>>20)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%s: it is empty; %s", name, formatsHelp)
+		return nil, fmt.Errorf("%s: file is empty; %s", name, formatsHelp)
 	}
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
-		return nil, fmt.Errorf("%s:%d: it is no text in UTF-8; %s", name, lineOfBinary(data), formatsHelp)
+		return nil, fmt.Errorf("%s:%d: not UTF-8 text; %s", name, lineOfBinary(data), formatsHelp)
 	}
 	f := &file{name: name}
 	for i, text := range bytes.Split(data, []byte("\n")) {
@@ -48,12 +47,12 @@ func ReadRecordings(name string, from io.Reader) ([]*Recording, error) {
 	}
 	for _, r := range recordings {
 		r.Notices = append(f.notices, r.Notices...)
-		f.notices = nil // once
+		f.notices = nil // report them once
 	}
 	return recordings, nil
 }
 
-// lineOfBinary returns the line of the first byte that no text has.
+// lineOfBinary returns the line of the first byte that is not UTF-8 text.
 func lineOfBinary(data []byte) int {
 	for at := 0; at < len(data); {
 		c, n := utf8.DecodeRune(data[at:])
@@ -65,14 +64,14 @@ func lineOfBinary(data []byte) int {
 	return 1
 }
 
-// file is a file that is being read.
+// file is a file being read.
 type file struct {
 	name    string
 	lines   []numbered
 	notices []string
 }
 
-// numbered is a line that is not blank.
+// numbered is a non-blank line with its number.
 type numbered struct {
 	number int
 	text   []byte
@@ -82,8 +81,8 @@ func (f *file) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", f.name, line, fmt.Errorf(format, args...))
 }
 
-// truncated reports whether l is the last line, and ends inside a JSON text.
-func (f *file) truncated(l numbered) bool {
+// isTruncated reports whether l is the last line and ends inside a JSON value.
+func (f *file) isTruncated(l numbered) bool {
 	if l.number != f.lines[len(f.lines)-1].number {
 		return false
 	}
@@ -93,16 +92,16 @@ func (f *file) truncated(l numbered) bool {
 
 func (f *file) read(text string) ([]*Recording, error) {
 	first := f.lines[0].text
-	_, format := ours(first)
+	_, format := parseHeader(first)
 	switch {
 	case format != nil:
-		return f.transcript(*format, f.lines[1:])
-	case bare(first):
-		return f.transcript(Format, f.lines)
+		return f.readTranscript(*format, f.lines[1:])
+	case isEvent(first):
+		return f.readTranscript(Format, f.lines)
 	case first[0] == '[' || first[0] == '{':
-		return f.messageLog()
+		return f.readMessageLog()
 	case f.isTextLog():
-		return f.textLog()
+		return f.readTextLog()
 	case looksLikeScript(first):
 		r, err := ParseScript(text)
 		if err != nil {
@@ -113,11 +112,11 @@ func (f *file) read(text string) ([]*Recording, error) {
 		}
 		return []*Recording{r}, nil
 	default:
-		return nil, f.errorf(f.lines[0].number, "%q is no recorded message; %s", clip(string(first)), formatsHelp)
+		return nil, f.errorf(f.lines[0].number, "%q is not a recorded message; %s", clip(string(first)), formatsHelp)
 	}
 }
 
-// looksLikeScript reports whether a script may begin with the line.
+// looksLikeScript reports whether line may be the first line of a script.
 func looksLikeScript(line []byte) bool {
 	if strings.ContainsRune("#<>!", rune(line[0])) || httpMark.Match(line) {
 		return true
@@ -126,19 +125,19 @@ func looksLikeScript(line []byte) bool {
 	return ok && (name == "revision" || name == "transport" || name == "tool" || name == "case" || name == "expect")
 }
 
-// transcript reads our own format, behind its head.
-func (f *file) transcript(format int, lines []numbered) ([]*Recording, error) {
+// readTranscript reads the events of a transcript of mcp-conform.
+func (f *file) readTranscript(format int, lines []numbered) ([]*Recording, error) {
 	if format != Format {
-		return nil, f.errorf(1, "the transcript has the format %d, and this version reads %d; a newer mcp-conform may read it", format, Format)
+		return nil, f.errorf(1, "the transcript has format version %d, but this version of mcp-conform reads version %d; update mcp-conform", format, Format)
 	}
 	r := &Recording{}
-	if head, given := ours(f.lines[0].text); given != nil {
+	if head, given := parseHeader(f.lines[0].text); given != nil {
 		r.Transport, r.Revision, r.Tool, r.Case = head.Transport, head.Revision, head.Tool, head.Case
 	}
 	for i, l := range lines {
 		e, err := parseLine(l.text, i)
-		if err != nil && f.truncated(l) && len(r.Events) > 0 {
-			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is cut short; what stands before it is judged", f.name, l.number))
+		if err != nil && f.isTruncated(l) && len(r.Events) > 0 {
+			f.notices = append(f.notices, fmt.Sprintf("%s:%d: the last line is incomplete; only the lines before it are judged", f.name, l.number))
 			break
 		}
 		if err != nil {
@@ -152,4 +151,4 @@ func (f *file) transcript(format int, lines []numbered) ([]*Recording, error) {
 	return []*Recording{r}, nil
 }
 
-var errNoMessages = errors.New("no message was recorded in it; " + formatsHelp)
+var errNoMessages = errors.New("no recorded message found; " + formatsHelp)

@@ -20,7 +20,7 @@ const (
 	standard = "> " + asks + "\n< " + answers + "\n"
 )
 
-// line writes the messages of a recording, and what else happened.
+// line formats the messages and other events of a recording.
 func lines(r *Recording) string {
 	var b strings.Builder
 	for _, e := range r.Events[1:] {
@@ -33,7 +33,7 @@ func lines(r *Recording) string {
 			fmt.Fprintf(&b, "%s ", e.Kind)
 		}
 		fmt.Fprintf(&b, "%s", e.Raw)
-		if e.Cut() {
+		if e.IsCut() {
 			b.WriteString("…")
 		}
 		b.WriteString("\n")
@@ -57,7 +57,7 @@ func TestReadRecordings(t *testing.T) {
 		{name: "ours, cut short", file: `{"mcp-conform-transcript":1}
 {"seq":0,"at":1,"kind":"opened"}
 {"seq":1,"at":2,"kind":"sent","raw":"{}"}
-{"seq":2,"at":3,"kind":"rece`, want: []string{"> {}\n"}, notice: "f:4: the last line is cut short"},
+{"seq":2,"at":3,"kind":"rece`, want: []string{"> {}\n"}, notice: "f:4: the last line is incomplete"},
 		{name: "ours, without a head", file: `{"seq":0,"at":1,"kind":"opened"}` + "\n" + `{"seq":1,"at":1,"kind":"received","raw":"x"}`, want: []string{"< x\n"}},
 		{name: "a script", file: "revision: 2025-06-18\n" + standard, want: []string{standard}},
 		{name: "directions and messages", file: `{"direction":"client-to-server","message":` + asks + "}\r\n" + `{"direction":"server_to_client","message":` + answers + "}\r\n",
@@ -65,13 +65,13 @@ func TestReadRecordings(t *testing.T) {
 		{name: "trace events", file: `{"seq":0,"direction":"client-to-server","transport":"stdio","kind":"lifecycle","event":"transport-open"}
 {"seq":1,"direction":"client-to-server","transport":"stdio","kind":"message","payload":` + asks + `}
 {"seq":2,"direction":"server-to-client","transport":"stdio","kind":"message","payload":` + answers + `}`,
-			want: []string{standard}, values: true, notice: "f: lines without a message were passed over: 1"},
+			want: []string{standard}, values: true, notice: "f: lines without a message skipped: 1"},
 		{name: "frames of a cassette", file: `{"type":"header","cassetteVersion":2,"transport":"stdio"}
 {"type":"frame","t":12,"dir":"c2s","frame":` + asks + `}
-{"type":"frame","t":38,"dir":"s2c","frame":` + answers + `}`, want: []string{standard}, values: true, notice: "passed over: 1"},
+{"type":"frame","t":38,"dir":"s2c","frame":` + answers + `}`, want: []string{standard}, values: true, notice: "skipped: 1"},
 		{name: "bodies", file: `{"format":"mcp-trace/1","run_id":"1"}
 {"dir":"c2s","elapsed_ms":3,"body":"` + quoted(asks) + `"}
-{"dir":"s2c","elapsed_ms":9,"body":"` + quoted(answers) + `\n"}`, want: []string{standard}, notice: "passed over: 1"},
+{"dir":"s2c","elapsed_ms":9,"body":"` + quoted(answers) + `\n"}`, want: []string{standard}, notice: "skipped: 1"},
 		{name: "raw bytes that are no message", file: `{"dir":">","raw":"` + quoted(asks) + `"}` + "\n" + `{"dir":"<","raw":"banner"}` + "\n" + `{"dir":"stderr","raw":"oh"}`,
 			want: []string{"> " + asks + "\n< banner\nstderr oh\n"}},
 		{name: "seen from the client", file: `{"dir":"out","message":` + asks + `}` + "\n" + `{"dir":"in","message":` + answers + `}`, want: []string{standard}, values: true},
@@ -88,8 +88,8 @@ func TestReadRecordings(t *testing.T) {
 		{name: "logs between the messages", file: `{"level":"info","message":"started"}
 {"dir":"c2s","msg":` + asks + `}
 {"level":"info","data":null}
-`, want: []string{"> " + asks + "\n"}, values: true, notice: "passed over: 2"},
-		{name: "a log that ends in a line", file: `{"dir":"c2s","msg":` + asks + `}` + "\n" + `{"dir":"s2c","msg":{"jsonr`, want: []string{"> " + asks + "\n"}, values: true, notice: "f:2: the last line is cut short"},
+`, want: []string{"> " + asks + "\n"}, values: true, notice: "skipped: 2"},
+		{name: "a log that ends in a line", file: `{"dir":"c2s","msg":` + asks + `}` + "\n" + `{"dir":"s2c","msg":{"jsonr`, want: []string{"> " + asks + "\n"}, values: true, notice: "f:2: the last line is incomplete"},
 		{name: "the log of a desktop client", file: `2026-06-03T20:49:56.931Z [demo] [info] Initializing server...
 2026-06-03T20:49:56.962Z [demo] [info] Message from client: ` + asks + ` { metadata: undefined }
 Traceback (most recent call last):
@@ -100,7 +100,7 @@ Traceback (most recent call last):
 2026-06-03T20:51:56.931Z [demo] [info] Initializing server...
 2026-06-03T20:51:56.962Z [demo] [info] Message from client: ` + asks + `
 `, want: []string{standard + `< {"jsonrpc":"2.0","id":5,"result":{"tools":[...…` + "\n", "> " + pings + "\n", "> " + asks + "\n"}, values: true, notice: "f: messages of which the log has only the beginning: 1"},
-		{name: "the log of the Go SDK, on the server's side", file: "read: " + asks + "\nwrite: " + answers + "\nread error: EOF\n", want: []string{standard}, values: true, notice: "passed over: 1"},
+		{name: "the log of the Go SDK, on the server's side", file: "read: " + asks + "\nwrite: " + answers + "\nread error: EOF\n", want: []string{standard}, values: true, notice: "skipped: 1"},
 		{name: "the log of the Go SDK, on the client's side", file: "write: " + asks + "\nread: " + answers + "\n", want: []string{standard}, values: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,7 +127,7 @@ Traceback (most recent call last):
 	}
 }
 
-func TestReadRecordingsKnowsWhatTheFileTells(t *testing.T) {
+func TestReadRecordingsHeader(t *testing.T) {
 	found, err := ReadRecordings("f", strings.NewReader(`{"mcp-conform-transcript":1,"transport":"sse","revision":"2025-06-18","tool":"t 1","case":"c"}`+"\n"+`{"seq":0,"at":1,"kind":"opened"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -147,23 +147,23 @@ func TestReadRecordingsKnowsWhatTheFileTells(t *testing.T) {
 
 func TestReadRecordingsErrors(t *testing.T) {
 	for _, c := range []struct{ name, file, want string }{
-		{"empty", " \n\n", "f: it is empty; expected a transcript of mcp-conform"},
-		{"binary", "> {}\n\x7fELF\x00\x01", "f:2: it is no text in UTF-8"},
-		{"not UTF-8", "> {}\n\n< \xff", "f:3: it is no text in UTF-8"},
-		{"another version", `{"mcp-conform-transcript":2}`, "f:1: the transcript has the format 2, and this version reads 1"},
+		{"empty", " \n\n", "f: file is empty; expected a transcript of mcp-conform"},
+		{"binary", "> {}\n\x7fELF\x00\x01", "f:2: not UTF-8 text"},
+		{"not UTF-8", "> {}\n\n< \xff", "f:3: not UTF-8 text"},
+		{"another version", `{"mcp-conform-transcript":2}`, "f:1: the transcript has format version 2, but this version of mcp-conform reads version 1"},
 		{"nothing behind the head", `{"mcp-conform-transcript":1}`, "f: the transcript has no events"},
-		{"a bad event", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\n\n" + `{"seq":2,"at":1,"kind":"sent","raw":""}`, "f:4: seq is 2 and must be 1"},
-		{"a bad event in the midst", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\nx\n", "f:3: it is no event"},
-		{"prose", "Dear all,\nit works.", `f:1: "Dear all," is no recorded message; expected`},
+		{"a bad event", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\n\n" + `{"seq":2,"at":1,"kind":"sent","raw":""}`, "f:4: seq is 2, want 1"},
+		{"a bad event in the midst", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\nx\n", "f:3: not an event"},
+		{"prose", "Dear all,\nit works.", `f:1: "Dear all," is not a recorded message; expected`},
 		{"a script without messages", "revision: 2025-06-18\n# nothing\n", "f: the script has no messages"},
-		{"a bad script", standard + "~", `f:3: "~" is no line of a script`},
+		{"a bad script", standard + "~", `f:3: "~" is not a line of a script`},
 		{"no direction", `{"message":` + asks + `}`, `f:1: the message has no direction; add a member such as "direction":"client-to-server"`},
 		{"bare messages", asks + "\n" + answers, "f:1: the message has no direction"},
-		{"an unknown direction", "\n" + `{"direction":"sideways","message":` + asks + `}`, `f:2: the direction "sideways" is not known; known are client-to-server`},
-		{"no messages", `{"a":1}` + "\n" + `{"b":2}` + "\n", "f: no message was recorded in it"},
-		{"a line that is no JSON", `{"dir":"c2s","msg":` + asks + `}` + "\nx\n", `f:2: "x" is no JSON object`},
-		{"an array that breaks off", `[{"dir":"c2s","msg":` + asks + "}\n,{", "f:2: the array of messages is no JSON"},
-		{"an array of something else", `[1,2]`, `f:1: "1" is no JSON object`},
+		{"an unknown direction", "\n" + `{"direction":"sideways","message":` + asks + `}`, `f:2: unknown direction "sideways"; known directions are client-to-server`},
+		{"no messages", `{"a":1}` + "\n" + `{"b":2}` + "\n", "f: no recorded message found"},
+		{"a line that is no JSON", `{"dir":"c2s","msg":` + asks + `}` + "\nx\n", `f:2: "x" is not a JSON object`},
+		{"an array that breaks off", `[{"dir":"c2s","msg":` + asks + "}\n,{", "f:2: invalid JSON in the array of messages"},
+		{"an array of something else", `[1,2]`, `f:1: "1" is not a JSON object`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := ReadRecordings("f", strings.NewReader(c.file)); err == nil || !strings.HasPrefix(err.Error(), c.want) {
@@ -177,9 +177,8 @@ func TestReadRecordingsErrors(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, reading it ends with recordings, or with an error
-// that names the file.
-func TestReadRecordingsIsTotal(t *testing.T) {
+// Any input yields recordings or an error that names the file.
+func TestReadRecordingsAnyInput(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{
 		`{"mcp-conform-transcript":1}`, `{"seq":0,"at":1,"kind":"opened"}`, `{"dir":"c2s","msg":`, asks, "}", "[", "]", ",", "\n", "> ", "< ", "! exit 1", "! at 1s",
 		"read: ", "write: {", `[x] [info] Message from client: `, "revision: 2025-06-18", "expect: ", `"`, "{", " ", "\xff", "\x00", "! gave-up 0", "#", "<q ",
@@ -200,7 +199,7 @@ func TestReadRecordingsIsTotal(t *testing.T) {
 	})
 }
 
-func TestRecordingsAreRead(t *testing.T) {
+func TestRecordingRoundTrip(t *testing.T) {
 	var b bytes.Buffer
 	r := &Recording{Transport: "stdio", Revision: "2025-06-18", Tool: "mcp-conform 1", Case: "shared"}
 	r.add(Event{Kind: Opened})

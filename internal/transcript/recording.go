@@ -7,39 +7,38 @@ import (
 	"io"
 )
 
-// Format is the version of the file that WriteRecording writes; it grows when
-// a reader of an older one would misread a newer one.
+// Format is the version of the file format of WriteRecording. It is incremented when an older
+// reader would misread newer files.
 const Format = 1
 
-// Recording is one conversation as it was found in a file, or is written to
-// one.
+// Recording is one conversation that was read from a file or is to be written to one.
 type Recording struct {
-	// Transport, Revision and Tool say over what the conversation went, which
-	// revision the client asked for, and what recorded it; each is empty where
-	// nothing is known of it. Case names the check that was running.
+	// Transport, Revision and Tool are the transport, the revision that the client requested and
+	// the tool that recorded the conversation. Case is the id of the case that was running. Unknown
+	// values are empty.
 	Transport, Revision, Tool, Case string
 
 	Events []*Event
 
-	// Values: the messages were recorded as JSON values, so that nothing is
-	// known of the bytes between and around them.
+	// Values reports that the messages were recorded as JSON values, so that their original bytes
+	// are unknown.
 	Values bool
-	// Untimed: nothing is known of when the events happened.
+	// Untimed reports that the times of the events are unknown.
 	Untimed bool
-	// Expect is what a script says that the judges find in it.
+	// Expect lists the findings that a script says the rules report for it.
 	Expect []Expectation
-	// Notices are what a reader should know of how the file was understood.
+	// Notices tell the user how the file was interpreted.
 	Notices []string
 }
 
-// Expectation is one finding that a script announces.
+// Expectation is one finding that a script expects.
 type Expectation struct {
 	Requirement string
-	Outcome     string // as broken, warning, note
+	Outcome     string // broken, warning or note
 	Summary     string
 }
 
-// header is the first line of a file.
+// header is the first line of a transcript file.
 type header struct {
 	Format    *int   `json:"mcp-conform-transcript"`
 	Transport string `json:"transport"`
@@ -48,8 +47,7 @@ type header struct {
 	Case      string `json:"case,omitempty"`
 }
 
-// WriteRecording writes a line that describes the recording, and then its
-// events as Write does.
+// WriteRecording writes a header line and then the events, as Write does.
 func WriteRecording(w io.Writer, r *Recording) error {
 	format := Format
 	out := bufio.NewWriter(w)
@@ -67,11 +65,10 @@ func WriteRecording(w io.Writer, r *Recording) error {
 	return nil
 }
 
-// add appends an event with the next position. What follows from the rest is
-// set, as by Transcript.Add.
+// add appends an event with the next position, completed as by Transcript.Add.
 func (r *Recording) add(e Event) *Event {
 	e.Seq = len(r.Events)
-	e.complete()
+	e.setDerived()
 	r.Events = append(r.Events, &e)
 	return &e
 }

@@ -7,22 +7,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// Redactor removes secrets from events: those that it knows wherever they are,
-// and those that their place gives away, such as the value of a member named
-// token, or of an Authorization header. A JSON text stays one, with the same
+// Redactor removes secrets from events: known secrets everywhere, and values whose place marks them
+// as secret, such as a member named token or an Authorization header. JSON stays JSON with the same
 // members, kinds of values, and ids.
 type Redactor struct {
 	known *redact.Secrets
 }
 
-// NewRedactor returns a redactor that knows these secrets, nil for none.
+// NewRedactor returns a redactor for these known secrets, which may be nil.
 func NewRedactor(known *redact.Secrets) *Redactor { return &Redactor{known} }
 
-// text returns free text without secrets.
+// text removes secrets from free text.
 func (r *Redactor) text(b []byte) []byte { return redact.Shapes(r.known.Bytes(b)) }
 
-// Events returns the events without secrets. Those that had none are the same;
-// the others are copies.
+// Events returns the events without secrets. Events that change are copied, the others are returned
+// as they are.
 func (r *Redactor) Events(events []*Event) []*Event {
 	out := slices.Clone(events)
 	r.stderr(out)
@@ -34,7 +33,7 @@ func (r *Redactor) Events(events []*Event) []*Event {
 			continue
 		case e.Kind == Requested || e.Kind == Responded:
 			raw = r.head(raw)
-		case (e.Kind == Sent || e.Kind == Received) && !e.Cut():
+		case (e.Kind == Sent || e.Kind == Received) && !e.IsCut():
 			raw = r.Frame(e.Raw)
 		default:
 			raw = r.text(raw)
@@ -44,10 +43,10 @@ func (r *Redactor) Events(events []*Event) []*Event {
 	return out
 }
 
-// Known returns the text without the secrets that the redactor knows.
+// Known returns text without the known secrets.
 func (r *Redactor) Known(text string) string { return r.known.Text(text) }
 
-// with returns e with other contents.
+// with returns e with another Raw and Detail.
 func (e *Event) with(raw []byte, detail string) *Event {
 	if bytes.Equal(raw, e.Raw) && detail == e.Detail {
 		return e
@@ -59,7 +58,7 @@ func (e *Event) with(raw []byte, detail string) *Event {
 	return &changed
 }
 
-// withStream returns e with another piece of an event stream.
+// withStream returns e with another chunk of an event stream.
 func (e *Event) withStream(stream []byte, detail string) *Event {
 	if bytes.Equal(stream, e.Stream) && detail == e.Detail {
 		return e
@@ -71,8 +70,8 @@ func (e *Event) withStream(stream []byte, detail string) *Event {
 	return &changed
 }
 
-// stderr takes out known secrets that lie across the pieces of stderr, which
-// end where the server's writes, or our reads, happened to end.
+// stderr removes known secrets that span several chunks of stderr: the chunks end wherever a write
+// of the server or a read happened to end.
 func (r *Redactor) stderr(events []*Event) {
 	var whole []byte
 	var pieces []int

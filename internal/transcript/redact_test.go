@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-func TestFrameIsRedacted(t *testing.T) {
+func TestRedactFrame(t *testing.T) {
 	r := NewRedactor(redact.New(`p"ss\wörd`, "swordfish-77", "123456789"))
 	for _, c := range []struct{ name, frame, want string }{
 		{"nothing to hide", `{"jsonrpc":"2.0", "id":1 ,"method":"tools/list","params":{"a":[1,2.50,null,true,"x\u0041"]}}`, ""},
@@ -61,7 +61,7 @@ func TestFrameIsRedacted(t *testing.T) {
 	}
 }
 
-func TestEventsAreRedacted(t *testing.T) {
+func TestRedactEvents(t *testing.T) {
 	events := []*Event{
 		{Seq: 0, Kind: Opened, Detail: "server --token=abc"},
 		{Seq: 1, Kind: Stderr, Raw: []byte("a swordfis"), Size: 10},
@@ -79,8 +79,8 @@ func TestEventsAreRedacted(t *testing.T) {
 		if text := e.Detail + string(e.Raw); text != want[i] {
 			t.Errorf("event %d is %q, not %q", i, text, want[i])
 		}
-		if e.Cut() != events[i].Cut() || e.Seq != i {
-			t.Errorf("event %d: cut: %v", i, e.Cut())
+		if e.IsCut() != events[i].IsCut() || e.Seq != i {
+			t.Errorf("event %d: cut: %v", i, e.IsCut())
 		}
 	}
 	if got[5] != events[5] {
@@ -94,10 +94,10 @@ func TestEventsAreRedacted(t *testing.T) {
 	}
 }
 
-// words draws texts in which nothing looks like a secret by itself.
+// words draws texts that do not look like secrets.
 var words = rapid.StringMatching(`[a-z /ü"\\\n{}<>]{0,12}`)
 
-// drawValue draws a JSON value, and plants the secret in some strings of it.
+// drawValue draws a JSON value with the secret inside some of its strings.
 func drawValue(t *rapid.T, secret string, depth int) any {
 	kind := rapid.IntRange(0, 6).Draw(t, "kind")
 	if depth == 0 {
@@ -130,8 +130,8 @@ func drawValue(t *rapid.T, secret string, depth int) any {
 	}
 }
 
-// hidden returns the strings below members whose names tell that they are
-// secrets, but for those in the schema of a secret.
+// hidden returns the strings below members with secret names, except those in the schema of a
+// secret.
 func hidden(v any, secret bool) []string {
 	var out []string
 	switch v := v.(type) {
@@ -153,9 +153,9 @@ func hidden(v any, secret bool) []string {
 	return out
 }
 
-// Whatever the message: it stays JSON of the same shape, a known secret is
-// nowhere in it, and what stands below a telling name is gone.
-func TestRedactionIsALaw(t *testing.T) {
+// Redaction keeps any message JSON of the same shape, and removes known secrets and everything
+// below members with secret names.
+func TestRedactionLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9"\\/ é=:.+\-]{6,20}`).Filter(func(s string) bool {
 			mark := redact.Mark // a secret that is part of it would stay; blanks at the ends belong to no secret
@@ -200,7 +200,7 @@ func TestRedactionIsALaw(t *testing.T) {
 	})
 }
 
-// shape replaces what may differ: strings, and numbers.
+// shape replaces strings and numbers, which redaction may change.
 func shape(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -240,8 +240,8 @@ func texts(v any) []string {
 	return out
 }
 
-// In any bytes, too, a known secret is not to be found afterwards.
-func TestNoKnownSecretStaysInText(t *testing.T) {
+// Redaction removes known secrets from arbitrary bytes as well.
+func TestRedactKnownSecretsInText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-z0-9]{6,9}`).Draw(t, "secret")
 		parts := rapid.SliceOfN(rapid.OneOf(rapid.Just([]byte(secret)), rapid.SliceOfN(rapid.Byte(), 0, 9), rapid.Just([]byte(`{"token":"`))), 1, 8).Draw(t, "parts")

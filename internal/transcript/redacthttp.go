@@ -8,11 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// tying are the headers whose values tie exchanges together. Two of them must
-// not become one, so that only known secrets are taken out.
-var tying = []string{"mcp-session-id", "last-event-id"}
+// linkingHeaders are headers whose values link exchanges. Redaction must not make two values equal,
+// so only known secrets are removed.
+var linkingHeaders = []string{"mcp-session-id", "last-event-id"}
 
-// head returns the lines of a head without secrets.
+// head removes secrets from the lines of a head.
 func (r *Redactor) head(raw []byte) []byte {
 	var out []byte
 	name := ""
@@ -22,7 +22,7 @@ func (r *Redactor) head(raw []byte) []byte {
 		switch {
 		case i == 0:
 			text = r.text(text)
-		case len(text) > 0 && (text[0] == ' ' || text[0] == '\t'): // the value goes on
+		case len(text) > 0 && (text[0] == ' ' || text[0] == '\t'): // obsolete line folding
 			text = slices.Concat(text[:1], r.field(name, text[1:]))
 		default:
 			head, value, ok := bytes.Cut(text, []byte(":"))
@@ -39,18 +39,18 @@ func (r *Redactor) head(raw []byte) []byte {
 	return out
 }
 
-// field returns the value of a header without what is secret in it.
+// field removes secrets from the value of a header.
 func (r *Redactor) field(name string, value []byte) []byte {
 	name = strings.ToLower(name)
 	switch {
 	case len(value) == 0:
 		return value
-	case slices.Contains(tying, name):
+	case slices.Contains(linkingHeaders, name):
 		return r.known.Bytes(value)
 	case !redact.Member(name):
 		return r.text(value)
 	}
-	if strings.HasSuffix(name, "authorization") { // the scheme is no secret
+	if strings.HasSuffix(name, "authorization") { // the scheme is not secret
 		if scheme, _, ok := bytes.Cut(value, []byte(" ")); ok && !bytes.ContainsAny(scheme, "=:,;") && bytes.Equal(r.text(scheme), scheme) {
 			return append(bytes.Clone(scheme), " "+redact.Mark...)
 		}
@@ -58,15 +58,15 @@ func (r *Redactor) field(name string, value []byte) []byte {
 	return []byte(redact.Mark)
 }
 
-// stream returns a piece of an event stream without secrets. Its lines stay
-// what they are, and so does what ends them.
+// stream removes secrets from a chunk of an event stream. It keeps the lines and their line
+// endings.
 func (r *Redactor) stream(e *Event) []byte {
 	ev := ParseStream(e.Stream)
 	if ev.ByteOrderMark {
 		return e.Stream
 	}
 	data := r.Frame(ev.Data)
-	if e.Cut() {
+	if e.IsCut() {
 		data = r.text(ev.Data)
 	}
 	parts, changed := bytes.Split(data, []byte("\n")), !bytes.Equal(data, ev.Data)
@@ -75,7 +75,7 @@ func (r *Redactor) stream(e *Event) []byte {
 		text := l.Text
 		switch {
 		case l.Field == "data" && !changed:
-		case l.Field == "data" && len(parts) == 0: // a secret of several lines has become one
+		case l.Field == "data" && len(parts) == 0: // a secret of several lines became one line
 			continue
 		case l.Field == "data":
 			text, parts = l.with(parts[0]), parts[1:]
@@ -89,7 +89,7 @@ func (r *Redactor) stream(e *Event) []byte {
 	return out
 }
 
-// with returns the text of the line with another value.
+// with returns the text of the line with another field value.
 func (l *StreamLine) with(value []byte) []byte {
 	if bytes.Equal(value, l.Value) {
 		return l.Text

@@ -11,15 +11,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Frame returns a frame without secrets. JSON keeps its structure and, but for
-// the secrets, its bytes; what is no JSON is treated as text.
+// Frame removes secrets from a frame. JSON keeps its structure and all bytes except the secrets;
+// anything else is treated as text.
 func (r *Redactor) Frame(raw []byte) []byte {
 	if f := wire.Parse(raw); !f.Readable() {
 		return r.text(raw)
 	}
-	// What stands behind the value is text: a comma, another message.
+	// Anything after the value is text, such as a comma or another message.
 	start := len(raw) - len(bytes.TrimLeft(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")), " \t\r\n"))
-	w := &walk{r: r, raw: raw, base: int64(start), done: start}
+	w := &jsonRedactor{r: r, raw: raw, base: int64(start), done: start}
 	w.dec = jsontext.NewDecoder(bytes.NewBuffer(raw[start:]), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if !w.value(place{}) {
 		return r.text(raw)
@@ -28,39 +28,39 @@ func (r *Redactor) Frame(raw []byte) []byte {
 	out := slices.Concat(raw[:start], w.out, raw[w.done:end])
 	if rest := raw[end:]; len(bytes.TrimSpace(rest)) > 0 {
 		if out = append(out, r.text(rest)...); !bytes.Equal(r.known.Bytes(out), out) {
-			return r.text(raw) // a secret lies across the end of the value
+			return r.text(raw) // a secret spans the end of the value
 		}
 		return out
 	}
 	return append(out, raw[end:]...)
 }
 
-// place says what is known of where a value stands.
+// place describes the position of a value in a message.
 type place struct {
-	name   string // of the member that it is the value of, "" in arrays and at the top
+	name   string // name of the member whose value it is, "" in arrays and at the top level
 	secret bool   // its strings and numbers are secrets
-	schema bool   // it is the schema of something secret
-	names  bool   // it maps names to schemas, as the properties of a JSON Schema
-	number bool   // a number here is no secret
+	schema bool   // it is the JSON Schema of a secret
+	names  bool   // it maps names to schemas, like the properties of a JSON Schema
+	number bool   // numbers here are not secret
 }
 
-// isID reports whether the value ties messages together.
+// isID reports whether the value is an id or token that links messages.
 func (at place) isID() bool {
 	return at.name == "id" || at.name == "requestId" || at.name == "progressToken"
 }
 
-// walk copies a JSON value and replaces what is secret in it.
-type walk struct {
+// jsonRedactor copies a JSON value and replaces the secrets in it.
+type jsonRedactor struct {
 	r    *Redactor
 	raw  []byte
 	dec  *jsontext.Decoder
-	base int64 // where in raw the decoder began
-	done int   // raw is copied up to here
+	base int64 // offset in raw where the decoder began
+	done int   // offset up to which raw is copied
 	out  []byte
 }
 
-// token reads a token and returns where in raw it stands.
-func (w *walk) token() (tok jsontext.Token, from, to int, ok bool) {
+// token reads a token and returns its position in raw.
+func (w *jsonRedactor) token() (tok jsontext.Token, from, to int, ok bool) {
 	tok, err := w.dec.ReadToken()
 	if err != nil {
 		return tok, 0, 0, false
@@ -76,15 +76,14 @@ func (w *walk) token() (tok jsontext.Token, from, to int, ok bool) {
 	return tok, from, to, true
 }
 
-// pass copies up to position to, the last bytes from position from on
-// replaced.
-func (w *walk) pass(from, to int, replaced []byte) {
+// pass copies raw up to from, appends replaced, and continues at to.
+func (w *jsonRedactor) pass(from, to int, replaced []byte) {
 	w.out = append(append(w.out, w.raw[w.done:from]...), replaced...)
 	w.done = to
 }
 
-// value copies one value; it reports false when it can't be read.
-func (w *walk) value(at place) bool {
+// value copies one value. It returns false if the value is unreadable.
+func (w *jsonRedactor) value(at place) bool {
 	w.skip()
 	switch w.dec.PeekKind() {
 	case '{':
@@ -118,20 +117,20 @@ func (w *walk) value(at place) bool {
 	return true
 }
 
-// skip copies what was read up to now.
-func (w *walk) skip() {
+// skip copies everything up to the decoder's position.
+func (w *jsonRedactor) skip() {
 	to := int(w.base + w.dec.InputOffset())
 	if to > w.done {
 		w.pass(to, to, nil)
 	}
 }
 
-func (w *walk) object(at place) bool {
+func (w *jsonRedactor) object(at place) bool {
 	if _, _, _, ok := w.token(); !ok {
 		return false
 	}
 	w.skip()
-	// Of {"name":"token","value":"…"} it is the value that is secret.
+	// In {"name":"token","value":"…"}, the value is secret.
 	announced := false
 	for w.dec.PeekKind() != '}' {
 		tok, from, to, ok := w.token()
@@ -181,19 +180,18 @@ func (at place) member(name string) place {
 	return inner
 }
 
-// literal returns a JSON string without what is secret in it. Where it has
-// nothing to hide, and in all other parts of it, its bytes stay.
+// literal removes secrets from a JSON string. Other parts of it keep their bytes.
 func (r *Redactor) literal(raw []byte, text string, at place) []byte {
 	if (at.secret || at.schema) && text != "" {
 		return wire.Quote(redact.Mark)
 	}
 	clean := r.known.Bytes([]byte(text))
-	// Bytes that say no more than the text, such as a wrong encoding, stay.
+	// Keep the original bytes, such as invalid UTF-8, if removing the secrets from them yields the same text.
 	inner := slices.Concat([]byte{'"'}, r.known.Bytes(raw[1:len(raw)-1]), []byte{'"'})
 	if same, ok := wire.Text(inner); ok && same == string(clean) {
 		raw, text = inner, same
 	}
-	if !at.isID() { // two ids must not become one
+	if !at.isID() { // two ids must not become equal
 		clean = r.text(clean)
 	}
 	if string(clean) != text {
@@ -202,8 +200,8 @@ func (r *Redactor) literal(raw []byte, text string, at place) []byte {
 	return raw
 }
 
-// numeral returns a JSON number, or 0 in place of a secret one. Ids stay apart:
-// of those that hold a secret its digits become nines.
+// numeral returns a JSON number, or 0 in place of a secret one. In ids, the digits of a secret
+// become nines, so that different ids are less likely to become equal.
 func (r *Redactor) numeral(raw []byte, at place) []byte {
 	if at.isID() {
 		out := bytes.Clone(raw)

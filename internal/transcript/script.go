@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// ParseScript reads a conversation in the form that people write, which
-// docs/transcripts.md describes. The error names the line, from 1.
+// ParseScript parses a conversation in the script format of docs/transcripts.md. Errors begin with
+// the line number.
 func ParseScript(text string) (*Recording, error) {
 	s := &script{Recording: Recording{Untimed: true}}
 	for i, line := range strings.Split(text, "\n") {
-		if err := s.line(strings.TrimSuffix(line, "\r")); err != nil {
+		if err := s.parseLine(strings.TrimSuffix(line, "\r")); err != nil {
 			return nil, fmt.Errorf("%d: %w", i+1, err)
 		}
 	}
-	s.finish()
-	s.opened()
+	s.finishOpen()
+	s.ensureOpened()
 	return &s.Recording, nil
 }
 
-// script is a script that is being read.
+// script is the state of ParseScript.
 type script struct {
 	Recording
 	now  time.Duration
 	open *unfinished
 }
 
-// scriptMarks are the beginnings of a frame's line, longest first.
+// scriptMarks are the prefixes of lines with a frame, longest first.
 var scriptMarks = []struct {
 	mark string
 	Event
@@ -40,14 +40,14 @@ var scriptMarks = []struct {
 	{"<", Event{Kind: Received}},
 }
 
-const scriptHelp = `a line begins with > (client), < (server), their like behind the number of an HTTP exchange (1> 1>> 1< 1<< 1<~ 1!), ! (anything else) or # (comment); before the first of them stand revision:, transport:, tool:, case: and expect:`
+const scriptHelp = `a line begins with > (client), < (server), the same after the number of an HTTP exchange (1> 1>> 1< 1<< 1<~ 1!), ! (anything else) or # (comment); revision:, transport:, tool:, case: and expect: come before the first of them`
 
-func (s *script) line(line string) error {
+func (s *script) parseLine(line string) error {
 	if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
-		s.finish()
+		s.finishOpen()
 		return nil
 	}
-	if done, err := s.http(line); done || err != nil {
+	if done, err := s.parseHTTPLine(line); done || err != nil {
 		return err
 	}
 	for _, m := range scriptMarks {
@@ -61,31 +61,31 @@ func (s *script) line(line string) error {
 		}
 		e := m.Event
 		e.Raw = []byte(text)
-		s.happens(e)
+		s.addNow(e)
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(line, "! "); ok {
 		what, arg, _ := strings.Cut(rest, " ")
-		if Kind(what) != GaveUp { // its id keeps its quotes
+		if Kind(what) != GaveUp { // its argument is an id, quoted like JSON
 			var err error
 			if arg, err = argument(arg); err != nil {
 				return err
 			}
 		}
-		return s.other(what, arg)
+		return s.otherEvent(what, arg)
 	}
 	name, value, ok := strings.Cut(line, ":")
 	if !ok {
-		return errors.New(`"` + clip(line) + `" is no line of a script: ` + scriptHelp)
+		return errors.New(`"` + clip(line) + `" is not a line of a script: ` + scriptHelp)
 	}
 	if len(s.Events) > 0 {
-		return errors.New(name + ": stands behind the first event; put it at the top")
+		return errors.New(name + ": must come before the first event; move it to the top")
 	}
-	return s.head(name, strings.TrimSpace(value))
+	return s.parseField(name, strings.TrimSpace(value))
 }
 
-// frameText reads what stands behind the mark of a frame: a space and the
-// bytes as they are, or q, a space and a quoted text.
+// frameText returns the frame after a mark: a space and the bytes as they are, or "q", a space and
+// a quoted string.
 func frameText(rest string) (string, error) {
 	if quoted, ok := strings.CutPrefix(rest, "q "); ok {
 		return unquote(quoted)
@@ -96,8 +96,7 @@ func frameText(rest string) (string, error) {
 	return strings.TrimPrefix(rest, " "), nil
 }
 
-// argument reads what stands behind the word of another event; it is quoted
-// where it begins with a quote.
+// argument returns the argument of another event, unquoted if it begins with a quote.
 func argument(text string) (string, error) {
 	if strings.HasPrefix(text, `"`) {
 		return unquote(text)
@@ -108,12 +107,12 @@ func argument(text string) (string, error) {
 func unquote(text string) (string, error) {
 	s, err := strconv.Unquote(text)
 	if err != nil {
-		return "", errors.New(clip(text) + ` is no quoted text; it is written as in Go: "a\tb\xff"`)
+		return "", errors.New(clip(text) + ` is not a quoted string; quote it as in Go: "a\tb\xff"`)
 	}
 	return s, nil
 }
 
-func (s *script) head(name, value string) error {
+func (s *script) parseField(name, value string) error {
 	switch name {
 	case "revision":
 		s.Revision = value
@@ -128,7 +127,7 @@ func (s *script) head(name, value string) error {
 		rest, summary, quoted := strings.Cut(value, ` "`)
 		words := strings.Fields(rest)
 		if len(words) != 2 {
-			return errors.New(`expect: takes a requirement, what it is called and a summary: expect: base.response-once broken "Answered twice."`)
+			return errors.New(`expect: needs a requirement, an outcome and a summary, such as expect: base.response-once broken "Answered twice."`)
 		}
 		e.Requirement, e.Outcome = words[0], words[1]
 		if quoted {
@@ -139,26 +138,26 @@ func (s *script) head(name, value string) error {
 		}
 		s.Expect = append(s.Expect, e)
 	default:
-		return errors.New(`"` + clip(name) + `:" is not known: ` + scriptHelp)
+		return errors.New(`"` + clip(name) + `:" is not a known field: ` + scriptHelp)
 	}
 	return nil
 }
 
-// opened sees to it that the connection is opened first.
-func (s *script) opened() {
+// ensureOpened adds an Opened event if there is no event yet.
+func (s *script) ensureOpened() {
 	if len(s.Events) == 0 {
 		s.add(Event{Kind: Opened})
 	}
 }
 
-func (s *script) happens(e Event) {
-	s.opened()
+func (s *script) addNow(e Event) {
+	s.ensureOpened()
 	e.At = s.now
 	s.add(e)
 }
 
-// other reads an event that is no frame, or says more of the one before.
-func (s *script) other(what, arg string) error {
+// otherEvent parses an event that is not a frame, or a detail of the event before.
+func (s *script) otherEvent(what, arg string) error {
 	switch Kind(what) {
 	case Opened:
 		if len(s.Events) > 0 {
@@ -167,16 +166,16 @@ func (s *script) other(what, arg string) error {
 		s.add(Event{Kind: Opened, At: s.now, Detail: arg})
 		return nil
 	case Stderr, Flooded:
-		s.happens(Event{Kind: Kind(what), Raw: []byte(arg)})
+		s.addNow(Event{Kind: Kind(what), Raw: []byte(arg)})
 		return nil
 	case OutputClosed, Remark, CaseBegan:
-		s.happens(Event{Kind: Kind(what), Detail: arg})
+		s.addNow(Event{Kind: Kind(what), Detail: arg})
 		return nil
 	case GaveUp:
-		s.opened()
-		of, err := s.request(arg)
+		s.ensureOpened()
+		of, err := s.requestPosition(arg)
 		if err == nil {
-			s.happens(Event{Kind: GaveUp, Of: of})
+			s.addNow(Event{Kind: GaveUp, Of: of})
 		}
 		return err
 	}
@@ -184,24 +183,24 @@ func (s *script) other(what, arg string) error {
 	case "at":
 		now, err := time.ParseDuration(arg)
 		if err != nil || now < s.now {
-			return errors.New("at takes the time since the beginning, as 1.5s, and never goes back")
+			return errors.New("at needs the time since the beginning, such as 1.5s, not before the last one")
 		}
 		s.now, s.Untimed = now, false
 	case "close-input":
-		s.happens(Event{Kind: InputClosed})
+		s.addNow(Event{Kind: InputClosed})
 	case "signal":
-		s.happens(Event{Kind: Signalled, Detail: arg})
+		s.addNow(Event{Kind: Signalled, Detail: arg})
 	case "exit":
 		if !s.has(OutputClosed) {
-			s.happens(Event{Kind: OutputClosed})
+			s.addNow(Event{Kind: OutputClosed})
 		}
-		return s.exited(arg)
+		return s.addExited(arg)
 	case "exited":
-		return s.exited(arg)
+		return s.addExited(arg)
 	case "detail", "size", "exchange":
-		return s.more(what, arg)
+		return s.detail(what, arg)
 	default:
-		return errors.New(`"! ` + clip(what) + `" is not known; known are exit CODE, close-input, signal NAME, gave-up ID, at TIME, stderr TEXT, ` +
+		return errors.New(`"! ` + clip(what) + `" is not a known event; use exit CODE, close-input, signal NAME, gave-up ID, at TIME, stderr TEXT, ` +
 			`flooded TEXT, output-closed, exited CODE, opened, remark TEXT, case ID, detail TEXT, size BYTES, exchange NUMBER`)
 	}
 	return nil
@@ -216,20 +215,20 @@ func (s *script) has(kind Kind) bool {
 	return false
 }
 
-// exitDetail is what the end of a process is called where nothing else is said.
+// exitDetail is the default Detail of an Exited event.
 func exitDetail(code int) string { return "exit status " + strconv.Itoa(code) }
 
-func (s *script) exited(arg string) error {
+func (s *script) addExited(arg string) error {
 	code, err := strconv.Atoi(arg)
 	if err != nil {
-		return errors.New("exit takes the exit code, as in ! exit 1")
+		return errors.New("exit needs an exit code, as in ! exit 1")
 	}
-	s.happens(Event{Kind: Exited, ExitCode: code, Detail: exitDetail(code)})
+	s.addNow(Event{Kind: Exited, ExitCode: code, Detail: exitDetail(code)})
 	return nil
 }
 
-// more says more of the event before.
-func (s *script) more(what, arg string) error {
+// detail parses a detail of the event before.
+func (s *script) detail(what, arg string) error {
 	if len(s.Events) == 0 {
 		return errors.New(what + " belongs to the event before it, and there is none")
 	}
@@ -241,35 +240,33 @@ func (s *script) more(what, arg string) error {
 	size, err := strconv.ParseInt(arg, 10, 64)
 	if what == "exchange" {
 		if err != nil || size < 1 {
-			return errors.New("exchange takes the number of an exchange, from 1")
+			return errors.New("exchange needs the number of an exchange, 1 or more")
 		}
 		e.Exchange = int(size)
 		return nil
 	}
 	if err != nil || size < int64(len(e.Raw)) {
-		return fmt.Errorf("size takes the number of bytes that the whole frame had, at least %d", len(e.Raw))
+		return fmt.Errorf("size needs the number of bytes of the whole frame, at least %d", len(e.Raw))
 	}
 	e.Size = size
 	return nil
 }
 
-// request returns the position of the newest request with this id, or the one
-// that @POSITION names.
-func (s *script) request(arg string) (int, error) {
+// requestPosition returns the position of the newest request with this id, or the position in "@POSITION".
+func (s *script) requestPosition(arg string) (int, error) {
 	if text, ok := strings.CutPrefix(arg, "@"); ok {
 		if of, err := strconv.Atoi(text); err == nil && of >= 0 && of < len(s.Events) {
 			return of, nil
 		}
 	}
-	if of := newest(s.Events, arg); of >= 0 {
+	if of := newestWithID(s.Events, arg); of >= 0 {
 		return of, nil
 	}
-	return 0, errors.New("gave-up: no request with the id " + clip(arg) + " was sent before")
+	return 0, errors.New("gave-up: no earlier request has the id " + clip(arg) + "")
 }
 
-// newest returns the position of the newest frame with a message of this id,
-// or -1.
-func newest(events []*Event, id string) int {
+// newestWithID returns the position of the newest sent frame that has a message with this id, or -1.
+func newestWithID(events []*Event, id string) int {
 	for i := len(events) - 1; i >= 0; i-- {
 		if events[i].Kind != Sent || id == "" {
 			continue
@@ -283,7 +280,7 @@ func newest(events []*Event, id string) int {
 	return -1
 }
 
-// clip shortens what is quoted in an error.
+// clip shortens text for an error message.
 func clip(text string) string {
 	const most = 60
 	if len(text) > most {

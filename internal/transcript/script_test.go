@@ -37,7 +37,7 @@ expect: base.response-once broken "A request was answered \"twice\"."
 ! detail "signal: killed"
 `
 
-func TestScriptIsRead(t *testing.T) {
+func TestParseScript(t *testing.T) {
 	got, err := ParseScript("# a comment\n\n" + strings.ReplaceAll(written, "\n", "\r\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -80,9 +80,9 @@ func TestScriptIsRead(t *testing.T) {
 	}
 }
 
-// An end of output just before the exit goes without saying, unless more is
-// known of it than that.
-func TestScriptKeepsWhatIsKnownOfTheEnd(t *testing.T) {
+// A script leaves out the end of output just before an exit, unless the event has further
+// properties.
+func TestScriptPreservesExit(t *testing.T) {
 	want := &Recording{}
 	want.add(Event{Kind: Opened})
 	want.add(Event{Kind: OutputClosed, Exchange: 3})
@@ -102,19 +102,19 @@ func TestScriptKeepsWhatIsKnownOfTheEnd(t *testing.T) {
 
 func TestScriptErrorsNameTheLine(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
-		{"no mark", "> {}\nhello", `2: "hello" is no line of a script: a line begins with`},
-		{"an unknown head", "version: 1", `1: "version:" is not known`},
-		{"a head too late", "> {}\nrevision: 2025-06-18", "2: revision: stands behind the first event"},
+		{"no mark", "> {}\nhello", `2: "hello" is not a line of a script: a line begins with`},
+		{"an unknown head", "version: 1", `1: "version:" is not a known field`},
+		{"a head too late", "> {}\nrevision: 2025-06-18", "2: revision: must come before the first event"},
 		{"no space", ">{}", "1: a space must follow the mark"},
-		{"an unknown event", "! explode", `1: "! explode" is not known; known are exit CODE`},
-		{"no exit code", "! exit loudly", "1: exit takes the exit code"},
-		{"no time", "! at noon", "1: at takes the time since the beginning"},
-		{"back in time", "! at 2s\n! at 1s", "2: at takes"},
-		{"nobody asked", "! gave-up 7", "1: gave-up: no request with the id 7"},
-		{"not quoted well", `<q "abc`, `1: "abc is no quoted text`},
+		{"an unknown event", "! explode", `1: "! explode" is not a known event; use exit CODE`},
+		{"no exit code", "! exit loudly", "1: exit needs an exit code"},
+		{"no time", "! at noon", "1: at needs the time since the beginning"},
+		{"back in time", "! at 2s\n! at 1s", "2: at needs"},
+		{"nobody asked", "! gave-up 7", "1: gave-up: no earlier request has the id 7"},
+		{"not quoted well", `<q "abc`, `1: "abc is not a quoted string`},
 		{"nothing to say more of", "! size 7", "1: size belongs to the event before it"},
-		{"too small", "> abc\n! size 2", "2: size takes the number of bytes that the whole frame had, at least 3"},
-		{"half an expectation", "expect: base.response-once", "1: expect: takes a requirement"},
+		{"too small", "> abc\n! size 2", "2: size needs the number of bytes of the whole frame, at least 3"},
+		{"half an expectation", "expect: base.response-once", "1: expect: needs a requirement"},
 		{"opened late", "> {}\n! opened", "2: opened must be the first event"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestScriptErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-// What is written as a script is read as the same events, whatever they are.
+// Scripts of any events survive a round trip.
 func TestScriptsRoundTrip(t *testing.T) {
 	frames := rapid.OneOf(
 		rapid.SliceOf(rapid.Byte()),
@@ -158,7 +158,7 @@ func TestScriptsRoundTrip(t *testing.T) {
 			case Requested, Responded, Streamed, Over:
 				drawHTTP(t, &e)
 				e.Size = 0
-				e.complete()
+				e.setDerived()
 			}
 			if e.Exchange == 0 && rapid.Bool().Draw(t, "over HTTP") {
 				e.Exchange = rapid.IntRange(1, 20).Draw(t, "exchange")

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// WriteScript writes the recording in the form that ParseScript reads.
+// WriteScript writes the recording in the script format that ParseScript reads.
 func WriteScript(w io.Writer, r *Recording) error {
 	var b strings.Builder
 	for _, head := range []struct{ name, value string }{
@@ -29,14 +29,14 @@ func WriteScript(w io.Writer, r *Recording) error {
 	f := scriptWriter{b: &b}
 	for i := 0; i < len(r.Events); i++ {
 		e := r.Events[i]
-		f.at(e.At)
-		if e.Kind == OutputClosed && e.Detail == "" && e.Exchange == 0 && f.first(r.Events[:i], OutputClosed) && i+1 < len(r.Events) &&
+		f.writeTime(e.At)
+		if e.Kind == OutputClosed && e.Detail == "" && e.Exchange == 0 && f.isFirst(r.Events[:i], OutputClosed) && i+1 < len(r.Events) &&
 			r.Events[i+1].Kind == Exited && r.Events[i+1].At == e.At {
 			i++
-			f.exit("exit", r.Events[i])
+			f.writeExit("exit", r.Events[i])
 			continue
 		}
-		f.event(r.Events[:i], e)
+		f.writeEvent(r.Events[:i], e)
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("writing the script: %w", err)
@@ -49,8 +49,8 @@ type scriptWriter struct {
 	now time.Duration
 }
 
-// first reports whether none of the events is of the kind.
-func (*scriptWriter) first(events []*Event, kind Kind) bool {
+// isFirst reports whether none of the earlier events has this kind.
+func (*scriptWriter) isFirst(events []*Event, kind Kind) bool {
 	for _, e := range events {
 		if e.Kind == kind {
 			return false
@@ -59,14 +59,14 @@ func (*scriptWriter) first(events []*Event, kind Kind) bool {
 	return true
 }
 
-func (f *scriptWriter) at(at time.Duration) {
+func (f *scriptWriter) writeTime(at time.Duration) {
 	if at != f.now {
 		f.now = at
-		f.other("at", at.String())
+		f.writeOther("at", at.String())
 	}
 }
 
-func (f *scriptWriter) other(what, arg string) {
+func (f *scriptWriter) writeOther(what, arg string) {
 	line := "! " + what
 	if arg != "" {
 		line += " " + arg
@@ -74,66 +74,66 @@ func (f *scriptWriter) other(what, arg string) {
 	f.b.WriteString(line + "\n")
 }
 
-// event writes e, which comes after the events before.
-func (f *scriptWriter) event(before []*Event, e *Event) {
+// writeEvent writes e, which follows the events in before.
+func (f *scriptWriter) writeEvent(before []*Event, e *Event) {
 	detail := e.Detail
-	if f.exchange(e) {
+	if f.writeExchange(e) {
 		if e.Kind == Over {
 			detail = ""
 		}
-		f.more(e, detail)
+		f.writeDetails(e, detail)
 		return
 	}
 	switch e.Kind {
 	case Sent, Received:
-		f.frame(e)
+		f.writeFrame(e)
 	case Stderr, Flooded:
-		f.other(string(e.Kind), quoteArgument(string(e.Raw)))
+		f.writeOther(string(e.Kind), quoteArgument(string(e.Raw)))
 	case InputClosed:
-		f.other("close-input", "")
+		f.writeOther("close-input", "")
 	case Signalled:
-		f.other("signal", quoteArgument(e.Detail))
+		f.writeOther("signal", quoteArgument(e.Detail))
 		detail = ""
 	case Exited:
-		f.exit("exited", e)
+		f.writeExit("exited", e)
 		return
 	case GaveUp:
-		f.other(string(GaveUp), givenUp(before, e.Of))
+		f.writeOther(string(GaveUp), requestName(before, e.Of))
 	case Opened:
 		if len(before) == 0 && detail == "" && e.At == 0 && e.Size == 0 {
-			return // as every script begins
+			return // implied by every script
 		}
-		f.other(string(e.Kind), quoteArgument(e.Detail))
+		f.writeOther(string(e.Kind), quoteArgument(e.Detail))
 		detail = ""
 	default:
-		f.other(string(e.Kind), quoteArgument(e.Detail))
+		f.writeOther(string(e.Kind), quoteArgument(e.Detail))
 		detail = ""
 	}
-	f.more(e, detail)
+	f.writeDetails(e, detail)
 }
 
-// more writes what the line of an event leaves out.
-func (f *scriptWriter) more(e *Event, detail string) {
+// writeDetails writes the properties of e that its own line does not have.
+func (f *scriptWriter) writeDetails(e *Event, detail string) {
 	if detail != "" {
-		f.other("detail", quoteArgument(detail))
+		f.writeOther("detail", quoteArgument(detail))
 	}
 	if e.Size > int64(len(e.Raw)) {
-		f.other("size", strconv.FormatInt(e.Size, 10))
+		f.writeOther("size", strconv.FormatInt(e.Size, 10))
 	}
-	if e.Exchange > 0 && !ofExchange(e.Kind) {
-		f.other("exchange", strconv.Itoa(e.Exchange))
+	if e.Exchange > 0 && !hasExchangeNumber(e.Kind) {
+		f.writeOther("exchange", strconv.Itoa(e.Exchange))
 	}
 }
 
-func (f *scriptWriter) exit(word string, e *Event) {
-	f.other(word, strconv.Itoa(e.ExitCode))
+func (f *scriptWriter) writeExit(word string, e *Event) {
+	f.writeOther(word, strconv.Itoa(e.ExitCode))
 	if e.Detail != exitDetail(e.ExitCode) {
-		f.other("detail", quote(e.Detail))
+		f.writeOther("detail", quote(e.Detail))
 	}
-	f.more(e, "")
+	f.writeDetails(e, "")
 }
 
-func (f *scriptWriter) frame(e *Event) {
+func (f *scriptWriter) writeFrame(e *Event) {
 	mark := map[Kind]string{Sent: ">", Received: "<"}[e.Kind]
 	if e.Unterminated {
 		mark += "|"
@@ -141,18 +141,18 @@ func (f *scriptWriter) frame(e *Event) {
 	switch text := string(e.Raw); {
 	case text == "":
 		f.b.WriteString(mark + "\n")
-	case legible(text):
+	case isPlain(text):
 		f.b.WriteString(mark + " " + text + "\n")
 	default:
 		f.b.WriteString(mark + "q " + quote(text) + "\n")
 	}
 }
 
-// givenUp names a request by its id where that names it.
-func givenUp(before []*Event, of int) string {
+// requestName returns the id of the request at position of, or "@POSITION" if the id is ambiguous.
+func requestName(before []*Event, of int) string {
 	if of < len(before) && before[of].Kind == Sent {
 		for _, m := range before[of].Messages() {
-			if id := m.ID.Raw(); id != "" && id[0] != '@' && legible(id) && newest(before, id) == of {
+			if id := m.ID.Raw(); id != "" && id[0] != '@' && isPlain(id) && newestWithID(before, id) == of {
 				return id
 			}
 		}
@@ -162,16 +162,17 @@ func givenUp(before []*Event, of int) string {
 
 func quote(text string) string { return strconv.QuoteToGraphic(text) }
 
-// quoteArgument quotes text where it would be read as something else.
+// quoteArgument quotes text if ParseScript would misread it.
 func quoteArgument(text string) string {
-	if !legible(text) || strings.HasPrefix(text, `"`) {
+	if !isPlain(text) || strings.HasPrefix(text, `"`) {
 		return quote(text)
 	}
 	return text
 }
 
-// legible reports whether text stands in a line as it is, and is seen there.
-func legible(text string) bool {
+// isPlain reports whether text can be written in a line without quotes: printable, valid UTF-8 and
+// without a trailing space.
+func isPlain(text string) bool {
 	if !utf8.ValidString(text) || strings.HasSuffix(text, " ") {
 		return false
 	}

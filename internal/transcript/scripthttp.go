@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// httpMark is the beginning of a line of an exchange: its number, and what
-// happens in it.
+// httpMark matches a line of an HTTP exchange: its number, a mark and the rest.
 var httpMark = regexp.MustCompile(`^([1-9][0-9]{0,8})(>>\||>>|>|<<\||<<|<~|<|!)(.*)$`)
 
-// httpMarks say what the marks stand for.
+// httpMarks maps marks to the events they stand for.
 var httpMarks = map[string]Event{
 	">":   {Kind: Requested},
 	">>":  {Kind: Sent},
@@ -24,33 +23,33 @@ var httpMarks = map[string]Event{
 	"<~":  {Kind: Streamed},
 }
 
-// unfinished is an event of an exchange whose text may go on in the next line.
+// unfinished is an event of an exchange whose text may continue on the next line.
 type unfinished struct {
 	Event
 	text   string
 	quoted bool
 }
 
-// http reads a line of an exchange; it reports false for another one.
-func (s *script) http(line string) (bool, error) {
+// parseHTTPLine parses a line of an exchange. It returns false if the line is something else.
+func (s *script) parseHTTPLine(line string) (bool, error) {
 	if line[0] == ' ' || line[0] == '\t' {
 		if s.open == nil || s.open.quoted {
-			return true, errors.New("a line that begins with a space goes on with a head, a body or an event of a stream above it, and there is none")
+			return true, errors.New("a line that begins with a space continues a head, a body or a stream event on the line above, but there is none")
 		}
 		s.open.text += "\n" + strings.TrimLeft(line, " \t")
 		return true, nil
 	}
-	s.finish()
+	s.finishOpen()
 	m := httpMark.FindStringSubmatch(line)
 	if m == nil {
 		return false, nil
 	}
 	number, err := strconv.Atoi(m[1])
 	if err != nil {
-		return true, fmt.Errorf("%s is no number of an exchange: %w", m[1], err)
+		return true, fmt.Errorf("%s is not the number of an exchange: %w", m[1], err)
 	}
 	if m[2] == "!" {
-		return true, s.over(number, strings.TrimSpace(m[3]))
+		return true, s.parseOver(number, strings.TrimSpace(m[3]))
 	}
 	text, err := frameText(m[3])
 	if err != nil {
@@ -61,21 +60,21 @@ func (s *script) http(line string) (bool, error) {
 	return true, nil
 }
 
-// over reads how an exchange ended.
-func (s *script) over(number int, arg string) error {
+// parseOver parses the end of an exchange.
+func (s *script) parseOver(number int, arg string) error {
 	how, detail, _ := strings.Cut(arg, " ")
-	if !slices.Contains(hows, How(how)) {
-		return fmt.Errorf("%q is no way in which an exchange ends; known are %v", clip(how), hows)
+	if !slices.Contains(endings, How(how)) {
+		return fmt.Errorf("an exchange cannot end %q; use one of %v", clip(how), endings)
 	}
 	detail, err := argument(detail)
 	if err == nil {
-		s.happens(Event{Kind: Over, Exchange: number, How: How(how), Detail: detail})
+		s.addNow(Event{Kind: Over, Exchange: number, How: How(how), Detail: detail})
 	}
 	return err
 }
 
-// finish adds the event whose lines are all read.
-func (s *script) finish() {
+// finishOpen adds the open event after its last line.
+func (s *script) finishOpen() {
 	if s.open == nil {
 		return
 	}
@@ -89,10 +88,10 @@ func (s *script) finish() {
 		e.Stream = unfold(text)
 	}
 	s.open = nil
-	s.happens(e)
+	s.addNow(e)
 }
 
-// unfold returns the piece of a stream that the lines of a script stand for.
+// unfold returns the chunk of a stream that lines of a script stand for.
 func unfold(text string) []byte {
 	if text != "" {
 		text += "\n"
@@ -100,14 +99,14 @@ func unfold(text string) []byte {
 	return []byte(text + "\n")
 }
 
-// fold is the reverse; it reports false for a piece that is not of this form.
+// fold is the inverse of unfold. It returns false if the chunk has another form.
 func fold(piece []byte) (string, bool) {
 	text := strings.TrimSuffix(strings.TrimSuffix(string(piece), "\n"), "\n")
 	return text, string(unfold(text)) == string(piece)
 }
 
-// exchange writes an event of an exchange; it reports false for another one.
-func (f *scriptWriter) exchange(e *Event) bool {
+// writeExchange writes an event of an exchange. It returns false if e is not one.
+func (f *scriptWriter) writeExchange(e *Event) bool {
 	if e.Exchange == 0 {
 		return false
 	}
@@ -142,15 +141,17 @@ func (f *scriptWriter) exchange(e *Event) bool {
 	if e.Unterminated && (mark == ">>" || mark == "<<") {
 		mark += "|"
 	}
-	f.text(number+mark, text, whole && foldable(text))
+	f.writeText(number+mark, text, whole && isFoldable(text))
 	return true
 }
 
-// ofExchange reports whether an event of the kind is written with its number.
-func ofExchange(k Kind) bool { return slices.Contains(ofHTTP, k) || k == Sent || k == Received }
+// hasExchangeNumber reports whether events of this kind are written with the number of their exchange.
+func hasExchangeNumber(k Kind) bool {
+	return slices.Contains(httpKinds, k) || k == Sent || k == Received
+}
 
-// text writes a text behind its mark, as it is or quoted.
-func (f *scriptWriter) text(mark, text string, plain bool) {
+// writeText writes text after its mark, plain or quoted.
+func (f *scriptWriter) writeText(mark, text string, plain bool) {
 	switch {
 	case !plain:
 		f.b.WriteString(mark + "q " + quote(text) + "\n")
@@ -162,10 +163,10 @@ func (f *scriptWriter) text(mark, text string, plain bool) {
 	}
 }
 
-// foldable reports whether the lines of text can stand as lines of a script.
-func foldable(text string) bool {
+// isFoldable reports whether text can be written as several lines of a script.
+func isFoldable(text string) bool {
 	for i, line := range strings.Split(text, "\n") {
-		if !legible(line) || i > 0 && (line == "" || line[0] == ' ') {
+		if !isPlain(line) || i > 0 && (line == "" || line[0] == ' ') {
 			return false
 		}
 	}

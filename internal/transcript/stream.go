@@ -10,29 +10,27 @@ import (
 // byteOrderMark may stand at the beginning of an event stream.
 const byteOrderMark = "\xef\xbb\xbf"
 
-// Splitter cuts the bytes of an event stream into pieces: the byte order mark,
-// if there is one, and then the lines up to each blank line. Pieces that
-// follow each other are the bytes of the stream.
+// Splitter splits an event stream into chunks: the byte order mark, if any, and then the lines up
+// to each blank line. Concatenated, the chunks are the stream.
 type Splitter struct {
-	rest  []byte // of which no piece was made yet
-	seen  int    // rest was looked at up to here
-	line  int    // where in rest the line begins
-	begun bool   // it is known whether there is a byte order mark
-	crlf  bool   // lines end with CR LF here
+	rest    []byte // bytes not yet returned in a chunk
+	seen    int    // offset in rest of the next byte to examine
+	line    int    // offset in rest of the current line
+	started bool   // whether the start was checked for a byte order mark
+	crlf    bool   // a line ended with CR LF
 }
 
-// Feed takes the next bytes of the stream and returns the pieces that they
-// complete.
+// Feed adds the next bytes of the stream and returns the chunks that they complete.
 func (s *Splitter) Feed(data []byte) [][]byte {
 	s.rest = append(s.rest, data...)
 	var out [][]byte
-	if !s.begun {
+	if !s.started {
 		if len(s.rest) < len(byteOrderMark) && bytes.HasPrefix([]byte(byteOrderMark), s.rest) {
 			return nil
 		}
-		s.begun = true
+		s.started = true
 		if bytes.HasPrefix(s.rest, []byte(byteOrderMark)) {
-			out = append(out, s.piece(len(byteOrderMark)))
+			out = append(out, s.cutChunk(len(byteOrderMark)))
 		}
 	}
 	for s.seen < len(s.rest) {
@@ -41,7 +39,7 @@ func (s *Splitter) Feed(data []byte) [][]byte {
 			break
 		}
 		if blank := s.seen == s.line; blank {
-			out = append(out, s.piece(end))
+			out = append(out, s.cutChunk(end))
 		} else {
 			s.seen, s.line = end, end
 		}
@@ -49,8 +47,8 @@ func (s *Splitter) Feed(data []byte) [][]byte {
 	return out
 }
 
-// lineEnd looks for the end of the line, and puts seen to where it begins; it
-// returns where it ends.
+// lineEnd returns the offset after the current line, and sets seen to the offset of its line
+// ending.
 func (s *Splitter) lineEnd() (int, bool) {
 	i := bytes.IndexAny(s.rest[s.seen:], "\r\n")
 	if i < 0 {
@@ -67,8 +65,8 @@ func (s *Splitter) lineEnd() (int, bool) {
 			return s.seen + 2, true
 		}
 		return s.seen + 1, true
-	// A CR at the end of what is there ends an event now, for LF may never
-	// follow; where lines end with both, it surely will.
+	// A CR at the end of the buffer ends the event now, because LF may never
+	// follow. If earlier lines ended with CR LF, it will.
 	case s.seen == s.line && !s.crlf:
 		return s.seen + 1, true
 	default:
@@ -76,8 +74,8 @@ func (s *Splitter) lineEnd() (int, bool) {
 	}
 }
 
-// piece cuts off the first bytes of rest.
-func (s *Splitter) piece(end int) []byte {
+// chunk removes the first bytes of rest and returns them.
+func (s *Splitter) cutChunk(end int) []byte {
 	out := bytes.Clone(s.rest[:end])
 	s.rest, s.seen, s.line = s.rest[end:], 0, 0
 	if len(s.rest) == 0 {
@@ -86,53 +84,52 @@ func (s *Splitter) piece(end int) []byte {
 	return out
 }
 
-// Pending returns how many bytes wait for the end of their piece.
+// Pending returns the number of bytes of the incomplete chunk.
 func (s *Splitter) Pending() int { return len(s.rest) }
 
-// End returns what is left when the stream ends, nil where nothing is.
+// End returns the rest when the stream ends, or nil.
 func (s *Splitter) End() []byte {
 	if len(s.rest) == 0 {
 		return nil
 	}
-	return s.piece(len(s.rest))
+	return s.cutChunk(len(s.rest))
 }
 
-// StreamEvent is what a piece of an event stream says; its lines are those of
-// StreamLines.
+// StreamEvent is the parsed content of a chunk of an event stream.
 type StreamEvent struct {
-	// Type is that of the event field, "" where there is none.
+	// Type is the value of the event field.
 	Type string
-	// Data are the values of the data fields, joined by newlines.
+	// Data holds the values of the data fields, joined by newlines.
 	Data    []byte
 	HasData bool
-	// ID is the value of the id field, if it is a legal one.
+	// ID is the value of the id field, if it is valid.
 	ID    string
 	HasID bool
-	// Retry is the value of the retry field, if it is made of digits.
+	// Retry is the value of the retry field, if it consists of digits.
 	Retry string
-	// Blank is the end of the blank line that ends it, "" where there is none.
+	// Blank is the line ending of the final blank line, or "" if there is none.
 	Blank string
-	// ByteOrderMark: the piece is nothing else.
+	// ByteOrderMark reports that the chunk is a byte order mark.
 	ByteOrderMark bool
 }
 
-// Complete reports whether a blank line ends the event: others are not delivered.
+// Complete reports whether a blank line ends the event. Clients ignore incomplete events.
 func (ev *StreamEvent) Complete() bool { return ev.Blank != "" }
 
 // StreamLine is one line of an event stream.
 type StreamLine struct {
 	Text []byte // without its end
-	End  string // "\n", "\r\n", "\r", or "" where the stream ended before
-	// Field and Value are what the line says. A comment has no field.
+	End  string // "\n", "\r\n", "\r", or "" at the end of the stream
+	// Field and Value are the parsed line. A comment has an empty Field.
 	Field string
 	Value []byte
 }
 
-// Comment reports whether the line begins with a colon.
-func (l *StreamLine) Comment() bool { return len(l.Text) > 0 && l.Text[0] == ':' }
+// IsComment reports whether the line begins with a colon.
+func (l *StreamLine) IsComment() bool { return len(l.Text) > 0 && l.Text[0] == ':' }
 
-// ParseStream reads one piece of an event stream as the standard orders. It
-// never fails; its results refer to the piece.
+// ParseStream parses one chunk of an event stream according to the HTML standard. It never fails.
+// The result refers to the chunk.
 func ParseStream(piece []byte) *StreamEvent {
 	ev := &StreamEvent{}
 	if string(piece) == byteOrderMark {
@@ -144,12 +141,12 @@ func ParseStream(piece []byte) *StreamEvent {
 			ev.Blank = l.End
 			break
 		}
-		ev.take(&l)
+		ev.applyLine(&l)
 	}
 	return ev
 }
 
-// StreamLines returns the lines of a piece, the blank one at its end included.
+// StreamLines iterates over the lines of a chunk, including the final blank line.
 func StreamLines(piece []byte) iter.Seq[StreamLine] {
 	return func(yield func(StreamLine) bool) {
 		for len(piece) > 0 {
@@ -164,23 +161,23 @@ func StreamLines(piece []byte) iter.Seq[StreamLine] {
 func cutLine(text []byte) (StreamLine, []byte) {
 	i := bytes.IndexAny(text, "\r\n")
 	if i < 0 {
-		return StreamLine{Text: text}.read(), nil
+		return StreamLine{Text: text}.parseFields(), nil
 	}
 	end := i + 1
 	if text[i] == '\r' && end < len(text) && text[end] == '\n' {
 		end++
 	}
-	return StreamLine{Text: text[:i:i], End: string(text[i:end])}.read(), text[end:]
+	return StreamLine{Text: text[:i:i], End: string(text[i:end])}.parseFields(), text[end:]
 }
 
-// read finds field and value.
-func (l StreamLine) read() StreamLine {
+// parseFields parses Field and Value.
+func (l StreamLine) parseFields() StreamLine {
 	field, value, _ := bytes.Cut(l.Text, []byte(":"))
 	l.Field, l.Value = fieldName(field), bytes.TrimPrefix(value, []byte(" "))
 	return l
 }
 
-// fieldName returns the name, without a copy of those that are known.
+// fieldName returns the name without allocating for standard fields.
 func fieldName(name []byte) string {
 	for _, known := range [...]string{"", "data", "id", "event", "retry"} {
 		if string(name) == known {
@@ -190,13 +187,13 @@ func fieldName(name []byte) string {
 	return string(name)
 }
 
-// take does what the standard says is to be done with a line.
-func (ev *StreamEvent) take(l *StreamLine) {
+// applyLine processes one line according to the HTML standard.
+func (ev *StreamEvent) applyLine(l *StreamLine) {
 	switch l.Field {
 	case "event":
 		ev.Type = string(l.Value)
 	case "data":
-		if ev.HasData { // the first value has no room behind it, so this copies
+		if ev.HasData { // the first value has no spare capacity, so append copies it
 			ev.Data = append(append(ev.Data, '\n'), l.Value...)
 		} else {
 			ev.Data, ev.HasData = l.Value, true
@@ -221,10 +218,9 @@ func isDigits(text []byte) bool {
 	return len(text) > 0
 }
 
-// carriesMessage reports whether a client takes the data for a message, or
-// should, for it is one: under another type than message, or before a stream
-// that ended without the blank line. So a conversation goes on, and the rules
-// on framing say what was wrong.
+// carriesMessage reports whether clients take the data for a message, or the data is a JSON-RPC
+// message in an event of another type or without a final blank line. That way a conversation can
+// continue, and the framing rules report the deviation.
 func (ev *StreamEvent) carriesMessage() bool {
 	if len(ev.Data) == 0 {
 		return false
@@ -241,8 +237,7 @@ func (ev *StreamEvent) carriesMessage() bool {
 	return false
 }
 
-// StreamEvent returns what the event's piece of an event stream says, nil
-// where it has none.
+// StreamEvent parses the event's chunk of an event stream. It returns nil if the event has none.
 func (e *Event) StreamEvent() *StreamEvent {
 	if e.Stream == nil {
 		return nil

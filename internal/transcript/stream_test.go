@@ -86,13 +86,13 @@ func TestParseStream(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	if !lines[0].Comment() || lines[1].Comment() {
+	if !lines[0].IsComment() || lines[1].IsComment() {
 		t.Error("a comment is not known")
 	}
 }
 
-// delivered are the type and data of the events of a stream, found the plain
-// way.
+// delivered returns the type and data of the events of a stream, computed by a simple reference
+// implementation.
 func delivered(stream string) []string {
 	stream = strings.TrimPrefix(stream, byteOrderMark)
 	stream = strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")
@@ -118,9 +118,9 @@ func delivered(stream string) []string {
 	return out
 }
 
-// However the bytes of a stream come, its pieces are its bytes, and hold the
-// events that the standard finds.
-func TestStreamsAreALaw(t *testing.T) {
+// For any split of the bytes, the chunks concatenate to the stream and hold the events that the
+// HTML standard defines.
+func TestStreamLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"\n", "\n", "\r", "\r\n", "\n\n", "\r\r", "\r\n\r\n", "data", "data:", "data: {}", "event: x", "id: 1", ":", " ", byteOrderMark, "\xff", "retry: 1"})
 		stream := strings.Join(rapid.SliceOfN(part, 0, 30).Draw(t, "parts"), "")
@@ -150,7 +150,7 @@ func TestStreamsAreALaw(t *testing.T) {
 	})
 }
 
-func TestHTTPIsRedacted(t *testing.T) {
+func TestRedactHTTP(t *testing.T) {
 	r := NewRedactor(redact.New("swordfish-77"))
 	for _, c := range []struct {
 		name  string
@@ -170,7 +170,7 @@ func TestHTTPIsRedacted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.event.Exchange = 1
-			c.event.complete()
+			c.event.setDerived()
 			before := c.event
 			got := r.Events([]*Event{&c.event})[0]
 			text := string(got.Raw) + got.Detail
@@ -180,15 +180,15 @@ func TestHTTPIsRedacted(t *testing.T) {
 			if diff := cmp.Diff(c.want, text); diff != "" {
 				t.Errorf("redacted (-want +got):\n%s", diff)
 			}
-			if got.Kind != before.Kind || got.Exchange != 1 || got.Cut() || (got.Head == nil) != (before.Head == nil) {
+			if got.Kind != before.Kind || got.Exchange != 1 || got.IsCut() || (got.Head == nil) != (before.Head == nil) {
 				t.Errorf("it became %+v", got)
 			}
 		})
 	}
 }
 
-// A known secret stays in no event of an exchange.
-func TestNoKnownSecretStaysInExchanges(t *testing.T) {
+// Redaction removes known secrets from all events of an exchange.
+func TestRedactKnownSecretsInExchanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-z0-9]{6,9}`).Draw(t, "secret")
 		part := rapid.SampledFrom([]string{secret, "data: ", "\n", "\r\n", ": ", "id:", "X", "Authorization: ", `{"a":"`, `"}`, " ", "\n "})
@@ -197,7 +197,7 @@ func TestNoKnownSecretStaysInExchanges(t *testing.T) {
 			return
 		}
 		for _, e := range []Event{{Kind: Requested, Raw: text}, {Kind: Responded, Raw: text}} {
-			e.complete()
+			e.setDerived()
 			got := NewRedactor(redact.New(secret)).Events([]*Event{&e})[0]
 			if bytes.Contains(got.Raw, []byte(secret)) {
 				t.Fatalf("%q is in %q", secret, got.Raw)
@@ -205,7 +205,7 @@ func TestNoKnownSecretStaysInExchanges(t *testing.T) {
 		}
 		for _, piece := range split(string(text)) {
 			e := Event{Kind: Streamed, Stream: []byte(piece)}
-			e.complete()
+			e.setDerived()
 			got := NewRedactor(redact.New(secret)).Events([]*Event{&e})[0]
 			if bytes.Contains(got.Stream, []byte(secret)) {
 				t.Fatalf("%q is in %q", secret, got.Stream)

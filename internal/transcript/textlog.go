@@ -30,8 +30,8 @@ func (f *file) isTextLog() bool {
 	return false
 }
 
-// textLog reads lines in which a message stands behind words.
-func (f *file) textLog() ([]*Recording, error) {
+// readTextLog reads lines in which a message stands behind words.
+func (f *file) readTextLog() ([]*Recording, error) {
 	var log []logged
 	passed, cut := 0, 0
 	for _, l := range f.lines {
@@ -46,7 +46,7 @@ func (f *file) textLog() ([]*Recording, error) {
 		entry.line = l.number
 		log = append(log, entry)
 	}
-	f.notePassed(passed)
+	f.noteSkipped(passed)
 	if cut > 0 {
 		f.notices = append(f.notices, fmt.Sprintf("%s: messages of which the log has only the beginning: %d", f.name, cut))
 	}

@@ -1,8 +1,7 @@
-// Package transcript keeps the ordered record of everything that happened on
-// the connections of one conversation: messages with their exact bytes, HTTP
-// exchanges, stderr, and the life of the process. It is the one truth:
-// conversations wait on it, rules fold over it, reporters quote it. A Dialogue
-// has its requests, each with its outcome.
+// Package transcript records everything that happens on the connections of one conversation, in
+// order: messages with their exact bytes, HTTP exchanges, stderr, and process events. Conversations
+// wait for its events, rules read it and reporters quote it. A Dialogue pairs its requests with
+// their outcomes.
 package transcript
 
 import (
@@ -17,71 +16,66 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// OverdueReason is the reason that a client gives when it cancels a request that
-// had no response in time.
+// OverdueReason is the reason in a client's cancellation of a request that had no response in time.
 const OverdueReason = "no answer in time"
 
-// Kind says what an event is.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of event; those of HTTP stand in exchange.go.
+// The kinds of events; exchange.go has those of HTTP.
 const (
-	Opened       Kind = "opened"        // the connection stands; for stdio: the process runs
-	Sent         Kind = "sent"          // one frame from us to the server; over HTTP the body of a request
-	Received     Kind = "received"      // one frame from the server to us; over HTTP a body, or the message of an event
-	Stderr       Kind = "stderr"        // a piece of the server's stderr
-	InputClosed  Kind = "input-closed"  // we closed the server's stdin
-	Signalled    Kind = "signalled"     // we sent the signal in Detail
+	Opened       Kind = "opened"        // the connection is open; for stdio: the process runs
+	Sent         Kind = "sent"          // one frame to the server; over HTTP the body of a request
+	Received     Kind = "received"      // one frame from the server; over HTTP a body, or the data of an event
+	Stderr       Kind = "stderr"        // a chunk of the server's stderr
+	InputClosed  Kind = "input-closed"  // the client closed the server's stdin
+	Signalled    Kind = "signalled"     // the client sent the process the signal in Detail
 	OutputClosed Kind = "output-closed" // end of file on the server's stdout
-	Exited       Kind = "exited"        // the process ended; Detail says how
-	Flooded      Kind = "flooded"       // the server sends more than can be taken in; Detail says what, Raw has its head
-	Remark       Kind = "remark"        // the harness's own note
-	CaseBegan    Kind = "case"          // the case in Detail uses the connection from here on; "" when the last has ended
-	GaveUp       Kind = "gave-up"       // we stopped waiting for the answer to the request at position Of
+	Exited       Kind = "exited"        // the process ended; Detail has the exit status
+	Flooded      Kind = "flooded"       // the server exceeded the limit in Detail; Raw has the head of the frame
+	Remark       Kind = "remark"        // a note by mcp-conform
+	CaseBegan    Kind = "case"          // the case in Detail uses the connection from here on; "" after it has ended
+	GaveUp       Kind = "gave-up"       // the client stopped waiting for the response to the request at position Of
 )
 
-// Event is one thing that happened.
+// Event is one entry of a transcript.
 type Event struct {
 	Seq  int           // position in the transcript, from 0
 	At   time.Duration // since the transcript began
 	Kind Kind
 
-	// Raw is, of Sent and Received, the frame without its newline; of
-	// Requested and Responded the lines of the head; of Stderr the bytes; of
-	// Flooded the head.
+	// Raw is the frame without its newline (Sent, Received), the lines of the head (Requested,
+	// Responded), the bytes (Stderr), or the head of the frame (Flooded).
 	Raw    []byte
-	Frame  *wire.Frame // Sent, Received: what the bytes say
-	Detail string      // all others: see the kinds
+	Frame  *wire.Frame // the parsed frame of Sent and Received
+	Detail string      // see the kinds
 
-	// Size is the number of bytes that the frame had; it exceeds len(Raw)
-	// when the frame was longer than the limit and only its head was kept.
+	// Size is the size of the frame in bytes. It exceeds len(Raw) if the frame was over the limit
+	// and only its head was kept.
 	Size int64
-	// Unterminated: the frame ended with the stream, not with a newline.
+	// Unterminated reports that the stream ended before the frame's newline.
 	Unterminated bool
-	// Exchange is the number of the HTTP exchange that the event belongs to,
-	// from 1; 0 where it belongs to none.
+	// Exchange is the number of the event's HTTP exchange, from 1, or 0 if it has none.
 	Exchange int
-	// Head is, of Requested and Responded, what the lines say.
+	// Head is the parsed head of Requested and Responded.
 	Head *Head
-	// Stream is the piece of an event stream that the event is, see Splitter;
-	// nil where it is none. Raw is its data then.
+	// Stream is the event's chunk of an event stream, see Splitter, or nil. Raw is its data.
 	Stream []byte
-	// How is, of Over, how the exchange ended.
+	// How is the way in which the exchange ended, in Over.
 	How How
-	// Of is, for GaveUp, the position of the request that was sent.
+	// Of is the position of the request, in GaveUp.
 	Of int
-	// ExitCode of Exited; -1 when a signal ended the process.
+	// ExitCode is the exit code in Exited, -1 if a signal ended the process.
 	ExitCode int
 
-	lost bool // messages were dropped, though all of Raw was kept
+	payloadDropped bool // the payload of messages was dropped, even if Raw is complete
 }
 
-// Cut reports whether only the head of the frame was kept.
-func (e *Event) Cut() bool { return e.Size > int64(len(e.Raw)) || e.lost }
+// IsCut reports whether only the head of the frame was kept.
+func (e *Event) IsCut() bool { return e.Size > int64(len(e.Raw)) || e.payloadDropped }
 
-// Messages returns the JSON-RPC messages of a Sent or Received event. Those of
-// a frame of which only the head was kept have lost their bytes: their members
-// are there, without values.
+// Messages returns the JSON-RPC messages of a Sent or Received event. If only the head of the frame
+// was kept, the messages have member names without values.
 func (e *Event) Messages() []wire.Message {
 	if e.Frame == nil {
 		return nil
@@ -89,63 +83,60 @@ func (e *Event) Messages() []wire.Message {
 	return e.Frame.Messages
 }
 
-// Transcript is the record. Its methods may be called from any goroutine.
+// Transcript records one conversation. All methods are safe for concurrent use.
 type Transcript struct {
 	start time.Time
 
-	mu     sync.Mutex
-	events []*Event
-	grown  chan struct{} // closed when an event is added; nil while nobody waits for that
-	begun  int           // the number of exchanges
-	kept   int64         // what is kept of the server's output, see weigh
-	limit  int64
-	limits Limits
-	taken  taken // counted by Admit
+	mu       sync.Mutex
+	events   []*Event
+	grown    chan struct{} // closed when an event is added; nil while no caller waits
+	begun    int           // the number of exchanges
+	kept     int64         // weight of the server's kept output, see eventWeight
+	limit    int64
+	limits   Limits
+	received received // counted by Admit
 
 	budget *Budget
-	held   int64 // what the budget knows of
+	held   int64 // weight counted by the budget
 }
 
-// DefaultLimit bounds, in bytes, what a transcript keeps of the server's
-// output: the frames, and what it takes to hold their messages. Past it frames
-// that take more than 8 KiB lose all but their head and what identifies their
-// messages. Who feeds the transcript asks Admit before each frame, and what we
-// send ourselves is always kept whole.
+// DefaultLimit is the limit in bytes for the server's kept output: its frames and the memory of
+// their messages. Above it, frames of more than 8 KiB are reduced to their head and the identity of
+// their messages. Readers also call Admit before each frame. Frames from the client are always kept
+// whole.
 const DefaultLimit = 48 << 20
 
 const (
-	// wholeKept is the weight up to which a frame is kept whole though the
-	// limit is reached.
+	// wholeKept is the weight up to which a frame is kept whole even above the limit.
 	wholeKept = 8 << 10
-	// headKept is how much is kept of the others, and again how much of that
-	// which identifies their messages.
+	// headKept is the size of the kept head of larger frames, and the weight of their kept message
+	// identities.
 	headKept = wholeKept / 2
-	// messageCost and memberCost are what it takes to hold a message, and a
-	// member of one, beside the bytes, in round numbers.
+	// messageCost and memberCost are the approximate memory of a message and of a member in
+	// addition to their bytes.
 	messageCost = 256
 	memberCost  = 128
 )
 
-// New returns an empty transcript that begins now.
+// New returns an empty transcript that starts now.
 func New() *Transcript { return NewWithin(nil, Limits{}) }
 
-// NewWithin returns an empty transcript that begins now, and is bounded by its
-// own limits and by the budget that it shares with others, which may be nil.
+// NewWithin returns an empty transcript that starts now, with its own limits and a budget shared
+// with other transcripts, which may be nil.
 func NewWithin(b *Budget, l Limits) *Transcript {
 	return &Transcript{start: time.Now(), limit: DefaultLimit, limits: l.orDefaults(), budget: b}
 }
 
-// Began returns when the transcript began, from which the times of its events
-// count.
+// Began returns the time when the transcript began; event times are relative to it.
 func (t *Transcript) Began() time.Time { return t.start }
 
-// Add records e as the newest event and returns it with Seq and At set.
-// Raw and Stream must not be altered afterwards. A Requested event without a
-// number begins the next exchange. Of an event with Stream, Raw is found in it;
-// it is Received where it carries a message, and Streamed where it does not.
+// Add records e as the newest event and returns it with Seq and At set. Raw and Stream must not be
+// modified afterwards. A Requested event without a number begins the next exchange. For an event
+// with Stream, Add sets Raw to the data and Kind to Received if the chunk carries a message, else
+// to Streamed.
 func (t *Transcript) Add(e Event) *Event {
-	e.complete()
-	weight := weigh(&e)
+	e.setDerived()
+	weight := eventWeight(&e)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e.Kind == Requested {
@@ -155,14 +146,14 @@ func (t *Transcript) Add(e Event) *Event {
 		t.begun = max(t.begun, e.Exchange)
 	}
 	if e.Kind != Sent && e.Kind != Requested {
-		if weight > wholeKept && (t.kept+weight > t.limit || !t.budget.fits(weight)) {
-			e.cut()
-			weight = weigh(&e)
+		if weight > wholeKept && (t.kept+weight > t.limit || !t.budget.hasRoom(weight)) {
+			e.dropPayload()
+			weight = eventWeight(&e)
 		}
 		t.kept += weight
 	}
 	t.held += weight + eventCost
-	t.budget.hold(weight + eventCost)
+	t.budget.addHeld(weight + eventCost)
 	e.Seq, e.At = len(t.events), time.Since(t.start)
 	t.events = append(t.events, &e)
 	if t.grown != nil {
@@ -172,8 +163,8 @@ func (t *Transcript) Add(e Event) *Event {
 	return &e
 }
 
-// complete sets what follows from the rest.
-func (e *Event) complete() {
+// setDerived sets the fields that are derived from others.
+func (e *Event) setDerived() {
 	if e.Stream != nil {
 		ev := ParseStream(e.Stream)
 		if e.Size <= int64(len(ev.Data)) {
@@ -190,7 +181,7 @@ func (e *Event) complete() {
 	e.Size = max(e.Size, int64(len(e.Raw)))
 }
 
-// parse reads the bytes as the kind of the event demands.
+// parse parses the bytes according to the kind of the event.
 func (e *Event) parse() {
 	if e.Stream != nil {
 		e.Raw = ParseStream(e.Stream).Data
@@ -198,7 +189,7 @@ func (e *Event) parse() {
 	e.parseRaw()
 }
 
-// parseRaw reads Raw.
+// parseRaw parses Raw.
 func (e *Event) parseRaw() {
 	e.Frame, e.Head = nil, nil
 	switch e.Kind {
@@ -209,10 +200,9 @@ func (e *Event) parseRaw() {
 	}
 }
 
-// weigh returns about how many bytes it takes to keep e. Values of members
-// lie inside Raw; names, ids and headers are copies. The data of a piece of a
-// stream lies inside it, but for that of several lines.
-func weigh(e *Event) int64 {
+// eventWeight returns the approximate memory of e in bytes. Member values are subslices of Raw,
+// while names, ids and headers are copies. Stream contains Raw unless the data has several lines.
+func eventWeight(e *Event) int64 {
 	n := int64(len(e.Raw))
 	if e.Stream != nil && bytes.IndexByte(e.Raw, '\n') < 0 {
 		n = 0
@@ -222,7 +212,7 @@ func weigh(e *Event) int64 {
 		n += int64(len(e.Raw) + memberCost*len(e.Head.Fields))
 	}
 	for i := range e.Messages() {
-		n += identity(&e.Frame.Messages[i])
+		n += identityWeight(&e.Frame.Messages[i])
 	}
 	if e.Frame != nil {
 		for _, p := range e.Frame.Problems {
@@ -232,8 +222,8 @@ func weigh(e *Event) int64 {
 	return n
 }
 
-// identity is the weight of a message without its payload.
-func identity(m *wire.Message) int64 {
+// identityWeight returns the weight of a message without its payload.
+func identityWeight(m *wire.Message) int64 {
 	n := messageCost + len(m.ID.Raw()) + len(m.Method)
 	for _, name := range m.Names {
 		n += memberCost + len(name)
@@ -241,30 +231,29 @@ func identity(m *wire.Message) int64 {
 	return int64(n)
 }
 
-// cut keeps the head of the frame and what identifies its messages, and lets
-// go of the bytes.
-func (e *Event) cut() {
+// dropPayload keeps the head of the frame and the identity of its messages, and releases the rest.
+func (e *Event) dropPayload() {
 	e.Raw = bytes.Clone(e.Raw[:min(len(e.Raw), headKept)])
 	if e.Stream != nil {
 		e.Stream = bytes.Clone(e.Stream[:min(len(e.Stream), headKept)])
 		e.Raw = ParseStream(e.Stream).Data
 	}
-	e.lost = true
+	e.payloadDropped = true
 	if e.Head != nil {
 		e.Head = ParseHead(e.Raw)
 	}
 	if e.Frame != nil {
-		e.Frame = &wire.Frame{Raw: e.Raw, Problems: slimProblems(e.Frame.Problems), Batch: e.Frame.Batch, Messages: slim(e.Frame.Messages)}
+		e.Frame = &wire.Frame{Raw: e.Raw, Problems: withoutLongTexts(e.Frame.Problems), Batch: e.Frame.Batch, Messages: withoutPayload(e.Frame.Messages)}
 	}
 }
 
-// slim drops the payload of messages, and then all that does not fit.
-func slim(in []wire.Message) []wire.Message {
+// withoutPayload returns the messages without payload, as many as fit in headKept.
+func withoutPayload(in []wire.Message) []wire.Message {
 	var out []wire.Message
 	left := int64(headKept)
 	for i := range in {
 		m := &in[i]
-		if left -= identity(m); left < 0 {
+		if left -= identityWeight(m); left < 0 {
 			break
 		}
 		members := make(map[string]jsontext.Value, len(m.Names))
@@ -279,8 +268,9 @@ func slim(in []wire.Message) []wire.Message {
 	return out
 }
 
-// slimProblems drops pointers and details that a server made long.
-func slimProblems(in []wire.Problem) []wire.Problem {
+// withoutLongTexts returns the problems without overlong pointers and details, which the server
+// controls.
+func withoutLongTexts(in []wire.Problem) []wire.Problem {
 	out := slices.Clone(in)
 	for i := range out {
 		if len(out[i].Pointer) > headKept/8 {
@@ -293,8 +283,8 @@ func slimProblems(in []wire.Problem) []wire.Problem {
 	return out
 }
 
-// Positions returns those of events, in the order given, without those that are
-// nil or repeat the one before.
+// Positions returns the positions of events in the given order, without nil events and repetitions
+// of the preceding one.
 func Positions(events ...*Event) []int {
 	var out []int
 	for _, e := range events {
@@ -305,13 +295,13 @@ func Positions(events ...*Event) []int {
 	return out
 }
 
-// BeginCase records that what follows belongs to the case with this id, "" for none.
+// BeginCase records that the following events belong to the case with this id; "" ends a case.
 func (t *Transcript) BeginCase(id string) *Event { return t.Add(Event{Kind: CaseBegan, Detail: id}) }
 
-// Remark records a note of the harness.
+// Remark records a note by mcp-conform.
 func (t *Transcript) Remark(text string) *Event { return t.Add(Event{Kind: Remark, Detail: text}) }
 
-// Elapsed returns how long ago the transcript began.
+// Elapsed returns the time since the transcript began.
 func (t *Transcript) Elapsed() time.Duration { return time.Since(t.start) }
 
 // Len returns the number of events, which is the position of the next one.
@@ -321,8 +311,8 @@ func (t *Transcript) Len() int {
 	return len(t.events)
 }
 
-// From returns the events at position pos, which is 0 or more, and later. The
-// slice is the caller's, the events are shared and must not be altered.
+// From returns the events from position pos >= 0 on. The caller may modify the slice but not the
+// events.
 func (t *Transcript) From(pos int) []*Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -336,11 +326,11 @@ func (t *Transcript) from(pos int) []*Event {
 	return append([]*Event(nil), t.events[pos:]...)
 }
 
-// Dialogue returns the dialogue so far.
+// Dialogue returns the dialogue of the events so far.
 func (t *Transcript) Dialogue() *Dialogue { return DialogueOf(t.From(0)) }
 
-// Wait returns the events from position pos on, waiting for at least one. Only
-// when there is none it ends with the context: the error is its cause.
+// Wait returns the events from position pos on, and waits until there is at least one. If the
+// context ends first, it returns the context's cause.
 func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {
 	for {
 		events, grown := t.next(pos)
@@ -358,8 +348,8 @@ func (t *Transcript) Wait(ctx context.Context, pos int) ([]*Event, error) {
 	}
 }
 
-// next returns the events from position pos on, or what is closed when there
-// are more.
+// next returns the events from position pos on or, if there are none, a channel that is closed when
+// one is added.
 func (t *Transcript) next(pos int) ([]*Event, <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

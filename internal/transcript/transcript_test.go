@@ -15,18 +15,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAddReadsFrames(t *testing.T) {
+func TestAddParsesFrames(t *testing.T) {
 	tr := New()
 	sent := tr.Add(Event{Kind: Sent, Raw: []byte(`{"id":1,"method":"ping"}`)})
-	if sent.Seq != 0 || sent.Size != 24 || len(sent.Messages()) != 1 || sent.Messages()[0].Method != "ping" || sent.Cut() {
+	if sent.Seq != 0 || sent.Size != 24 || len(sent.Messages()) != 1 || sent.Messages()[0].Method != "ping" || sent.IsCut() {
 		t.Errorf("sent: %+v", sent)
 	}
 	long := tr.Add(Event{Kind: Received, Raw: []byte(`{"a":`), Size: 1 << 30})
-	if long.Seq != 1 || !long.Cut() || len(long.Messages()) != 0 {
+	if long.Seq != 1 || !long.IsCut() || len(long.Messages()) != 0 {
 		t.Errorf("received: %+v", long)
 	}
 	note := tr.Remark("x")
-	if note.Seq != 2 || note.Kind != Remark || note.Detail != "x" || note.Frame != nil || note.Messages() != nil || note.Cut() {
+	if note.Seq != 2 || note.Kind != Remark || note.Detail != "x" || note.Frame != nil || note.Messages() != nil || note.IsCut() {
 		t.Errorf("remark: %+v", note)
 	}
 	if tr.Len() != 3 || len(tr.From(0)) != 3 || len(tr.From(2)) != 1 || tr.From(2)[0] != note || tr.From(3) != nil || tr.From(99) != nil {
@@ -34,7 +34,7 @@ func TestAddReadsFrames(t *testing.T) {
 	}
 }
 
-func TestPositionsAreContiguousAndTimesRise(t *testing.T) {
+func TestAddSetsPositionAndTime(t *testing.T) {
 	const writers, each = 8, 200
 	tr := New()
 	var wg sync.WaitGroup
@@ -134,7 +134,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// heap returns the bytes in use.
+// heap returns the bytes in use on the heap.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -142,7 +142,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func TestTheLimitBoundsMemory(t *testing.T) {
+func TestLimitBoundsMemory(t *testing.T) {
 	const limit, total = 1 << 20, 8 << 20
 	fill := func(head, part, tail string, size int) func() []byte {
 		return func() []byte {
@@ -186,52 +186,52 @@ func TestTheLimitBoundsMemory(t *testing.T) {
 				t.Errorf("%d bytes in %d frames take %d bytes of memory, more than %d", fed, tr.Len(), grown, most)
 			}
 			last := tr.From(tr.Len() - 1)[0]
-			if !last.Cut() || len(last.Raw) > headKept {
-				t.Errorf("of the last frame %d bytes are kept; cut: %v", len(last.Raw), last.Cut())
+			if !last.IsCut() || len(last.Raw) > headKept {
+				t.Errorf("of the last frame %d bytes are kept; cut: %v", len(last.Raw), last.IsCut())
 			}
 			runtime.KeepAlive(tr)
 		})
 	}
 }
 
-func TestPastTheLimitMessagesAreStillKnown(t *testing.T) {
+func TestMessageIdentityAboveLimit(t *testing.T) {
 	tr := New()
 	tr.limit = 0
 	long := strings.Repeat("x", 2*wholeKept)
 	cut := tr.Add(Event{Kind: Received, Raw: []byte(`{"jsonrpc":"2.0","id":7,"result":"` + long + `"}`)})
 	m := cut.Messages()[0]
-	if !cut.Cut() || cut.Size != int64(len(long)+36) || m.ID.Raw() != "7" || !m.Has("result") || m.Has("error") || m.Result() != nil || m.Raw != nil {
+	if !cut.IsCut() || cut.Size != int64(len(long)+36) || m.ID.Raw() != "7" || !m.Has("result") || m.Has("error") || m.Result() != nil || m.Raw != nil {
 		t.Errorf("cut: size %d, %+v", cut.Size, m)
 	}
 	if diff := cmp.Diff([]string{"jsonrpc", "id", "result"}, m.Names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	short := tr.Add(Event{Kind: Received, Raw: []byte(`{"jsonrpc":"2.0","id":8,"result":{"a":1}}`)})
-	if short.Cut() || string(short.Messages()[0].Result()) != `{"a":1}` {
+	if short.IsCut() || string(short.Messages()[0].Result()) != `{"a":1}` {
 		t.Error("a short frame is cut")
 	}
 	sent := tr.Add(Event{Kind: Sent, Raw: []byte(`{"id":1,"method":"` + long + `"}`)})
-	if sent.Cut() {
+	if sent.IsCut() {
 		t.Error("what we sent is cut")
 	}
 	stderr := tr.Add(Event{Kind: Stderr, Raw: []byte(long)})
-	if !stderr.Cut() || len(stderr.Raw) != headKept {
+	if !stderr.IsCut() || len(stderr.Raw) != headKept {
 		t.Errorf("of stderr %d bytes are kept", len(stderr.Raw))
 	}
 	batch := tr.Add(Event{Kind: Received, Raw: []byte("[" + strings.Repeat(`{"id":1,"result":1},`, 100) + "1]")})
-	if !batch.Cut() || !batch.Frame.Batch || len(batch.Messages()) == 0 || len(batch.Messages()) > 20 {
-		t.Errorf("of a batch %d messages are kept; cut: %v", len(batch.Messages()), batch.Cut())
+	if !batch.IsCut() || !batch.Frame.Batch || len(batch.Messages()) == 0 || len(batch.Messages()) > 20 {
+		t.Errorf("of a batch %d messages are kept; cut: %v", len(batch.Messages()), batch.IsCut())
 	}
 }
 
-func TestWhatWeSendDoesNotCount(t *testing.T) {
+func TestSentFramesDoNotCount(t *testing.T) {
 	tr := New()
 	tr.limit = 4 * wholeKept
 	tr.Add(Event{Kind: Sent, Raw: bytes.Repeat([]byte("x"), 10*wholeKept)})
-	if e := tr.Add(Event{Kind: Received, Raw: bytes.Repeat([]byte("x"), 2*wholeKept)}); e.Cut() {
+	if e := tr.Add(Event{Kind: Received, Raw: bytes.Repeat([]byte("x"), 2*wholeKept)}); e.IsCut() {
 		t.Error("the server's output is cut for what we sent")
 	}
-	if e := tr.Add(Event{Kind: Received, Raw: bytes.Repeat([]byte("x"), 3*wholeKept)}); !e.Cut() {
+	if e := tr.Add(Event{Kind: Received, Raw: bytes.Repeat([]byte("x"), 3*wholeKept)}); !e.IsCut() {
 		t.Error("the limit is not kept")
 	}
 }

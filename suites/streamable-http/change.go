@@ -200,7 +200,7 @@ func changesOn(x *transcript.Exchange, from int) []*transcript.Event {
 func changesIn(events []*transcript.Event) []*transcript.Event {
 	var out []*transcript.Event
 	for _, e := range events {
-		if e.Kind == transcript.Received && !e.Cut() && suite.HasMessage(e, func(m *wire.Message) bool {
+		if e.Kind == transcript.Received && !e.IsCut() && suite.HasMessage(e, func(m *wire.Message) bool {
 			return m.Kind == wire.Notification && slices.Contains([]string{
 				spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged,
 			}, m.Method)

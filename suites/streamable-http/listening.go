@@ -57,7 +57,7 @@ func open(s *suite.Stream) bool { return succeeded(s) && s.Exchange().End == nil
 
 func succeeded(s *suite.Stream) bool {
 	x := s.Exchange()
-	return x != nil && x.Succeeded() && x.Streams()
+	return x != nil && x.Succeeded() && x.IsStream()
 }
 
 // callTime bounds the calls of tools that are known to take less.

@@ -83,7 +83,7 @@ func begin(w *suite.Web, tool inventory.Known) *cutCall {
 // connection.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
-		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.Streams() && len(x.Messages()) > 0 || answer(x, k.id) != nil
+		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || answer(x, k.id) != nil
 	})
 	k.early = x != nil && answer(x, k.id) != nil
 	k.stream.Drop()

@@ -122,7 +122,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		return more // another missing response is judged elsewhere
 	}
 	if e.message && t.Transport == spec.StreamableHTTP {
-		if x := transcript.ExchangesOf(k.c.Record.From(from)).Of(r.Sent); x == nil || !x.Streams() {
+		if x := transcript.ExchangesOf(k.c.Record.From(from)).Of(r.Sent); x == nil || !x.IsStream() {
 			return more // a server that responds with JSON alone has nowhere to send it
 		}
 	}

@@ -210,7 +210,7 @@ func (o *offer) remember(into map[string]jsontext.Value, p piece) {
 // to a request that was in order, its metadata included, in a conversation
 // whose beginning was seen.
 func regular(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && h.Asked.Regular() && !h.Asked.Cancelled && h.Asked.Responses[0].Message == h.Message && !h.Event.Cut() && metadataInOrder(h.Asked.Message)
+	return s.Began() && h.Asked.Regular() && !h.Asked.Cancelled && h.Asked.Responses[0].Message == h.Message && !h.Event.IsCut() && metadataInOrder(h.Asked.Message)
 }
 
 func metadataInOrder(m *wire.Message) bool {

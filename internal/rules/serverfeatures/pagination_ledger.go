@@ -324,5 +324,5 @@ func together(several ...rules.Hears) rules.Hears {
 // firstAnswer reports whether the message is the first answer to a regular
 // request of a session whose handshake was seen.
 func firstAnswer(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && !h.Event.Cut() && h.Asked.Responses[0].Message == h.Message
+	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && !h.Event.IsCut() && h.Asked.Responses[0].Message == h.Message
 }

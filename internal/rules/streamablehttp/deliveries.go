@@ -122,7 +122,7 @@ func (v *view) polling(x *exchange, out *rules.Out) {
 // it: clients drop such an event.
 func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
 	for _, p := range x.pieces {
-		if p.Kind != transcript.Received || p.says.Complete() || p.Cut() || x.Ended() != transcript.Complete {
+		if p.Kind != transcript.Received || p.says.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
 			continue
 		}
 		out.Found(verdict.Deviation{

@@ -83,7 +83,7 @@ func accepts(values []string) map[string]bool {
 
 // legal reports whether the body is what a client may send.
 func (v *view) legal(x *exchange) bool {
-	if x.Sent == nil || x.Sent.Cut() || x.Sent.Unterminated {
+	if x.Sent == nil || x.Sent.IsCut() || x.Sent.Unterminated {
 		return false
 	}
 	f := x.Sent.Frame

@@ -168,7 +168,7 @@ func getMessages(v *view, out *rules.Out) {
 			out.Subject(getNoResponse)
 		}
 		for _, p := range x.pieces {
-			if p.Kind != transcript.Received || p.Cut() {
+			if p.Kind != transcript.Received || p.IsCut() {
 				continue
 			}
 			if m := responseIn(p); m != nil {

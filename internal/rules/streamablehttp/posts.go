@@ -183,7 +183,7 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 		return
 	}
 	e := x.Body[0]
-	if e.Cut() || e.Frame == nil || e.Stream != nil {
+	if e.IsCut() || e.Frame == nil || e.Stream != nil {
 		return
 	}
 	var summary string
@@ -220,7 +220,7 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 // wholeBatch judges whether the JSON body that answers a batch has all its
 // responses: there is no other place for them.
 func wholeBatch(x *exchange, out *rules.Out) {
-	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].Cut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
+	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].IsCut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
 		return
 	}
 	missing := 0
@@ -267,7 +267,7 @@ func acceptable(v *view, out *rules.Out) {
 
 func unparsable(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		if x.Method() != "POST" || x.Sent == nil || x.Sent.Cut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || barred(x.Status()) {
+		if x.Method() != "POST" || x.Sent == nil || x.Sent.IsCut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || barred(x.Status()) {
 			continue
 		}
 		if x.flaws != badBody {

@@ -189,7 +189,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 	old := v.upTo(origin, last, x)
 	clean, fresh := true, true
 	for _, p := range x.pieces {
-		if p.Kind != transcript.Received || p.Cut() {
+		if p.Kind != transcript.Received || p.IsCut() {
 			continue
 		}
 		if v.foreignTo(p, x, origin) {
@@ -308,7 +308,7 @@ func (v *view) othersOpen(x *exchange, at int) bool {
 // progress, which must grow while the token stands for one request; of a token
 // that no request gave nobody knows which it stands for.
 func (v *view) firstElsewhere(p piece) (piece, bool) {
-	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 || !v.tellsApart(&p.Frame.Messages[0]) {
+	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 || !v.tellsApart(&p.Frame.Messages[0]) {
 		return piece{}, false
 	}
 	x := v.of(p.Event)
@@ -347,7 +347,7 @@ func (v *view) firsts() map[key]piece {
 		out := map[key]piece{}
 		for _, p := range v.inOrder() {
 			k := key{v.of(p.Event).session, string(p.Raw)}
-			if _, ok := out[k]; !ok && p.Kind == transcript.Received && !p.Cut() {
+			if _, ok := out[k]; !ok && p.Kind == transcript.Received && !p.IsCut() {
 				out[k] = p
 			}
 		}

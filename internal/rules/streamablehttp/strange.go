@@ -30,7 +30,7 @@ func (v *view) strange(x *exchange, out *rules.Out) {
 // answers, or tells the progress of; nil where the message may as well be of the
 // session of x.
 func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Asked {
-	if p.Kind != transcript.Received || p.Cut() || x.session == "" {
+	if p.Kind != transcript.Received || p.IsCut() || x.session == "" {
 		return nil
 	}
 	if owner, _ := v.progressOf(p); owner != nil {

@@ -119,7 +119,7 @@ func (v *view) confused(x *exchange) bool {
 		if p.Kind != transcript.Received {
 			continue
 		}
-		if p.Cut() || !p.Frame.Readable() {
+		if p.IsCut() || !p.Frame.Readable() {
 			return true
 		}
 		for i := range p.Frame.Messages {
@@ -219,7 +219,7 @@ func streamEnds(v *view, out *rules.Out) {
 // judgedAlone reports whether other requirements speak of the messages behind a
 // response: a second response, or further progress.
 func judgedAlone(p piece) bool {
-	if p.Cut() {
+	if p.IsCut() {
 		return true
 	}
 	for i := range p.Frame.Messages {
@@ -257,7 +257,7 @@ func related(v *view, out *rules.Out) {
 // nil where it tells none, or two requests have the token. The tasks of
 // 2025-11-25 outlive their request.
 func (v *view) progressOf(p piece) (*rules.Asked, string) {
-	if p.Kind != transcript.Received || p.Cut() || len(p.Frame.Messages) != 1 {
+	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 {
 		return nil, ""
 	}
 	m := &p.Frame.Messages[0]
@@ -275,7 +275,7 @@ func (v *view) progressOf(p piece) (*rules.Asked, string) {
 func streamMessages(v *view, out *rules.Out) {
 	for _, x := range v.all {
 		for _, p := range x.pieces {
-			if p.Kind != transcript.Received || p.Cut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
+			if p.Kind != transcript.Received || p.IsCut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
 				continue
 			}
 			requirement, permitted := jsonrpc20, "a JSON-RPC message as the data of a message event"

@@ -204,7 +204,7 @@ func (p piece) isUTF8() bool { return utf8.Valid(p.Raw) }
 func (v *view) of(e *transcript.Event) *exchange { return v.byNumber[e.Exchange] }
 
 // opened reports whether the response is an event stream.
-func (x *exchange) opened() bool { return x.Succeeded() && x.Streams() }
+func (x *exchange) opened() bool { return x.Succeeded() && x.IsStream() }
 
 // open reports whether the stream of x was open at a position.
 func (x *exchange) open(at int) bool {

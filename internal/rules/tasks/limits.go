@@ -52,7 +52,7 @@ func judgePolling(l *ledger, out *rules.Out) {
 		x := l.s.Exchanges().Of(q.event)
 		switch {
 		case q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.asked.Event.Exchange:
-		case !x.Streams():
+		case !x.IsStream():
 			out.Subject(noStreamForGet)
 			return
 		case slices.IndexFunc(x.Messages(), func(m wire.Message) bool { return m.Kind != wire.Response }) < 0:
@@ -80,7 +80,7 @@ func (l *ledger) answeredPlainly() *transcript.Event {
 		if len(a.Responses) == 0 || a.Message.Method == spec.MethodTasksGet {
 			continue
 		}
-		if x := l.s.Exchanges().Of(a.Responses[0].Event); x != nil && x.Status() == 200 && !x.Streams() && x.Number == a.Event.Exchange {
+		if x := l.s.Exchanges().Of(a.Responses[0].Event); x != nil && x.Status() == 200 && !x.IsStream() && x.Number == a.Event.Exchange {
 			return a.Responses[0].Event
 		}
 	}

@@ -54,7 +54,7 @@ func onStream(s *rules.Session, a *rules.Asked, e *transcript.Event) bool {
 	switch {
 	case s.Transport == spec.Stdio:
 		return true
-	case x == nil || !x.Streams() || x.RequestHead().Has("Last-Event-ID"):
+	case x == nil || !x.IsStream() || x.RequestHead().Has("Last-Event-ID"):
 		return false
 	default:
 		return s.Transport == spec.SSE || e.Exchange == a.Event.Exchange

@@ -34,7 +34,7 @@ func TestLongBodies(t *testing.T) {
 	}
 	for _, x := range all {
 		x.Wait()
-		if e := body(x); e == nil || len(e.Raw) != longBody || e.Cut() || e.Unterminated {
+		if e := body(x); e == nil || len(e.Raw) != longBody || e.IsCut() || e.Unterminated {
 			t.Fatalf("%+v is not the body", e)
 		}
 	}
@@ -59,7 +59,7 @@ func TestLongBodiesThatBreakOff(t *testing.T) {
 		if how, detail := p.Ended(); how != transcript.Dropped {
 			t.Errorf("the exchange is %s: %s", how, detail)
 		}
-		if e := body(clients[i]); e != nil && (!e.Unterminated || e.Size > 256<<10 && (!e.Cut() || len(e.Raw) > 4<<10)) {
+		if e := body(clients[i]); e != nil && (!e.Unterminated || e.Size > 256<<10 && (!e.IsCut() || len(e.Raw) > 4<<10)) {
 			t.Errorf("of a body of %d bytes %d are kept", e.Size, len(e.Raw))
 		}
 	}

@@ -23,7 +23,7 @@ func TestFloodWithoutNewline(t *testing.T) {
 		}
 		s.Shutdown(transport.Patience{})
 		line := s.await(transcript.Received, "xxx")
-		if !line.Unterminated || !line.Cut() || line.Size < e.Size || len(line.Raw) != headKept {
+		if !line.Unterminated || !line.IsCut() || line.Size < e.Size || len(line.Raw) != headKept {
 			s.t.Errorf("the line: unterminated %t, %d of %d bytes", line.Unterminated, len(line.Raw), line.Size)
 		}
 		s.await(transcript.OutputClosed, "")
@@ -53,7 +53,7 @@ func TestLineAtTheLimit(t *testing.T) {
 			eachKindWithin(t, "echo", transcript.Limits{Frame: 100_000}, func(s *session) {
 				s.send(strings.Repeat("l", 100_000+over))
 				e := s.await(transcript.Received, "lll")
-				if e.Cut() != (over > 0) || e.Size != int64(100_000+over) {
+				if e.IsCut() != (over > 0) || e.Size != int64(100_000+over) {
 					s.t.Errorf("%d of %d bytes", len(e.Raw), e.Size)
 				}
 				s.Shutdown(patient)
