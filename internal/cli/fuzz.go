@@ -106,7 +106,7 @@ incomplete.`,
 	fs.BoolVar(&f.reference, "reference", false, "search the reference server that is built into this program")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
-	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; findings are then shrunk for a tenth of that, at least 10s, and confirmed")
+	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; the search prints how much longer shrinking and confirming may take")
 	fs.IntVar(&f.cases, "cases", 0, "how many sequences are held at most (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
 	fs.StringSliceVar(&f.properties, "property", nil, propertyUsage())
@@ -195,6 +195,9 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(moreGarbage)) // what is kept is little, what is read much
 	}
 	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
+	if f.time > 0 {
+		screen.printf("searching for %v; to shrink and confirm findings takes up to %v more\n", f.time, fuzz.Overtime(f.time, f.timeout))
+	}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
 		Rate: f.rate, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},

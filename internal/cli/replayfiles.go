@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -21,6 +22,9 @@ const (
 	replayShows = 2 // how often a script has to show its finding, one time after the other
 )
 
+// replayShrink limits how long the script of one file is shrunk.
+var replayShrink = fuzz.Budget{Time: 10 * time.Second, Tries: 200}
+
 // replayFiles writes the findings of a run as replay files.
 type replayFiles struct {
 	a        *app
@@ -30,7 +34,16 @@ type replayFiles struct {
 	sighted  map[string]engine.Sighting
 	places   map[spec.Revision]*fuzz.Surroundings
 	names    map[string]bool
+	written  []replayFile
 	failures error
+}
+
+// replayFile is a file that was written, and what it was written of.
+type replayFile struct {
+	finding *verdict.Finding
+	place   *fuzz.Surroundings
+	script  script.Script
+	name    string
 }
 
 // keepSightings makes the engine hand over where each finding was seen; nil
@@ -70,6 +83,7 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 			written[key] = w.one(ctx, f, s)
 		}
 	}
+	w.shrink(ctx, doing)
 	doing("")
 	if len(wanted) > 0 {
 		n := 0
@@ -94,21 +108,56 @@ func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sigh
 	}
 	for _, candidate := range script.FromRecord(s.Events, s.Deviation.At, f.Revision) {
 		candidate = candidate.WithTools(place.Callable)
-		sight := w.shows(ctx, place, candidate, f)
+		sight := w.shows(ctx, place, candidate, f, replayShows)
 		if sight == nil {
 			continue
 		}
-		argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
-			Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: candidate, Tries: replayShows, Again: replayShows,
-		}, w.name(f))
-		if err != nil {
-			w.failures = errors.Join(w.failures, err)
+		file := replayFile{f, place, candidate, w.name(f)}
+		if !w.save(&file, sight) {
 			return false
 		}
-		f.Play = argv
+		w.written = append(w.written, file)
 		return true
 	}
 	return false
+}
+
+// save writes the file, and puts the command that replays it into the finding.
+func (w *replayFiles) save(file *replayFile, sight *fuzz.Sighting) bool {
+	f := file.finding
+	argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
+		Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: file.script, Tries: replayShows, Again: replayShows,
+	}, file.name)
+	if err != nil {
+		w.failures = errors.Join(w.failures, err)
+		return false
+	}
+	f.Play = argv
+	return true
+}
+
+// shrink rewrites the files with as little as still shows their findings, the
+// longest first, while there is time.
+func (w *replayFiles) shrink(ctx context.Context, doing func(string)) {
+	slices.SortStableFunc(w.written, func(a, b replayFile) int { return len(b.script.Operations) - len(a.script.Operations) })
+	for i := range w.written {
+		file := &w.written[i]
+		if ctx.Err() != nil {
+			return
+		}
+		doing(fmt.Sprintf("shrinking replay file %d of %d", i+1, len(w.written)))
+		small, _, _ := fuzz.Shrink(ctx, file.script, nil, replayShrink, func(s script.Script) bool {
+			return w.shows(ctx, file.place, s, file.finding, 1) != nil
+		})
+		if reflect.DeepEqual(small.Operations, file.script.Operations) {
+			continue
+		}
+		small = small.WithTools(file.place.Callable)
+		if sight := w.shows(ctx, file.place, small, file.finding, replayShows); sight != nil {
+			file.script = small
+			w.save(file, sight)
+		}
+	}
 }
 
 // place takes stock of the server, once for each revision; nil where that
@@ -122,11 +171,12 @@ func (w *replayFiles) place(ctx context.Context, rev spec.Revision) *fuzz.Surrou
 	return place
 }
 
-// shows plays the script, and returns the finding where it comes each time.
-func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candidate script.Script, f *verdict.Finding) *fuzz.Sighting {
+// shows plays the script a number of times, and returns the finding if it recurs
+// each time.
+func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candidate script.Script, f *verdict.Finding, plays int) *fuzz.Sighting {
 	player := script.Player{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Linger: fuzz.Linger(f.Requirement), Forbidden: place.Forbidden}
 	var found *fuzz.Sighting
-	for range replayShows {
+	for range plays {
 		out := &fuzz.Outcome{Playback: player.Play(ctx, candidate)}
 		all := fuzz.Judge(w.law, out)
 		at := slices.IndexFunc(all, func(s fuzz.Sighting) bool {

@@ -26,7 +26,13 @@ func closingAt(length, timeout time.Duration) closing {
 	}
 	begun := time.Now().Add(length)
 	small := begun.Add(max(length/10, leastClosing))
-	return closing{begun: begun, small: small, sure: small.Add(timeout + leastClosing/2)}
+	return closing{begun: begun, small: small, sure: begun.Add(Overtime(length, timeout))}
+}
+
+// Overtime returns how much longer than its time a search may take, to finish
+// sequences, and to shrink and confirm findings.
+func Overtime(length, timeout time.Duration) time.Duration {
+	return max(length/10, leastClosing) + timeout + leastClosing/2
 }
 
 // tries returns how often a finding is retried: once after the search's time,

@@ -108,6 +108,9 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait ti
 	defer cancel()
 	repeats = 1
 	beside := s.alone.RLocker()
+	if small, ok := justEvidence(f.Script, evidence); ok && !back && shows(ctx, small, exploring, beside) != nil {
+		f.Script, back, evidence = small, true, nil
+	}
 	back = back || shows(ctx, f.Script, exploring, beside) != nil
 	for try := 0; try < 3 && !back && ctx.Err() == nil; try++ {
 		repeats = 4
@@ -127,6 +130,19 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait ti
 		f.Cut = (&shrinker{best: f.Script}).more()
 	}
 	return repeats
+}
+
+// justEvidence returns the script with only those operations. Tried first, they
+// make a finding small even if there is no time to shrink it.
+func justEvidence(s script.Script, evidence []int) (small script.Script, ok bool) {
+	if len(evidence) == 0 || len(evidence) >= len(s.Operations) {
+		return s, false
+	}
+	small = script.Script{Revision: s.Revision}
+	for _, i := range evidence {
+		small.Operations = append(small.Operations, s.Operations[i])
+	}
+	return small, true
 }
 
 // shrinking is how long a response is waited for during shrinking: waiting the
