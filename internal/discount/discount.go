@@ -19,6 +19,9 @@ type ExchangeFacts struct {
 	Method string
 	// Status is that of the response, 0 where none came.
 	Status int
+	// Partial: the response came, but its body ended before its announced end,
+	// or could not be read.
+	Partial bool
 	// Ended is how the exchange ended, "" where the record ends before it.
 	Ended transcript.How
 	// Size is the number of bytes in the body of the request.
@@ -37,6 +40,9 @@ type ExchangeFacts struct {
 	// SessionOver: the session of the request had ended, or was about to.
 	SessionOver bool
 }
+
+// incomplete reports whether no response came, or only a part of one.
+func (f ExchangeFacts) incomplete() bool { return f.Status == 0 || f.Partial }
 
 // A Discount is one reason for which something does not count.
 type Discount struct {
@@ -73,22 +79,22 @@ var exchanges = []row[ExchangeFacts]{
 		return f.Ended == transcript.Unreachable
 	}},
 	{Discount{"server-ended", "the server had ended, which is judged by itself"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.ServerEnded
+		return f.incomplete() && f.ServerEnded
 	}},
 	{Discount{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
 		return IsIntermediary(f.Status)
 	}},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.Withdrawn
+		return f.incomplete() && f.Withdrawn
 	}},
 	{Discount{"session-over", "the session of the request was over"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.SessionOver
+		return f.incomplete() && f.SessionOver
 	}},
 	{Discount{"answered-elsewhere", "the JSON-RPC response came on another stream"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && f.Elsewhere
 	}},
 	{Discount{"judged-as-request", "the missing JSON-RPC response is judged instead"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.Judged
+		return f.incomplete() && f.Judged
 	}},
 	{Discount{"client-closed", "the client closed the connection before a response was due"}, func(f ExchangeFacts) bool {
 		return f.Status == 0 && (f.Ended == transcript.Dropped || f.Ended == "") && !f.Waited
@@ -97,7 +103,7 @@ var exchanges = []row[ExchangeFacts]{
 		return f.Status == 0 && f.Ended == transcript.Dropped && f.Method == "GET"
 	}},
 	{Discount{"large-request", "a server may close the connection on a request that is larger than it accepts"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.Ended == transcript.Broken && f.Size > largeRequest
+		return f.incomplete() && f.Ended == transcript.Broken && f.Size > largeRequest
 	}},
 }
 

@@ -19,7 +19,9 @@ func TestDiscountsOfExchanges(t *testing.T) {
 	}{
 		{"unreachable", discount.ExchangeFacts{Ended: transcript.Unreachable}, discount.ExchangeFacts{Ended: transcript.Unreadable}},
 		{"server-ended", discount.ExchangeFacts{Ended: broken, ServerEnded: true}, discount.ExchangeFacts{Ended: broken}},
+		{"server-ended", discount.ExchangeFacts{Status: 404, Partial: true, Ended: broken, ServerEnded: true}, discount.ExchangeFacts{Status: 404, Partial: true, Ended: broken}},
 		{"intermediary", discount.ExchangeFacts{Status: 502}, discount.ExchangeFacts{Status: 500}},
+		{"intermediary", discount.ExchangeFacts{Status: 502, Partial: true, Ended: broken}, discount.ExchangeFacts{Status: 500, Partial: true, Ended: broken}},
 		{"withdrawn", discount.ExchangeFacts{Ended: broken, Withdrawn: true}, discount.ExchangeFacts{Ended: broken}},
 		{"session-over", discount.ExchangeFacts{Ended: broken, SessionOver: true}, discount.ExchangeFacts{Ended: broken}},
 		{"answered-elsewhere", discount.ExchangeFacts{Ended: dropped, Waited: true, Elsewhere: true}, discount.ExchangeFacts{Ended: dropped, Waited: true}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -46,6 +47,19 @@ func httpFaults() []Fault {
 		breaks(response+"delete-closes", "DELETE ends the connection without a response", visits(deletes, closes)),
 		breaks(response+"delete-silent", "DELETE is never responded to", visits(deletes, never)),
 		breaks(response+"delete-garbled", "DELETE is answered with text that is not HTTP", visits(deletes, garbles)),
+		breaks(response+"delete-cut", "DELETE gets a body that is shorter than its Content-Length", visits(deletes, func(v *visit) {
+			v.next.ServeHTTP(discarded{}, v.r)
+			v.w.Header().Set("Content-Length", "100")
+			says(http.StatusOK)(v)
+		})),
+		breaks(response+"refusal-cut", "what refuses a request is shorter than its Content-Length", alters(anyVisit, func(_ *visit, r *reply) {
+			r.head = func(status int, h http.Header, first []byte) int {
+				if status >= http.StatusBadRequest {
+					h.Set("Content-Length", strconv.Itoa(len(first)+2))
+				}
+				return status
+			}
+		})),
 		breaks(response+"cancelled-closes", "notifications/cancelled is handled, and the connection closed without a response", visits(cancels, func(v *visit) {
 			v.next.ServeHTTP(discarded{}, v.r)
 			closes(v)

@@ -21,7 +21,7 @@ func accountRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.http-account",
-			Title:        "every HTTP request gets a response",
+			Title:        "every HTTP request gets a whole response",
 			Requirements: []string{httpResponse},
 			Start:        look(responses),
 		},
@@ -43,7 +43,7 @@ func accountRules() []rules.Rule {
 // facts returns what is known of an exchange that may have got no response.
 func (v *view) facts(x *exchange) discount.ExchangeFacts {
 	f := discount.ExchangeFacts{
-		Method: x.Method(), Status: x.Status(), Ended: x.Ended(),
+		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.partial(),
 		Waited:      v.s.GaveUpOn(x.Request) || x.Sent != nil && v.s.GaveUpOn(x.Sent),
 		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
 	}
@@ -69,17 +69,34 @@ func (v *view) sessionOver(x *exchange) bool {
 	return x.session != "" && (gone || ends && (x.End == nil || ending < x.End.Seq))
 }
 
-// unexplained reports whether x got no HTTP response and no discount applies.
+// partial reports whether a response came whose body ended before its announced
+// end, or could not be read. A stream of events may break off at any time, and
+// what becomes of a JSON-RPC request is judged apart.
+func (x *exchange) partial() bool {
+	return x.Response != nil && len(x.requests) == 0 && x.ResponseHead().MediaType() != transcript.EventStream &&
+		(x.Ended() == transcript.Broken || x.Ended() == transcript.Unreadable)
+}
+
+// unexplained reports whether x got no HTTP response, or only a part of one, and
+// no discount applies.
 func (v *view) unexplained(x *exchange) bool {
-	return x.Response == nil && discount.ForExchange(v.facts(x)) == nil
+	return (x.Response == nil || x.partial()) && discount.ForExchange(v.facts(x)) == nil
 }
 
 func responses(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		switch {
-		case x.Response != nil:
+		switch unexplained := v.unexplained(x); {
+		case !unexplained && x.Response != nil && !x.partial():
 			out.Subject(httpResponse)
-		case v.unexplained(x):
+		case unexplained && x.partial():
+			out.Found(verdict.Deviation{
+				Requirement: httpResponse,
+				Summary:     "The body of an HTTP response is cut off.",
+				Permitted:   "all bytes of the body that the head of the response announces",
+				Seen:        x.Method() + ": " + x.ResponseHead().Line + "; " + rules.Excerpt(x.End.Detail),
+				At:          shown(x.Request, x.Sent, x.Response, x.End),
+			})
+		case unexplained:
 			d := verdict.Deviation{
 				Requirement: httpResponse,
 				Permitted:   "an HTTP response, with a status of an error where the request is refused",
