@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Puts mcp-conform into the PATH of the steps to come: the release
-# MCP_CONFORM_VERSION, its checksum tried, or what the action's source makes.
+# Puts mcp-conform into the PATH of later steps: the release MCP_CONFORM_VERSION,
+# whose checksum is verified, else the cached program if MCP_CONFORM_CACHED is
+# true, else what is built from the action's source.
 set -euo pipefail
 
 bin=${RUNNER_TEMP:?}/mcp-conform-bin
@@ -10,7 +11,9 @@ if [[ ${RUNNER_OS:-} == Windows ]]; then
   exe=.exe
 fi
 
-if [[ -z ${MCP_CONFORM_VERSION:-} ]]; then
+if [[ -z ${MCP_CONFORM_VERSION:-} && ${MCP_CONFORM_CACHED:-} == true ]]; then
+  test -x "$bin/mcp-conform$exe"
+elif [[ -z ${MCP_CONFORM_VERSION:-} ]]; then
   (cd "${GITHUB_ACTION_PATH:?}" && go build -trimpath -o "$bin/mcp-conform$exe" ./cmd/mcp-conform)
 else
   if [[ ! $MCP_CONFORM_VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+[-.0-9A-Za-z]*$ ]]; then
@@ -22,7 +25,7 @@ else
     macOS) os=darwin archive=tar.gz ;;
     Windows) os=windows archive=zip ;;
     *)
-      echo "::error title=mcp-conform::there is no release for this system; leave the input version empty, and it is built"
+      echo "::error title=mcp-conform::there is no release for this system; set the input version to source, and it is built"
       exit 2
       ;;
   esac
@@ -30,7 +33,7 @@ else
     X64) arch=amd64 ;;
     ARM64) arch=arm64 ;;
     *)
-      echo "::error title=mcp-conform::there is no release for this processor; leave the input version empty, and it is built"
+      echo "::error title=mcp-conform::there is no release for this processor; set the input version to source, and it is built"
       exit 2
       ;;
   esac
