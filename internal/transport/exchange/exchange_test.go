@@ -192,6 +192,34 @@ func TestResponses(t *testing.T) {
 	}
 }
 
+// A body that came, and that the limits of the conversation leave no room for,
+// is not an empty body.
+func TestBodyAfterAFlood(t *testing.T) {
+	for name, answer := range map[string]string{
+		"a body":          "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+		"an event stream": "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := &exchange.Client{Record: transcript.NewWithin(nil, transcript.Limits{Frames: 1})}
+			for range 2 {
+				p := x.Begin(t.Context(), exchange.Request{URL: serve(t, answer), Request: transport.Request{Method: "POST", Body: []byte(`{"a":1}`)}})
+				<-p.Over()
+			}
+			x.Wait()
+			var got []string
+			for _, e := range x.Record.From(0) {
+				if e.Kind == transcript.Over {
+					got = append(got, string(e.How))
+				}
+			}
+			if diff := cmp.Diff([]string{string(transcript.Complete), string(transcript.Dropped)}, got); diff != "" {
+				t.Errorf("ends of exchanges (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func slicesRepeat(s string, n int) []string {
 	var out []string
 	for range n {

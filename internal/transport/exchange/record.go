@@ -14,8 +14,9 @@ var errFlood = errors.New("more than can be taken in")
 // sink records a body as it comes.
 type sink interface {
 	Write(data []byte) (int, error)
-	// end records what is left; broken tells that more was to come.
-	end(broken bool)
+	// end records what is left, and fails where that is more than the limits
+	// allow. If broken, more was to come.
+	end(broken bool) error
 }
 
 func (c *Client) sink(p *Pending, head *transcript.Head) sink {
@@ -94,10 +95,11 @@ func (w *whole) Write(data []byte) (int, error) {
 
 // end keeps the body whole. Of a long one that broke off, which no client would
 // get to see, the head is enough: a server may leave any number of them hanging.
-func (w *whole) end(broken bool) {
+func (w *whole) end(broken bool) error {
 	if w.size == 0 {
-		return
+		return nil
 	}
+	defer w.drop() // not before it is read, which takes ten times its size, and counted as held
 	e := transcript.Event{Kind: transcript.Received, Exchange: w.p.number, Raw: w.parts[0], Unterminated: broken}
 	switch {
 	case broken && w.size > longPart:
@@ -106,10 +108,11 @@ func (w *whole) end(broken bool) {
 		e.Raw = bytes.Join(w.parts, nil)
 	}
 	w.parts = nil
-	if w.c.admit(w.p, e.Raw) == nil {
-		w.c.Record.Add(e)
+	if err := w.c.admit(w.p, e.Raw); err != nil {
+		return err
 	}
-	w.drop() // not before it is read, which takes ten times its size, and counted as held
+	w.c.Record.Add(e)
+	return nil
 }
 
 // pieces records an event stream piece by piece.
@@ -150,10 +153,16 @@ func (s *pieces) record(piece []byte) {
 	}
 }
 
-func (s *pieces) end(bool) {
-	if rest := s.split.End(); len(rest) > 0 && s.c.admit(s.p, rest) == nil {
-		s.record(rest)
+func (s *pieces) end(bool) error {
+	rest := s.split.End()
+	if len(rest) == 0 {
+		return nil
 	}
+	if err := s.c.admit(s.p, rest); err != nil {
+		return err
+	}
+	s.record(rest)
+	return nil
 }
 
 // admit reports whether one more event of these bytes is within the limits.

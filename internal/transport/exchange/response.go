@@ -3,6 +3,7 @@ package exchange
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -139,7 +140,7 @@ func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Re
 	if err == nil {
 		sink := c.sink(p, head)
 		if err = pass(sink, decoded); !errors.Is(err, errFlood) {
-			sink.end(err != nil)
+			err = cmp.Or(sink.end(err != nil), err)
 		}
 	}
 	switch {
