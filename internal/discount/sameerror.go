@@ -33,16 +33,31 @@ var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 }
 
-// observe counts the responses in one conversation.
+// observe counts the responses in one conversation, once its handshake is over.
 func (r sameError) observe(c Conversation) {
+	ready := slices.IndexFunc(c.Events, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == spec.MethodInitialized })
+	})
+	if ready < 0 {
+		return
+	}
 	for _, q := range c.Dialogue.Requests() {
-		if q.Message.ID.IsNull() || !slices.Contains(plainMethods, q.Message.Method) || wire.At(q.Message.Params(), "/cursor") != nil {
+		if q.Event.Seq < c.Events[ready].Seq || !isPlain(q.Message) {
 			continue
 		}
 		for _, m := range q.Responses {
 			r.observeResponse(c.Revision, q.Message.Method, m.Message)
 		}
 	}
+}
+
+// isPlain reports whether a request is a correct one that every server serves
+// that declares its method. What is wrong with another may be refused first.
+func isPlain(m *wire.Message) bool {
+	version, _ := wire.Text(m.Member("jsonrpc"))
+	params := m.Params()
+	return version == "2.0" && (m.ID.IsString() || m.ID.IsInteger()) && slices.Contains(plainMethods, m.Method) &&
+		(params == nil || params.Kind() == '{' && wire.At(params, "/cursor") == nil)
 }
 
 func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Message) {

@@ -12,6 +12,11 @@ func TestSameError(t *testing.T) {
 		listTools   = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 		listPrompts = `{"jsonrpc":"2.0","id":2,"method":"prompts/list","params":{}}`
 		turnPage    = `{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"x"}}`
+		early       = `{"jsonrpc":"2.0","id":5,"method":"ping"}`
+		ready       = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		malformed   = `{"jsonrpc":"2.0","id":6,"method":"ping","params":"text"}`
+		unversioned = `{"id":7,"method":"ping"}`
+		oddID       = `{"jsonrpc":"2.0","id":true,"method":"tools/list"}`
 		ping        = `{"jsonrpc":"2.0","id":4,"method":"ping"}`
 		refused     = `,"error":{"code":-32603,"message":"no tenant"}}`
 		otherwise   = `,"error":{"code":-32602,"message":"no such cursor"}}`
@@ -28,6 +33,8 @@ func TestSameError(t *testing.T) {
 		{"a list and the pings", []exchange{{listTools, "1", refused}, {ping, "4", refused}}, want},
 		{"all lists, and pings are served", []exchange{{listTools, "1", refused}, {ping, "4", served}, {listPrompts, "2", refused}}, want},
 		{"a cursor for another reason", []exchange{{listTools, "1", refused}, {turnPage, "3", otherwise}, {listPrompts, "2", refused}}, want},
+		{"malformed requests for other reasons", []exchange{{listTools, "1", refused}, {malformed, "6", otherwise}, {unversioned, "7", otherwise}, {oddID, "true", otherwise}, {ping, "4", refused}}, want},
+		{"a request before the handshake for another reason", []exchange{{early, "5", otherwise}, {ready, "", ""}, {listTools, "1", refused}, {ping, "4", refused}}, want},
 		{"one list", []exchange{{listTools, "1", refused}, {ping, "4", served}}, ""},
 		{"one list is served", []exchange{{listTools, "1", refused}, {ping, "4", refused}, {listPrompts, "2", served}}, ""},
 		{"for two reasons", []exchange{{listTools, "1", refused}, {listPrompts, "2", otherwise}}, ""},
@@ -35,8 +42,18 @@ func TestSameError(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			record := transcript.New()
+			if x.met[0].request != early {
+				record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(ready)})
+			}
+			var first []int // response
 			for _, e := range x.met {
 				record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(e.request)})
+				if e.answer == "" {
+					continue
+				}
+				if e.request == listTools {
+					first = append(first, record.Len())
+				}
 				record.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":` + e.id + e.answer)})
 			}
 			r := sameError{}
@@ -44,7 +61,7 @@ func TestSameError(t *testing.T) {
 			if got := r.commonError(spec.V20251125); got != x.want {
 				t.Errorf("the common error is %q, want %q", got, x.want)
 			}
-			if got := r.isCommonError(spec.V20251125, record.From(0), []int{0, 1}); got != (x.want != "") {
+			if got := r.isCommonError(spec.V20251125, record.From(0), first); got != (x.want != "") {
 				t.Errorf("it explains the first answer: %v", got)
 			}
 			if (r.notice() != "") != (x.want != "") {
