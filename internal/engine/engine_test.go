@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type toy struct {
 	most    atomic.Int64 // copies alive at once
 	refuses bool         // a second copy exits at once
 	exits   func(start int64, m *wire.Message) bool
+	delays  time.Duration // from the end of stdin to the output, which is not flushed before; 0 flushes at once
 }
 
 func (y *toy) dialer() transport.Dialer {
@@ -47,6 +49,14 @@ func (y *toy) dialer() transport.Dialer {
 			return 1
 		}
 		lines := bufio.NewScanner(in)
+		if y.delays > 0 {
+			buffer, pipe := new(bytes.Buffer), out
+			out = buffer
+			defer func() {
+				<-time.After(y.delays)
+				_, _ = buffer.WriteTo(pipe)
+			}()
+		}
 		for lines.Scan() {
 			for _, m := range wire.Parse(lines.Bytes()).Messages {
 				if m.Kind != wire.Request {
@@ -258,6 +268,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"mute", &toy{answer: func(int64, *wire.Message) []byte { return []byte("silence") }}, engine.Options{Cases: ping, StartTimeout: quick},
 			isA[*engine.UnreachableError], "wrote nothing to stdout"},
+		{"it does not flush its output", &toy{delays: 700 * time.Millisecond}, engine.Options{Cases: ping, StartTimeout: quick},
+			isA[*engine.UnreachableError], "came only when stdin was closed"},
 		{"junk", &toy{answer: func(int64, *wire.Message) []byte { return []byte("hello") }}, engine.Options{Cases: ping, StartTimeout: quick},
 			isA[*engine.UnreachableError], `"hello"`},
 		{"it sends back what it is sent", &toy{answer: func(_ int64, m *wire.Message) []byte { return m.Raw }}, engine.Options{Cases: ping, Timeout: quick},

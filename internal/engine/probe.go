@@ -402,7 +402,11 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if errors.Is(p.reply.Err, client.ErrEnded) {
 		awaitExit(ctx, p.conv.Record)
 	}
-	p.conv.Shutdown(impatient)
+	patience := impatient
+	if r.transport() == spec.Stdio {
+		patience.AfterClose = flushTime
+	}
+	p.conv.Shutdown(patience)
 	if !discount.IsFlooded(p.conv.Record.From(0)) && r.isStateless(ctx) {
 		return ErrStatelessOnly
 	}
@@ -419,6 +423,11 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
 	return e
 }
+
+// flushTime is how long a server that did not respond to initialize has after its
+// stdin was closed: a response that comes then was not flushed. It changes the
+// explanation alone.
+const flushTime = 2 * time.Second
 
 // awaitExit gives a server that closed the connection time to show whether it
 // exited, so that this exit is not taken for the one that our shutdown causes.
