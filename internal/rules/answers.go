@@ -142,7 +142,7 @@ func responseIDs(s *Session, out *Out) {
 				out.Found(verdict.Deviation{
 					Requirement: responseIDEcho,
 					Summary:     "The server writes an integer id in another form, such as 1.0 for 1.",
-					Permitted:   "the id as it was sent; the same value in other digits is tolerated",
+					Permitted:   "the id as it was sent; the same number in another form is tolerated",
 					Seen:        seenID(a, m.Message),
 					At:          at(a.Event, m.Event),
 					Weight:      verdict.OnlyNote,

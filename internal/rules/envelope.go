@@ -157,7 +157,7 @@ func arrays(s *Session, e *transcript.Event, out *Out) {
 	d := verdict.Deviation{
 		Requirement: batchNotEmitted,
 		Summary:     "The server sends a batch in a revision without batches.",
-		Permitted:   "each message as an object of its own",
+		Permitted:   "each message as a separate object",
 		Seen:        fmt.Sprintf("an array of %d: %s", len(got.messages), excerpt(got.events[0].Raw)),
 		At:          got.positions(),
 	}

@@ -59,7 +59,7 @@ func beforeInitialize(s *Session, e *transcript.Event, out *Out) {
 		d := verdict.Deviation{
 			Requirement: initializeFirst,
 			Summary:     "The server sends a message before initialize.",
-			Permitted:   "silence until initialize has come",
+			Permitted:   "silence until initialize",
 			Seen:        excerpt(m.Raw),
 			At:          at(e),
 		}
@@ -93,7 +93,7 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Out) {
 			out.Found(verdict.Deviation{
 				Requirement: noEarlyRequests,
 				Summary:     "The server sends a request before initialized.",
-				Permitted:   "pings and notifications, until notifications/initialized has come",
+				Permitted:   "only pings and notifications until notifications/initialized",
 				Seen:        excerpt(m.Raw),
 				At:          at(s.Initialize.Event, e),
 			})

@@ -103,7 +103,7 @@ func pingAnswer(s *Session, a *Asked, out *Out) {
 	names, _ := wire.Members(m.Result())
 	for _, name := range names {
 		if name != "_meta" {
-			d.Requirement, d.Summary, d.Permitted = pingEmpty, "The server's ping result is not empty.", "{}, or an object that holds _meta alone"
+			d.Requirement, d.Summary, d.Permitted = pingEmpty, "The server's ping result is not empty.", "{}, or an object with only _meta"
 			out.Found(d)
 			return
 		}
@@ -164,7 +164,7 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Out) {
 		out.Found(verdict.Deviation{
 			Requirement: pingNotTooMany,
 			Summary:     "The server pings more than once a second.",
-			Permitted:   "a ping now and then",
+			Permitted:   "an occasional ping",
 			Seen:        fmt.Sprintf("%d pings in %v while nothing else was going on", manyPings, (e.At - r.pings[n-manyPings].At).Round(time.Millisecond)),
 			At:          at(r.pings[n-manyPings:]...),
 		})

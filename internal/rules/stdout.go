@@ -46,7 +46,7 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 	if got == nil {
 		return
 	}
-	d := verdict.Deviation{Requirement: onlyMessages, At: got.positions(), Permitted: "JSON-RPC messages alone; logs and banners belong on stderr"}
+	d := verdict.Deviation{Requirement: onlyMessages, At: got.positions(), Permitted: "only JSON-RPC messages; logs and banners belong on stderr"}
 	switch got.shape {
 	case foreign:
 		d.Summary, d.Seen = "The server writes text to stdout that is not an MCP message.", excerpt(got.events[0].Raw)
@@ -55,7 +55,7 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 		}
 		if len(got.events) == 1 && CutShort(e.Raw) {
 			d.Summary = "The server writes a newline inside a message."
-			d.Permitted = "each message as a whole on a line of its own"
+			d.Permitted = "each message complete on its own line"
 		}
 		for _, p := range e.Frame.Problems {
 			if p.Kind == wire.TrailingText && e.Frame.Readable() && len(got.events) == 1 {
@@ -74,7 +74,7 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 		out.Found(d)
 	case headed:
 		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)
-		d.Permitted = "each message on a line of its own, and nothing else"
+		d.Permitted = "each message on its own line, and nothing else"
 		out.Found(d)
 	case joined: // as a line it is no message; line-framing has the better words
 		out.Elsewhere(onlyMessages)
@@ -106,7 +106,7 @@ func flood(e *transcript.Event, out *Out) {
 	out.Found(verdict.Deviation{
 		Requirement: onlyMessages,
 		Summary:     "The server floods stdout with text that is not an MCP message.",
-		Permitted:   "JSON-RPC messages alone, each ended by a newline",
+		Permitted:   "only JSON-RPC messages, each followed by a newline",
 		Seen:        e.Detail + ": " + excerpt(e.Raw),
 		At:          at(e),
 	})

@@ -33,7 +33,7 @@ func (t *T) CheckBound(ctx context.Context, requirement string) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: requirement,
 		Summary:     "The server listens on interfaces other than loopback.",
-		Permitted:   "to listen on 127.0.0.1 or ::1 only when it runs locally",
+		Permitted:   "only 127.0.0.1 or ::1 when the server runs locally",
 		Seen:        "it listens at " + where,
 	})
 }

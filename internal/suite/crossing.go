@@ -62,7 +62,7 @@ func (c *Crowd) judgeUnanswered(i int, p pair) bool {
 	c.t.Deviates(c.convs[i], verdict.Deviation{
 		Requirement: c.Several,
 		Summary:     "The server does not answer a client whose id another one uses.",
-		Permitted:   "to each client the answers to its own requests",
+		Permitted:   "for each client the responses to its own requests",
 		Seen:        "no answer, though another request of this client was answered", At: positionsOfResponse(p.own),
 	})
 	return true
@@ -128,7 +128,7 @@ func (c *Crowd) judgeCrossed(pairs []pair) bool {
 			c.t.Deviates(c.convs[i], verdict.Deviation{
 				Requirement: c.Several,
 				Summary:     "The server sends a client another one's call result for its id.",
-				Permitted:   "what this client gets for its own call: " + wire.Excerpt(string(p.own.Message.Result()), 120),
+				Permitted:   "the result of this client's own call: " + wire.Excerpt(string(p.own.Message.Result()), 120),
 				Seen:        wire.Excerpt(string(p.same.Message.Result()), 200), At: positionsOfResponse(p.same),
 			})
 			return true

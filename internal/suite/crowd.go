@@ -68,7 +68,7 @@ func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, 
 	c.t.Deviates(refused, verdict.Deviation{
 		Requirement: c.Several,
 		Summary:     "The server refuses a second client while it serves the first.",
-		Permitted:   "to serve several clients at once",
+		Permitted:   "service for several clients at once",
 		Seen:        err.Error(), At: at,
 	})
 }
@@ -257,7 +257,7 @@ func hasOthersMark(text string, i int) bool {
 }
 
 func (c *Crowd) reportLeak(conv *client.Conversation, e *transcript.Event, summary string) {
-	d := verdict.Deviation{Requirement: c.Isolated, Summary: summary, Permitted: "to each client what belongs to its own session"}
+	d := verdict.Deviation{Requirement: c.Isolated, Summary: summary, Permitted: "for each client only messages of its own session"}
 	if e != nil {
 		d.Seen, d.At = wire.Excerpt(string(e.Raw), 200), []int{e.Seq}
 	} else {

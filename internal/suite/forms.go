@@ -44,7 +44,7 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 		default:
 			t.Deviates(w.C, verdict.Deviation{
 				Requirement: requirement, Summary: form.summary, Weight: verdict.AtMostWarning,
-				Permitted: "what other requests of this method get: the form of a body is a matter of HTTP alone",
+				Permitted: "the same as for other requests of this method: the form of a body belongs to HTTP",
 				Seen:      DescribeExchange(x), At: PositionsOf(x),
 			})
 		}

@@ -237,7 +237,7 @@ func (c *Crowd) checkLeaving(ctx context.Context) {
 		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{
 			Requirement: requirement,
 			Summary:     "The server stops serving a client when another one leaves.",
-			Permitted:   "sessions that end by themselves: this client was served before the other one ended its own",
+			Permitted:   "independent sessions: this client was served until the other one ended its session",
 			Seen:        Describe(r), At: at,
 		}})
 	})

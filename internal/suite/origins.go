@@ -108,7 +108,7 @@ func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exc
 	t.Deviates(w.C, verdict.Deviation{
 		Requirement: requirement, Weight: verdict.AtMostWarning,
 		Summary:   "The server accepts a request after DNS rebinding.",
-		Permitted: "to refuse it: neither Host nor Origin is a name of the server",
+		Permitted: "a refusal: neither Host nor Origin is a name of the server",
 		Seen:      "Host " + x.RequestHead().Get("Host") + ", Origin " + x.RequestHead().Get("Origin") + ": " + DescribeExchange(x),
 		At:        PositionsOf(x),
 	})

@@ -182,7 +182,7 @@ func missedInBatch(t *suite.T, c *client.Conversation, a *answersTo, what string
 	d := verdict.Deviation{
 		Requirement: receive,
 		Summary:     "The server does not serve " + what + ".",
-		Permitted:   "an answer to each request of the batch",
+		Permitted:   "a response to each request of the batch",
 		Seen:        "no answer to any request of it",
 		At:          append([]int{a.sent}, strays(c, a.from)...),
 	}
@@ -239,7 +239,7 @@ func notificationsInBatch(ctx context.Context, t *suite.T, c *client.Conversatio
 	t.Deviates(c, verdict.Deviation{
 		Requirement: silentBatches,
 		Summary:     "The server answers a batch of notifications.",
-		Permitted:   "no answer, not even an empty array",
+		Permitted:   "no response, not even an empty array",
 		Seen:        "an empty array, or responses without an id",
 		At:          append([]int{firstSent(c, from)}, at...),
 	})

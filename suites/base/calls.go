@@ -94,7 +94,7 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: tokenEcho,
 				Summary:     "The server reports progress with the token of a concurrent call.",
-				Permitted:   "the token that the call was given: this one is made in " + strconv.Itoa(s.steps) + " steps",
+				Permitted:   "the token of this call: this one is from " + strconv.Itoa(s.steps) + " steps",
 				Seen:        wire.Excerpt(string(events[i].Raw), 200), At: []int{events[i].Seq},
 			})
 			return

@@ -48,7 +48,7 @@ func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	d := verdict.Deviation{
 		Requirement: invalidMembers,
-		Permitted:   "an answer to the valid member, and an error -32600 without an id for the invalid one",
+		Permitted:   "a response to the valid member, and error -32600 without an id for the other",
 		At:          []int{a.sent},
 	}
 	if a.missed && !a.ended && suite.IsRefused(c, a.from) {

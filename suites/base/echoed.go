@@ -101,7 +101,7 @@ func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool)
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a call with the result of a concurrent call.",
-				Permitted:   "a result that holds what the call said, as by itself: " + own,
+				Permitted:   "a result that contains the call's argument, as for a single call: " + own,
 				Seen:        wire.Excerpt(string(r.Message.Result()), 200),
 				At:          r.Positions(),
 			})

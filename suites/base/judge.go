@@ -43,7 +43,7 @@ func (w *walk) judge(t *suite.T) {
 			have.Seen += "; " + d.Seen
 			have.At = append(have.At, d.At...)
 			if have.Permitted != d.Permitted {
-				have.Permitted = "an error with the code that JSON-RPC 2.0 foresees and the id of the request; then later requests are served"
+				have.Permitted = "an error with the code of JSON-RPC 2.0 and the request's id; then later requests are served"
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server exits at an unknown notification.",
-			Permitted:   "no answer, and later requests are served",
+			Permitted:   "no response, and later requests are served",
 			Seen:        "the server ended the connection",
 			At:          []int{firstSent(c, from)},
 		})
@@ -65,7 +65,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server stops answering after an unknown notification.",
-			Permitted:   "no answer, and later requests are served",
+			Permitted:   "no response, and later requests are served",
 			Seen:        "a request that followed was not answered",
 			At:          []int{firstSent(c, from)},
 		})
@@ -73,7 +73,7 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server answers an unknown notification.",
-			Permitted:   "no answer, and later requests are served",
+			Permitted:   "no response, and later requests are served",
 			Seen:        "a response without an id",
 			At:          append([]int{firstSent(c, from)}, strays(c, from)...),
 		})

@@ -54,6 +54,6 @@ func strayResponses() suite.Case {
 func deviates(t *suite.T, c *client.Conversation, from int, summary, seen string) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: answered, Weight: verdict.AtMostWarning, Summary: summary,
-		Permitted: "no answer, and later requests are served", Seen: seen, At: []int{firstSent(c, from)},
+		Permitted: "no response, and later requests are served", Seen: seen, At: []int{firstSent(c, from)},
 	})
 }

@@ -53,7 +53,7 @@ func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a request with the response to a concurrent one.",
-				Permitted:   "as by itself: " + wire.Excerpt(string(of[i].alone.Message.Result()), 120),
+				Permitted:   "as for a single request: " + wire.Excerpt(string(of[i].alone.Message.Result()), 120),
 				Seen:        "as for " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
 				At:          r.Positions(),
 			})

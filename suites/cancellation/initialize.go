@@ -88,7 +88,7 @@ func silenced(ctx context.Context, t *suite.T, c *client.Conversation, r *client
 	t.Deviates(c, verdict.Deviation{
 		Requirement: raceHandled,
 		Summary:     summary,
-		Permitted:   "anything, as no client may cancel initialize; a server that goes on is a better one",
+		Permitted:   "anything, as clients must not cancel initialize; better if it continues",
 		Seen:        suite.Describe(r),
 		At:          transcript.Positions(r.Sent, r.Event),
 		Weight:      verdict.OnlyNote,

@@ -114,7 +114,7 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	t.Deviates(c, verdict.Deviation{
 		Requirement: raceHandled,
 		Summary:     "The server drops a call when another one that asks is cancelled.",
-		Permitted:   "an answer, as where nothing was cancelled",
+		Permitted:   "a response, as without the cancellation",
 		Seen:        "no answer, though it was waited for longer than it takes elsewhere",
 		At:          transcript.Positions(c.RequestSent(from, id)),
 	})

@@ -50,7 +50,7 @@ func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: exit,
 			Summary:     "The server does not exit when stdin closes after a cancellation.",
-			Permitted:   "the exit of the process, promptly, as where nothing was cancelled",
+			Permitted:   "the exit of the process, promptly, as without the cancellation",
 			Seen:        fmt.Sprintf("the process was alive %v later", suite.ExitTime(c, leastExit)),
 			At:          transcript.Positions(c.RequestSent(p.from, p.asked[0].id)),
 		})

@@ -142,7 +142,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 		return n.Answered() // this time it did not ask, and nobody knows why
 	}
 	d := verdict.Deviation{
-		Requirement: v.requirement, Summary: v.summary, Permitted: "an answer to the request that led to it, and a server that goes on",
+		Requirement: v.requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",
 		Seen: suite.Describe(n.Reply), At: n.Positions(spec.MethodElicit),
 	}
 	switch {

@@ -53,7 +53,7 @@ func onlyOneIsTold(ctx context.Context, t *suite.T) {
 			t.Deviates(other, verdict.Deviation{
 				Requirement: onlyToInitiator,
 				Summary:     "The server sends elicitation/complete to another client.",
-				Permitted:   "to tell it the client that was asked",
+				Permitted:   "the notification only to the client that was elicited",
 				Seen:        wire.Excerpt(string(e.Raw), 200),
 				At:          []int{e.Seq},
 			})

@@ -90,7 +90,7 @@ func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 			found := verdict.Deviation{
 				Requirement: badParams,
 				Summary:     "The server serves a request with params of the wrong type.",
-				Permitted:   "an error, most fittingly -32602",
+				Permitted:   "an error, preferably -32602",
 				Seen:        "a result for " + op.Method + " whose params do not keep " + op.Violates + " at " + place(op.At),
 				At:          []int{e.Seq},
 			}

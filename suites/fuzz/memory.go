@@ -16,12 +16,12 @@ func memory(o *fuzz.Outcome) []fuzz.Breach {
 			if bytes, grows := g.WithCancelled(); grows {
 				d.Requirement = freeResources
 				d.Summary = "The server's memory grows with each cancelled request."
-				d.Permitted = "memory that stays about the same"
+				d.Permitted = "memory that stays about constant"
 				d.Seen = told(bytes)
 			} else if bytes, grows := g.WithEach(); grows {
 				d.Requirement = requestAnswered
 				d.Summary = "The server's memory grows with each request."
-				d.Permitted = "memory that stays about the same; the specification does not ask for it"
+				d.Permitted = "memory that stays about constant; the specification does not require it"
 				d.Seen = told(bytes)
 			} else {
 				continue

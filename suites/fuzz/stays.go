@@ -49,7 +49,7 @@ func gone(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
 		d.Requirement, d.Summary, d.Permitted = invalidRequest, what+"a message that is not a valid request.", "an error with code -32600, or silence"
 	case end >= 0 && s.open == 0:
 		d.Requirement, d.Summary = requestAnswered, "The server exits although the client did not end it."
-		d.Permitted = "a server that goes on until its input is closed"
+		d.Permitted = "a server that runs until its input is closed"
 		cause = s.last
 	default:
 		return d, false // the rules speak of the request

@@ -42,7 +42,7 @@ func steady(o *fuzz.Outcome) []fuzz.Breach {
 				out = append(out, fuzz.Breach{Conversation: n, Deviation: verdict.Deviation{
 					Requirement: requestAnswered,
 					Summary:     "The server answers the same request differently the second time.",
-					Permitted:   "the same answer while nothing changes; the specification does not ask for it",
+					Permitted:   "the same response while nothing changes; the specification does not require it",
 					Seen:        excerpt(m.Raw),
 					At:          []int{first[what].Event.Seq, e.Seq},
 					Weight:      verdict.OnlyNote,

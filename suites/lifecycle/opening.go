@@ -65,7 +65,7 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: errorsPrepared,
 			Summary:     "The server stops answering after its own request got no response.",
-			Permitted:   "a server that goes on serving",
+			Permitted:   "a server that continues to serve",
 			Seen:        suite.Describe(r),
 			At:          transcript.Positions(request, r.Sent),
 		})

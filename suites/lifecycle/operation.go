@@ -66,7 +66,7 @@ func refusesUndeclared(ctx context.Context, t *suite.T) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: undeclared,
 				Summary:     "The server refuses an undeclared method, but not with -32601.",
-				Permitted:   "any error; -32601 says best that there is no such method here",
+				Permitted:   "any error, preferably -32601 (method not found)",
 				Seen:        suite.Describe(r),
 				At:          transcript.Positions(r.Sent, r.Event),
 				Weight:      verdict.OnlyNote,

@@ -165,7 +165,7 @@ func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: noShutdown,
 		Summary:     "The server announces its shutdown with a message of its own.",
-		Permitted:   "to exit without a word: the end of the stream is the sign",
+		Permitted:   "an exit without a message: the end of the stream is the signal",
 		Seen:        wire.Excerpt(string(farewell.Raw), 200),
 		At:          transcript.Positions(farewell),
 	})

@@ -139,7 +139,7 @@ func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string)
 		t.Deviates(c, verdict.Deviation{
 			Requirement: sendsAll,
 			Summary:     "The server withholds a log message of an enabled level.",
-			Permitted:   "all messages of the level that was set and above",
+			Permitted:   "all messages of the set level and above",
 			Seen:        "at level " + level + " no message of level " + lacks + ", of which the tool sends one",
 			At:          []int{r.Sent.Seq, r.Event.Seq},
 		})

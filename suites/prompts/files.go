@@ -50,7 +50,7 @@ func files(ctx context.Context, t *suite.T) {
 				t.Deviates(c, verdict.Deviation{
 					Requirement: validates,
 					Summary:     "The server's prompt shows a file named in its argument.",
-					Permitted:   "the argument as it is, or an error: neither the prompt nor its arguments are said to name files",
+					Permitted:   "the argument unchanged, or an error: nothing says that the argument names a file",
 					Seen:        suite.Describe(reply),
 					At:          transcript.Positions(reply.Sent, reply.Event),
 					Weight:      verdict.OnlyNote, // a prompt may be made for files, and say so in words that are not understood here

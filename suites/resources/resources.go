@@ -207,7 +207,7 @@ func templatesStay(t *suite.T, c *client.Conversation) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: listedAgain,
 			Summary:     "The server's template list is empty the second time.",
-			Permitted:   "the templates that were listed before, as nothing said that they changed",
+			Permitted:   "the same templates as before, unless a notification says that they changed",
 			Seen:        "no template, twice",
 			At:          transcript.Positions(had, empty[0], empty[1]),
 		})

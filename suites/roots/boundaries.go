@@ -128,7 +128,7 @@ func (g *ground) judge(ctx context.Context, t *suite.T, c *client.Conversation, 
 		case shown:
 			t.Deviates(c, verdict.Deviation{
 				Requirement: o.requirement, Summary: o.summary,
-				Permitted: "an error: the server has asked for the roots, and the file is in none",
+				Permitted: "an error, because the file is outside all roots",
 				Seen:      suite.Describe(r),
 				At:        transcript.Positions(r.Sent, r.Event),
 			})

@@ -164,7 +164,7 @@ func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool
 	d := verdict.Deviation{
 		Requirement: changeHandled,
 		Summary:     "The server fails when the roots change.",
-		Permitted:   "no answer, and a server that goes on",
+		Permitted:   "no response, and a server that continues",
 		Seen:        "no answer to what was asked afterwards",
 		At:          []int{sent},
 	}
@@ -271,7 +271,7 @@ func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inv
 		t.Deviates(c, verdict.Deviation{
 			Requirement: asksAgain,
 			Summary:     "The server's tool uses the old roots after they change.",
-			Permitted:   "roots/list after notifications/roots/list_changed, at the latest when the roots are needed",
+			Permitted:   "roots/list after notifications/roots/list_changed, at least before the roots are used",
 			Seen:        "the call of " + wire.Excerpt(tool.Name, 60) + " asks for them the first time, and not after the change",
 			At:          transcript.Positions(n.Sent, again.Sent, again.Event),
 		})
@@ -302,7 +302,7 @@ func lost(t *suite.T, c *client.Conversation, from int, seen, summary string) bo
 	t.Deviates(c, verdict.Deviation{
 		Requirement: unavailableHandled,
 		Summary:     summary,
-		Permitted:   "an answer to the request that led to it, and a server that goes on",
+		Permitted:   "a response to the original request, and a server that continues",
 		Seen:        seen,
 		At:          []int{from},
 	})

@@ -128,7 +128,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 		return n.Answered() // this time it did not ask, and nobody knows why
 	}
 	d := verdict.Deviation{
-		Requirement: v.requirement, Summary: v.summary, Permitted: "an answer to the request that led to it, and a server that goes on",
+		Requirement: v.requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",
 		Seen: suite.Describe(n.Reply), At: n.Positions(spec.MethodSampling),
 	}
 	if v.noted != nil && v.noted(n.Request(spec.MethodSampling)) {
@@ -136,7 +136,7 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 	switch {
 	case n.Answered() && v.legal && n.Failed() && !plain.Failed():
-		d.Permitted = "what the tool does with the plain answer of a model"
+		d.Permitted = "the same as for a plain response of a model"
 		t.Deviates(c, d)
 	case n.Answered():
 		if err := c.Fence(ctx); errors.Is(err, client.ErrEnded) {

@@ -121,7 +121,7 @@ func busy(ctx context.Context, t *suite.T) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: inFlight,
 		Summary:     "The server drops requests sent right before stdin closes.",
-		Permitted:   "anything; clients that pipe requests in are glad of answers",
+		Permitted:   "anything; clients that pipe requests expect responses",
 		Seen:        fmt.Sprintf("%d of %d requests were answered", answers, len(requests)),
 		At:          sentSince(c, from),
 		Weight:      verdict.OnlyNote,
@@ -208,7 +208,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: exitOnTerm,
 		Summary:     "The server does not exit on SIGINT.",
-		Permitted:   "anything; people who press ^C expect the exit",
+		Permitted:   "anything; users who press Ctrl-C expect the exit",
 		Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
 		At:          last(c, transcript.Signalled),
 		Weight:      verdict.OnlyNote,

@@ -20,7 +20,7 @@ func exitCode(t *suite.T, c *client.Conversation, requirement, summary string, p
 		if e.Kind == transcript.Exited && e.ExitCode > 0 && !slices.Contains(permitted, e.ExitCode) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: requirement, Summary: summary,
-				Permitted: "anything; by custom a program that ends as it should exits with 0",
+				Permitted: "anything; by convention a program that succeeds exits with 0",
 				Seen:      e.Detail, At: []int{e.Seq}, Weight: verdict.OnlyNote,
 			})
 		}

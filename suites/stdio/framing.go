@@ -77,7 +77,7 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: delimited,
 		Summary:     "The server does not answer all messages that arrive together.",
-		Permitted:   "an answer to each request, in any order",
+		Permitted:   "a response to each request, in any order",
 		Seen:        suite.Describe(missed),
 		At:          missed.Positions(),
 	})
@@ -91,7 +91,7 @@ func pieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	judgePieces(ctx, t, c, askInPieces(ctx, c, id, request, len(request)/2), verdict.Deviation{
 		Requirement: delimited,
 		Summary:     "The server does not read a message that arrives in chunks.",
-		Permitted:   "the answer to the request",
+		Permitted:   "the response to the request",
 	})
 }
 
@@ -115,7 +115,7 @@ func multiByte(ctx context.Context, t *suite.T, c *client.Conversation) {
 	judgePieces(ctx, t, c, r, verdict.Deviation{
 		Requirement: partialUTF8,
 		Summary:     "The server misreads a character that arrives in chunks.",
-		Permitted:   "an answer with the request's id, as to the same request in one piece",
+		Permitted:   "a response with the request's id, as to the same request in one chunk",
 	})
 }
 
@@ -144,7 +144,7 @@ func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: delimited,
 		Summary:     "The server does not serve a line that ends with CR LF.",
-		Permitted:   "an answer; not owed, but usual",
+		Permitted:   "a response; not required, but usual",
 		Seen:        suite.Describe(r),
 		At:          sentSince(c, from),
 		Weight:      verdict.OnlyNote,

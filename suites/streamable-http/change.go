@@ -170,7 +170,7 @@ func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change f
 	t.Deviates(c, verdict.Deviation{
 		Requirement: noBroadcast,
 		Summary:     "The server sends one notification on two streams.",
-		Permitted:   "each message on one stream alone",
+		Permitted:   "each message on only one stream",
 		Seen:        wire.Excerpt(same[0], 200), At: at,
 	})
 }

@@ -143,7 +143,7 @@ func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, sp
 		told[s.kin] = s.kin != ""
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
-			Permitted: "what other requests of this method get: to HTTP both spellings are the same",
+			Permitted: "the same as for other requests of this method: both spellings are equal in HTTP",
 			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
 		})
 	}
@@ -158,7 +158,7 @@ func record(ctx context.Context, t *suite.T, w *suite.Web, requirement string, s
 		}
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
-			Permitted: "to serve it, as HTTP has it, or to refuse it, for a client has to list both types",
+			Permitted: "a response, as HTTP defines, or a refusal, because a client has to list both types",
 			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
 		})
 	}
@@ -173,7 +173,7 @@ func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary
 		}
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
-			Permitted: "to serve it, or a status that tells the client what is wrong with the request",
+			Permitted: "a response, or a status for what is wrong with the request",
 			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
 		})
 		return

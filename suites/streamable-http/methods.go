@@ -37,7 +37,7 @@ func methods() suite.Case {
 				t.Deviates(w.C, verdict.Deviation{
 					Requirement: legalServed,
 					Summary:     "The server drops the session after an unused HTTP method.",
-					Permitted:   "to refuse the method, and to serve what follows",
+					Permitted:   "a refusal of the method, and later requests served",
 					Seen:        "after " + r.Method + ": " + suite.DescribeExchange(x),
 					At:          suite.PositionsOf(odd), // what ends the session is seen, not that it has ended
 					Weight:      verdict.AtMostWarning,

@@ -172,7 +172,7 @@ func judge(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, 
 			t.Deviates(w.C, verdict.Deviation{
 				Requirement: notCancel,
 				Summary:     "The server answers a request with an error after a lost connection.",
-				Permitted:   "the answer that it gets otherwise: only a notification cancels",
+				Permitted:   "the normal response: only a notification cancels",
 				Seen:        suite.DescribeError(m), At: suite.PositionsOf(x),
 			})
 		}
@@ -196,7 +196,7 @@ func (k *cutCall) lost(t *suite.T, w *suite.Web, x *transcript.Exchange) {
 	t.Deviates(w.C, verdict.Deviation{
 		Requirement: replay, Weight: verdict.OnlyNote,
 		Summary:   "The server does not resend all progress when a stream is resumed.",
-		Permitted: "what came behind the event that was named",
+		Permitted: "the messages after the named event",
 		Seen:      fmt.Sprintf("progress of %d of %d steps", len(told), steps), At: suite.PositionsOf(x),
 	})
 }

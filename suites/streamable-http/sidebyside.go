@@ -53,7 +53,7 @@ func unlike(t *suite.T, crowd *suite.Crowd) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: uniqueSession,
 			Summary:     "The server gives two clients the same session id.",
-			Permitted:   "ids that are unlike any other",
+			Permitted:   "unique ids",
 			Seen:        "the session id " + wire.Excerpt(id, 80), At: suite.PositionsOf(w.First()),
 		})
 		return
@@ -96,7 +96,7 @@ func agreed(ctx context.Context, t *suite.T, w *suite.Web) {
 	t.Deviates(w.C, verdict.Deviation{
 		Requirement: isolation,
 		Summary:     "The server applies one client's revision to another.",
-		Permitted:   "to each session the revision that it negotiated: its lists stay as they are",
+		Permitted:   "for each session the revision that it negotiated: its lists stay unchanged",
 		Seen: "the lists of a session in " + string(t.Revision) + " differ while the latest session is in " + string(another) +
 			", and come back after one in " + string(t.Revision),
 		At: other.at,

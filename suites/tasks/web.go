@@ -71,7 +71,7 @@ func (r *runner) returns(ctx context.Context, t *suite.T, left *suite.Stream, id
 		t.Deviates(r.c, verdict.Deviation{
 			Requirement: disconnectTolerated,
 			Summary:     "The server loses a task's result when a waiting connection breaks.",
-			Permitted:   "the result, as of a task on which nobody broke a connection",
+			Permitted:   "the result, as without a broken connection",
 			Seen:        suite.Describe(again),
 			At:          append(suite.PositionsOf(x), transcript.Positions(again.Sent, again.Event)...),
 		})
@@ -108,7 +108,7 @@ func listed(ctx context.Context, t *suite.T, others []string) {
 					t.Deviates(c, verdict.Deviation{
 						Requirement: noListForAll,
 						Summary:     "The server lists tasks to clients that it cannot distinguish.",
-						Permitted:   "not to declare tasks.list, or to list in a session what belongs to it",
+						Permitted:   "tasks.list not declared, or only the tasks of the session listed",
 						Seen:        "the task " + wire.Excerpt(id, 80) + " of another session",
 						At:          []int{e.Seq},
 					})

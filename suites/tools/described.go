@@ -25,7 +25,7 @@ func described(t *suite.T, c *client.Conversation, r *client.Reply) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: description,
 			Summary:     "The server's tool has no description.",
-			Permitted:   "tools without one; a model chooses by what it is told",
+			Permitted:   "a tool may have no description, but a model chooses by it",
 			Seen:        wire.Excerpt(string(tool), 200),
 			At:          r.Positions(), Weight: verdict.OnlyNote,
 		})

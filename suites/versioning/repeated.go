@@ -55,7 +55,7 @@ func askTwice(ctx context.Context, t *suite.T) {
 			t.Deviates(second.c, verdict.Deviation{
 				Requirement: sameVersion,
 				Summary:     "The server answers the same initialize with different versions.",
-				Permitted:   "the version that the client asks for, which the server supports",
+				Permitted:   "the requested version, which the server supports",
 				Seen:        "the version " + wire.Excerpt(second.chose, 80) + "; the session before this one asked for " + version + " as well and got it",
 				At:          transcript.Positions(second.r.Sent, second.r.Event),
 			})

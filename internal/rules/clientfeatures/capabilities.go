@@ -128,7 +128,7 @@ func modes(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	out.Found(verdict.Deviation{
 		Requirement: modeDeclared,
 		Summary:     "The server elicits in a mode that the client did not declare.",
-		Permitted:   "the modes that the client declared; form where it declared elicitation without any",
+		Permitted:   "the modes that the client declared; form if it declared none",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(s.Initialize.Event, h.Event),
 	})
@@ -207,7 +207,7 @@ func includeContext(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		}
 	case declared:
 		d.Requirement, d.Summary = includeContextAvoided, "The server's sampling request uses includeContext."
-		d.Permitted = "no includeContext, or none"
+		d.Permitted = "no includeContext, or the value none"
 		out.Found(d)
 		out.Subject(contextDeclared)
 	default:

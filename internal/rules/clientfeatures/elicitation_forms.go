@@ -118,7 +118,7 @@ func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 		return
 	}
 	message, _ := wire.Text(wire.At(h.Message.Params(), "/message"))
-	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without web addresses to click; url mode for a visit to a page", At: rules.At(h.Event)}
+	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.At(h.Event)}
 	if link := linked(message); link != "" {
 		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {

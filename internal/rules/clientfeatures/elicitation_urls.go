@@ -75,7 +75,7 @@ func address(v jsontext.Value, h *rules.Heard, out *rules.Out) {
 	case scheme == "http" && development(u.Hostname()):
 	default:
 		d.Requirement, d.Summary = urlHTTPS, "The server sends the user to a page without https."
-		d.Permitted = "https; http on a machine of the developer's own"
+		d.Permitted = "https; http only in development"
 		out.Found(d)
 	}
 	if password, ok := u.User.Password(); ok && password != "" {
@@ -157,7 +157,7 @@ func elicitationIDs() rules.Fold {
 				out.Found(verdict.Deviation{
 					Requirement: idUnique,
 					Summary:     "The server uses an elicitationId for two elicitations.",
-					Permitted:   "an id of its own for each",
+					Permitted:   "a unique id for each",
 					Seen:        "elicitationId " + rules.Excerpt(wire.Quote(id)) + " for another URL",
 					At:          rules.At(before.event, h.Event),
 				})
@@ -179,7 +179,7 @@ func elicitationIDs() rules.Fold {
 				early = append(early, unannounced{id, verdict.Deviation{
 					Requirement: completeKnownID,
 					Summary:     "The server completes an elicitation that it never requested.",
-					Permitted:   "the elicitationId of an elicitation/create, or of an error -32042, that came before",
+					Permitted:   "the elicitationId of an earlier elicitation/create or error -32042",
 					Seen:        rules.Excerpt(h.Message.Raw),
 					At:          rules.At(h.Event),
 				}, h.Event})

@@ -88,7 +88,7 @@ func replied(r round, messages []said, h *rules.Heard, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: replyToStopReason,
 				Summary:     "The server returns results for only some of the model's tool uses.",
-				Permitted:   "a result for each tool use of the reply, or an end of the loop",
+				Permitted:   "a result for each tool use of the model, or no further request",
 				Seen:        "nothing of the tool use " + rules.Excerpt(wire.Quote(u.id)),
 				At:          rules.At(r.asked, r.event, h.Event),
 			})

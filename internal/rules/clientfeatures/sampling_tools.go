@@ -64,7 +64,7 @@ func toolMessages(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		switch {
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
 			d.Requirement, d.Summary = resultsAlone, "The server mixes tool results with other content in one message."
-			d.Permitted = "tool results alone"
+			d.Permitted = "only tool results"
 			out.Found(d)
 		case len(m.results) > 0 && m.role == "user":
 			out.Subject(resultsAlone)
@@ -149,7 +149,7 @@ func answered(m, next said, known map[string]bool, h *rules.Heard, out *rules.Ou
 		out.Found(verdict.Deviation{
 			Requirement: usesAnswered,
 			Summary:     "The server's next message lacks the result of a tool use.",
-			Permitted:   "a message of the user with a result for each tool use",
+			Permitted:   "a user message with a result for each tool use",
 			Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(m.uses[open].id)),
 			At:          rules.At(h.Event),
 		})
@@ -201,7 +201,7 @@ func conforms(s *rules.Session, h *rules.Heard, r result, tool string, out *rule
 		out.Found(verdict.Deviation{
 			Requirement: resultConforms,
 			Summary:     "The server's structured tool result breaks the tool's outputSchema.",
-			Permitted:   "what the output schema of the tool that was offered permits",
+			Permitted:   "a value that fits the output schema of the offered tool",
 			Seen:        rules.Excerpt(wrong[0].String()),
 			At:          rules.At(h.Event),
 		})

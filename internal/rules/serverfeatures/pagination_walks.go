@@ -53,7 +53,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 				Requirement: walkComplete,
 				Weight:      unannounced(s, p.method),
 				Summary:     "The server omits an item from one of several walks through a list.",
-				Permitted:   "in each walk all that the list holds, as long as it does not change",
+				Permitted:   "in each walk every item of the list, unless the list changes",
 				Seen:        "no page of the walk holds " + rules.Excerpt(i.raw),
 				At:          append(append(all.ends[before].at(), lacking.at()...), q.at()...),
 			})

@@ -90,7 +90,7 @@ func offered(pointer string) func(*rules.Session, *rules.Heard, *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: resourcesDeclared,
 			Summary:     "The server offers resources without declaring them.",
-			Permitted:   "the capability resources in the answer to initialize, or an error",
+			Permitted:   "the capability resources in the result of initialize, or an error",
 			Seen:        rules.Excerpt(h.Message.Raw),
 			At:          rules.At(s.Initialize.Responses[0].Event, h.Asked.Event, h.Event),
 		})
@@ -185,7 +185,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: resourceUnique,
 			Summary:     "The server lists two resources with the same URI.",
-			Permitted:   "a URI of its own for each resource",
+			Permitted:   "a unique URI for each resource",
 			Seen:        rules.Excerpt(was.raw) + " and " + rules.Excerpt(i.raw),
 			At:          rules.At(was.on.asked.Event, was.on.event, p.asked.Event, p.event),
 		})

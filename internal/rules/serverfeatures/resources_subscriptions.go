@@ -62,7 +62,7 @@ func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out
 	if !ok || !firstAnswer(s, h) {
 		return
 	}
-	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
 	_, listed := ledgers.Of(s).resource(asked)
 	switch {
 	case !s.ServerDeclared("resources.subscribe"):
@@ -94,7 +94,7 @@ func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, o
 	if !ok || !firstAnswer(s, h) || !a.on[asked] {
 		return
 	}
-	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object that holds _meta alone", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
 	if h.Message.IsError() {
 		d.Summary = "The server refuses to end a subscription that it accepted."
 		if code, _ := h.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {

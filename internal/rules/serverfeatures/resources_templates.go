@@ -162,7 +162,7 @@ func (t *shelves) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: templateType,
 			Summary:     "The server's template and its contents have different MIME types.",
-			Permitted:   "a mimeType only where all that matches the template has it",
+			Permitted:   "a mimeType only if all resources of the template have it",
 			Seen:        rules.Excerpt(claim) + " in the template, and " + rules.Excerpt(kind) + " in the contents",
 			At:          rules.At(on.on.event, h.Asked.Event, h.Event),
 		})

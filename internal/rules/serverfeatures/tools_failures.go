@@ -55,7 +55,7 @@ func toolFailures() rules.Fold {
 func failedByError(name string, h *rules.Heard, out *rules.Out) {
 	code, ok := h.Message.ErrorCode()
 	d := about(toolFailureIsResult, h)
-	d.Permitted = "a result with isError true, where it was the tool that failed"
+	d.Permitted = "a result with isError true, if the tool failed"
 	switch {
 	case !ok || saysUnknown("tool", name, h.Message):
 	case code < -32768 || code > -32000:

@@ -64,7 +64,7 @@ func listsSome(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	out.Found(verdict.Deviation{
 		Requirement: listsElicitations,
 		Summary:     "The server's error -32042 lists no elicitation.",
-		Permitted:   "the elicitations that have to come first, at least one",
+		Permitted:   "the required elicitations, at least one",
 		Seen:        rules.Excerpt(h.Message.Member("error")),
 		At:          rules.At(h.Asked.Event, h.Event),
 	})
@@ -82,7 +82,7 @@ func uniqueTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: definitionsValid,
 				Summary:     "The server's sampling request has two tools of the same name.",
-				Permitted:   "a name of its own for each tool",
+				Permitted:   "a unique name for each tool",
 				Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
 				At:          rules.At(h.Event),
 			})

@@ -25,7 +25,7 @@ func notifications() []rules.Rule {
 					out.Found(verdict.Deviation{
 						Requirement: cancelledID,
 						Summary:     "The server's cancellation has no requestId.",
-						Permitted:   "the id of the request; tasks are cancelled by tasks/cancel",
+						Permitted:   "the id of a request that is not a task; tasks/cancel cancels tasks",
 						Seen:        rules.Excerpt(h.Message.Raw),
 						At:          rules.At(h.Event),
 					})

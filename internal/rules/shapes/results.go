@@ -39,7 +39,7 @@ func promptResources() rules.Rule {
 						out.Found(verdict.Deviation{
 							Requirement: embeddedMIME,
 							Summary:     "The server's prompt has a resource without a MIME type.",
-							Permitted:   "mimeType beside uri, though the schema has it optional",
+							Permitted:   "mimeType next to uri, although the schema has it optional",
 							Seen:        rules.Excerpt(resource) + " at /result/messages/" + strconv.Itoa(i) + "/content/resource",
 							At:          rules.At(h.Asked.Event, h.Event),
 						})
@@ -76,7 +76,7 @@ func counts(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	order := total.Cmp(new(big.Rat).SetInt64(int64(n)))
 	if order < 0 {
 		d.Requirement, d.Summary = totalNotBelow, "The server's completion has a total below the number of values."
-		d.Permitted = "the number of all values that there are, those sent among them"
+		d.Permitted = "the number of all values, including those sent"
 		out.Found(d)
 		out.Elsewhere(hasMoreFits)
 		return
@@ -86,7 +86,7 @@ func counts(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	switch {
 	case order > 0 && more == 'f', order == 0 && more == 't':
 		d.Requirement, d.Summary = hasMoreFits, "The server's completion has a hasMore that contradicts its total."
-		d.Permitted = "true where the total is more than the values, false where it is not"
+		d.Permitted = "true if the total exceeds the number of values, else false"
 		d.Seen += ", hasMore " + rules.Excerpt(wire.At(completion, "/hasMore"))
 		out.Found(d)
 	case more == 't' || more == 'f':
@@ -122,7 +122,7 @@ func empty(s *rules.Session, h *rules.Heard, id string, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: id,
 				Summary:     "The server's result should be empty, but is not.",
-				Permitted:   "{}, or an object with _meta alone",
+				Permitted:   "{}, or an object with only _meta",
 				Seen:        rules.Excerpt(h.Message.Result()),
 				At:          rules.At(h.Asked.Event, h.Event),
 			})

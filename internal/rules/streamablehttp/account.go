@@ -99,7 +99,7 @@ func responses(v *view, out *rules.Out) {
 		case unexplained:
 			d := verdict.Deviation{
 				Requirement: httpResponse,
-				Permitted:   "an HTTP response, with a status of an error where the request is refused",
+				Permitted:   "an HTTP response; an error status to refuse the request",
 				At:          shown(x.Request, x.Sent, x.End),
 			}
 			switch x.Ended() {
@@ -143,7 +143,7 @@ func legalServed(v *view, out *rules.Out) {
 			out.Found(d)
 		case failed:
 			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
-			d.Permitted = "a status of 400 to 499 that says what is wrong with the request"
+			d.Permitted = "a status from 400 to 499 for what is wrong with the request"
 			out.Found(d)
 		case legal && x.Refused() && !dependsOnState(x.Status()):
 			d.Weight = verdict.OnlyNote

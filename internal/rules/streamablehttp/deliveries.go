@@ -53,7 +53,7 @@ func (v *view) endedEarly(x *exchange, out *rules.Out) {
 	}
 	d := verdict.Deviation{
 		Summary:   "The server ends the stream of a POST without the response.",
-		Permitted: "to end the stream when all responses are sent",
+		Permitted: "the end of the stream after all responses",
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
 		At:        shown(x.Request, x.Sent, x.Response, x.End),
 	}
@@ -128,7 +128,7 @@ func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
 		out.Found(verdict.Deviation{
 			Requirement: responseDelivered,
 			Summary:     "The server ends a stream inside the event of a message.",
-			Permitted:   "a blank line behind each event; without it the event is lost",
+			Permitted:   "a blank line after each event; without it the event is lost",
 			Seen:        rules.Excerpt(p.Stream),
 			At:          shown(x.Request, x.Sent, x.Response, p.Event),
 		})

@@ -65,7 +65,7 @@ func getStatus(v *view, out *rules.Out) {
 		if barred(x.Status()) || x.Status() == 403 {
 			return
 		}
-		d := verdict.Deviation{Requirement: streamOr405, Permitted: "200 with text/event-stream, or 405", Seen: x.seen(), At: x.at()}
+		d := verdict.Deviation{Requirement: streamOr405, Permitted: "status 200 with text/event-stream, or 405", Seen: x.seen(), At: x.at()}
 		other := v.otherOpen(x)
 		switch {
 		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
@@ -129,7 +129,7 @@ func (v *view) unanswered(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: streamOr405,
 			Summary:     "The server does not answer a GET, but answers other requests.",
-			Permitted:   "the head of the response at once, be there an event or not",
+			Permitted:   "the response head at once, even before the first event",
 			Seen:        fmt.Sprintf("no head for %v", (until - x.Request.At).Round(time.Second)),
 			At:          shown(x.Request, y.Response, x.End),
 			Weight:      verdict.AtMostWarning,

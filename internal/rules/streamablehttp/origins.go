@@ -47,7 +47,7 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 		validated = legacyOriginChecks
 	}
 	d := verdict.Deviation{
-		Requirement: validated, Permitted: "to refuse it", At: x.at(),
+		Requirement: validated, Permitted: "a refusal", At: x.at(),
 		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.seen(),
 	}
 	if !loopback(x.RequestHead().Get("Host")) {
@@ -129,7 +129,7 @@ func forbiddenBody(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: originBody,
 			Summary:     "The server's error in the body of a 403 has an id.",
-			Permitted:   "an error without an id, or any body that is none",
+			Permitted:   "an error without an id, or a body that is not a message",
 			Seen:        x.seen(), At: x.at(),
 		})
 	}
@@ -147,7 +147,7 @@ func (v *view) absent(x *exchange, out *rules.Out) {
 				out.Found(verdict.Deviation{
 					Requirement: originAbsent,
 					Summary:     "The server refuses a request without an Origin.",
-					Permitted:   "to serve it: only browsers send one",
+					Permitted:   "a response: only browsers send Origin",
 					Seen:        x.seen(), At: shown(x.Request, x.Response),
 				})
 				return

@@ -68,7 +68,7 @@ func tellings(v *view, out *rules.Out) {
 		}
 		found := func(requirement, summary string) {
 			out.Found(verdict.Deviation{
-				Requirement: requirement, Summary: summary, Permitted: "202 without a body, or a status of an error", Seen: x.seen(), At: x.at(),
+				Requirement: requirement, Summary: summary, Permitted: "status 202 without a body, or an error status", Seen: x.seen(), At: x.at(),
 				Weight: weight,
 			})
 		}
@@ -107,7 +107,7 @@ func refusalBody(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: rejectedBody,
 			Summary:     "The server's refusal has a body that is not an error without id.",
-			Permitted:   "an error without an id, or any body that is no message",
+			Permitted:   "an error without an id, or a body that is not a message",
 			Seen:        x.seen(), At: x.at(),
 		})
 	}
@@ -258,7 +258,7 @@ func acceptable(v *view, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: acceptBoth,
 				Summary:     "The server refuses an Accept that lists both types with 406.",
-				Permitted:   "to serve it with either type",
+				Permitted:   "a response of either type",
 				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.seen(), At: x.at(), Header: "Accept",
 			})
 		}
@@ -273,7 +273,7 @@ func unparsable(v *view, out *rules.Out) {
 		if x.flaws != badBody {
 			continue // it may be refused for another reason
 		}
-		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "a status of an error; with it an error -32700 without an id, if any", Seen: x.seen(), At: x.at()}
+		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "an error status, optionally with error -32700 without an id", Seen: x.seen(), At: x.at()}
 		m := x.errorIn()
 		switch {
 		case x.Succeeded() && m != nil:

@@ -150,11 +150,11 @@ func (v *view) notResumed(x, origin *exchange, id string, out *rules.Out) {
 	}
 	switch closed := v.closedEarly(x, origin, id); {
 	case closed != nil:
-		d.Permitted = "to go on with the stream, whose response was still to come when the server closed the connection"
+		d.Permitted = "the rest of the stream, because its response was not yet sent"
 		d.At = shown(origin.Request, closed, x.Request, x.Response)
 	case x.Status() == 405:
 		d.Summary, d.Weight = "The server sends event ids, but refuses to resume with 405.", verdict.OnlyNote
-		d.Permitted = "this: to tell again what was missed is a permission"
+		d.Permitted = "this: resending missed messages is optional"
 	}
 	out.Found(d)
 }
@@ -197,7 +197,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: noCross,
 				Summary:     "The server resumes a stream with messages of another one.",
-				Permitted:   "what followed on the stream of the event with the id that was named",
+				Permitted:   "the later messages of the named event's stream",
 				Seen:        rules.Excerpt(p.Raw),
 				At:          shown(origin.Request, x.Request, p.Event),
 			})
@@ -207,7 +207,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: replay,
 				Summary:     "The server resumes a stream before the event that the client named.",
-				Permitted:   "the events behind it",
+				Permitted:   "the events after it",
 				Seen:        "behind " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
 				At:          shown(x.Request, p.Event),
 			})
@@ -281,7 +281,7 @@ func broadcasts(v *view, out *rules.Out) {
 				out.Found(verdict.Deviation{
 					Requirement: noBroadcast,
 					Summary:     "The server sends a message on two streams.",
-					Permitted:   "each message on one stream alone",
+					Permitted:   "each message on only one stream",
 					Seen:        rules.Excerpt(p.Raw),
 					At:          shown(first.Event, p.Event),
 				})

@@ -141,7 +141,7 @@ func sessionIDs(v *view, out *rules.Out) {
 			continue
 		}
 		out.Subject(sessionCharset)
-		d.Requirement, d.Permitted = sessionUnique, "ids that are unlike any other and can't be guessed, such as random UUIDs"
+		d.Requirement, d.Permitted = sessionUnique, "unique ids that cannot be guessed, such as random UUIDs"
 		switch other := first[id]; {
 		case other != nil && !x.RequestHead().Has(sessionHeader):
 			d.At, d.Summary = shown(other.Response, x.Request, x.Response), "The server gives two sessions the same id."
@@ -162,7 +162,7 @@ func sessionIDs(v *view, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: sessionUnique,
 			Summary:     "The server numbers its sessions, so their ids can be guessed.",
-			Permitted:   "ids that are unlike any other and can't be guessed, such as random UUIDs",
+			Permitted:   "unique ids that cannot be guessed, such as random UUIDs",
 			Seen:        "the session ids " + rules.Excerpt(strong[n-2]) + " and " + rules.Excerpt(strong[n-1]),
 			At:          shown(first[strong[n-2]].Response, last.Response),
 		})
@@ -228,7 +228,7 @@ func (v *view) withoutSession(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: sessionRequired,
 			Summary:     "The server refuses a missing session id, but not with 400.",
-			Permitted:   "400, or to serve it",
+			Permitted:   "status 400, or a normal response",
 			Seen:        x.seen(), At: x.at(),
 		})
 	}
@@ -270,7 +270,7 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 			Requirement: sessionUnknown,
 			Weight:      verdict.OnlyNote, // of such ids the specification says nothing
 			Summary:     "The server serves a request with an invented session id.",
-			Permitted:   "404; 400 is tolerated",
+			Permitted:   "status 404; 400 is tolerated",
 			Seen:        x.seen(), At: x.at(),
 		})
 	case (x.Status() == 404 || x.Status() == 400) && v.tellingly(x, out, sessionUnknown):
@@ -314,7 +314,7 @@ func initialized(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: sessionless,
 			Summary:     "The server refuses initialize without session and version headers.",
-			Permitted:   "a response; both headers are due only after it",
+			Permitted:   "a response; both headers are required only later",
 			Seen:        x.seen(), At: x.at(),
 		})
 	}

@@ -28,7 +28,7 @@ func shutdown(v *view, out *rules.Out) {
 				out.Found(verdict.Deviation{
 					Requirement: shutdownHTTP,
 					Summary:     "The server is unreachable after the client closed a connection.",
-					Permitted:   "to serve other connections, and new ones",
+					Permitted:   "service on other and new connections",
 					Seen:        x.Method() + ": " + rules.Excerpt(x.End.Detail),
 					At:          shown(closed.Request, closed.End, x.Request, x.End),
 				})
@@ -69,7 +69,7 @@ func (v *view) leftovers(out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: shutdownHTTP,
 			Summary:     "The server sends a closed stream's response on a new stream.",
-			Permitted:   "a stream that begins anew",
+			Permitted:   "a new stream",
 			Seen:        rules.Excerpt(a.Responses[0].Event.Raw),
 			At:          shown(own[0].Request, own[0].End, on.Request, a.Responses[0].Event),
 		})

@@ -141,7 +141,7 @@ func endpoints(v *view, out *rules.Out) {
 }
 
 func (v *view) announcement(c *channel, out *rules.Out) {
-	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint, whose data are a URI", At: shown(c.Request, c.Response)}
+	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint with a URI as data", At: shown(c.Request, c.Response)}
 	if c.announced == nil {
 		if e := v.withoutEndpoint(c); e != nil {
 			d.Summary, d.Seen = "The server's stream has no endpoint event.", "no endpoint event"
@@ -286,7 +286,7 @@ func legacyMessages(v *view, out *rules.Out) {
 				out.Found(verdict.Deviation{
 					Requirement: messageEvents,
 					Summary:     "The server sends a message as an event of another type.",
-					Permitted:   "the type message, by name or by default",
+					Permitted:   "the event type message, explicit or by default",
 					Seen:        "an event of the type " + rules.Excerpt(p.says.Type),
 					At:          shown(c.Request, p.Event),
 				})

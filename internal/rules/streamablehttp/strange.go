@@ -18,7 +18,7 @@ func (v *view) strange(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: noCross,
 			Summary:     "The server resumes the stream of another session.",
-			Permitted:   "a refusal, or what is for the session that asks",
+			Permitted:   "a refusal, or messages for the session that sent the GET",
 			Seen:        rules.Excerpt(p.Raw),
 			At:          shown(owner.Event, x.Request, p.Event),
 		})

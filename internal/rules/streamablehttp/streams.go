@@ -169,7 +169,7 @@ func primed(v *view, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: primingEvent,
 				Summary:     "The server's POST stream begins without an id and empty data.",
-				Permitted:   "an event with an id and empty data before all others",
+				Permitted:   "a first event with an id and empty data",
 				Seen:        rules.Excerpt(p.Stream),
 				At:          shown(x.Request, x.Response, p.Event),
 			})
@@ -189,7 +189,7 @@ func streamEnds(v *view, out *rules.Out) {
 		}
 		found := func(summary, seen string, more ...int) {
 			out.Found(verdict.Deviation{
-				Requirement: closeAfterResponse, Summary: summary, Permitted: "the end of the stream behind the last response",
+				Requirement: closeAfterResponse, Summary: summary, Permitted: "the end of the stream after the last response",
 				Seen: seen, At: append(shown(x.Request, x.Response, last), more...),
 			})
 		}

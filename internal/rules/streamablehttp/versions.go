@@ -68,7 +68,7 @@ func (v *view) missingVersion(x *exchange, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: versionDefault,
 			Summary:     "The server refuses a session's request without a version header.",
-			Permitted:   "to serve it by the version that the session negotiated",
+			Permitted:   "a response in the version that the session negotiated",
 			Seen:        x.seen(), At: x.at(),
 		})
 	}

@@ -221,7 +221,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: useTasksCancel,
 				Summary:     "The server cancels a task by notifications/cancelled of its request.",
-				Permitted:   "the task in the status that it had",
+				Permitted:   "the task with its status unchanged",
 				Seen:        cancelled,
 				At:          rules.At(n.Event, v.event),
 				Weight:      verdict.AtMostWarning,

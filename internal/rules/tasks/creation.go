@@ -133,7 +133,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: createImmediate,
 				Summary:     "The server sends the created task only when the work is done.",
-				Permitted:   "the task as soon as it is accepted",
+				Permitted:   "the task as soon as the server accepts it",
 				Seen:        "the task after " + took.Round(time.Millisecond).String() + ", where the call takes " + plain.Round(time.Millisecond).String(),
 				At:          rules.At(c.asked.Event, c.event, v.event),
 			})
@@ -199,7 +199,7 @@ const fewCharacters = 4
 func judgeEntropy(a, b *call, out *rules.Out) {
 	d := verdict.Deviation{
 		Requirement: idEntropy,
-		Permitted:   "ids that can't be guessed",
+		Permitted:   "ids that cannot be guessed",
 		Seen:        "the ids " + rules.Excerpt(wire.Quote(a.task.id)) + " and " + rules.Excerpt(wire.Quote(b.task.id)),
 		At:          rules.At(a.event, b.event),
 		Weight:      verdict.AtMostWarning,

@@ -60,7 +60,7 @@ func judgeCapability(l *ledger, out *rules.Out) {
 		d := verdict.Deviation{
 			Requirement: capabilityShape,
 			Summary:     "The server's tasks capability has a member that is not an object.",
-			Permitted:   "an object, or no such member",
+			Permitted:   "an object, or no member of that name",
 			Seen:        rules.Excerpt(v) + " at tasks" + member.pointer,
 			At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
 		}
@@ -75,7 +75,7 @@ func judgeCapability(l *ledger, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: capabilityShape,
 				Summary:     "The server declares tasks for requests that only clients receive.",
-				Permitted:   "tools.call alone among the requests",
+				Permitted:   "only tools.call among the requests",
 				Seen:        "requests." + name,
 				At:          rules.At(l.s.Initialize.Event, l.s.Initialize.Responses[0].Event),
 				Weight:      verdict.OnlyNote,
@@ -95,7 +95,7 @@ func judgeDeclared(l *ledger, out *rules.Out) {
 			out.Found(verdict.Deviation{
 				Requirement: capabilityDeclared,
 				Summary:     "The server sends a task status without declaring tasks.",
-				Permitted:   "such notifications from servers that declare tasks",
+				Permitted:   "task notifications only from servers that declare tasks",
 				Seen:        rules.Excerpt(n.Raw),
 				At:          rules.At(l.s.Initialize.Responses[0].Event, n.Event),
 			})

@@ -108,7 +108,7 @@ func judgeMessage(q *query, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: errorMessages,
 			Summary:     "The server's error about a task has no message.",
-			Permitted:   "a message that tells the cause",
+			Permitted:   "a message that names the cause",
 			Seen:        rules.Excerpt(q.reply.Raw),
 			At:          q.at(),
 		})

@@ -67,7 +67,7 @@ func judgePolling(l *ledger, out *rules.Out) {
 	out.Found(verdict.Deviation{
 		Requirement: noStreamForGet,
 		Summary:     "tasks/get is answered by a stream that brings the answer alone, where other requests are answered without one.",
-		Permitted:   "the answer as application/json",
+		Permitted:   "the response as application/json",
 		Seen:        rules.Excerpt(x.Response.Raw),
 		At:          rules.At(plain, streamed.asked.Event, x.Response, streamed.event),
 	})
@@ -101,7 +101,7 @@ func judgeTTL(c *call, out *rules.Out) {
 	given, isNumber := wire.Integer(ttl)
 	d := verdict.Deviation{
 		Requirement: maxTTL, Weight: verdict.OnlyNote,
-		Permitted: "a ttl that the server sets a limit to",
+		Permitted: "a ttl that the server limits",
 		Seen:      "a ttl of " + rules.Excerpt(ttl) + " where " + rules.Excerpt(wire.At(c.asked.Message.Params(), "/task/ttl")) + " was asked for",
 		At:        c.at(),
 	}

@@ -81,7 +81,7 @@ func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Out) bool {
 		d := verdict.Deviation{
 			Requirement: resultBlocks,
 			Summary:     "tasks/result is answered before the task is over.",
-			Permitted:   "an answer when the task is completed, failed or cancelled",
+			Permitted:   "a response when the task is completed, failed or cancelled",
 			Seen:        rules.Excerpt(q.reply.Raw) + ", and afterwards the status " + v.status,
 			At:          rules.At(q.asked.Event, q.event, v.event),
 		}

@@ -315,7 +315,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
 		out.Found(verdict.Deviation{
 			Requirement: notificationRelated,
 			Summary:     "The server's task status notification has related-task.",
-			Permitted:   "no related-task, as the task is named already",
+			Permitted:   "no related-task, because the task is already named",
 			Seen:        rules.Excerpt(n.Raw),
 			At:          rules.At(n.Event),
 		})

@@ -143,7 +143,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 		out.Found(verdict.Deviation{
 			Requirement: stopProcessing,
 			Summary:     "The server continues to work on a cancelled request.",
-			Permitted:   "no more progress, and no answer, once the cancellation was read; a request that can't be cancelled may go on",
+			Permitted:   "no progress and no response after the cancellation; a request that cannot be cancelled may continue",
 			Weight:      verdict.OnlyNote, // nobody but the server knows what can't be cancelled
 			Seen:        "progress goes on after two later requests were answered",
 			At:          rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
@@ -155,7 +155,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 		out.Found(verdict.Deviation{
 			Requirement: progressStops,
 			Summary:     "The server reports progress of a cancelled request.",
-			Permitted:   "no more progress once the cancellation was read; that of a step which was under way is only noted",
+			Permitted:   "no progress after the server has read the cancellation; one late notification is only noted",
 			Seen:        "progress after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.progress[0]),
 			Weight:      verdict.OnlyNote,
@@ -171,7 +171,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 		d := verdict.Deviation{
 			Requirement: noResponse,
 			Summary:     "The server answers a cancelled request.",
-			Permitted:   "no answer once the cancellation was read",
+			Permitted:   "no response after the server has read the cancellation",
 			Seen:        "an answer after two later requests were answered",
 			At:          rules.At(c.asked.Event, c.by, c.response),
 		}
@@ -269,7 +269,7 @@ type reply struct {
 
 func serverCancels(s *rules.Session, h *rules.Heard, read map[*transcript.Request]bool, out *rules.Out) {
 	id := wire.IDAt(h.Message.Params(), "/requestId")
-	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no answer yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
+	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
 	if !id.Present() {
 		if s.Revision() != spec.V20251125 { // there it is a requirement of its own
 			d.Summary = "The server's cancellation names no request."

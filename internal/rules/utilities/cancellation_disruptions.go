@@ -69,7 +69,7 @@ func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Out)
 // disruption.
 func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Out) {
 	said := sentences(id)
-	d := verdict.Deviation{Requirement: id, Permitted: "no answer, and later requests are served", At: rules.At(o.now.Event, e)}
+	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.At(o.now.Event, e)}
 	switch {
 	case s.InputClosed || s.Signalled:
 		o.decided = true

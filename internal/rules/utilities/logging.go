@@ -67,7 +67,7 @@ func logDeclared() rules.Fold {
 				out.Found(verdict.Deviation{
 					Requirement: loggingDeclared,
 					Summary:     "The server sends a log message without declaring logging.",
-					Permitted:   "log messages where the capability logging was declared",
+					Permitted:   "log messages if the capability logging is declared",
 					Seen:        text,
 					At:          rules.At(s.Initialize.Responses[0].Event, first),
 				})
@@ -110,7 +110,7 @@ func (l *levels) set(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	switch {
 	case !declaresLogging(s):
 		d.Requirement, d.Summary = levelUndeclared, "The server sets a log level without declaring logging."
-		d.Permitted = "an error; -32601 says best that there is no such method here"
+		d.Permitted = "an error, preferably -32601 (method not found)"
 		out.Found(d)
 		return
 	case level == nil:
@@ -153,7 +153,7 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		}
 		d.Requirement, d.Weight = levelUndeclared, verdict.OnlyNote
 		d.Summary = "The server refuses undeclared logging, but not with -32601."
-		d.Permitted = "any error; -32601 says best that there is no such method here"
+		d.Permitted = "any error, preferably -32601 (method not found)"
 	case level == nil:
 		return
 	case severity(level) < 0:

@@ -122,7 +122,7 @@ func notGiven(s *rules.Session, g *grants, token wire.ID, h *rules.Heard, out *r
 		return
 	case a != nil:
 		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(a.Event, h.Event)
-		d.Permitted = "the token as it was given, in type and value: " + rules.Excerpt(tokenOf(a.Message).Raw())
+		d.Permitted = "the token unchanged, in type and value: " + rules.Excerpt(tokenOf(a.Message).Raw())
 		out.Elsewhere(onlyRequested)
 	default:
 		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.At(h.Event)
@@ -146,7 +146,7 @@ func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules
 	d := verdict.Deviation{
 		Requirement: stopsAfter,
 		Summary:     "The server reports progress after the result.",
-		Permitted:   "progress before the result alone",
+		Permitted:   "progress only before the result",
 		Seen:        rules.Excerpt(h.Message.Raw),
 		At:          rules.At(a.Event, answer, h.Event),
 	}
@@ -197,7 +197,7 @@ func progressIncreases() rules.Fold {
 				out.Found(verdict.Deviation{
 					Requirement: increases,
 					Summary:     "The server's progress does not increase.",
-					Permitted:   "a greater value with each notification, also where the total is not known",
+					Permitted:   "a greater value in each notification, even if the total is unknown",
 					Seen:        fmt.Sprintf("%s after %s", rules.Excerpt(now.text), rules.Excerpt(before.text)),
 					At:          rules.At(a.Event, before.event, h.Event),
 				})
@@ -244,7 +244,7 @@ func progressRate() rules.Fold {
 			out.Found(verdict.Deviation{
 				Requirement: rateLimited,
 				Summary:     "The server reports progress over two hundred times a second.",
-				Permitted:   "as much as a reader can follow",
+				Permitted:   "as many notifications as a user can read",
 				Seen:        fmt.Sprintf("%d notifications for the token %s in %v", len(all), rules.Excerpt(token.Raw()), took.Round(time.Millisecond)),
 				At:          rules.At(all[0], h.Event),
 			})
