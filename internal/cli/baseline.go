@@ -35,7 +35,7 @@ type knownFlags struct {
 const lastReport = "-"
 
 func (f *knownFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.path, "baseline", "", "file of known findings, which do not fail the run; entries that are true no more do")
+	fs.StringVar(&f.path, "baseline", "", "file of known findings, which do not fail the run; outdated entries do")
 	fs.StringVar(&f.rerun, "rerun-failed", "", "judge only what a JSON report found: --rerun-failed=FILE, or the one in the folder --out")
 	fs.Lookup("rerun-failed").NoOptDefVal = lastReport
 }
@@ -115,13 +115,13 @@ func readReport(path, advice string) (*verdict.Report, error) {
 	var r verdict.Report
 	const made = "mcp-conform run --report json=FILE writes reports"
 	if err := json.NewDecoder(io.LimitReader(f, maxReport)).Decode(&r); err != nil {
-		return nil, usagef(made, "%s is no JSON report: %v", path, err)
+		return nil, usagef(made, "%s is not a JSON report: %v", path, err)
 	}
 	switch {
 	case r.Tool != "mcp-conform" || r.Format == 0:
-		return nil, usagef(made, "%s is no JSON report of mcp-conform", path)
+		return nil, usagef(made, "%s is not a JSON report of mcp-conform", path)
 	case r.Format > reporters.JSONFormat:
-		return nil, usagef("it is of a newer version of mcp-conform", "%s has format %d; known is %d", path, r.Format, reporters.JSONFormat)
+		return nil, usagef("it was written by a newer version of mcp-conform", "%s has format %d; known is %d", path, r.Format, reporters.JSONFormat)
 	}
 	return &r, nil
 }
@@ -130,9 +130,9 @@ func (a *app) baselineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "baseline",
 		Short: "Keep a list of known findings",
-		Long: `A baseline lists known findings, each with the reason why it stands. With
-run --baseline FILE they are judged and told, and fail no run; an entry that is
-true no more (the finding is gone, the day of its expiry has come) does.`,
+		Long: `A baseline lists known findings, each with the reason why it is accepted. With
+run --baseline FILE they are judged and reported, but do not fail the run. An
+outdated entry does: its finding is gone, or it has expired.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -147,9 +147,9 @@ func (a *app) baselineWriteCommand() *cobra.Command {
 		Use:   "write [flags] [FILE]",
 		Short: "Write the findings of a report as a baseline",
 		Long: `Write what a JSON report finds broken into FILE (default: ` + baselineFile + `).
-Entries of a file that is there keep their reasons and days; those that occur no
-more are taken out. A reason is that of one cause: where the report has several,
-name the requirements that the reason is about.
+Entries of an existing file keep their reasons and expiry dates; entries that no
+longer occur are removed. One reason covers one cause: if the report has several,
+name the requirements that the reason covers.
 
   mcp-conform run --report json ./my-server
   mcp-conform baseline write --requirement base.response-once --reason 'waits for version 3'
@@ -167,9 +167,9 @@ Exit codes: 0 written, 2 usage, or a file that can't be read or written.`,
 		},
 	}
 	c.Flags().StringVar(&from, "from", filepath.Join(".mcp-conform", fileName("json")), "JSON report to take the findings from")
-	c.Flags().StringVar(&accept.Reason, "reason", "", "why the new entries stand")
+	c.Flags().StringVar(&accept.Reason, "reason", "", "why the new entries are accepted")
 	c.Flags().StringSliceVar(&accept.Requirements, "requirement", nil, "add only the findings of this requirement (repeatable)")
-	c.Flags().BoolVar(&accept.Warnings, "warnings", false, "add warnings and what was not reproduced, too (default where the run had --fail-on should)")
+	c.Flags().BoolVar(&accept.Warnings, "warnings", false, "also add warnings and findings that were not reproduced (default if the run had --fail-on should)")
 	return c
 }
 
@@ -192,10 +192,10 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	}
 	b, change := baseline.Update(old, r, accept, time.Now())
 	if len(change.Added) > 0 && accept.Reason == "" {
-		return usagef("give it with --reason; it can be made more precise in the file", "%s not known yet, and no reason is given why that stands", amount(len(change.Added), "finding is", "findings are"))
+		return usagef("give it with --reason; it can be made more precise in the file", "%s not known yet, and there is no reason why to accept them", amount(len(change.Added), "finding is", "findings are"))
 	}
 	if unrelated := baseline.Unrelated(r, change.Added); len(unrelated) > 1 && len(accept.Requirements) == 0 {
-		return usagef("name those that the reason is about: --requirement "+unrelated[0], "one reason is given for findings of %d causes: %s", len(unrelated), strings.Join(unrelated, ", "))
+		return usagef("name those that the reason covers: --requirement "+unrelated[0], "one reason covers findings of %d causes: %s", len(unrelated), strings.Join(unrelated, ", "))
 	}
 	if err := a.writeFile(path, b.Write); err != nil {
 		return usagef("", "%v", err)

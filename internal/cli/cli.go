@@ -221,7 +221,7 @@ func flagAdvice(c *cobra.Command, err error) string {
 	}
 	name := unknown.GetSpecifiedName()
 	if !c.HasParent() && name == "version" {
-		return "mcp-conform version tells it"
+		return "mcp-conform version prints it"
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

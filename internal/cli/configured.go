@@ -24,7 +24,7 @@ type configured struct {
 }
 
 func (f *serverFlags) registerConfig(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.configured.off, "no-config", false, "read no "+config.Name+", though there is one in this folder")
+	fs.BoolVar(&f.configured.off, "no-config", false, "read no "+config.Name+", even if this folder has one")
 }
 
 // configure reads the configuration file, if there is one, and gives the flags
@@ -201,7 +201,7 @@ func (k *configured) notices() []string {
 	}
 	out := []string{k.file.Shown + " is read: " + k.permits() + "."}
 	if k.file.Named() && !k.server {
-		out = append(out, "The server in "+k.file.Shown+" is left aside, as the command line names one.")
+		out = append(out, "The server in "+k.file.Shown+" is not used, because the command line names one.")
 	}
 	return out
 }

@@ -79,11 +79,11 @@ func (s *standing) by() string {
 	case judged:
 		return strings.Join(s.judges, " ")
 	case open:
-		return "nobody, as it is a permission"
+		return "nothing: it is a permission"
 	case notYet:
 		return "not yet: " + s.reason
 	default:
-		return "can't be seen from outside"
+		return "cannot be observed from outside"
 	}
 }
 

@@ -17,11 +17,11 @@ func (a *app) diffCommand() *cobra.Command {
 	failOn := ""
 	c := &cobra.Command{
 		Use:   "diff [flags] OLD NEW",
-		Short: "Show what has changed between two JSON reports",
-		Long: `Show what is new, fixed, unchanged, or not judged any more between two JSON
-reports on the same server, as mcp-conform run --report json=FILE writes them.
-What was kept and is not observed any more is listed apart: it fails nothing,
-and nobody knows whether it is still kept.
+		Short: "Show the differences between two JSON reports",
+		Long: `Show which findings are new, fixed, unchanged, or no longer judged between two
+JSON reports on the same server, as mcp-conform run --report json=FILE writes
+them. Requirements that were kept and are no longer observed are listed
+separately, and do not change the exit code.
 
 Exit codes: 0 nothing new, 1 something new is broken (with --fail-on should: or
 warned about), 2 usage, or a file that can't be read.`,

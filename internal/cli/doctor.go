@@ -23,7 +23,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	f := &serverFlags{timeout: client.DefaultTimeout, callTools: string(inventory.CallNone)}
 	c := &cobra.Command{
 		Use:   "doctor [flags] COMMAND | doctor [flags] -- COMMAND ARGUMENT...",
-		Short: "Tell why a server does not start, or is not understood",
+		Short: "Find out why a server does not start or respond",
 		Long: `Start a server, shake hands with it in each revision, read its lists, end it,
 and report the result of each step, and what to do where it failed. It
 judges nothing and calls no tool.
@@ -45,7 +45,7 @@ Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.reference, "reference", false, "look at the reference server that is built into this program")
+	fs.BoolVar(&f.reference, "reference", false, "examine the bundled reference server")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
@@ -182,8 +182,8 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 		d.say(fine, "%s: spoken; the handshake took %d ms", o.Revision, took.Milliseconds())
 	}
 	if took > slowStart {
-		d.say(doubt, "that is slow: clients may give up, and every check of a run starts the server again")
-		d.advise("give --start-timeout and --timeout where it is slower than that; where it builds itself on every start, build it once")
+		d.say(doubt, "that is slow: clients may give up, and a run starts the server many times")
+		d.advise("allow more time with --start-timeout and --timeout; if it builds itself on every start, build it once")
 	}
 	if err := c.Initialized(ctx); err != nil {
 		d.say(bad, "initialized can't be sent: %v", err)
@@ -202,7 +202,7 @@ func (d *diagnosis) noise(c *client.Conversation) {
 		if e.Kind != transcript.Received || e.Exchange != 0 || len(e.Messages()) > 0 {
 			continue
 		}
-		d.say(doubt, "stdout carries what is no message: %s", head(d.app.clear(string(e.Raw))))
+		d.say(doubt, "stdout contains text that is not a message: %s", head(d.app.clear(string(e.Raw))))
 		d.advise("only messages may be written there; logs belong on stderr (console.error, log.SetOutput(os.Stderr))")
 		return
 	}
@@ -226,13 +226,13 @@ func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, repl
 	switch {
 	case errors.Is(reply.Err, client.ErrUnanswered):
 		d.say(bad, "initialize was not answered within %v", waited)
-		d.advise("--start-timeout gives it more time; a server that waits for a terminal, or speaks another protocol, never answers")
+		d.advise("--start-timeout allows more time; a server that waits for a terminal, or speaks another protocol, never answers")
 	case errors.Is(reply.Err, client.ErrEnded):
 		c.Close() // how it ended is known then
 		d.say(bad, "the server ended before it answered initialize%s", d.exit(c))
-		d.advise("start it by hand with the same command; --env and --cwd give it what it misses")
+		d.advise("start it by hand with the same command; --env and --cwd set its environment and folder")
 	default:
-		d.say(bad, "initialize could not be asked: %v", reply.Err)
+		d.say(bad, "initialize could not be sent: %v", reply.Err)
 	}
 	d.stderr(c)
 }
@@ -311,7 +311,7 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 	}
 	d.say(fine, "it offers %s; a run may call %d of the tools", strings.Join(offers, ", "), len(stock.Callable()))
 	if len(stock.Tools) > 0 && len(stock.Callable()) == 0 && !stock.CallsAll() {
-		d.advise("none says that it is read-only (readOnlyHint); --call-tools all calls them, tools.call in mcp-conform.yaml names some")
+		d.advise("none declares readOnlyHint: --call-tools all calls them all, tools.call in mcp-conform.yaml selects some")
 	}
 }
 
@@ -325,7 +325,7 @@ func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Signalled {
 			d.say(doubt, "it did not end when its stdin was closed, and was sent SIG%s after %v", e.Detail, time.Since(began).Round(100*time.Millisecond))
-			d.advise("end when stdin ends; clients close it, and leave processes behind that don't notice")
+			d.advise("exit when stdin ends: clients only close it, and leave other processes running")
 			return
 		}
 	}
@@ -339,9 +339,9 @@ func (d *diagnosis) conclude() {
 		fmt.Fprintf(d.app.Out, "it can be judged in %s: mcp-conform run, with the same arguments\n", strings.Join(spec.NewestFirst(d.spoken), ", "))
 		return
 	case len(d.other) > 0:
-		fmt.Fprintln(d.app.Out, "it answers, and speaks none of the revisions that it was asked for; mcp-conform run reports whether it may answer so")
+		fmt.Fprintln(d.app.Out, "it responds, but speaks none of the requested revisions; mcp-conform run reports whether that is permitted")
 	default:
-		fmt.Fprintln(d.app.Out, "it can't be judged as it is")
+		fmt.Fprintln(d.app.Out, "it cannot be judged in this state")
 	}
 	d.app.code = ExitUnreachable
 }

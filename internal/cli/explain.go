@@ -68,7 +68,7 @@ func (a *app) explainRaces(races []suite.Race) {
 		}
 	}
 	if len(races) > 0 {
-		fmt.Fprintln(a.Out, "\n  In each the cancellation has no answer, no request has two, and the server goes on.")
+		fmt.Fprintln(a.Out, "\n  In each, the cancellation gets no response, no request gets two, and the server continues.")
 	}
 }
 

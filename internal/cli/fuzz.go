@@ -62,16 +62,16 @@ func lawsBy(names []string) ([]fuzz.Law, error) {
 	return out, nil
 }
 
-func propertyUsage() string { return "hold only these laws: " + strings.Join(lawNames(), ", ") }
+func propertyUsage() string { return "check only these laws: " + strings.Join(lawNames(), ", ") }
 
 func (a *app) fuzzCommand() *cobra.Command {
 	f := &fuzzFlags{}
 	c := &cobra.Command{
 		Use:   "fuzz [flags] COMMAND | fuzz [flags] -- COMMAND ARGUMENT...",
-		Short: "Search for what breaks a server",
-		Long: `Search for what breaks a server: send sequences that are drawn at random, judge
-all that comes back, vary what brought about something new, and make what is
-found as small as it can be. Each finding was seen again on a fresh server.
+		Short: "Search for bugs that no check names",
+		Long: `Search for bugs: send random sequences, judge every response, vary the sequences
+that reached something new, and shrink each finding. Each finding was reproduced
+on a fresh server.
 
   mcp-conform fuzz ./my-server
   mcp-conform fuzz --time 10m --corpus .mcp-corpus http://localhost:3000/mcp
@@ -103,22 +103,22 @@ incomplete.`,
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.reference, "reference", false, "search the reference server that is built into this program")
+	fs.BoolVar(&f.reference, "reference", false, "search the bundled reference server")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
 	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; the search prints how much longer shrinking and confirming may take")
-	fs.IntVar(&f.cases, "cases", 0, "how many sequences are held at most (default: as many as the time allows)")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
+	fs.IntVar(&f.cases, "cases", 0, "most sequences to run (default: as many as the time allows)")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of random choices")
 	fs.StringSliceVar(&f.properties, "property", nil, propertyUsage())
-	fs.StringSliceVar(&f.revisions, "revision", nil, "speak only these revisions, as 2025-06-18 (default: all that the server speaks)")
-	fs.IntVar(&f.jobs, "jobs", 0, "sequences that are held at once (default: four for each core)")
-	fs.Float64Var(&f.rate, "rate", 0, "requests a second at most (default: no bound)")
-	fs.StringVar(&f.corpus, "corpus", "", "folder in which what brought about something new is kept from run to run")
+	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all that the server speaks)")
+	fs.IntVar(&f.jobs, "jobs", 0, "sequences to run concurrently (default: four for each core)")
+	fs.Float64Var(&f.rate, "rate", 0, "most requests a second (default: no limit)")
+	fs.StringVar(&f.corpus, "corpus", "", "folder that keeps interesting sequences between searches")
 	fs.StringVar(&f.folder, "out", "", "folder for replay files, one for each finding")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
-	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
+	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
-	fs.DurationVar(&f.shrink, "shrink-time", 20*time.Second, "how long one finding is made smaller at most")
+	fs.DurationVar(&f.shrink, "shrink-time", 20*time.Second, "most time to shrink one finding")
 	return c
 }
 
@@ -366,9 +366,9 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 // cameBack returns the result of the retries of a finding, in words.
 func cameBack(f *fuzz.Finding) string {
 	if f.Tries == 0 {
-		return "not tried again: the search ended before"
+		return "not retried: the search ended before"
 	}
-	return fmt.Sprintf("came back %s of %d", amount(f.Again, "time", "times"), f.Tries)
+	return fmt.Sprintf("recurred in %s of %d", amount(f.Again, "time", "times"), f.Tries)
 }
 
 func sequences(n int64) string { return amount(int(n), "sequence", "sequences") }
@@ -381,7 +381,7 @@ func unfinished(f *fuzz.Finding) string {
 	if !f.Cut {
 		return ""
 	}
-	return "; there was no time to make it any smaller"
+	return "; there was no time to shrink it further"
 }
 
 // withoutRevision drops --revision, which a replay file says itself.

@@ -36,11 +36,10 @@ func (a *app) initCommand() *cobra.Command {
 	f := &initFlags{server: serverFlags{timeout: client.DefaultTimeout, callTools: string(inventory.CallSafe)}}
 	c := &cobra.Command{
 		Use:   "init [flags] COMMAND | init [flags] -- COMMAND ARGUMENT...",
-		Short: "Write an " + config.Name + " from what a server offers",
+		Short: "Write an " + config.Name + " for a server",
 		Long: `Start a server, look at what it offers, and write an ` + config.Name + ` that
-says how it is reached, which of its tools are called and which are not, and
-what is known of them; with --workflow a workflow for GitHub Actions, too. No
-tool is called.
+says how to reach it, which tools may be called, and what is known about them.
+--workflow adds a workflow for GitHub Actions. No tool is called.
 
   mcp-conform init ./my-server
   mcp-conform init --workflow -- npx -y some-server
@@ -53,7 +52,7 @@ tool is called.
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.force, "force", false, "write over files that are there")
+	fs.BoolVar(&f.force, "force", false, "overwrite existing files")
 	fs.BoolVar(&f.workflow, "workflow", false, "write "+filepath.ToSlash(workflowFile)+", too")
 	f.server.registerTarget(fs)
 	fs.DurationVar(&f.server.start, "start-timeout", client.DefaultStartTimeout, startUsage)
@@ -72,7 +71,7 @@ func (a *app) init(c *cobra.Command, f *initFlags) error {
 	}
 	for _, name := range files {
 		if there(name) && !f.force {
-			return usagef("--force writes over it; --workflow without a server adds a workflow to a configuration", "%s is there already", filepath.ToSlash(name))
+			return usagef("--force overwrites it; --workflow without a server adds a workflow to a configuration", "%s is there already", filepath.ToSlash(name))
 		}
 	}
 	if files[0] != config.Name || f.force {
@@ -117,7 +116,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		return "", err
 	}
 	limit := o.FirstStart + initTime
-	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not tell what it offers within %s", short(limit)))
+	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not list what it offers within %s", short(limit)))
 	defer cancel()
 	revisions := slices.Clone(spec.HandshakeRevisions())
 	slices.Reverse(revisions)
@@ -143,7 +142,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
 		return a.clear(d.Write()), nil
 	}
-	return "", &engine.UnreachableError{Reason: "the server shakes hands in no revision that is known", Advice: "mcp-conform doctor tells step by step how far it gets"}
+	return "", &engine.UnreachableError{Reason: "the server completes no handshake in a known revision", Advice: "mcp-conform doctor shows step by step how far it gets"}
 }
 
 func counted(n int, what string) string {
@@ -173,8 +172,8 @@ func workflow(t target.Target) string {
 	return strings.Join([]string{
 		"name: mcp-conform", "on: [push, pull_request]", "permissions:", "  contents: read", "jobs:", "  mcp-conform:",
 		"    runs-on: ubuntu-latest", "    steps:", "      - uses: actions/checkout@v7",
-		"      # What builds the server stands here.",
-		"      # A token that it needs: env: {TOKEN: ${{ secrets.TOKEN }}} below the next step.",
+		"      # Build your server here.",
+		"      # If it needs a token, add env: {TOKEN: ${{ secrets.TOKEN }}} to the next step.",
 		"      - uses: mcp-conform/mcp-conform@v1", "        with:",
 	}, "\n") + "\n" + strings.Join(with, "\n") + "\n"
 }

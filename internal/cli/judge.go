@@ -29,7 +29,7 @@ func (a *app) judgeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "judge [flags] FILE...",
 		Short: "Judge recorded sessions",
-		Long: `Judge recorded sessions by what can be seen in their traffic, without a server.
+		Long: `Judge recorded sessions by their traffic, without a server.
 A FILE is one of these; - is the standard input:
 
   a transcript       as mcp-conform run --transcript DIR writes it
@@ -55,12 +55,12 @@ read, 4 nothing could be judged.`,
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&f.revision, "revision", "", "revision of sessions that do not tell it, as 2025-06-18")
-	fs.StringVar(&f.transport, "transport", string(spec.Stdio), "transport of sessions that do not tell it: stdio, streamable-http, sse")
+	fs.StringVar(&f.revision, "revision", "", "revision of sessions that do not name one, such as 2025-06-18")
+	fs.StringVar(&f.transport, "transport", string(spec.Stdio), "transport of sessions that do not name one: stdio, streamable-http, sse")
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reporters.Names()))
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, too")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
 }

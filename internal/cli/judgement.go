@@ -44,7 +44,7 @@ func (r *recorded) settle(revision spec.Revision, transport spec.Transport) erro
 		r.revision = r.told()
 		if r.revision == "" {
 			r.revision = spec.V20251125
-			r.Notices = append(r.Notices, fmt.Sprintf("%s: nothing tells the revision, so it is judged by %s; --revision names another", r.file, r.revision))
+			r.Notices = append(r.Notices, fmt.Sprintf("%s: names no revision, so it is judged by %s; --revision sets another", r.file, r.revision))
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 		for _, id := range j.rules[i].Requirements {
 			place := verdict.Place{Requirement: id, Revision: revision, Transport: over}
 			if spec.Requirements().Lookup(id).AppliesTo(revision, over) {
-				j.opinions.Expect(place, j.rules[i].ID, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "it did not come up, or was not recorded"})
+				j.opinions.Expect(place, j.rules[i].ID, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "it was not observed in the recording"})
 			}
 		}
 	}

@@ -22,11 +22,11 @@ func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [requirements|cases|rules|faults] [TEXT]",
 		Short: "List requirements, cases, rules or faults",
-		Long: `List what there is; TEXT keeps the lines whose id or title contains it.
+		Long: `List requirements, cases, rules or faults; TEXT keeps the lines whose id or title
+contains it.
 
-On a screen lines are cut to its width. Elsewhere they are whole, with tabs
-between id, level, what belongs to it (revisions, or ids) and title; a column
-that a list does not have is empty.`,
+On a terminal, lines are cut to its width. Elsewhere they are complete, with tabs
+between id, level, revisions or related ids, and title; missing columns are empty.`,
 		ValidArgs: []string{"requirements", "cases", "rules", "faults"},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 2 {
@@ -73,9 +73,9 @@ that a list does not have is empty.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&area, "area", "", "only this area, as lifecycle")
+	c.Flags().StringVar(&area, "area", "", "only this area, such as lifecycle")
 	c.Flags().StringVar(&revision, "revision", "", "only this revision")
-	c.Flags().BoolVar(&coverage, "coverage", false, "for each requirement, who judges it and which fault proves that")
+	c.Flags().BoolVar(&coverage, "coverage", false, "for each requirement, what judges it and which fault proves that")
 	c.Flags().BoolVar(&markdown, "markdown", false, "with --coverage: as a page of the documentation, with sums for each revision")
 	return c
 }

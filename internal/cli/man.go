@@ -29,7 +29,7 @@ Exit codes: 0 written, 2 usage, or a folder that can't be written.`,
 			return a.writeManual(dir)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "folder for the pages; it is made where it is not there")
+	c.Flags().StringVar(&dir, "dir", "", "folder for the pages; it is created if missing")
 	return c
 }
 

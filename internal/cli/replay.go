@@ -19,9 +19,9 @@ func (a *app) replayCommand() *cobra.Command {
 	f := &serverFlags{}
 	c := &cobra.Command{
 		Use:   "replay [flags] FILE COMMAND | replay [flags] FILE -- COMMAND ARGUMENT...",
-		Short: "Try a finding from a replay file again",
-		Long: `Try a finding again that mcp-conform fuzz --out or mcp-conform run --replay-files
-wrote to a file, and say whether the server still shows it.
+		Short: "Reproduce a finding from a replay file",
+		Long: `Reproduce a finding that mcp-conform fuzz --out or mcp-conform run --replay-files
+wrote to a file, and report whether the server still shows it.
 
   mcp-conform replay out/01-base.response-once.json ./my-server
   mcp-conform replay out/01-base.response-once.json -- npx -y some-server
@@ -46,11 +46,11 @@ not be started or reached.`,
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.reference, "reference", false, "try it on the reference server that is built into this program")
+	fs.BoolVar(&f.reference, "reference", false, "replay it on the bundled reference server")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
-	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
+	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	return c
 }

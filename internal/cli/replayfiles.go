@@ -78,7 +78,7 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 			continue
 		}
 		wanted[key] = true
-		doing(fmt.Sprintf("holding again for a replay file: finding %d of %d", i+1, len(p.Findings)))
+		doing(fmt.Sprintf("replaying for a replay file: finding %d of %d", i+1, len(p.Findings)))
 		if s, ok := w.sighted[f.ID]; ok && !written[key] && f.Revision.Era() == spec.Handshake {
 			written[key] = w.one(ctx, f, s)
 		}
@@ -92,7 +92,7 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 				n++
 			}
 		}
-		p.Notices = append(p.Notices, fmt.Sprintf("--replay-files: %d of %s in %s.", n, amount(len(wanted), "finding stands in a file", "findings stand in files"), w.f.out))
+		p.Notices = append(p.Notices, fmt.Sprintf("--replay-files: %d of %s in %s.", n, amount(len(wanted), "finding is in a file", "findings are in files"), w.f.out))
 	}
 	return w.failures
 }

@@ -50,13 +50,13 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [flags] COMMAND | run [flags] -- COMMAND ARGUMENT...",
 		Short: "Judge a server",
-		Long: `Judge a server: start it, probe which revisions it speaks, check every one of
-them, try each finding again, and report.
+		Long: `Judge a server: start it, probe which revisions it speaks, check each of them,
+retry each finding, and report.
 
 ` + examples + `
 Exit codes: 0 no requirement broken, 1 broken, 2 usage, 3 the server could not
-be started or reached, 4 nothing could be judged, the run is incomplete, or what
-was found could not be tried again.`,
+be started or reached, 4 nothing could be judged, the run is incomplete, or a
+finding could not be retried.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
 			err := a.configure(c.Flags(), &f.serverFlags)
@@ -75,29 +75,29 @@ was found could not be tried again.`,
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.BoolVar(&f.reference, "reference", false, "judge the reference server that is built into this program")
+	fs.BoolVar(&f.reference, "reference", false, "judge the bundled reference server")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
-	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, as 2025-06-18 (default: all that the server speaks)")
-	fs.StringVar(&f.labels, "label-filter", "", "judge what these labels select: area, requirement, level, revision, transport, as 'lifecycle && MUST'")
-	fs.StringArrayVar(&f.focus, "focus", nil, "judge this requirement, case or rule: an id or a regular expression (repeatable)")
-	fs.IntVar(&f.jobs, "jobs", 0, "servers that work at once (default: the cores)")
-	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "wait for the answer to a request")
+	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, such as 2025-06-18 (default: all that the server speaks)")
+	fs.StringVar(&f.labels, "label-filter", "", "judge only what these labels select: area, requirement, level, revision, transport, such as 'lifecycle && MUST'")
+	fs.StringArrayVar(&f.focus, "focus", nil, "judge only this requirement, case or rule: an id or a regular expression (repeatable)")
+	fs.IntVar(&f.jobs, "jobs", 0, "servers that work concurrently (default: the number of cores)")
+	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	fs.DurationVar(&f.max, "max-time", 10*time.Minute, "end the run after this time")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is drawn at random")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of random choices")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
-	fs.StringVar(&f.fuzz, "fuzz", "off", "search beside the cases, too: off, quick (some seconds), thorough (a minute)")
+	fs.StringVar(&f.fuzz, "fuzz", "off", "also search for bugs: off, quick (some seconds), thorough (a minute)")
 	fs.StringSliceVar(&f.properties, "property", nil, "with --fuzz: "+propertyUsage())
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
 	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reportNames()))
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
-	fs.BoolVar(&f.replayFiles, "replay-files", false, "write a file that mcp-conform replay reads into the folder --out, for each finding whose conversation shows it again by itself")
-	fs.StringVar(&f.transcript, "transcript", "", "folder for the transcripts, a file for each conversation; mcp-conform judge reads them")
+	fs.BoolVar(&f.replayFiles, "replay-files", false, "write a replay file into --out for each finding that can be reproduced alone")
+	fs.StringVar(&f.transcript, "transcript", "", "folder for transcripts, one file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
 	f.watch.register(fs)
 	c.SetUsageFunc(groupedUsage(a, runGroups))
-	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, areas without findings, and what would show more")
+	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, areas without findings, and how to observe more")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
 	return c
 }
@@ -107,7 +107,7 @@ was found could not be tried again.`,
 const firstStart = 2 * time.Minute
 
 // startUsage is the help of --start-timeout.
-const startUsage = "wait for the first response of a fresh server, its start included"
+const startUsage = "longest wait for a fresh server's first response, its start included"
 
 const examples = `  mcp-conform run ./my-server
   mcp-conform run -- npx -y some-server --flag

@@ -66,7 +66,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
 	found, err := fuzz.Run(ctx, slice)
 	if err != nil {
-		report.Incomplete = "the search that --fuzz asks for failed: " + err.Error()
+		report.Incomplete = "the search of --fuzz failed: " + err.Error()
 		return nil
 	}
 	report.Stats.Servers += int(found.Servers)
@@ -74,7 +74,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s with %s sent; mcp-conform fuzz searches longer.",
 		f.fuzz, amount(int(found.Cases), "sequence", "sequences"), amount(int(found.Requests), "request was", "requests were")))
 	if found.Incomplete != "" {
-		report.Incomplete = "the search that --fuzz asks for: " + found.Incomplete
+		report.Incomplete = "the search of --fuzz: " + found.Incomplete
 	}
 	var failed error
 	written := 0
@@ -90,7 +90,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	}
 	if written > 0 {
 		report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s in %s, for mcp-conform replay.",
-			f.fuzz, amount(written, "finding stands in a file", "findings stand in files"), f.out))
+			f.fuzz, amount(written, "finding is in a file", "findings are in files"), f.out))
 	}
 	return failed
 }

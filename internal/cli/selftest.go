@@ -60,17 +60,17 @@ func (a *app) selftestCommand() *cobra.Command {
 	f := &selftestFlags{}
 	c := &cobra.Command{
 		Use:   "selftest",
-		Short: "Prove that every check can fail, and that none cries wolf",
+		Short: "Prove that every check can fail, and that none raises a false alarm",
 		Long:  selftestHelp,
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return a.selftest(f) },
 	}
-	c.Flags().BoolVar(&f.full, "full", false, "everything over every transport and in every revision")
-	c.Flags().StringArrayVar(&f.ids, "fault", nil, "only this fault or variation (repeatable)")
-	c.Flags().StringVar(&f.area, "area", "", "only those of this area, as tools; legal for all legal variations")
+	c.Flags().BoolVar(&f.full, "full", false, "try everything over every transport and in every revision")
+	c.Flags().StringArrayVar(&f.ids, "fault", nil, "try only this fault or variation (repeatable)")
+	c.Flags().StringVar(&f.area, "area", "", "try only this area, such as tools; legal for all legal variations")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "show every row")
 	c.Flags().StringVar(&f.json, "json", "", "write the kill matrix to this file")
-	c.Flags().StringVar(&f.markdown, "markdown", "", "write the kill matrix to this file as a page of the documentation")
+	c.Flags().StringVar(&f.markdown, "markdown", "", "write the kill matrix to this file as a documentation page")
 	return c
 }
 
@@ -126,7 +126,7 @@ func unknownFault(id string) error {
 	case len(of) > 0:
 		return usagef(strings.Join(of, " "), "%s is a requirement; these are its faults", id)
 	case spec.Requirements().Lookup(id) != nil:
-		return usagef("mcp-conform list --coverage tells why", "%s is a requirement without faults", id)
+		return usagef("mcp-conform list --coverage explains why", "%s is a requirement without faults", id)
 	default:
 		return usagef("mcp-conform list faults shows all", "there is no fault %q", id)
 	}

@@ -48,7 +48,7 @@ func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
 func (p *selftestProgress) text(at selftest.Progress) string {
 	text := fmt.Sprintf("%d of %d rows", at.Done, at.Total)
 	if p.bad > 0 {
-		text += fmt.Sprintf(", %d not as they should be", p.bad)
+		text += fmt.Sprintf(", %d failed", p.bad)
 	}
 	// Before that no estimate would be worth much.
 	if took := time.Since(p.started); at.Share > 0.03 && at.Done < at.Total {
@@ -64,7 +64,7 @@ func (p *selftestProgress) again(n, of int) {
 	case p.live:
 		fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 	case n == 1:
-		fmt.Fprintf(p.out, "not as they should be: %d; trying again\n", of)
+		fmt.Fprintf(p.out, "failed: %d; retrying\n", of)
 	}
 }
 
@@ -87,10 +87,10 @@ func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 	}
 	_ = w.Flush()
 	for _, e := range m.Stale {
-		fmt.Fprintf(a.Out, "an exception does not occur any more and has to go: %s\n", reporters.Visible(e.String()))
+		fmt.Fprintf(a.Out, "an exception no longer occurs; remove it: %s\n", reporters.Visible(e.String()))
 	}
 	for _, r := range m.Unsteady() {
-		fmt.Fprintf(a.Out, "only when tried again %s: %s over %s in %s (first: %s)\n", r.Outcome, r.Fault, r.Transport, r.Revision, r.First.Outcome)
+		fmt.Fprintf(a.Out, "only in a retry %s: %s over %s in %s (first: %s)\n", r.Outcome, r.Fault, r.Transport, r.Revision, r.First.Outcome)
 		for _, by := range r.First.By {
 			fmt.Fprintf(a.Out, "  %s\n", reporters.Visible(by))
 		}
@@ -107,7 +107,7 @@ func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 	}
 	_ = w.Flush()
 	if all.Waiting > 0 {
-		fmt.Fprintln(a.Out, "waiting: no check judges these requirements so far; mcp-conform list --coverage tells why")
+		fmt.Fprintln(a.Out, "waiting: no check judges these requirements so far; mcp-conform list --coverage explains why")
 	}
 }
 

@@ -18,9 +18,9 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{}
 	c := &cobra.Command{
 		Use:   "serve [--http HOST:PORT | --sse HOST:PORT] [--fault ID | --fault list]",
-		Short: "Be the reference server, right or wrong on demand",
-		Long: `Be the reference server: on stdio, over Streamable HTTP at /mcp, or over HTTP+SSE
-at /sse. Port 0 takes a free one; the URL is written to stderr.`,
+		Short: "Run the reference server, with faults on demand",
+		Long: `Run the reference server on stdio, over Streamable HTTP at /mcp, or over HTTP+SSE
+at /sse. Port 0 selects a free port; the URL is written to stderr.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if f.fault == "list" {
@@ -29,18 +29,18 @@ at /sse. Port 0 takes a free one; the URL is written to stderr.`,
 			return a.serve(f)
 		},
 	}
-	c.Flags().StringVar(&f.fault, "fault", "", "misbehave in this way; list shows all")
-	c.Flags().StringVar(&f.http, "http", "", "serve Streamable HTTP at this address, as 127.0.0.1:3000")
+	c.Flags().StringVar(&f.fault, "fault", "", "misbehave in this way; list prints all")
+	c.Flags().StringVar(&f.http, "http", "", "serve Streamable HTTP at this address, such as 127.0.0.1:3000")
 	c.Flags().StringVar(&f.sse, "sse", "", "serve HTTP+SSE at this address")
 	o := &f.options
-	c.Flags().BoolVar(&o.Fixtures, "fixtures", false, "also offer what the official conformance suite asks for by name")
-	c.Flags().BoolVar(&o.JSONOnly, "json-only", false, "with --http: answer by JSON alone, never by a stream")
-	c.Flags().BoolVar(&o.NoSessions, "no-sessions", false, "with --http: let every message stand by itself, answered by JSON; what needs a session is not offered")
-	c.Flags().StringSliceVar(&o.Origins, "allow-origin", nil, "with --http or --sse: let web pages of this origin in, as https://example.com")
-	c.Flags().StringSliceVar(&o.Hosts, "allow-host", nil, "with --http or --sse: answer to this host name alone")
-	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "how many items the pages of a list have, in turn (default 3,2)")
-	c.Flags().IntVar(&o.LongList, "long-list", 0, "list so many resources more")
-	c.Flags().IntVar(&o.RateLimit, "rate-limit", 0, "refuse more tool calls and completions in a second, for each client")
+	c.Flags().BoolVar(&o.Fixtures, "fixtures", false, "also offer the fixtures of the official conformance suite")
+	c.Flags().BoolVar(&o.JSONOnly, "json-only", false, "with --http: respond with JSON, never with a stream")
+	c.Flags().BoolVar(&o.NoSessions, "no-sessions", false, "with --http: serve without sessions, respond with JSON, and offer nothing that needs a session")
+	c.Flags().StringSliceVar(&o.Origins, "allow-origin", nil, "with --http or --sse: accept web pages of this origin, such as https://example.com")
+	c.Flags().StringSliceVar(&o.Hosts, "allow-host", nil, "with --http or --sse: accept only this host name")
+	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "items on the pages of a list, in turn (default 3,2)")
+	c.Flags().IntVar(&o.LongList, "long-list", 0, "list this many more resources")
+	c.Flags().IntVar(&o.RateLimit, "rate-limit", 0, "most tool calls and completions a second for each client")
 	return c
 }
 

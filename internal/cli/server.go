@@ -42,19 +42,19 @@ type serverFlags struct {
 
 // registerTarget adds the flags that say how a server is reached.
 func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.target.Env, "env", nil, "environment of the server: K=V, or K to pass it on (repeatable)")
-	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "pass on nothing of our own environment but the essentials")
+	fs.StringArrayVar(&f.target.Env, "env", nil, "environment variable of the server: K=V, or K to inherit it (repeatable)")
+	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "give the server only the essential environment variables")
 	fs.StringVar(&f.target.Cwd, "cwd", "", "folder in which the server is started")
-	fs.StringVar(&f.target.ConfigFile, "config", "", "a configuration file: a client's (.mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code), or an mcp-conform.yaml")
+	fs.StringVar(&f.target.ConfigFile, "config", "", "configuration file of a client (.mcp.json, claude_desktop_config.json, mcp.json of Cursor or VS Code), or an mcp-conform.yaml")
 	fs.StringVar(&f.target.ServerName, "server", "", "name of the server in the configuration file")
 	fs.StringArrayVar(&f.target.Inputs, "input", nil, "value of an input of the configuration file: ID=VALUE (repeatable)")
 	fs.StringVar(&f.target.Transport, "transport", "", "transport of a URL: auto (default), http or sse")
 	fs.StringArrayVar(&f.target.Headers, "header", nil, "header of every HTTP request: 'Name: value' (repeatable)")
 	fs.StringVar(&f.target.BearerEnv, "bearer-env", "", "variable that holds the token for Authorization: Bearer")
-	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust beside the system's own")
+	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust in addition to the system's")
 	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
-	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, as 'npm start'; {port} in it, in --env and in the URL is a free port")
-	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: wait for the server to listen")
+	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, such as 'npm start'; {port} in it, in --env and in the URL is a free port")
+	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }
 
 // takeTarget takes the server that the arguments of the command name.

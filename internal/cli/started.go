@@ -78,7 +78,7 @@ func (a *app) unserved(err error, s *started.Server) error {
 	unreachable.Stderr = s.Output()
 	if how, ended := s.Ended(); ended {
 		unreachable.Reason = "the server ended before it answered initialize: " + how
-		unreachable.Advice = "look into what it wrote"
+		unreachable.Advice = "read what it wrote"
 	}
 	return unreachable
 }

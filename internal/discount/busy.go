@@ -21,7 +21,7 @@ func (busy) discount(c *Claim) (Effect, string) {
 		}
 		return slices.ContainsFunc(c.Events[at].Messages(), func(m wire.Message) bool { return m.Kind == wire.Response && mayBeBusy(&m) })
 	}) {
-		return EachTime, "the error may say that the server had no time"
+		return EachTime, "the error may mean that the server was busy"
 	}
 	return Counts, ""
 }

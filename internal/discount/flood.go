@@ -36,7 +36,7 @@ func (f *flood) observe(c Conversation) {
 		if IsOverlong(e) {
 			did = "sent a message " + in + " that is longer than mcp-conform reads:"
 		}
-		text := fmt.Sprintf("the server %s %s, which began with %q; what was to follow there was not judged", did, e.Detail, wire.Excerpt(string(e.Raw), 80))
+		text := fmt.Sprintf("the server %s %s, which began with %q; the rest was not judged", did, e.Detail, wire.Excerpt(string(e.Raw), 80))
 		if f.text == "" || text < f.text { // of several the same in every run
 			f.text = text
 		}
@@ -45,7 +45,7 @@ func (f *flood) observe(c Conversation) {
 
 func (f *flood) discount(c *Claim) (Effect, string) {
 	if c.ByCase && IsFlooded(c.Events) {
-		return Void, "the server sent more than can be taken in"
+		return Void, "the server sent more than mcp-conform can read"
 	}
 	return Counts, ""
 }

@@ -43,8 +43,8 @@ func (g *gateway) notice() string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("a request was answered with %q, as by a proxy or a limit in front of the server; it is not judged by that", wire.Excerpt(g.line, 80))
+		return fmt.Sprintf("a request was answered with %q, as a proxy or a rate limit sends it; that does not count", wire.Excerpt(g.line, 80))
 	default:
-		return fmt.Sprintf("%d requests were answered with %q and the like, as by a proxy or a limit in front of the server; it is not judged by them", g.count, wire.Excerpt(g.line, 80))
+		return fmt.Sprintf("%d requests were answered with %q and the like, as a proxy or a rate limit sends them; they do not count", g.count, wire.Excerpt(g.line, 80))
 	}
 }

@@ -143,11 +143,11 @@ func (o overdues) notice() string {
 		said = append(said, one.describe())
 	}
 	if more := len(all) - len(said); more > 0 {
-		said = append(said, fmt.Sprintf("and so it was with %d more", more))
+		said = append(said, fmt.Sprintf("and %d more", more))
 	}
-	text := strings.Join(said, "; ") + ": it is not counted as a failure, as only you know whether it hangs or is slow"
+	text := strings.Join(said, "; ") + ": not counted as a failure, because only you know whether it hangs or is slow"
 	if slices.ContainsFunc(all, func(one overdue) bool { return one.neverAnswered }) {
-		text += "; but " + requestAnswered + " is not called kept"
+		text += "; but " + requestAnswered + " is not reported as kept"
 	}
 	return text
 }

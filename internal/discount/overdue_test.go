@@ -34,7 +34,7 @@ func TestOverdue(t *testing.T) {
 		meant   = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"the case wants to see it stop"}}`
 		read    = `> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`
 		later   = "! at 3s"
-		held    = ": it is not counted as a failure, as only you know whether it hangs or is slow"
+		held    = ": not counted as a failure, because only you know whether it hangs or is slow"
 		notKept = held + "; but base.request-answered is not called kept"
 	)
 	for _, x := range []struct {

@@ -98,7 +98,7 @@ func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, 
 func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
 		if reason := r.commonError(rev); reason != "" {
-			return fmt.Sprintf("%s are refused each time, all with the %s: is the server set up as it should be (URL, tenant, token, what it needs to reach)?",
+			return fmt.Sprintf("%s are always refused, all with the %s: is the server configured correctly (URL, tenant, token, network)?",
 				strings.Join(slices.Sorted(maps.Keys(r[rev].refused)), ", "), reason)
 		}
 	}

@@ -87,7 +87,7 @@ func labelEvent(e *transcript.Event) string {
 	case transcript.Signalled:
 		return shorten("signal " + e.Detail)
 	case transcript.GaveUp:
-		return "no answer came"
+		return "no response"
 	case transcript.OutputClosed:
 		return "the server closed its output"
 	case transcript.InputClosed:
@@ -104,7 +104,7 @@ func labelFrame(e *transcript.Event) string {
 	ms := e.Messages()
 	switch {
 	case len(ms) == 0:
-		return "no JSON-RPC message"
+		return "not a JSON-RPC message"
 	case e.Frame.Batch:
 		return fmt.Sprintf("batch of %d", len(ms))
 	}

@@ -22,7 +22,7 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	}
 	if r.overhearsResponses(ctx, results[i]) {
 		r.gate.one, r.mixesResponses = true, true
-		r.notice("an answer to one client reached another, too, so one session runs at a time")
+		r.notice("a response to one client also reached another, so one session runs at a time")
 	}
 }
 

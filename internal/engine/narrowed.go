@@ -34,5 +34,5 @@ func (r *execution) narrowed(p *verdict.Report) string {
 	if ran >= all || !unseen {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d cases were run, those that are made for what was selected: what is judged by all that a server says may show more in a whole run", ran, all)
+	return fmt.Sprintf("%d of %d cases ran, those for the selection; a whole run may show more", ran, all)
 }

@@ -226,7 +226,7 @@ func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 	case !first.conv.Alive():
 		return "ended the first"
 	case second.isUnanswered():
-		return "failed to start beside the first"
+		return "failed to start while the first was running"
 	}
 	return ""
 }
@@ -312,7 +312,7 @@ func (r *prober) otherTransportReason(results []*probed) string {
 	over := r.transport()
 	for _, p := range results {
 		if chose := spec.Revision(p.chosen); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
-			return fmt.Sprintf("the server speaks %s, which does not define %s, and none of the revisions that do; --revision %s judges it by that one all the same", chose, over, chose)
+			return fmt.Sprintf("the server speaks %s, which does not define %s, and no revision that does; --revision %s judges it by that revision anyway", chose, over, chose)
 		}
 	}
 	return ""
@@ -343,13 +343,13 @@ func (p *probed) reason() string {
 	case p.hasWrongID():
 		return "the server answered initialize with another id"
 	case p.misdirected:
-		return "the endpoint that the server announced takes no messages"
+		return "the announced endpoint accepts no messages"
 	case p.failed:
 		return "the server did not serve initialize"
 	case !p.reply.Answered():
 		return "initialize was not answered"
 	case p.reply.Succeeded() && p.chosen == "":
-		return "the answer to initialize names no protocolVersion"
+		return "the result of initialize has no protocolVersion"
 	case p.reply.Succeeded():
 		return "the server chose " + wire.Excerpt(p.chosen, 80)
 	default:
@@ -397,7 +397,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
 	}
 	if reason := interrupted(ctx); reason != "" {
-		return &NothingJudgedError{reason + " while waiting for the answer to initialize"}
+		return &NothingJudgedError{reason + " while waiting for the response to initialize"}
 	}
 	if errors.Is(p.reply.Err, client.ErrEnded) {
 		awaitExit(ctx, p.conv.Record)
@@ -415,8 +415,8 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
 		if r.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {
-			refused.Reason += "; the connection before, by which mcp-conform found the transport, got a response, so the second one may have ended the server"
-			refused.Advice = "let the server outlive a connection and take more than one; its log may say why it ended"
+			refused.Reason += "; the first connection, which detected the transport, got a response, so the second one may have stopped the server"
+			refused.Advice = "make the server survive a closed connection and accept several; its log may say why it stopped"
 		}
 		return refused
 	}
@@ -468,9 +468,9 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 		}
 	}
 	before := ""
-	toStderr := "write logs and banners to stderr: stdout is for MCP messages alone"
+	toStderr := "write logs and banners to stderr: stdout is only for MCP messages"
 	if junk != nil {
-		fault := "which is no MCP message"
+		fault := "which is not an MCP message"
 		if rules.CutShort(junk.Raw) {
 			fault, toStderr = "which ends inside a message", "write each message as a whole, and end it with a newline"
 		}
@@ -488,13 +488,13 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 		return "the server spreads its JSON over several lines, so initialize was not answered in a readable way", "write each message on one line: a message must not contain newlines"
 	case flooded != nil && discount.IsOverlong(flooded):
 		return fmt.Sprintf("the server sent a message that is longer than mcp-conform reads, and initialize was not answered before: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)),
-			"send a smaller message: no limit is in the specification, but clients have one"
+			"send a smaller message: the specification has no limit, but clients do"
 	case flooded != nil:
 		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)), toStderr
 	case ended && exited != nil:
 		return "the server ended before it answered initialize: " + exited.Detail + before, "run the command by hand: it has to keep running and read MCP messages from stdin"
 	case ended:
-		return "the server closed its stdout before it answered initialize, and lived on" + before, "keep stdout open until stdin is closed"
+		return "the server closed its stdout before it answered initialize, and kept running" + before, "keep stdout open until stdin is closed"
 	case junk != nil:
 		return fmt.Sprintf("the server did not answer initialize within %v%s", waited, before), toStderr
 	case answered > 0:

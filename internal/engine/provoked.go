@@ -15,11 +15,11 @@ import (
 
 // unseen is the reason if nothing was sent that could have shown the
 // requirement. If something was, the reason says what came instead.
-const unseen = "it did not come up"
+const unseen = "nothing was sent that could show it"
 
 // unshown is the reason if a case ended without an observation of one of its
 // requirements.
-const unshown = "nothing came up by which to judge it"
+const unshown = "nothing in the traffic could show it"
 
 // explainOutcomes replaces the reason of a verdict that was not observed
 // although a case provoked it: it says what the server did.
@@ -41,7 +41,7 @@ func (r *execution) explainOutcomes(v *verdict.Verdict) {
 					continue
 				}
 				if sent := u.exchangedByCase[c.ID]; sent != "" {
-					v.Reason = fmt.Sprintf("nothing that came shows it: the case %s sent %s", c.ID, sent)
+					v.Reason = fmt.Sprintf("no response shows it: the case %s sent %s", c.ID, sent)
 					return
 				}
 			}

@@ -34,7 +34,7 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 		}
 	}
 	if i := slices.IndexFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Exited }); i >= 0 {
-		return &UnreachableError{Reason: "the server ended before it answered initialize: " + events[i].Detail, Advice: "look into what it wrote"}
+		return &UnreachableError{Reason: "the server ended before it answered initialize: " + events[i].Detail, Advice: "read what it wrote"}
 	}
 	if r.Exchange == nil {
 		return &UnreachableError{Reason: "no HTTP request could be sent"}
@@ -43,7 +43,7 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 		if _, named := endpoint(r.stream); named {
 			return &UnreachableError{
 				Reason: "the event stream ended" + ifAny(": ", r.stream.End.Detail),
-				Advice: "keep the stream open as long as the client does: it carries all that the server says",
+				Advice: "keep the stream open as long as the client does: it carries all of the server's messages",
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (r *refusal) requestName() string {
 	return "a POST"
 }
 
-const checkPeer = "check that an MCP server is what answers at this URL"
+const checkPeer = "check that an MCP server listens at this URL"
 
 func (r *refusal) explain() (reason, advice string) {
 	switch status := r.Status(); {
@@ -90,11 +90,11 @@ func (r *refusal) explain() (reason, advice string) {
 	case flooded != nil:
 		return fmt.Sprintf("%s and %s, which began with %s", reason, flooded.Detail, r.quoteStart()), advice + " of a reasonable size"
 	case r.Ended() == transcript.Broken, r.Ended() == transcript.Unreadable:
-		return reason + ", but " + r.describeEnd() + r.quoteBody("; the body began with "), "look into the server's own log, and at what stands between it and here"
+		return reason + ", but " + r.describeEnd() + r.quoteBody("; the body began with "), "read the server's log, and check what is between it and this machine"
 	case r.isPage():
-		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is that of the MCP endpoint, often /mcp, and /sse for the older transport"
+		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is the MCP endpoint: often /mcp, or /sse for the older transport"
 	case r.stream != nil:
-		return fmt.Sprintf("%s, but no answer to it came on the event stream within %v", reason, r.waited), "send the answer as a message event on the stream that the GET has opened"
+		return fmt.Sprintf("%s, but no response to it came on the event stream within %v", reason, r.waited), "send the response as a message event on the stream that the GET opened"
 	case r.IsStream():
 		return reason + " and an event stream that " + r.describeStream(), advice + ", as an event of the stream"
 	case r.End == nil, r.Ended() == transcript.Dropped:
@@ -102,9 +102,9 @@ func (r *refusal) explain() (reason, advice string) {
 	case len(r.Body) == 0:
 		return reason + " without a body", advice
 	case r.Body[0].Frame != nil && !r.Body[0].Frame.Readable():
-		return reason + " and a body that is no JSON" + r.quoteBody(": "), advice
+		return reason + " and a body that is not JSON" + r.quoteBody(": "), advice
 	}
-	return reason + " and what is no answer to it" + r.quoteBody(": "), advice
+	return reason + " and a message that is not the response" + r.quoteBody(": "), advice
 }
 
 // explainNoResponse explains why there is no response at all.
@@ -126,7 +126,7 @@ func (r *refusal) explainNoResponse() (reason, advice string) {
 	case strings.Contains(detail, "within the head"):
 		reason += ": its head began and did not end"
 	}
-	return reason, checkPeer + "; one that answers slowly needs --start-timeout"
+	return reason, checkPeer + "; a slow server needs --start-timeout"
 }
 
 // serverURL returns the URL of the server.
@@ -155,7 +155,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 	reason = fmt.Sprintf("%s was answered with %q", r.requestName(), r.status())
 	switch {
 	case r.isPage():
-		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is that of the SSE endpoint, often /sse"
+		return reason + " and a web page" + r.quoteBody(": "), "check that the URL is the SSE endpoint, often /sse"
 	case r.ResponseHead().MediaType() != transcript.EventStream:
 		media := r.ResponseHead().MediaType()
 		if media == "" {
@@ -168,13 +168,13 @@ func (r *refusal) streamOpened() (reason, advice string) {
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:
-		return fmt.Sprintf("the event stream floods: %s; what could not be taken in began with %s", flooded.Detail, r.quoteStart()), "send no more than there is to say"
+		return fmt.Sprintf("the event stream floods: %s; the dropped part began with %s", flooded.Detail, r.quoteStart()), "send fewer events"
 	case ok:
-		reason = fmt.Sprintf("the endpoint event names %q, to which nothing is sent", wire.Excerpt(named, 160))
+		reason = fmt.Sprintf("the endpoint event names %q, to which the client sends nothing", wire.Excerpt(named, 160))
 		if _, err := url.Parse(strings.TrimSpace(named)); err != nil {
-			return reason + ", for it is no URL", "name a URI to which the client can post its messages"
+			return reason + ", because it is not a URL", "name a URI to which the client can post its messages"
 		}
-		return reason + ", for that is another origin", "name a URI of the origin that has the stream: another one would get the client's credentials"
+		return reason + ", because it is another origin", "name a URI of the stream's origin: another one would receive the client's credentials"
 	case r.End != nil && r.Ended() != transcript.Dropped:
 		return "the event stream ended before it named an endpoint" + ifAny(": ", r.End.Detail), advice
 	}
@@ -194,16 +194,16 @@ func endpoint(stream *transcript.Exchange) (string, bool) {
 // describeStream describes what an event stream carried instead of the
 // response.
 func (r *refusal) describeStream() string {
-	text := fmt.Sprintf("brought no answer within %v", r.waited)
+	text := fmt.Sprintf("got no response within %v", r.waited)
 	if r.End != nil && r.Ended() != transcript.Dropped {
-		text = "ended without the answer"
+		text = "ended without the response"
 	}
 	events := slices.DeleteFunc(slices.Clone(r.Body), func(e *transcript.Event) bool { ev := e.StreamEvent(); return ev == nil || !ev.HasData })
 	switch {
 	case len(r.Body) == 0:
 		return text + ", and nothing else"
 	case len(events) == 0:
-		return text + ", but comments or empty events"
+		return text + ", only comments or empty events"
 	default:
 		return fmt.Sprintf("%s, but %q", text, wire.Excerpt(string(events[0].Stream), 120))
 	}

@@ -12,22 +12,22 @@ import (
 func (r *refusal) peerAdvice(detail string) string {
 	switch {
 	case strings.Contains(detail, "HTTP/2"):
-		return "let the server speak HTTP/1.1, too, or put a proxy in front of it that does"
+		return "make the server also speak HTTP/1.1, or put a proxy in front of it that does"
 	case strings.Contains(detail, "but TLS"):
 		return "give the URL with https://"
 	case r.isProxied():
 		return checkPeer + "; the request went through the proxy that HTTP_PROXY names"
 	default:
-		return checkPeer + ", and look into its log"
+		return checkPeer + ", and read its log"
 	}
 }
 
 // reachAdvice is for a connection that could not be opened.
 func (r *refusal) reachAdvice(detail string) string {
 	for _, a := range []struct{ words, advice string }{
-		{"asked for a connection", "check what the proxy lets through (it may want user and password in HTTPS_PROXY), or name the host in NO_PROXY"},
+		{"asked for a connection", "check what the proxy allows (it may need user and password in HTTPS_PROXY), or name the host in NO_PROXY"},
 		{"the proxy", "check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"},
-		{"nobody known has signed", "give the authority's certificate by --ca-file FILE, or trust any certificate by --insecure"},
+		{"nobody known has signed", "pass the authority's certificate with --ca-file FILE, or accept any with --insecure"},
 		{"the certificate", "correct the certificate, or accept any with --insecure"},
 		{"HTTP without TLS", "give the URL with http://"},
 		{"TLS", "check that the port is one for https; a server without TLS needs a URL with http://"},
@@ -49,33 +49,33 @@ func (r *refusal) statusAdvice(status int) string {
 	head := r.ResponseHead()
 	switch {
 	case (status == 401 || status == 403) && r.RequestHead().Has("Authorization"):
-		return "the Authorization that was sent was not accepted: check the token" + asks
+		return "the server did not accept the Authorization header: check the token" + asks
 	case status == 401, status == 403:
-		return "the server wants to know who asks: give --bearer-env NAME or --header 'Name: value'" + asks
+		return "the server requires credentials: give --bearer-env NAME or --header 'Name: value'" + asks
 	case r.isProxied() && (status == 407 || status >= 502 && status <= 504):
-		return "it may be the proxy that says so: check HTTP_PROXY, or name the host in NO_PROXY"
+		return "the proxy may have sent this: check HTTP_PROXY, or name the host in NO_PROXY"
 	case status == 400 && strings.Contains(r.quoteBody(""), "HTTPS"):
 		return "give the URL with https://"
 	case r.looksStreamable(status):
-		return "it looks like Streamable HTTP, which refuses a GET outside of a session: leave --transport out, or give --transport http"
+		return "it looks like Streamable HTTP, which refuses a GET without a session: omit --transport, or give --transport http"
 	case r.looksLegacy(status):
 		return "it looks like HTTP+SSE, which is opened by a GET: leave --transport out, or give --transport sse; else check the path (" + r.target() + " was asked)"
 	case (status == 404 || status == 405) && r.stream != nil && r.Exchange != r.stream:
-		return "let the endpoint event name a URI that takes messages; it named what leads to " + r.target()
+		return "let the endpoint event name a URI that accepts messages; it named one that leads to " + r.target()
 	case status == 404, status == 405:
 		return "check the path: MCP endpoints are often /mcp, and /sse for the older transport (" + r.target() + " was asked)"
 	case status == 400 && namesVersion(r.bodyStart()) && !r.RequestHead().Has("MCP-Protocol-Version"):
-		return "take initialize without the header MCP-Protocol-Version: clients send it only after the handshake"
+		return "accept initialize without the header MCP-Protocol-Version: clients send it only after the handshake"
 	case status/100 == 3:
 		return r.redirectAdvice(status)
 	case status == 429:
-		return "the server takes no more requests for now: try later, with --jobs 1, or raise its limit"
+		return "the server limits requests: try later, use --jobs 1, or raise its limit"
 	case status >= 502 && status <= 504:
-		return "check that the server itself runs behind what answers here"
+		return "check that the server itself runs behind the proxy"
 	case status/100 == 5:
-		return "look into the server's own log"
+		return "read the server's log"
 	default:
-		return "let the server take an initialize request with the types application/json and text/event-stream in Accept" + ifAny("; it says Allow: ", head.Get("Allow"))
+		return "let the server accept an initialize request with application/json and text/event-stream in Accept" + ifAny("; its Allow header is ", head.Get("Allow"))
 	}
 }
 
@@ -112,7 +112,7 @@ func ifAny(before, text string) string {
 func (r *refusal) redirectAdvice(status int) string {
 	location := strings.TrimSpace(r.ResponseHead().Get("Location"))
 	if location == "" {
-		return "the redirection has no Location: let the server say where it leads"
+		return "the redirection has no Location header: add one"
 	}
 	to, host := location, ""
 	if base, err := url.Parse(r.serverURL()); err == nil {
@@ -126,14 +126,14 @@ func (r *refusal) redirectAdvice(status int) string {
 	to = wire.Excerpt(to, 200)
 	switch n := r.redirections(); {
 	case status != 307 && status != 308 && r.Method() == "POST":
-		return "such a redirection turns a POST into a GET; give the URL that it leads to: " + to
+		return "this redirection turns a POST into a GET; use the URL that it leads to: " + to
 	case host != "":
-		return "redirections to another host are not followed; if it is trusted, give its URL: " + to
+		return "redirections to another host are not followed; if you trust it, use its URL: " + to
 	case n > 1:
-		return fmt.Sprintf("%d redirections lead in a circle, or too far, the last one to %s: give the URL of the endpoint itself", n, to)
+		return fmt.Sprintf("%d redirections form a loop or are too many, the last one to %s: use the URL of the endpoint itself", n, to)
 	case r.Method() == "POST":
-		return fmt.Sprintf("the redirection leads in a circle, to %s: give the URL of the endpoint itself", to)
+		return fmt.Sprintf("the redirection is a loop, to %s: use the URL of the endpoint itself", to)
 	default:
-		return "give the URL that it leads to: " + to
+		return "use the URL that it leads to: " + to
 	}
 }

@@ -147,7 +147,7 @@ func (r *reporting) opinions() *verdict.Opinions {
 		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case was run"})
+			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
 		}
 	}
 	undeclared := map[opinionKey]bool{}

@@ -36,13 +36,13 @@ func (e *SelectionError) Error() string { return e.Reason }
 func (s *Selection) Compile() error {
 	var err error
 	if s.labels, err = types.ParseLabelFilter(s.Labels); err != nil {
-		return &SelectionError{fmt.Sprintf("the label filter %q can't be read; write labels joined by &&, || and !, as in 'lifecycle && MUST': %s", s.Labels, explainFilterError(err))}
+		return &SelectionError{fmt.Sprintf("invalid --label-filter %q; join labels with &&, || and !, as in 'lifecycle && MUST': %s", s.Labels, explainFilterError(err))}
 	}
 	s.exact, s.focus = nil, nil
 	for _, f := range s.Focus {
 		re, err := regexp.Compile(f)
 		if err != nil {
-			return &SelectionError{fmt.Sprintf("the focus %q is no regular expression: %v", f, err)}
+			return &SelectionError{fmt.Sprintf("invalid --focus %q: not a regular expression: %v", f, err)}
 		}
 		if spec.Requirements().Lookup(f) != nil {
 			s.exact = append(s.exact, f)
@@ -99,7 +99,7 @@ func (o *Options) someSelected() error {
 			return nil
 		}
 	}
-	return &SelectionError{"the selection is empty: no requirement, case or rule matches the filters; mcp-conform list shows what there is"}
+	return &SelectionError{"no requirement, case or rule matches the filters; mcp-conform list shows all"}
 }
 
 // wanted returns the handshake revisions to judge, newest first: those that

@@ -25,7 +25,7 @@ func TestExplainSilence(t *testing.T) {
 		"another id":                         {asked + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n! close-input\n", "wrote 1 messages, but did not answer", "own id", "flush"},
 		"another id once stdin is closed":    {asked + "! close-input\n" + `< {"jsonrpc":"2.0","id":2,"result":{}}` + "\n", "wrote 1 messages, but did not answer", "own id", "flush"},
 		"an unfinished line":                 {asked + `<| {"jsonrpc":"2.0","id":1,"resu` + "\n", "which ends inside a message", "write each message as a whole", "no MCP message"},
-		"a line of a log":                    {asked + "< ready\n", "which is no MCP message", "to stderr", "inside a message"},
+		"a line of a log":                    {asked + "< ready\n", "which is not an MCP message", "to stderr", "inside a message"},
 		"a message too long": {asked + `! flooded "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"` + "\n! size 16777217\n! detail more than 16777216 bytes without a newline\n",
 			"a message that is longer than mcp-conform reads, and initialize was not answered before: more than 16777216 bytes", "send a smaller message", "stderr"},
 		"too many messages": {asked + `! flooded "{\"jsonrpc\":\"2.0\",\"method\":\"x\"}"` + "\n! detail more than 20000 messages\n", "flooded stdout", "", "longer than"},

@@ -56,7 +56,7 @@ func (r *execution) explainGap(v *verdict.Verdict, ended string) {
 	if ended != "" {
 		if c := r.unfinished(v.Requirement, v.Revision); c != nil {
 			if v.Gap != verdict.Explained {
-				v.Reason, v.Gap = "the run ended before the case "+c.ID+" was done", verdict.Explained
+				v.Reason, v.Gap = "the run ended before the case "+c.ID+" finished", verdict.Explained
 			}
 			return
 		}
