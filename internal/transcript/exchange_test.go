@@ -139,7 +139,7 @@ func TestExchangeErrorsNameLine(t *testing.T) {
 		{"nothing to go on with", "# x\n  Host: x", "2: a line that begins with a space continues"},
 		{"behind a quoted text", "1>q \"GET / HTTP/1.1\"\n  Host: x", "2: a line that begins with a space"},
 		{"behind a blank line", "1> GET / HTTP/1.1\n\n  Host: x", "3: a line that begins with a space"},
-		{"an unknown end", "1! sadly", `1: "sadly" is no way in which an exchange ends; known are [complete`},
+		{"an unknown end", "1! sadly", `1: an exchange cannot end "sadly"; use one of [complete`},
 		{"exchange 0", "0> GET / HTTP/1.1", `1: "0> GET / HTTP/1.1" is not a line of a script`},
 		{"not quoted well", `1<~q "a`, `1: "a is not a quoted string`},
 		{"no number", "> {}\n! exchange x", "2: exchange needs the number"},

@@ -115,7 +115,7 @@ func TestReadNamesTheLine(t *testing.T) {
 		{"blank", " ", "line 2 of the transcript: the line is empty"},
 		{"cut short", `{"seq":1,`, "line 2 of the transcript: not an event: unexpected end"},
 		{"a line is missing", `{"seq":2,"at":1,"kind":"opened"}`, "line 2 of the transcript: seq is 2, want 1"},
-		{"unknown kind", `{"seq":1,"at":1,"kind":"open"}`, `line 2 of the transcript: unknown kind \"open\"`},
+		{"unknown kind", `{"seq":1,"at":1,"kind":"open"}`, `line 2 of the transcript: unknown kind "open"`},
 		{"negative time", `{"seq":1,"at":-1,"kind":"opened"}`, "line 2 of the transcript: at is -1"},
 		{"bytes twice", `{"seq":1,"at":1,"kind":"sent","raw":"","rawBase64":""}`, "both raw and rawBase64"},
 		{"no bytes", `{"seq":1,"at":1,"kind":"sent"}`, "kind sent needs raw"},

@@ -2,10 +2,10 @@ package transport
 
 import "net/netip"
 
-// Local is a link to a server on this machine.
+// Local is a link to a server that runs on this machine.
 type Local interface {
 	Web
-	// Listens returns the addresses at which the server takes connections; none
-	// where that can't be told.
+	// Listens returns the addresses at which the server accepts connections, or nil if they are
+	// unknown.
 	Listens() []netip.Addr
 }

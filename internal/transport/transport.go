@@ -1,7 +1,6 @@
-// Package transport names what every way of reaching a server has in common.
-// A link carries raw bytes and writes all it sees into a transcript. Of the
-// messages it knows no more than its transport makes it know: over HTTP which
-// are requests, and which of them opens the session.
+// Package transport defines the interfaces that all transports implement. A link carries raw bytes
+// and records everything in a transcript. It interprets messages only as far as the transport
+// requires: over HTTP, it distinguishes requests and recognizes the one that opens the session.
 package transport
 
 import (
@@ -14,119 +13,112 @@ import (
 
 // Dialer opens links to one server.
 type Dialer interface {
-	// Dial opens a link and records everything on it in rec. The context
-	// bounds the opening only. An error says why the server could not be
-	// started or reached, and what to do about it.
+	// Dial opens a link and records everything on it in rec. The context bounds only the opening.
+	// The error says why the server could not be started or reached, and what to do.
 	Dial(ctx context.Context, rec *transcript.Transcript) (Link, error)
-	// Transport names the transport that the links use.
+	// Transport returns the transport of the links.
 	Transport() spec.Transport
 }
 
 // Link is one open connection to a server.
 type Link interface {
-	// Send writes each frame with the transport's own framing, all in one
-	// write where the transport has such a thing.
+	// Send writes each frame with the transport's framing, all frames in one write if the transport
+	// allows it.
 	Send(ctx context.Context, frames ...[]byte) error
-	// SendBytes writes exactly these bytes, one write a chunk, framing and
-	// all; what they hold is recorded as frames.
+	// SendBytes writes exactly these bytes, including framing, with one write for each chunk. It
+	// records the frames in them.
 	SendBytes(ctx context.Context, chunks ...[]byte) error
-	// Ended is closed when no more can come from the server.
+	// Ended is closed when nothing more can come from the server.
 	Ended() <-chan struct{}
-	// Shutdown ends the link in the way that the specification orders for
-	// the transport, each step bounded by patience, and returns when nothing
-	// of the server is left.
+	// Shutdown ends the link in the way that the specification defines for the transport. Patience
+	// bounds each step. It returns when no process or connection of the link is left.
 	Shutdown(patience Patience)
-	// Signal asks the server's process to end, where there is one: "TERM"
-	// or "INT". It reports whether that could be done.
+	// Signal sends the server's process "TERM" or "INT". It reports whether that was possible.
 	Signal(name string) bool
-	// CloseInput tells the server that nothing more will be sent.
+	// CloseInput closes the server's input.
 	CloseInput() error
 }
 
-// Sharer is a dialer whose links lead to one process, which it starts itself.
+// Sharer is a dialer that starts one process, which all its links use.
 type Sharer interface {
 	Dialer
-	// Fresh returns a dialer whose links lead to a process of its own, which is
-	// started with the first link; stop ends it.
+	// Fresh returns a dialer with a process of its own, which starts with the first link; stop ends
+	// it.
 	Fresh() (d Dialer, stop func())
-	// Single reports whether only one process can live at a time.
+	// Single reports whether only one process can run at a time.
 	Single() bool
-	// Endings tells of the processes that its links led to and that ended by
-	// themselves, in their order; not of those of a Fresh one.
+	// Endings returns, in order, the processes behind its links that exited by themselves, without
+	// those of Fresh dialers.
 	Endings() []Ending
 }
 
-// Ending is how a process ended by itself.
+// Ending describes a process that exited by itself.
 type Ending struct {
-	Detail string // the exit status, or the like
-	Output string // the end of what it had written; may be hostile
-	Cut    bool   // a POST was left without its response
+	Detail string // such as the exit status
+	Output string // the end of its output; may be hostile
+	Cut    bool   // a POST had no complete response
 }
 
-// Mortal is a link over HTTP, which can't see by itself that the server's
-// process has ended.
+// Mortal is an HTTP link, which can't detect by itself that the server's process has exited.
 type Mortal interface {
 	Web
-	// ServerEnded says that nothing more can come, and why.
+	// ServerEnded tells the link that the process exited and nothing more can come.
 	ServerEnded(detail string)
 }
 
-// Weighed is a link to a server whose memory can be told.
+// Weighed is a link to a server whose memory use can be measured.
 type Weighed interface {
 	Link
-	// Resident returns how many bytes of memory all processes of the server hold
-	// for themselves; false where that can't be told.
+	// Resident returns the private memory of all processes of the server in bytes, and whether it
+	// is known.
 	Resident() (bytes int64, ok bool)
 }
 
 // Patience bounds the steps of a shutdown.
 type Patience struct {
-	AfterClose time.Duration // for the exit after its input was closed
-	AfterTerm  time.Duration // for the exit after SIGTERM
+	AfterClose time.Duration // until the exit after its input was closed
+	AfterTerm  time.Duration // until the exit after SIGTERM
 }
 
-// Web is a link over HTTP, for who has exchanges of his own to hold beside
-// those that carry messages.
+// Web is a link over HTTP, for callers that send their own HTTP requests in addition to messages.
 type Web interface {
 	Link
-	// Headers returns those that a request of the session has by this method.
+	// Headers returns the headers of a session's request with this method.
 	Headers(method string) []transcript.Field
-	// Begin sends a request as it is, no header of the session added, and
-	// returns at once. A relative target is looked up from where messages are
-	// posted to; an empty one is that place.
+	// Begin sends a request without adding headers of the session, and does not wait. A relative
+	// target is resolved against the URL for POST; an empty target is that URL.
 	Begin(r Request, target string) (Exchange, error)
 }
 
 // Request is one HTTP request, without its target.
 type Request struct {
 	Method string
-	// Fields are the headers in the order in which they are sent. Host,
-	// Accept-Encoding and Content-Length are added where they are missing.
+	// Fields are the headers in order. Missing Host, Accept-Encoding and Content-Length headers are
+	// added.
 	Fields []transcript.Field
-	// Body is sent as it is; nil for none.
+	// Body is sent unchanged; nil means no body.
 	Body []byte
-	// Chunks sends the body in chunks that end at these places, a write each,
-	// with Transfer-Encoding: chunked.
+	// Chunks are the end offsets of the chunks of a body with Transfer-Encoding: chunked, one write
+	// each.
 	Chunks []int
-	// Pieces sends the body in pieces that end at these places, a write each,
-	// with a Content-Length, and Pause ahead of each piece.
+	// Pieces are the end offsets of the parts of a body with Content-Length, one write each, with
+	// Pause before each write.
 	Pieces []int
 	Pause  time.Duration
-	// Keep sends the request over the connection that the last one with Keep
-	// left open, where there is one, and leaves it open for the next.
+	// Keep reuses the connection that the last request with Keep left open, if any, and leaves it
+	// open for the next.
 	Keep bool
 }
 
-// Exchange is an HTTP exchange under way.
+// Exchange is a running HTTP exchange.
 type Exchange interface {
-	// Number is that in the transcript, 0 before Written is closed.
+	// Number is the number in the transcript, 0 until Written is closed.
 	Number() int
-	// Written is closed when the request was sent, or could not be.
+	// Written is closed when the request was sent or sending failed.
 	Written() <-chan struct{}
-	// Responded is closed when the head of the response is there, or none
-	// will come.
+	// Responded is closed when the head of the response has arrived or none will come.
 	Responded() <-chan struct{}
-	// Over is closed when nothing more comes.
+	// Over is closed when the exchange has ended.
 	Over() <-chan struct{}
 	// Drop closes the connection.
 	Drop()

@@ -16,8 +16,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Who deals with links asks at run time for what only some of them can do. One
-// that lost a method would be passed over there without a word.
+// Callers detect optional interfaces at run time, so that a link without a method would silently
+// lose the feature.
 var (
 	_ transport.Sharer = (*started.Dialer)(nil)
 	_ transport.Mortal = (*streamablehttp.Link)(nil)
@@ -30,7 +30,7 @@ const (
 	ping       = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 )
 
-// TestLinks holds every transport against what the interfaces promise of all.
+// TestLinks checks that every transport implements the link interfaces.
 func TestLinks(t *testing.T) {
 	for _, c := range []struct {
 		over spec.Transport
@@ -44,7 +44,7 @@ func TestLinks(t *testing.T) {
 			dialer, stop := suitetest.ReferenceOver(c.over, refserver.Options{})
 			defer stop()
 			if got := dialer.Transport(); got != c.over {
-				t.Errorf("the dialer says that it speaks %s", got)
+				t.Errorf("Transport() = %s", got)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			defer cancel()
@@ -66,16 +66,16 @@ func TestLinks(t *testing.T) {
 			}
 
 			if _, ok := link.(transport.Web); ok != c.web {
-				t.Errorf("it holds exchanges of HTTP: %v", ok)
+				t.Errorf("implements transport.Web: %v", ok)
 			}
 			if _, ok := link.(transport.Mortal); ok != c.web {
-				t.Errorf("it has to be told when the process ends: %v", ok)
+				t.Errorf("implements transport.Mortal: %v", ok)
 			}
 			if _, ok := link.(transport.Local); ok {
-				t.Error("it knows where a server listens that it did not start")
+				t.Error("implements transport.Local without having started the server")
 			}
 			if c.web && link.Signal("TERM") {
-				t.Error("it signalled a server over HTTP")
+				t.Error("Signal succeeded over HTTP")
 			}
 
 			select {
@@ -87,16 +87,16 @@ func TestLinks(t *testing.T) {
 			select {
 			case <-link.Ended():
 			case <-ctx.Done():
-				t.Error("the link goes on after it was shut down")
+				t.Error("the link did not end after Shutdown")
 			}
 			if err := link.Send(ctx, []byte(ping)); err == nil {
-				t.Error("what was sent after the end was not refused")
+				t.Error("Send succeeded after Shutdown")
 			}
 		})
 	}
 }
 
-// await waits until the record has an event that holds a text.
+// await waits until the record has an event that contains text.
 func await(ctx context.Context, t *testing.T, record *transcript.Transcript, kind transcript.Kind, text string) {
 	t.Helper()
 	for at := 0; ; {

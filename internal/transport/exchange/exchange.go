@@ -1,9 +1,7 @@
-// Package exchange holds single HTTP/1.1 exchanges and records each of them:
-// the heads line by line, bodies as they came, event streams piece by piece.
-// It speaks HTTP itself, because what a client library makes of a response is
-// not what the server sent. Each exchange has a connection of its own, so that
-// one that the server closes between two requests is nobody's fault, unless
-// Reach.Keep says otherwise.
+// Package exchange performs single HTTP/1.1 exchanges and records them: heads line by line, bodies
+// as they arrived, event streams chunk by chunk. It implements HTTP itself because a client library
+// hides what the server sent. Each exchange uses its own connection, so that a connection that the
+// server closes between requests causes no false alarm; Reach.Keep changes that.
 package exchange
 
 import (
@@ -24,7 +22,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Client holds exchanges with one server and records them.
+// Client performs exchanges with one server and records them.
 type Client struct {
 	Record *transcript.Transcript
 	Reach  Reach
@@ -34,20 +32,19 @@ type Client struct {
 	running sync.WaitGroup
 }
 
-// Open returns a client for the server at u and records that the connection
-// stands. Nothing is sent yet.
+// Open returns a client for the server at u and records an Opened event. It sends nothing.
 func Open(u *url.URL, r Reach, rec *transcript.Transcript) (*Client, error) {
 	if u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s is no URL of a server: it must begin with http:// or https:// and a host", u.Redacted())
+		return nil, fmt.Errorf("invalid server URL %s: it must begin with http:// or https:// and a host", u.Redacted())
 	}
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: u.Redacted()})
 	return &Client{Record: rec, Reach: r}, nil
 }
 
-// ErrNoInput is what closing the input of a link over HTTP says.
+// ErrNoInput is the error of CloseInput over HTTP.
 var ErrNoInput = fmt.Errorf("over HTTP there is no input to close: %w", errors.ErrUnsupported)
 
-// InChunks returns a request whose body is all chunks, a write each where there
+// InChunks returns a request whose body is the concatenated chunks, sent as HTTP chunks if there
 // are several.
 func InChunks(chunks ...[]byte) transport.Request {
 	r := transport.Request{Body: slices.Concat(chunks...)}
@@ -66,21 +63,21 @@ func InChunks(chunks ...[]byte) transport.Request {
 type Request struct {
 	transport.Request
 	URL *url.URL
-	// Frame is what the body says, where somebody has read it; else nil.
+	// Frame is the parsed body if the caller has parsed it, else nil.
 	Frame *wire.Frame
-	// OnHead is called with the head of the response before anything of its
-	// body is recorded; it may be nil.
+	// OnHead is called with the head of the response before any of its body is recorded. It may be
+	// nil.
 	OnHead func(*transcript.Head)
 }
 
-// Pending is an exchange under way.
+// Pending is a running exchange.
 type Pending struct {
 	written, responded, over chan struct{}
-	stopped                  chan struct{} // closed when we end it
+	stopped                  chan struct{} // closed when the client ends it
 
 	mu     sync.Mutex
-	cause  error  // why we end it, nil while we don't
-	quit   func() // ends what is under way: the opening of the connection, or all on it
+	cause  error  // why the client ends it, nil while it does not
+	quit   func() // cancels dialing, or closes the connection
 	number int
 	head   *transcript.Head
 	how    transcript.How
@@ -89,29 +86,26 @@ type Pending struct {
 	lastID string // of the event stream: the last event id
 }
 
-// Written is closed when the request was sent, or could not be.
+// Written is closed when the request was sent or sending failed.
 func (p *Pending) Written() <-chan struct{} { return p.written }
 
-// Responded is closed when the head of the response is there, or none will
-// come.
+// Responded is closed when the head of the response has arrived or none will come.
 func (p *Pending) Responded() <-chan struct{} { return p.responded }
 
 // Over is closed when the exchange has ended.
 func (p *Pending) Over() <-chan struct{} { return p.over }
 
-// errDropped is the cause of an end that we want.
+// errDropped is the cause when the caller drops the exchange.
 var errDropped = errors.New("dropped")
 
-// Begin sends a request and returns at once. The context bounds the whole
-// exchange: when it ends, the connection is closed.
+// Begin starts an exchange and does not wait. When the context ends, the connection is closed.
 func (c *Client) Begin(ctx context.Context, r Request) *Pending {
 	p := &Pending{written: make(chan struct{}), responded: make(chan struct{}), over: make(chan struct{}), stopped: make(chan struct{})}
-	c.running.Go(func() { c.hold(ctx, p, r) })
+	c.running.Go(func() { c.run(ctx, p, r) })
 	return p
 }
 
-// Wait returns when no exchange is under way any more, and no connection is
-// open.
+// Wait waits until all exchanges have ended, and closes idle connections.
 func (c *Client) Wait() {
 	c.running.Wait()
 	c.idle.close()
@@ -120,7 +114,7 @@ func (c *Client) Wait() {
 // Drop closes the connection of the exchange.
 func (p *Pending) Drop() { p.end(errDropped) }
 
-// end ends what is under way, and all that comes after it.
+// end cancels the current operation and all later ones.
 func (p *Pending) end(cause error) {
 	p.mu.Lock()
 	if p.cause == nil {
@@ -134,9 +128,9 @@ func (p *Pending) end(cause error) {
 	}
 }
 
-// quits says how to end what is under way now, which is done at once where the
-// end was asked for before.
-func (p *Pending) quits(quit func()) {
+// setQuit sets the function that cancels the current operation, and calls it at once if the
+// exchange was already ended.
+func (p *Pending) setQuit(quit func()) {
 	p.mu.Lock()
 	p.quit = quit
 	ended := p.cause != nil
@@ -146,8 +140,8 @@ func (p *Pending) quits(quit func()) {
 	}
 }
 
-// ending returns why we end the exchange, nil where we don't.
-func (p *Pending) ending(ctx context.Context) error {
+// endCause returns why the client ends the exchange, or nil.
+func (p *Pending) endCause(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cause == nil && ctx.Err() != nil {
@@ -160,21 +154,20 @@ func (p *Pending) ending(ctx context.Context) error {
 // Written is closed.
 func (p *Pending) Number() int { p.mu.Lock(); defer p.mu.Unlock(); return p.number }
 
-// Head returns the head of the response; nil where there is none (yet).
+// Head returns the head of the response, or nil if there is none yet.
 func (p *Pending) Head() *transcript.Head { p.mu.Lock(); defer p.mu.Unlock(); return p.head }
 
-// Ended returns how the exchange ended; "" while it is not over.
+// Ended returns how the exchange ended, or "" if it has not.
 func (p *Pending) Ended() (how transcript.How, detail string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.how, p.detail
 }
 
-// LastEventID returns the id of the last event of the stream that had one.
+// LastEventID returns the last event id in the stream.
 func (p *Pending) LastEventID() string { p.mu.Lock(); defer p.mu.Unlock(); return p.lastID }
 
-// Retry returns how long the server asked to wait before the stream is taken
-// up again; 0 where it did not say.
+// Retry returns the reconnection time that the server requested, or 0.
 func (p *Pending) Retry() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,15 +178,15 @@ func (p *Pending) Retry() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// ended is why an exchange is over.
+// ended describes how an exchange ended.
 type ended struct {
 	how    transcript.How
 	detail string
-	stage  string // what was under way, where no response had come
+	stage  string // the stage that was reached, if no response came
 }
 
-// hold holds one exchange from the first byte to the last.
-func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
+// run performs one exchange from the first byte to the last.
+func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
 	conn, err := c.connect(ctx, p, r)
 	line, fields := c.Reach.head(r)
@@ -203,37 +196,37 @@ func (c *Client) hold(ctx context.Context, p *Pending, r Request) {
 	p.mu.Unlock()
 	end := ended{how: transcript.Unreachable}
 	if err == nil {
-		p.quits(func() { _ = conn.Close() })
+		p.setQuit(func() { _ = conn.Close() })
 		end = c.converse(ctx, p, conn, raw, r)
-		if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.ending(ctx) == nil {
+		if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
 			// A server may close a connection between two requests at any time.
 			if fresh, err := c.open(ctx, p, r.URL); err == nil {
 				conn.discard()
 				conn = fresh
-				p.quits(func() { _ = conn.Close() })
+				p.setQuit(func() { _ = conn.Close() })
 				end = c.exchange(ctx, p, conn, raw, r)
 			}
 		}
-		p.quits(func() {}) // whoever ends the exchange from now on must not close what goes to another one
-		c.release(conn, p, r, end, p.ending(ctx) == nil)
+		p.setQuit(func() {}) // ending this exchange later must not close a connection that another one reuses
+		c.release(conn, p, r, end, p.endCause(ctx) == nil)
 	} else {
 		end.detail, end.stage = explain(err), stageOf(err)
 	}
 	stop()
-	if cause := p.ending(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
+	if cause := p.endCause(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
 		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage)}
 	}
 	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail})
 	p.mu.Lock()
 	p.how, p.detail = end.how, end.detail
 	p.mu.Unlock()
-	p.wrote()
-	p.answered(nil)
+	p.markWritten()
+	p.markResponded(nil)
 	close(p.over)
 }
 
-// dropped says why we closed a connection, unless that was what we wanted, and
-// how far it had come, unless there was a response.
+// dropped says why the client closed the connection, unless the caller wanted it, and at which
+// stage, unless there was a response.
 func dropped(cause error, stage string) string {
 	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		if stage == beforeResponse {
@@ -247,9 +240,9 @@ func dropped(cause error, stage string) string {
 	return cause.Error() + ", " + stage
 }
 
-func (p *Pending) wrote() { closeOnce(p.written) }
+func (p *Pending) markWritten() { closeOnce(p.written) }
 
-func (p *Pending) answered(head *transcript.Head) {
+func (p *Pending) markResponded(head *transcript.Head) {
 	if head != nil {
 		p.mu.Lock()
 		p.head = head
@@ -258,7 +251,7 @@ func (p *Pending) answered(head *transcript.Head) {
 	closeOnce(p.responded)
 }
 
-// closeOnce closes c; it is called from the goroutine of the exchange alone.
+// closeOnce closes c. Only the goroutine of the exchange may call it.
 func closeOnce(c chan struct{}) {
 	select {
 	case <-c:
@@ -267,7 +260,7 @@ func closeOnce(c chan struct{}) {
 	}
 }
 
-// converse writes the request and reads the response.
+// converse records and writes the request, and reads the response.
 func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	if r.Body != nil {
 		c.Record.Add(transcript.Event{Kind: transcript.Sent, Exchange: p.number, Raw: r.Body, Frame: r.Frame})
@@ -275,26 +268,26 @@ func (c *Client) converse(ctx context.Context, p *Pending, conn *connection, hea
 	return c.exchange(ctx, p, conn, head, r)
 }
 
-// exchange is converse without the record of what is sent.
+// exchange writes the request and reads the response.
 func (c *Client) exchange(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	if whole := r.Chunks == nil && r.Pieces == nil; whole && len(head)+len(r.Body) <= shortRequest {
-		conn.sent = write(ctx, conn, head, r) == nil // what could not be written shows in what comes back
-		p.wrote()
+		conn.sent = write(ctx, conn, head, r) == nil // a write error shows in the response
+		p.markWritten()
 		return c.response(p, r, conn.in)
 	}
 	return c.converseLong(ctx, p, conn, head, r)
 }
 
-// shortRequest is how long a request may be that is written at once, for there
-// is room for it on the way to a server that does not read.
+// shortRequest is the size up to which a request fits in the socket buffers, so that the write does
+// not block.
 const shortRequest = 4 << 10
 
-// converseLong is converse where the writing may take its time: a server may
-// answer before it has read the body, so the answer is read in any case.
+// converseLong is exchange for requests whose write may block. A server may respond before it has
+// read the body, so the response is read concurrently.
 func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	p.quits(func() { stop(); _ = conn.Close() })
+	p.setQuit(func() { stop(); _ = conn.Close() })
 	wrote := make(chan struct{})
 	go func() {
 		defer close(wrote)
@@ -311,15 +304,15 @@ func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection,
 	}()
 	select {
 	case <-wrote:
-		p.wrote()
+		p.markWritten()
 		<-first
 	case <-first:
-		p.wrote()
+		p.markWritten()
 	}
 	return c.response(p, r, conn.in)
 }
 
-// write sends the head with the line ends of HTTP, and the body.
+// write sends the head with CR LF line ends, and the body.
 func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
 	out := make([]byte, 0, len(head)+2*bytes.Count(head, []byte("\n"))+len("\r\n\r\n")+len(r.Body))
 	for line := range bytes.SplitSeq(head, []byte("\n")) {
@@ -351,8 +344,7 @@ func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
 	return err
 }
 
-// parts calls send with the parts of a body that end at the places given; what
-// is left is the last part.
+// parts calls send with the parts of the body that end at the offsets, and with the rest.
 func parts(ends []int, body []byte, send func([]byte) error) error {
 	from := 0
 	for _, to := range append(slices.Clone(ends), len(body)) {

@@ -21,8 +21,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
-// serve answers every connection with the same bytes, after it has read a
-// request, and closes it.
+// serve responds to a request on every connection with the same bytes, and closes it.
 func serve(t *testing.T, answer string) *url.URL {
 	t.Helper()
 	at := make(chan struct{})
@@ -30,7 +29,7 @@ func serve(t *testing.T, answer string) *url.URL {
 	return hang(t, answer, at)
 }
 
-// hang is serve that closes connections only when until is closed.
+// hang is like serve, but closes connections only when until is closed.
 func hang(t *testing.T, answer string, until <-chan struct{}) *url.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,8 +58,8 @@ func hang(t *testing.T, answer string, until <-chan struct{}) *url.URL {
 	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"}
 }
 
-// told is one event in words.
-func told(e *transcript.Event) string {
+// describe formats one event.
+func describe(e *transcript.Event) string {
 	switch e.Kind {
 	case transcript.Requested, transcript.Responded:
 		return string(e.Kind) + " " + strings.ReplaceAll(string(e.Raw), "\r", "")
@@ -182,7 +181,7 @@ func TestResponses(t *testing.T) {
 					t.Errorf("%s belongs to exchange %d", e.Kind, e.Exchange)
 				}
 				if e.Kind != transcript.Requested && e.Kind != transcript.Sent {
-					got = append(got, told(e))
+					got = append(got, describe(e))
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -228,7 +227,7 @@ func slicesRepeat(s string, n int) []string {
 	return out
 }
 
-// What is sent is what the record says, byte for byte but for the line ends.
+// The record has the bytes that were sent, apart from line ends.
 func TestRequests(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -288,7 +287,7 @@ func TestNobodyThere(t *testing.T) {
 	at := l.Addr().String()
 	_ = l.Close()
 	for _, c := range []struct{ name, url, want string }{
-		{"nobody listens", "http://" + at, "nobody listens at " + at},
+		{"connection refused", "http://" + at, "nobody listens at " + at},
 		{"no such host", "http://no-such-host.invalid/", "no host is called no-such-host.invalid"},
 		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection in the midst of the handshake"},
 	} {
@@ -304,13 +303,13 @@ func TestNobodyThere(t *testing.T) {
 				t.Errorf("over %s: %s", how, detail)
 			}
 			if p.Head() != nil {
-				t.Error("there is a response")
+				t.Error("Head() is not nil")
 			}
 		})
 	}
 }
 
-// A response that never comes ends with the context, or when it is dropped.
+// An exchange without a response ends with the context, or with Drop.
 func TestDrop(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// connection is one to a server, with what was read of it and not looked at.
+// connection is a connection to a server and its read buffer.
 type connection struct {
 	net.Conn
 	in *bufio.Reader
 	to string
-	// sent: all of the request was written, see reusable.
+	// sent reports that all of the request was written, see reusable.
 	sent bool
-	used bool // it carried an exchange before
+	used bool // it was used for an earlier exchange
 }
 
-// readers are those of connections that are closed.
+// readers pools the read buffers of closed connections.
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, readSize) }}
 
 func newConnection(conn net.Conn, to string) *connection {
@@ -30,7 +30,7 @@ func newConnection(conn net.Conn, to string) *connection {
 	return &connection{Conn: conn, in: in, to: to}
 }
 
-// discard closes the connection, of which nobody reads any more.
+// discard closes the connection, which must not be read any more.
 func (c *connection) discard() {
 	_ = c.Close()
 	c.in.Reset(nil)
@@ -38,18 +38,17 @@ func (c *connection) discard() {
 	c.in = nil
 }
 
-// maxIdle bounds the connections that one client keeps though nothing goes over
-// them.
+// maxIdle is the maximum number of idle connections of a client.
 const maxIdle = 4
 
-// idle are the connections over which the next exchange may go.
+// idle holds the idle connections.
 type idle struct {
 	mu     sync.Mutex
 	conns  []*connection
 	closed bool
 }
 
-// take returns one that leads to a place, nil where there is none.
+// take removes and returns a connection to an address, or nil.
 func (i *idle) take(to string) *connection {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -62,7 +61,7 @@ func (i *idle) take(to string) *connection {
 	return nil
 }
 
-// put keeps a connection; it reports false where there is no room for it.
+// put adds an idle connection. It returns false if there is no room.
 func (i *idle) put(c *connection) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -73,7 +72,7 @@ func (i *idle) put(c *connection) bool {
 	return true
 }
 
-// close closes all, and keeps none from now on.
+// close closes all idle connections and rejects later ones.
 func (i *idle) close() {
 	i.mu.Lock()
 	conns := i.conns
@@ -84,13 +83,12 @@ func (i *idle) close() {
 	}
 }
 
-// keeps reports whether the request may go over a connection that was kept, and
-// its own may be kept.
-func (c *Client) keeps(r Request) bool { return c.Reach.Keep || r.Keep }
+// mayKeep reports whether the request may use an idle connection and leave its own idle.
+func (c *Client) mayKeep(r Request) bool { return c.Reach.Keep || r.Keep }
 
 // connect returns a connection for one exchange.
 func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connection, error) {
-	if c.keeps(r) {
+	if c.mayKeep(r) {
 		if conn := c.idle.take(place(r.URL)); conn != nil {
 			conn.sent, conn.used = false, true
 			return conn, nil
@@ -99,14 +97,14 @@ func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connectio
 	return c.open(ctx, p, r.URL)
 }
 
-// place names where a connection leads.
+// place returns the scheme and host of a URL.
 func place(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // open returns a fresh connection.
 func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection, error) {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
-	p.quits(func() { quit(errDropped) })
+	p.setQuit(func() { quit(errDropped) })
 	conn, err := c.Reach.dial(ctx, u)
 	if err != nil {
 		return nil, err
@@ -114,28 +112,27 @@ func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection,
 	return newConnection(conn, place(u)), nil
 }
 
-// release lets go of a connection behind its exchange; undisturbed tells that
-// nobody has closed it meanwhile.
+// release puts the connection into the idle pool after its exchange, or closes it. undisturbed
+// means that the client did not end the exchange.
 func (c *Client) release(conn *connection, p *Pending, r Request, end ended, undisturbed bool) {
-	keep := c.keeps(r) && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
+	keep := c.mayKeep(r) && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
 	if !keep || !c.idle.put(conn) {
 		conn.discard()
 	}
 }
 
-// reusable reports whether the connection stands, as HTTP has it, where the next
-// exchange may begin: the response had an end of its own, nothing lies behind
-// it, and neither side wants to close.
+// reusable reports whether HTTP allows another exchange on the connection: the response was
+// delimited, nothing follows it, and neither side asked to close.
 func (c *connection) reusable(head *transcript.Head) bool {
 	if !c.sent || head == nil || !strings.HasPrefix(head.Line, "HTTP/1.1 ") || strings.Contains(strings.ToLower(head.Get("Connection")), "close") {
 		return false
 	}
-	if head.Has("Content-Encoding") { // who unpacks may leave bytes unread
+	if head.Has("Content-Encoding") { // decompression may leave bytes unread
 		return false
 	}
 	switch {
 	case head.Status() == 204 || head.Status() == 304:
-	case head.Has("Transfer-Encoding"): // the end of the chunks was read, and not that of the trailer, of which there is none
+	case head.Has("Transfer-Encoding"): // the reader stops before the blank line of the empty trailer
 		if end, _ := c.in.Peek(min(2, c.in.Buffered())); string(end) != "\r\n" {
 			return false
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
-// serveOn answers each request of each connection with the same bytes, and
-// counts the connections. Each is closed after so many answers, if not 0.
+// serveOn responds to each request on each connection with the same bytes, counts the connections,
+// and closes each after most responses, if most is not 0.
 func serveOn(t *testing.T, answer string, most int) (u *url.URL, connections *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,9 +53,7 @@ func serveOn(t *testing.T, answer string, most int) (u *url.URL, connections *at
 	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"}, connections
 }
 
-// Exchanges follow each other on one connection where that is asked for, and
-// where HTTP says that the response is over and another may follow. The record
-// is the same.
+// With Keep, exchanges share one connection if HTTP allows it, and the record is the same.
 func TestKeep(t *testing.T) {
 	const length, chunked = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
 	long := strings.Repeat("x", 10_000)
@@ -93,7 +91,7 @@ func TestKeep(t *testing.T) {
 					t.Errorf("keep %v: %d connections for three exchanges, not %d", keep, got, want)
 				}
 				for _, e := range x.Record.From(0) {
-					records[i] = append(records[i], told(e))
+					records[i] = append(records[i], describe(e))
 				}
 			}
 			if diff := cmp.Diff(records[0], records[1]); diff != "" {
@@ -103,8 +101,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A connection that the server closed though it had not said so is replaced
-// where the request alone asked for it to be kept.
+// A kept connection that the server closed unannounced is replaced if only the request asked to
+// keep it.
 func TestClosedThoughKept(t *testing.T) {
 	u, connections := serveOn(t, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 1)
 	x := &exchange.Client{Record: transcript.New()}
@@ -124,7 +122,7 @@ func TestClosedThoughKept(t *testing.T) {
 	}
 }
 
-// The response to HEAD has the length of a body, and no body.
+// A response to HEAD has a Content-Length but no body.
 func TestHead(t *testing.T) {
 	u, _ := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", 0)
 	x := &exchange.Client{Record: transcript.New()}
@@ -136,7 +134,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// What was dropped is not used again.
+// A dropped connection is not reused.
 func TestDroppedIsNotKept(t *testing.T) {
 	u, connections := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", 0)
 	x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Keep: true}}

@@ -13,7 +13,7 @@ import (
 
 const longBody = 3 << 20
 
-// body returns what an exchange recorded of its body, nil for nothing.
+// body returns the recorded body, or nil.
 func body(x *exchange.Client) *transcript.Event {
 	for _, e := range x.Record.From(0) {
 		if e.Kind == transcript.Received {
@@ -23,7 +23,7 @@ func body(x *exchange.Client) *transcript.Event {
 	return nil
 }
 
-// Long bodies come one after the other, a few at a time, and all of them whole.
+// Long bodies are read a few at a time, and completely.
 func TestLongBodies(t *testing.T) {
 	u := serve(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", longBody, strings.Repeat("x", longBody)))
 	var all []*exchange.Client
@@ -40,8 +40,8 @@ func TestLongBodies(t *testing.T) {
 	}
 }
 
-// Of a long body that breaks off the head is kept, and those that wait for a
-// place behind others that hang are ended like any.
+// Only the head of an incomplete long body is kept, and exchanges that wait for a slot can be
+// dropped.
 func TestLongBodiesThatBreakOff(t *testing.T) {
 	hung := make(chan struct{})
 	u := hang(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", 2*longBody, strings.Repeat("x", longBody)), hung)

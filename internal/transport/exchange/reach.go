@@ -19,28 +19,25 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Reach says how a server is reached.
+// Reach describes how to reach a server.
 type Reach struct {
-	// Fields are sent with every request: what the user wants the server to
-	// get, such as Authorization.
+	// Fields are headers that the user wants to send with every request, such as Authorization.
 	Fields []transcript.Field
-	// TLS is for https; nil for the system's own roots.
+	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
-	// Proxy returns the proxy for a URL, or nil; nil for none at all.
+	// Proxy returns the proxy for a URL, or nil. A nil function means no proxies.
 	Proxy func(*url.URL) (*url.URL, error)
-	// Connect bounds the opening of a connection; default 10 s.
+	// Connect is the timeout for opening a connection; default 10 s.
 	Connect time.Duration
-	// Keep lets the exchanges of a client that follow each other go over one
-	// connection. It is for a server that is known to keep connections open:
-	// what another one closes between two requests would look like an exchange
-	// that broke, so that runs leave it off.
+	// Keep reuses connections for consecutive exchanges. Use it only for a server that keeps
+	// connections open: if the server closed one between two requests, the exchange would look
+	// broken. Runs leave it off.
 	Keep bool
 }
 
 const defaultConnect = 10 * time.Second
 
-// dial opens a connection to the server, by way of the proxy where there is
-// one, and with TLS for https.
+// dial opens a connection to the server, through the proxy if there is one, and with TLS for https.
 func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	limit := cmp.Or(r.Connect, defaultConnect)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("there was no connection within %s", limit))
@@ -55,11 +52,11 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	}
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
 	if err != nil {
-		return nil, by(proxy, within(ctx, "while connecting to "+at, err))
+		return nil, withProxy(proxy, within(ctx, "while connecting to "+at, err))
 	}
 	if proxy != nil && proxy.Scheme == "https" {
 		if conn, err = r.secure(ctx, conn, proxy); err != nil {
-			return nil, by(proxy, err)
+			return nil, withProxy(proxy, err)
 		}
 	}
 	if u.Scheme != "https" {
@@ -68,14 +65,14 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if proxy != nil {
 		if err := tunnel(ctx, conn, proxy, address(u)); err != nil {
 			_ = conn.Close()
-			return nil, by(proxy, within(ctx, "while the proxy "+at+" was asked for a connection to "+address(u), err))
+			return nil, withProxy(proxy, within(ctx, "while the proxy "+at+" was asked for a connection to "+address(u), err))
 		}
 	}
 	return r.secure(ctx, conn, u)
 }
 
-// within prefers the cause of the context's end to the error that it leads to,
-// and then says what was under way.
+// within returns the cause of the context's end, with the stage, instead of the error that results
+// from it.
 func within(ctx context.Context, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &stageError{stage, context.Cause(ctx)}
@@ -83,15 +80,15 @@ func within(ctx context.Context, stage string, err error) error {
 	return err
 }
 
-// by says that an error is about the proxy, where there is one.
-func by(proxy *url.URL, err error) error {
+// withProxy adds the proxy, if any, to an error.
+func withProxy(proxy *url.URL, err error) error {
 	if proxy == nil {
 		return err
 	}
 	return &proxyError{address(proxy), err}
 }
 
-// proxyError is an error of the way to a proxy.
+// proxyError is an error of the connection to a proxy.
 type proxyError struct {
 	at  string
 	err error
@@ -115,7 +112,7 @@ func (r *Reach) proxy(u *url.URL) (*url.URL, error) {
 	return proxy, nil
 }
 
-// secure begins TLS, with HTTP/1.1 as the only protocol that is offered.
+// secure performs the TLS handshake and offers only HTTP/1.1.
 func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if r.TLS != nil {
@@ -133,20 +130,20 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	return secured, nil
 }
 
-// tunnel asks the proxy for a connection to the server.
+// tunnel requests a connection to the server from the proxy.
 func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", to, to, proxyField(proxy)); err != nil {
 		return err
 	}
-	// Nothing follows the head of a successful answer before we speak.
+	// Nothing follows the head of a successful response until the client sends.
 	raw, err := readHead(bufio.NewReaderSize(conn, 1), maxHead)
 	switch {
 	case errors.Is(err, errLongHead) || err == nil && !bytes.HasPrefix(raw, []byte(http1)):
-		return errors.New(strange(raw))
+		return errors.New(describeForeign(raw))
 	case err != nil:
-		return fmt.Errorf("asked for a connection to %s: %s before it answered", to, parted(err))
+		return fmt.Errorf("asked for a connection to %s: %s before it answered", to, describeLoss(err))
 	}
 	if head := transcript.ParseHead(raw); head.Status()/100 != 2 {
 		return fmt.Errorf("asked for a connection to %s, it answers %q", to, head.Line)
@@ -162,7 +159,7 @@ func proxyField(proxy *url.URL) string {
 	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(proxy.User.Username()+":"+password)) + "\r\n"
 }
 
-// address is the host and port of a URL.
+// address returns the host and port of a URL.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

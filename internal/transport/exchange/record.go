@@ -8,14 +8,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// errFlood says that the server sends more than the limits allow.
+// errFlood reports that the server exceeded the limits.
 var errFlood = errors.New("more than can be taken in")
 
-// sink records a body as it comes.
+// sink records a body as it arrives.
 type sink interface {
 	Write(data []byte) (int, error)
-	// end records what is left, and fails where that is more than the limits
-	// allow. If broken, more was to come.
+	// end records the rest, and returns an error if it exceeds the limits. broken means that the
+	// body is incomplete.
 	end(broken bool) error
 }
 
@@ -26,14 +26,14 @@ func (c *Client) sink(p *Pending, head *transcript.Head) sink {
 	return &whole{c: c, p: p}
 }
 
-// whole records a body in one event. It keeps what comes in parts, for one
-// piece that grows is copied, and held twice, each time that it does.
+// whole records a body in one event. It stores parts, because growing one slice would copy it and
+// hold it twice.
 type whole struct {
 	c     *Client
 	p     *Pending
 	parts [][]byte
 	size  int
-	long  bool // it has a place among the long bodies
+	long  bool // it holds a slot of longBodies
 }
 
 const (
@@ -42,12 +42,11 @@ const (
 	longBody  = 1 << 20
 )
 
-// longBodies has a place for each long body that is taken in at a time, all
-// clients together: a server that floods every one of them fills no memory.
+// longBodies limits the number of long bodies that all clients read concurrently, so that a flood
+// on every connection cannot fill the memory.
 var longBodies = make(chan struct{}, 2)
 
-// grown waits for such a place once the body is long, unless we end the
-// exchange: then there is not much to come.
+// grown acquires a slot of longBodies once the body is long, unless the client ends the exchange.
 func (w *whole) grown() {
 	if w.long || w.size <= longBody {
 		return
@@ -59,7 +58,7 @@ func (w *whole) grown() {
 	}
 }
 
-// drop forgets the body.
+// drop releases the body and its slot.
 func (w *whole) drop() {
 	w.parts = nil
 	if w.long {
@@ -71,7 +70,7 @@ func (w *whole) drop() {
 func (w *whole) Write(data []byte) (int, error) {
 	for left := data; len(left) > 0; {
 		last := len(w.parts) - 1
-		if last < 0 { // most bodies come at once, and are kept for long
+		if last < 0 { // most bodies arrive in one read
 			w.parts = append(w.parts, bytes.Clone(left))
 			break
 		}
@@ -93,13 +92,13 @@ func (w *whole) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// end keeps the body whole. Of a long one that broke off, which no client would
-// get to see, the head is enough: a server may leave any number of them hanging.
+// end records the body. Of a long incomplete body, which a client would never process, only the
+// head is kept: a server may leave any number of them unfinished.
 func (w *whole) end(broken bool) error {
 	if w.size == 0 {
 		return nil
 	}
-	defer w.drop() // not before it is read, which takes ten times its size, and counted as held
+	defer w.drop() // only after Add has parsed and counted the body: parsing takes ten times its size
 	e := transcript.Event{Kind: transcript.Received, Exchange: w.p.number, Raw: w.parts[0], Unterminated: broken}
 	switch {
 	case broken && w.size > longPart:
@@ -115,7 +114,7 @@ func (w *whole) end(broken bool) error {
 	return nil
 }
 
-// pieces records an event stream piece by piece.
+// pieces records an event stream chunk by chunk.
 type pieces struct {
 	c     *Client
 	p     *Pending
@@ -136,7 +135,7 @@ func (s *pieces) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// record records one piece; the bytes of it are copies already.
+// record records one chunk, whose bytes are already copies.
 func (s *pieces) record(piece []byte) {
 	e := s.c.Record.Add(transcript.Event{Kind: transcript.Received, Exchange: s.p.number, Stream: piece})
 	ev := e.StreamEvent()
@@ -165,7 +164,7 @@ func (s *pieces) end(bool) error {
 	return nil
 }
 
-// admit reports whether one more event of these bytes is within the limits.
+// admit returns an error if one more event of these bytes exceeds the limits.
 func (c *Client) admit(p *Pending, data []byte) error {
 	if flood := c.Record.Admit(len(data)); flood != "" {
 		return c.flood(p, flood, data, len(data))
@@ -173,7 +172,7 @@ func (c *Client) admit(p *Pending, data []byte) error {
 	return nil
 }
 
-// flood records, once, that the server sends too much.
+// flood records once that the server exceeded the limits.
 func (c *Client) flood(p *Pending, what string, begin []byte, size int) error {
 	c.flooded.Do(func() {
 		c.Record.Add(transcript.Event{

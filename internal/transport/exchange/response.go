@@ -19,11 +19,11 @@ import (
 const (
 	maxHead  = 64 << 10 // bytes of a head
 	maxLeads = 10       // interim responses before the real one
-	headKept = 4 << 10  // of what is longer than the limit
-	readSize = 4 << 10  // of a buffer; there are two an exchange, and most bodies are short
+	headKept = 4 << 10  // kept bytes of a body above the limit
+	readSize = 4 << 10  // buffer size; an exchange has two buffers, and most bodies are short
 )
 
-// sticky says again how its reader ended: a connection tells of a reset once.
+// sticky repeats the final error of its reader: a connection reports a reset only once.
 type sticky struct {
 	r   io.Reader
 	err error
@@ -40,14 +40,14 @@ func (s *sticky) Read(p []byte) (int, error) {
 
 var errLongHead = fmt.Errorf("the head is longer than %d bytes", maxHead)
 
-// readHead reads the lines of a head up to the blank one, which it leaves out.
+// readHead reads the lines of a head up to the blank line, which it excludes.
 func readHead(in *bufio.Reader, limit int) ([]byte, error) {
 	var room [1 << 10]byte // for most heads
 	head, err := readLines(in, limit, room[:0])
 	return bytes.Clone(head), err
 }
 
-// readLines is readHead; it appends to head.
+// readLines is like readHead, but appends to head.
 func readLines(in *bufio.Reader, limit int, head []byte) ([]byte, error) {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -66,8 +66,8 @@ func readLines(in *bufio.Reader, limit int, head []byte) ([]byte, error) {
 	}
 }
 
-// blankLine reports whether the head ends with a blank line, and where that
-// begins, without the end of the line before.
+// blankLine reports whether head ends with a blank line, and returns the length of the head without
+// it.
 func blankLine(head []byte) (int, bool) {
 	for _, end := range []string{"\r\n\r\n", "\n\r\n", "\n\n"} {
 		if bytes.HasSuffix(head, []byte(end)) {
@@ -79,7 +79,7 @@ func blankLine(head []byte) (int, bool) {
 
 // response reads and records the response.
 func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
-	if what := foreign(in); what != "" {
+	if what := foreignResponse(in); what != "" {
 		return ended{how: transcript.Unreadable, detail: what}
 	}
 	for range maxLeads {
@@ -92,41 +92,41 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 			if r.OnHead != nil {
 				r.OnHead(head)
 			}
-			p.answered(head)
+			p.markResponded(head)
 			return c.body(p, r, head, in)
 		}
 	}
 	return ended{how: transcript.Unreadable, detail: "interim responses without end"}
 }
 
-// beforeResponse is the stage of an exchange that has no response yet.
+// beforeResponse is the stage of an exchange without a response.
 const beforeResponse = "before a response came"
 
-// headFault says why what was read is not the head of a response.
+// headFault says why raw is not the head of a response; the result is zero if it is one.
 func headFault(raw []byte, err error) ended {
 	const inside = "within the head of the response"
 	switch {
 	case err != nil && len(raw) == 0:
-		return ended{transcript.Broken, parted(err) + " " + beforeResponse, beforeResponse}
+		return ended{transcript.Broken, describeLoss(err) + " " + beforeResponse, beforeResponse}
 	case errors.Is(err, errLongHead):
 		return ended{how: transcript.Unreadable, detail: err.Error()}
 	case err != nil && bytes.HasPrefix([]byte(http1), raw[:min(len(raw), len(http1))]):
-		return ended{transcript.Broken, parted(err) + " " + inside, inside}
+		return ended{transcript.Broken, describeLoss(err) + " " + inside, inside}
 	case !bytes.HasPrefix(raw, []byte(http1)):
-		return ended{how: transcript.Unreadable, detail: strange(raw)}
+		return ended{how: transcript.Unreadable, detail: describeForeign(raw)}
 	case statusOf(raw) < 100:
 		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), shown)])}
 	}
 	return ended{}
 }
 
-// statusOf returns the status in the first line of a head.
+// statusOf returns the status code in the first line of a head.
 func statusOf(raw []byte) int {
 	line, _, _ := bytes.Cut(raw, []byte("\n"))
 	return transcript.ParseHead(line).Status()
 }
 
-// body reads and records the body, as HTTP says where it ends.
+// body reads and records the body up to the end that HTTP defines.
 func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Reader) ended {
 	if s := head.Status(); s == 204 || s == 304 || r.Method == "HEAD" {
 		return ended{how: transcript.Complete}
@@ -150,16 +150,16 @@ func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Re
 		return ended{how: transcript.Dropped, detail: "the server sends more than can be taken in"}
 	case body.err == nil:
 		return ended{how: transcript.Unreadable, detail: "the body is not what its Content-Encoding says: " + err.Error()}
-	case !lost(err):
+	case !isConnectionError(err):
 		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the body can't be read any more after %d bytes: %v", body.n, err)}
 	}
-	return ended{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", parted(err), body.n, promised(framed))}
+	return ended{how: transcript.Broken, detail: fmt.Sprintf("%s after %d bytes of the body%s", describeLoss(err), body.n, promised(framed))}
 }
 
-// buffers are what bodies pass through.
+// buffers pools the buffers for bodies.
 var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
-// pass hands the body on as it comes.
+// pass copies the body to the sink.
 func pass(to sink, body io.Reader) error {
 	buffer, _ := buffers.Get().(*[readSize]byte)
 	defer buffers.Put(buffer)
@@ -167,7 +167,7 @@ func pass(to sink, body io.Reader) error {
 	return err
 }
 
-// promised says how long a body was to be, where that is known.
+// promised describes the Content-Length of a body, if there is one.
 func promised(body io.Reader) string {
 	if x, ok := body.(*exactly); ok {
 		return fmt.Sprintf(", of the %d that its Content-Length promises", x.length)
@@ -175,7 +175,7 @@ func promised(body io.Reader) string {
 	return ""
 }
 
-// counted counts what was read, and keeps the error of the connection.
+// counted counts the bytes read, and keeps the error of the connection.
 type counted struct {
 	r   io.Reader
 	n   int64
@@ -191,7 +191,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// framing returns a reader of the body.
+// framing returns a reader of the body without its framing.
 func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
 	if coding := strings.ToLower(head.Get("Transfer-Encoding")); coding != "" {
 		if coding != "chunked" {
@@ -215,7 +215,7 @@ func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
 	return &exactly{r: in, left: n, length: n}, nil
 }
 
-// exactly reads n bytes; fewer are an error.
+// exactly reads a body with a Content-Length; fewer bytes are an error.
 type exactly struct {
 	r            io.Reader
 	left, length int64
@@ -233,8 +233,8 @@ func (x *exactly) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoding undoes a Content-Encoding, though we ask for none. Those that can't
-// be undone stay as they are.
+// decoding decodes a gzip body, although the client accepts only identity. Other codings are left
+// as they are.
 func decoding(head *transcript.Head, body io.Reader) (io.Reader, error) {
 	switch strings.ToLower(head.Get("Content-Encoding")) {
 	case "gzip", "x-gzip":

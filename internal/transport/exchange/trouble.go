@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// stageError says what was under way when the time of a connection was over.
+// stageError is a timeout with the stage that was reached.
 type stageError struct {
 	stage string // as in "while connecting to 127.0.0.1:80"
 	cause error
@@ -24,7 +24,7 @@ func (e *stageError) Error() string { return e.cause.Error() + ", " + e.stage }
 
 func (e *stageError) Unwrap() error { return e.cause }
 
-// stageOf returns what was under way, "" where nobody knows.
+// stageOf returns the stage of the error, or "".
 func stageOf(err error) string {
 	var s *stageError
 	if errors.As(err, &s) {
@@ -33,7 +33,7 @@ func stageOf(err error) string {
 	return ""
 }
 
-// explain says in words why there is no connection.
+// explain describes for users why the connection failed.
 func explain(err error) string {
 	var proxy *proxyError
 	var dns *net.DNSError
@@ -56,7 +56,7 @@ func explain(err error) string {
 	}
 }
 
-// explainTLS says in words why the TLS handshake failed.
+// explainTLS describes for users why the TLS handshake failed.
 func explainTLS(err error, host string) error {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -85,7 +85,7 @@ func explainTLS(err error, host string) error {
 	return &tlsError{why, err}
 }
 
-// tlsError says in words why the TLS handshake failed.
+// tlsError is a failed TLS handshake with its explanation.
 type tlsError struct {
 	why string
 	err error
@@ -97,7 +97,7 @@ func (e *tlsError) Unwrap() error { return e.err }
 
 const maxOwners = 3
 
-// owners returns whom a certificate is for.
+// owners returns the names in a certificate.
 func owners(c *x509.Certificate) string {
 	names := append([]string{}, c.DNSNames...)
 	for _, ip := range c.IPAddresses {
@@ -130,9 +130,8 @@ func issuer(c *x509.Certificate) string {
 	}
 }
 
-// parted says how a connection came to its end: by the other side's closing it,
-// by a reset, or otherwise.
-func parted(err error) string {
+// describeLoss describes whether the connection was closed, was reset or broke.
+func describeLoss(err error) string {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed"
@@ -143,23 +142,22 @@ func parted(err error) string {
 	}
 }
 
-// lost reports whether the error is that of a connection, and not of what came
-// over it.
-func lost(err error) bool {
+// isConnectionError reports whether the error is about the connection rather than the data.
+func isConnectionError(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)
 }
 
 const http1 = "HTTP/"
 
-// foreign tells what else than HTTP/1 comes back, by its first bytes; "" where
-// that may be HTTP/1. It waits for no more bytes than it takes to tell.
-func foreign(in *bufio.Reader) string {
+// foreignResponse describes the response if its first bytes are not HTTP/1, else it returns "". It reads no
+// more bytes than necessary.
+func foreignResponse(in *bufio.Reader) string {
 	for n := 1; n <= len(http1); n++ {
 		first, err := in.Peek(n)
 		if !strings.HasPrefix(http1, string(first)) {
 			all, _ := in.Peek(in.Buffered())
-			return strange(all)
+			return describeForeign(all)
 		}
 		if err != nil {
 			break
@@ -168,12 +166,12 @@ func foreign(in *bufio.Reader) string {
 	return ""
 }
 
-// shown is how much is quoted of what is no HTTP.
+// shown is the number of quoted bytes of a response that is not HTTP.
 const shown = 60
 
-// strange says what begins with these bytes and is no HTTP/1 response.
-func strange(raw []byte) string {
-	const settings = 4 // the type of the frame with which HTTP/2 begins
+// describeForeign describes a response that is not HTTP/1 by its first bytes.
+func describeForeign(raw []byte) string {
+	const settings = 4 // the type of an HTTP/2 SETTINGS frame
 	if len(raw) >= 9 && raw[3] == settings && raw[5]|raw[6]|raw[7]|raw[8] == 0 {
 		return "what comes back is HTTP/2, and HTTP/1.1 is spoken here"
 	}

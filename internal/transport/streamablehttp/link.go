@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Link is one session with a server, or, where the server has none, one
-// client's exchanges with it.
+// Link is one session with a server, or, for a server without sessions, one client's exchanges with
+// it.
 type Link struct {
 	client *exchange.Client
 	ctx    context.Context // ends with the link
@@ -29,20 +29,20 @@ type Link struct {
 	mu      sync.Mutex
 	url     *url.URL
 	session string
-	version string // the negotiated one, once it is known
+	version string // the negotiated version, once it is known
 	asked   wire.ID
-	from    int // where in the record initialize was sent
+	from    int // position in the record at which initialize was sent
 	opened  bool
 	closing bool
 }
 
-// accepts is what the specification wants a POST to accept.
+// accepts is the Accept header that the specification requires for POST.
 const accepts = "application/json, text/event-stream"
 
-// Session returns the id of the session; "" where there is none.
+// Session returns the session id, or "".
 func (l *Link) Session() string { l.mu.Lock(); defer l.mu.Unlock(); return l.session }
 
-// URL returns the MCP endpoint, redirections followed.
+// URL returns the MCP endpoint after redirects.
 func (l *Link) URL() *url.URL { l.mu.Lock(); defer l.mu.Unlock(); return l.url }
 
 // Begin implements transport.Web.
@@ -54,9 +54,9 @@ func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, er
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: u}), nil
 }
 
-// Send posts each frame by itself, each when the one before is written. It
-// returns when the requests among them are written, and when the server has
-// taken the others, for what follows must not overtake them.
+// Send posts each frame in a request of its own, in order. It returns when requests are written and
+// when the server has accepted notifications and responses, so that later messages cannot overtake
+// them.
 func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 	posts := make([]*post, 0, len(frames))
 	for _, frame := range frames {
@@ -77,7 +77,7 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 	return nil
 }
 
-// SendBytes posts the bytes as one body, in chunks where there are several.
+// SendBytes posts the bytes as one body, as HTTP chunks if there are several.
 func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	body := exchange.InChunks(chunks...)
 	r := l.request("POST", body.Body)
@@ -113,7 +113,7 @@ func (l *Link) Headers(method string) []transcript.Field {
 	return fields
 }
 
-// negotiated returns the version in the answer to initialize, "" before it.
+// negotiated returns the version in the response to initialize, or "" before it.
 func (l *Link) negotiated() string {
 	if l.version != "" || !l.asked.Present() {
 		return l.version
@@ -131,7 +131,7 @@ func (l *Link) negotiated() string {
 	return l.version
 }
 
-// note keeps of a frame what later requests depend on.
+// note stores what later requests need from a message.
 func (l *Link) note(m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *Link) note(m *wire.Message) {
 	}
 }
 
-// joined keeps the session that the answer to initialize opens.
+// joined stores the session id in the response to initialize.
 func (l *Link) joined(head *transcript.Head) {
 	if id := head.Get(sessionHeader); id != "" && head.Status()/100 == 2 {
 		l.mu.Lock()
@@ -149,8 +149,8 @@ func (l *Link) joined(head *transcript.Head) {
 	}
 }
 
-// Ended implements transport.Link: it is closed when the server can't be
-// reached any more, and when the link is shut down.
+// Ended implements transport.Link: it is closed when the server is no longer reachable or the link
+// is shut down.
 func (l *Link) Ended() <-chan struct{} { return l.ended }
 
 // lost records that nothing more can come from the server.
@@ -167,13 +167,12 @@ func (l *Link) ServerEnded(detail string) { l.lost(detail) }
 // Signal implements transport.Link: there is no process.
 func (*Link) Signal(string) bool { return false }
 
-// CloseInput implements transport.Link: HTTP knows no end of input.
+// CloseInput implements transport.Link: HTTP has no end of input.
 func (*Link) CloseInput() error {
 	return exchange.ErrNoInput
 }
 
-// Shutdown ends the session with DELETE, where there is one, and closes all
-// streams.
+// Shutdown ends the session, if any, with DELETE, and closes all streams.
 func (l *Link) Shutdown(patience transport.Patience) {
 	l.down.Do(func() {
 		l.mu.Lock()
@@ -201,8 +200,7 @@ func (l *Link) gaveUp(p *exchange.Pending) {
 	}
 }
 
-// spawn runs f beside the link, which waits for it when it is shut down; it
-// reports false where that is under way.
+// spawn runs f in a goroutine that Shutdown waits for. It returns false during a shutdown.
 func (l *Link) spawn(f func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,11 +220,11 @@ func (l *Link) alive() bool {
 	}
 }
 
-// fullPatience is the least time after which a DELETE without a response is
-// recorded as such; a client with less patience learns nothing.
+// fullPatience is the shortest timeout after which a DELETE without a response is recorded; shorter
+// timeouts prove nothing.
 const fullPatience = time.Second
 
-// within reports whether c was closed before the time had passed.
+// within reports whether c was closed within d.
 func within(c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -238,9 +236,8 @@ func within(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// redirected returns where the response sends the request to, or nil. Only
-// redirections that keep method and body, and stay on the same host, are
-// followed.
+// redirected returns the target of a redirect, or nil. It follows only redirects that keep method,
+// body and host.
 func redirected(u *url.URL, head *transcript.Head) *url.URL {
 	if head == nil || head.Status() != 307 && head.Status() != 308 {
 		return nil

@@ -28,7 +28,7 @@ const (
 	call        = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}`
 )
 
-// server is a Streamable HTTP server in which a test can replace each answer.
+// server is a Streamable HTTP server whose responses tests can replace.
 type server struct {
 	version string
 	post    func(w http.ResponseWriter, r *http.Request, m *wire.Message)
