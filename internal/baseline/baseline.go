@@ -1,7 +1,6 @@
-// Package baseline holds what is known of a server already: findings that are
-// not to fail a run again, each with the reason why it stands, and what has
-// changed between two reports. What is known is judged all the same, so that an
-// entry which has become untrue is found.
+// Package baseline handles known findings, which do not fail a run and each have a
+// reason, and compares two reports. Known findings are still judged, so that a
+// stale entry is noticed.
 package baseline
 
 import (
@@ -17,9 +16,9 @@ type Entry struct {
 	Requirement string         // id in the catalogue
 	Revision    spec.Revision  // "" for every revision
 	Transport   spec.Transport // "" for every transport
-	Reason      string         // why it stands, in the words of whoever wrote the entry
-	Expires     time.Time      // the day from which on it counts again, at midnight UTC; zero for never
-	Line        int            // in the file, from 1
+	Reason      string         // why the finding is accepted, as written in the file
+	Expires     time.Time      // the day from which the finding fails a run again, at midnight UTC; zero for never
+	Line        int            // line in the file, from 1
 }
 
 // Baseline is a file of known findings.
@@ -28,10 +27,10 @@ type Baseline struct {
 	Entries []Entry
 }
 
-// Apply marks the verdicts and findings of the report that are known, and lists
-// the entries that are stale: expired, or of something that does not occur any
-// more, or that there is not. whole tells that the run was of everything; what
-// a filter has left out makes no entry stale.
+// Apply marks the report's known verdicts and findings, and lists stale entries:
+// those that expired, and those whose requirement no longer deviates or does not
+// exist. whole means that the run was unfiltered; a filtered run makes no entry
+// stale because of requirements that it left out.
 func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	r.Baseline = b.Path
 	for i := range b.Entries {
@@ -43,8 +42,8 @@ func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	}
 }
 
-// apply marks what the entry is about, and returns why the entry is stale, ""
-// where it is not, or where the run can't tell.
+// apply marks the entry's verdicts and findings, and returns why the entry is
+// stale, or "" if it is not or this run can't decide.
 func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	if e.Transport != "" && e.Transport != r.Transport {
 		return "" // another run judges that

@@ -1,6 +1,6 @@
-// Package control says whether the refusal of an odd request may be
-// interpreted. It may where an ordinary request, which differs from it only in
-// what is odd, was served: a server that refuses both does not refuse what is odd.
+// Package control decides whether an error response to an odd request is evidence.
+// It is if the server served a control, an ordinary request that differs from the
+// odd one only in the odd part: a server that refuses both may have another reason.
 package control
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Control is what an ordinary request got.
+// Control is the outcome of an ordinary request.
 type Control struct {
 	// What names the request in a sentence, as in "a call with valid arguments".
 	What string
-	// Sent: there was such a request, and it got a response.
+	// Sent reports that the control was sent and got a response.
 	Sent   bool
 	Served bool
 	// Got is the response.
@@ -43,13 +43,13 @@ func Of(what string, params jsontext.Value, m *wire.Message) Control {
 	return Control{What: what, Sent: true, Served: Served(m), Got: Got(params, m)}
 }
 
-// Status is a response of which only words are known.
+// Status returns a response with this description only.
 func Status(words string) Response { return Response{Words: words, form: form(nil, words)} }
 
-// Unclear returns why the refusal of an odd request shows nothing about what is
-// odd in it. It returns "" where the refusal does: where the control was
-// served. Where what is odd is a name, it is enough that the control got
-// another response: the server found what it names.
+// Unclear returns why the refusal of an odd request proves nothing about its odd
+// part, or "" if the refusal is evidence because the control was served. If the odd
+// part is a name, a different response to the control is enough: it shows that the
+// server knows the control's name.
 func (c Control) Unclear(odd Response, byName bool) string {
 	same := c.Got.form == odd.form
 	switch {

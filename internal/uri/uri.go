@@ -1,6 +1,5 @@
-// Package uri has what is known of URIs and of URI templates (RFC 6570): what is
-// one, what may match a template, what it expands to, and a name that no server
-// has.
+// Package uri validates URIs and URI templates (RFC 6570), matches URIs with
+// templates, expands templates, and provides a URI part that no server has.
 package uri
 
 import (
@@ -12,25 +11,24 @@ import (
 // Nowhere is part of every URI that cases make up to name no resource.
 const Nowhere = "mcp-conform-no-such-resource"
 
-// Template is a URI template, taken apart. A library of RFC 6570 does not do: it
-// refuses what servers write that is not quite a template, and takes a URI for one
-// that a template makes where each value has a strict form, so that "x://a/1/2" is
-// none of "x://a/{n}", though a server may well read it as one.
+// Template is a parsed URI template. An RFC 6570 library would be too strict: it
+// rejects the slightly invalid templates that servers write, and does not match
+// "x://a/1/2" with "x://a/{n}", although a server may do so.
 type Template struct {
 	Text      string
-	Variables []string // in the order in which they first stand there
-	// Simple: all expressions are one variable without operator or modifier,
-	// so that it is known what each stands for.
+	Variables []string // in order of first occurrence
+	// Simple reports that every expression is one variable without operator or
+	// modifier, so that Match can return its value.
 	Simple bool
 
 	generous, strict *regexp.Regexp
 }
 
-// maxTemplate bounds the templates that are taken apart.
+// maxTemplate is the maximum length in bytes of a template that Parse parses.
 const maxTemplate = 4096
 
-// Parse takes a template apart. Of one that is too long, or no text, or lacks
-// a closing brace, it is said that it may match anything.
+// Parse parses a template. A template that is too long, not UTF-8, or lacks a
+// closing brace may match any URI.
 func Parse(text string) *Template {
 	if len(text) > maxTemplate || !utf8.ValidString(text) {
 		return &Template{Text: text}
@@ -70,13 +68,12 @@ func (t *Template) note(expression string) {
 	}
 }
 
-// MayMatch reports whether some values may make this URI of the template. It is
-// true where that is not known.
+// MayMatch reports whether the template may expand to the URI. It returns true if
+// that is unknown.
 func (t *Template) MayMatch(uri string) bool { return t.generous == nil || t.generous.MatchString(uri) }
 
-// Match returns the text that stands for each variable in the URI, as it is
-// escaped there. It is not ok where the template does not make this URI, or is
-// not a simple one, or has a variable more than once.
+// Match returns the value of each variable in the URI, still escaped. ok is false
+// if the template does not expand to the URI, is not simple, or repeats a variable.
 func (t *Template) Match(uri string) (values map[string]string, ok bool) {
 	if !t.Simple || t.strict == nil {
 		return nil, false

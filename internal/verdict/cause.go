@@ -14,25 +14,25 @@ type Spot struct {
 
 // A Sighting is one place at which a finding was seen.
 type Sighting struct {
-	// Spot is nil where nobody knows it: such a finding may have any cause.
+	// Spot is nil if unknown: such a finding may have any cause.
 	Spot *Spot
-	// Pointer is the place (RFC 6901) in the message at the spot, "" where none is known.
+	// Pointer is the JSON pointer (RFC 6901) into the message at the spot, "" if unknown.
 	Pointer string
-	// Case is the case that ran, "" for none.
+	// Case is the id of the running case, "" for none.
 	Case string
-	// Said: the case itself says so. It looks at what it brought about alone,
-	// while a rule sees the same wherever it comes up.
+	// Said reports that the case itself made the observation. A case judges only
+	// the responses it provoked, while a rule judges the whole conversation.
 	Said bool
-	// Common: part of what shows it is the error that every request gets.
+	// Common reports that the evidence includes the error that every request gets.
 	Common bool
 	// Received counts the messages of the server while the case ran.
 	Received int
 }
 
-// Group marks findings that have one cause, by what shows them and nothing
-// else: the end of one process, or one message. Each finding of a group gets the
+// Group marks findings with a common cause, judging only by their evidence:
+// the exit of one process, or one message. Each finding of a group gets the
 // id of its root in Group, which is the most severe of them, and the first of
-// equals. What stands alone has no group.
+// equals. A finding with a cause of its own has no group.
 func (p *Report) Group(sightings map[Key][]Sighting) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {

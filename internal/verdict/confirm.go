@@ -1,14 +1,13 @@
 package verdict
 
-// Confirmed returns what a deviation of outcome o comes to that was tried that
-// often and came back again so many times, where it has to come back at least as
-// often as needed. What always came back and was not tried often enough is
-// unconfirmed, what did not come back is flaky.
-func (o Outcome) Confirmed(tries, again, needed int) Outcome {
+// Confirmed returns the outcome of a deviation with outcome o that was reproduced
+// in some of its attempts: o if it was reproduced as often as needed, Unconfirmed if
+// it was reproduced in every attempt but there were too few, else Flaky.
+func (o Outcome) Confirmed(attempts, reproduced, needed int) Outcome {
 	switch {
-	case again >= needed:
+	case reproduced >= needed:
 		return o
-	case again == tries:
+	case reproduced == attempts:
 		return Unconfirmed
 	default:
 		return Flaky

@@ -11,32 +11,32 @@ import (
 // files, or polls them, gathers changes before it announces them.
 const NoticeTime = 3 * time.Second
 
-// Weight softens what a deviation can be called below the grade of its
-// requirement; it never hardens.
+// Weight can lower the outcome of a deviation below the grade of its requirement;
+// it never raises it.
 type Weight int
 
 // The weights.
 const (
-	// Full: as heavy as the requirement's grade allows.
+	// Full allows the outcome of the requirement's grade.
 	Full Weight = iota
-	// AtMostWarning: the part that was seen does not carry more.
+	// AtMostWarning allows at most a warning: the observation proves no more.
 	AtMostWarning
-	// OnlyNote: remarkable, and no fault.
+	// OnlyNote allows at most a note: unusual, but permitted.
 	OnlyNote
 )
 
-// Deviation is what a case or a rule saw that a requirement does not permit,
-// before it is confirmed.
+// Deviation is an observation by a case or a rule that a requirement does not
+// permit, before it is confirmed.
 type Deviation struct {
 	Requirement string
 	// Summary says in one constant sentence what went wrong; two deviations
 	// with the same requirement and summary are the same finding.
 	Summary   string
-	Permitted string // everything that would have been right
-	Seen      string // the one thing that was seen
-	At        []int  // positions in the transcript that show it
-	// Pointer is the place (RFC 6901) in the message of the last of At that
-	// shows it, where that is known.
+	Permitted string // everything that the requirement permits
+	Seen      string // the observation
+	At        []int  // positions of the evidence in the transcript
+	// Pointer is the JSON pointer (RFC 6901) of the offending value in the message
+	// at the last position of At, if known.
 	Pointer string
 	// Header is the header of the request that the deviation is about, by which
 	// a report marks it; "" where it is about none.

@@ -60,8 +60,8 @@ func (o *Opinions) Expect(place Place, judge string, silent Opinion) {
 	}
 }
 
-// Say enters what a judge says. Of several sayings of one judge the most severe
-// counts; a judge that was not expected has no say.
+// Say records a judge's opinion of a place. Of several opinions of one judge the
+// most severe counts; opinions of unexpected judges are ignored.
 func (o *Opinions) Say(place Place, judge string, said Opinion) {
 	have := o.all[opinionKey{place, judge}]
 	if have != nil && (!have.given || said.Outcome > have.Outcome) {
