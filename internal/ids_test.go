@@ -62,7 +62,7 @@ var anyID = regexp.MustCompile(`^[a-z-]+\.[a-z0-9.-]*[a-z0-9](?:/[a-z0-9-]*)?$`)
 // takeIDs are the fields and functions that are given ids; of a function it is the
 // first argument.
 var takeIDs = []string{
-	"Requirement", "Requirements", "Provokes", "breaks", "breaksAfresh", "Kept", "NotObserved", "NotApplicable", "Subject", "Elsewhere", "Unclear",
+	"Requirement", "Requirements", "Provokes", "newFault", "newStatefulFault", "Kept", "NotObserved", "NotApplicable", "Subject", "Elsewhere", "Unclear",
 }
 
 // meant returns the texts that are meant as ids, whatever area they name: those that

@@ -100,7 +100,7 @@ func (d *overHTTP) end() {
 func (d *overHTTP) start() (*refserver.HTTPServer, error) {
 	d.starts.Add(1)
 	address := "127.0.0.1:0"
-	if d.fault.Everywhere {
+	if d.fault.AllInterfaces {
 		address = ":0"
 	}
 	return refserver.Listen(d.ctx, address, d.over, serverOptions(d.fault))

@@ -333,7 +333,7 @@ func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transpo
 
 func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64) (d transport.Dialer, end func()) {
 	if over != spec.Stdio {
-		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.Alone, starts: starts}
+		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts}
 		if h.lasting {
 			return sharing{h}, h.end
 		}

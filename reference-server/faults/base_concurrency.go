@@ -12,30 +12,30 @@ import (
 // at once.
 func concurrencyFaults() []Fault {
 	return []Fault{
-		breaksAfresh("base.response-id-echo/reads-crossed", "two reads that are handled side by side get each other's results", func() refserver.Seams {
-			return swapping(spec.MethodResourcesRead)
+		newStatefulFault("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() refserver.Seams {
+			return swapResults(spec.MethodResourcesRead)
 		}),
-		breaksAfresh("base.response-id-echo/lists-crossed", "two lists that are asked for at once get each other's results", func() refserver.Seams {
-			return together(swapping(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesTemplates))
+		newStatefulFault("base.response-id-echo/lists-crossed", "two concurrent lists get each other's results", func() refserver.Seams {
+			return combine(swapResults(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesTemplates))
 		}),
-		breaksAfresh("base.response-id-echo/calls-crossed", "two calls that run at once get each other's results", func() refserver.Seams {
-			return together(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapping(spec.MethodToolsCall))
-		}).in(callable()...),
-		breaksAfresh("base.request-answered/crowds", "of reads with nothing between them those beyond the ninetieth are lost", func() refserver.Seams {
-			return beyond(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
-		}).over(spec.Stdio), // over HTTP fewer are made
-		breaksAfresh("base.response-once/crowds", "of reads with nothing between them those beyond the fiftieth are answered twice", func() refserver.Seams {
-			return beyond(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
-		}).over(spec.Stdio),
+		newStatefulFault("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() refserver.Seams {
+			return combine(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
+		}).inRevisions(revisionsWithHints()...),
+		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() refserver.Seams {
+			return editAfterRow(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
+		}).overTransports(spec.Stdio), // over HTTP fewer are made
+		newStatefulFault("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() refserver.Seams {
+			return editAfterRow(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
+		}).overTransports(spec.Stdio),
 	}
 }
 
-// beyond applies f to the answers to a method that come when as many as most
+// editAfterRow applies f to the answers to a method that come when as many as most
 // came before with no other answer between them.
-func beyond(most int, method string, f func(*refserver.Out)) refserver.Seams {
+func editAfterRow(most int, method string, f func(*refserver.Out)) refserver.Seams {
 	var mu sync.Mutex
 	inRow := 0
-	return Outgoing(Answers(), func(o *refserver.Out) {
+	return EditOutgoing(Responses(), func(o *refserver.Out) {
 		mu.Lock()
 		defer mu.Unlock()
 		if o.Method != method {
@@ -51,9 +51,9 @@ func beyond(most int, method string, f func(*refserver.Out)) refserver.Seams {
 // swapTime is how long a result waits for another one to change places with.
 const swapTime = 10 * time.Millisecond
 
-// swapping has the results of requests that are handled side by side change
+// swapResults has the results of requests that are handled side by side change
 // places.
-func swapping(methods ...string) refserver.Seams {
+func swapResults(methods ...string) refserver.Seams {
 	var mu sync.Mutex
 	waiting := map[*refserver.Session]chan any{}
 	change := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -90,7 +90,7 @@ func swapping(methods ...string) refserver.Seams {
 	}
 	var all []refserver.Seams
 	for _, method := range methods {
-		all = append(all, Handle(method, change))
+		all = append(all, WrapHandler(method, change))
 	}
-	return together(all...)
+	return combine(all...)
 }

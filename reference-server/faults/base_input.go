@@ -16,44 +16,44 @@ const nullIDError = `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message"
 
 func notificationFaults() []Fault {
 	answers := func(when func(n *refserver.Notification) bool, line string) refserver.Seams {
-		return notified(when, func(n *refserver.Notification) { n.Session.SendRaw([]byte(line)) })
+		return afterNotification(when, func(n *refserver.Notification) { n.Session.SendRaw([]byte(line)) })
 	}
 	unknown := func(n *refserver.Notification) bool {
 		return !slices.Contains([]string{spec.MethodInitialized, spec.MethodCancelled, spec.MethodProgress, spec.MethodRootsChanged, spec.MethodTasksStatus}, n.Method)
 	}
 	return []Fault{
-		breaks("base.notification-no-id/integer", "a notification has an id",
-			sendsWhenReady(`{"jsonrpc":"2.0","id":4711,"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
-		breaks("base.notification-no-id/null", "a notification has the id null",
-			sendsWhenReady(`{"jsonrpc":"2.0","id":null,"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
+		newFault("base.notification-no-id/integer", "a notification has an id",
+			sendLineOnInitialized(`{"jsonrpc":"2.0","id":4711,"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
+		newFault("base.notification-no-id/null", "a notification has the id null",
+			sendLineOnInitialized(`{"jsonrpc":"2.0","id":null,"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
 
-		breaks("base.notification-no-response/null-id-result", "every notification gets a result with id null",
+		newFault("base.notification-no-response/null-id-result", "every notification gets a result with id null",
 			answers(func(*refserver.Notification) bool { return true }, `{"jsonrpc":"2.0","id":null,"result":{}}`)),
-		breaks("base.notification-no-response/unknown-refused", "unknown notifications get an error with id null", answers(unknown, nullIDError)),
-		breaks("base.notification-no-response/plain-name-refused", "notifications whose method does not begin with notifications/ get an error with id null",
+		newFault("base.notification-no-response/unknown-refused", "unknown notifications get an error with id null", answers(unknown, nullIDError)),
+		newFault("base.notification-no-response/plain-name-refused", "notifications whose method does not begin with notifications/ get an error with id null",
 			answers(func(n *refserver.Notification) bool { return !strings.HasPrefix(n.Method, "notifications/") }, nullIDError)),
-		breaks("base.notification-no-response/initialized-refused", "initialized gets an error with id null", answers(method(spec.MethodInitialized), nullIDError)),
-		breaks("base.notification-no-response/no-id-error", "unknown notifications get an error without id",
+		newFault("base.notification-no-response/initialized-refused", "notifications/initialized gets an error with id null", answers(hasMethod(spec.MethodInitialized), nullIDError)),
+		newFault("base.notification-no-response/no-id-error", "unknown notifications get an error without id",
 			answers(unknown, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"}}`)),
-		breaks("base.notification-no-response/bad-params", "notifications with wrong params get an error with id null", answers(func(n *refserver.Notification) bool {
+		newFault("base.notification-no-response/bad-params", "notifications with invalid params get an error with id null", answers(func(n *refserver.Notification) bool {
 			id := cancelledIn(n)
 			wrongID := n.Method == spec.MethodCancelled && !id.IsString() && !id.IsInteger()
 			return wrongID || n.Params != nil && n.Params.Kind() != '{'
 		}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Invalid params"}}`)),
 
-		breaks("base.unknown-notification-harmless/dies", "an unknown notification ends the process",
-			notified(unknown, func(n *refserver.Notification) { n.Session.Exit(1) })),
-		breaksAfresh("base.unknown-notification-harmless/deaf", "after an unknown notification nothing is answered any more", func() refserver.Seams {
-			return deafAfter(single(func(m *wire.Message) bool {
+		newFault("base.unknown-notification-harmless/dies", "an unknown notification ends the process",
+			afterNotification(unknown, func(n *refserver.Notification) { n.Session.Exit(1) })),
+		newStatefulFault("base.unknown-notification-harmless/deaf", "after an unknown notification the server responds to nothing", func() refserver.Seams {
+			return silentAfter(singleMessage(func(m *wire.Message) bool {
 				return m.Kind == wire.Notification && unknown(&refserver.Notification{Method: m.Method})
 			}))
 		}),
 	}
 }
 
-// deafAfter swallows all that follows a frame for which when holds, and the
+// silentAfter swallows all that follows a frame for which when holds, and the
 // frame itself.
-func deafAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seams {
+func silentAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seams {
 	var deaf atomic.Bool
 	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		if deaf.Load() || when(s, wire.Parse(raw)) {
@@ -64,60 +64,62 @@ func deafAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seams 
 	}}
 }
 
-// noJSON picks the frames that hold no JSON value, blank ones aside.
-func noJSON(_ *refserver.Session, f *wire.Frame) bool { return !f.Readable() && !f.Has(wire.Empty) }
+// isNotJSON picks the frames that hold no JSON value, blank ones aside.
+func isNotJSON(_ *refserver.Session, f *wire.Frame) bool { return !f.Readable() && !f.Has(wire.Empty) }
 
-// noRequest picks the frames whose one object looks like a request, is none
+// isInvalidRequest picks the frames whose one object looks like a request, is none
 // and has an id that could be used.
-var noRequest = single(func(m *wire.Message) bool {
+var isInvalidRequest = singleMessage(func(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	return m.ID.Present() && m.Kind != wire.Response && (version != "2.0" || m.Method == "")
 })
 
-// refusals are the errors to readable frames that hold no request.
-func refusals(o *refserver.Out) bool { return o.Method == "" && Errors(spec.CodeInvalidRequest)(o) }
+// isInvalidRequestError are the errors to readable frames that hold no request.
+func isInvalidRequestError(o *refserver.Out) bool {
+	return o.Method == "" && Errors(spec.CodeInvalidRequest)(o)
+}
 
 func malformedFaults() []Fault {
 	parse := Errors(spec.CodeParse)
 	return []Fault{
-		breaks("base.parse-error/silent", "a line that is no JSON is not answered", mute(parse)),
-		breaks("base.parse-error/exits-0", "a line that is no JSON ends the process with 0", incoming(noJSON, diesOf(0))),
-		breaks("base.parse-error/exits-1", "a line that is no JSON ends the process with 1", incoming(noJSON, diesOf(1))),
-		breaksAfresh("base.parse-error/deaf", "after a line that is no JSON nothing is answered any more", func() refserver.Seams { return deafAfter(noJSON) }),
-		breaks("base.parse-error/invented-id", "a line that is no JSON gets an error with id 0", AlterBytes(parse, func(b []byte) []byte {
+		newFault("base.parse-error/silent", "a line that is not JSON gets no response", dropMessages(parse)),
+		newFault("base.parse-error/exits-0", "a line that is not JSON ends the process with exit code 0", onIncoming(isNotJSON, exitWith(0))),
+		newFault("base.parse-error/exits-1", "a line that is not JSON ends the process with exit code 1", onIncoming(isNotJSON, exitWith(1))),
+		newStatefulFault("base.parse-error/deaf", "after a line that is not JSON the server responds to nothing", func() refserver.Seams { return silentAfter(isNotJSON) }),
+		newFault("base.parse-error/invented-id", "a line that is not JSON gets an error with id 0", EditBytes(parse, func(b []byte) []byte {
 			return wire.NewError(wire.IntID(0), int64(spec.CodeParse), "Parse error", nil)
 		})),
-		breaks("base.parse-error/internal-error", "a line that is no JSON gets -32603", recode(parse, "-32603")),
-		breaks("base.parse-error/invalid-request", "a line that is no JSON gets -32600", recode(parse, "-32600")),
+		newFault("base.parse-error/internal-error", "a line that is not JSON gets -32603", setErrorCode(parse, "-32603")),
+		newFault("base.parse-error/invalid-request", "a line that is not JSON gets -32600", setErrorCode(parse, "-32600")),
 
-		breaks("base.invalid-request/silent", "what is JSON and no request is not answered", mute(refusals)),
-		breaks("base.invalid-request/dies", "what is JSON and no request ends the process", incoming(noRequest, diesOf(1))),
-		breaksAfresh("base.invalid-request/deaf", "after what is JSON and no request nothing is answered any more", func() refserver.Seams { return deafAfter(noRequest) }),
-		breaks("base.invalid-request/internal-error", "what is JSON and no request gets -32603", recode(refusals, "-32603")),
-		breaks("base.invalid-request/id-lost", "what is JSON and no request is refused with id null", setMember(refusals, "id", "null")),
-		breaks("base.invalid-request/any-version", "requests with a missing or wrong jsonrpc are served",
-			incoming(noRequest, rewrites(func(m Members) { m["jsonrpc"] = jsontext.Value(`"2.0"`) }))),
-		breaks("base.invalid-request/any-case", "member names are read in any case: METHOD is method",
-			incoming(noRequest, rewrites(func(m Members) {
+		newFault("base.invalid-request/silent", "JSON that is not a valid request gets no response", dropMessages(isInvalidRequestError)),
+		newFault("base.invalid-request/dies", "JSON that is not a valid request ends the process", onIncoming(isInvalidRequest, exitWith(1))),
+		newStatefulFault("base.invalid-request/deaf", "after JSON that is not a valid request the server responds to nothing", func() refserver.Seams { return silentAfter(isInvalidRequest) }),
+		newFault("base.invalid-request/internal-error", "JSON that is not a valid request gets -32603", setErrorCode(isInvalidRequestError, "-32603")),
+		newFault("base.invalid-request/id-lost", "JSON that is not a valid request gets an error with id null", setMember(isInvalidRequestError, "id", "null")),
+		newFault("base.invalid-request/any-version", "requests with a missing or wrong jsonrpc are served",
+			onIncoming(isInvalidRequest, editMembers(func(m Members) { m["jsonrpc"] = jsontext.Value(`"2.0"`) }))),
+		newFault("base.invalid-request/any-case", "member names are matched in any case: METHOD is read as method",
+			onIncoming(isInvalidRequest, editMembers(func(m Members) {
 				for name, v := range m {
 					if lower := strings.ToLower(name); m[lower] == nil {
 						m[lower] = v
 					}
 				}
 			}))),
-		breaks("base.invalid-request/boolean-id", "a request with the id true is served", servesID("true")),
-		breaks("base.invalid-request/object-id", "a request with the id {} is served", servesID("{}")),
-		breaks("base.request-null-id-rejected/served", "a request with id null is served", servesID("null")),
+		newFault("base.invalid-request/boolean-id", "a request with the id true is served", acceptIllegalID("true")),
+		newFault("base.invalid-request/object-id", "a request with the id {} is served", acceptIllegalID("{}")),
+		newFault("base.request-null-id-rejected/served", "a request with id null is served", acceptIllegalID("null")),
 	}
 }
 
-// servesID serves requests whose id is the given illegal one, and echoes it.
+// acceptIllegalID serves requests whose id is the given illegal one, and echoes it.
 // Inside the server such a request has an id that nobody else uses.
-func servesID(raw string) refserver.Seams {
+func acceptIllegalID(raw string) refserver.Seams {
 	inside := wire.StringID("illegal " + raw)
-	return together(
-		incoming(requestWith(func(id wire.ID) bool { return id.Raw() == raw }), rewrites(func(m Members) { m["id"] = jsontext.Value(inside.Raw()) })),
-		setMember(func(o *refserver.Out) bool { return o.ID == inside && Answers()(o) }, "id", raw),
+	return combine(
+		onIncoming(requestWithID(func(id wire.ID) bool { return id.Raw() == raw }), editMembers(func(m Members) { m["id"] = jsontext.Value(inside.Raw()) })),
+		setMember(func(o *refserver.Out) bool { return o.ID == inside && Responses()(o) }, "id", raw),
 	)
 }
 
@@ -145,43 +147,43 @@ func batchFaults() []Fault {
 	}
 	const refused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}`
 	elements := func(f func(e [][]byte) [][]byte) refserver.Seams {
-		return AlterBytes(batches, func(frame []byte) []byte { return array(f(split(frame))) })
+		return EditBytes(isBatchResponse, func(frame []byte) []byte { return joinArray(f(splitArray(frame))) })
 	}
 	return []Fault{
-		breaks("base.batch-receive/refused", "batches are refused", incoming(batch, answers(refused))),
-		breaks("base.batch-receive/silent", "batches are not answered", incoming(batch, swallows)),
-		breaks("base.batch-receive/dies", "a batch ends the process", incoming(batch, diesOf(1))),
-		breaks("base.batch-receive/first-only", "only the first message of a batch is heeded", incoming(batch, func(_ *refserver.Session, raw []byte) refserver.FrameAction {
-			return refserver.Pass(array(split(raw)[:1]))
+		newFault("base.batch-receive/refused", "batches are refused", onIncoming(batch, answers(refused))),
+		newFault("base.batch-receive/silent", "batches get no response", onIncoming(batch, dropFrame)),
+		newFault("base.batch-receive/dies", "a batch ends the process", onIncoming(batch, exitWith(1))),
+		newFault("base.batch-receive/first-only", "the server handles only the first message of a batch", onIncoming(batch, func(_ *refserver.Session, raw []byte) refserver.FrameAction {
+			return refserver.Pass(joinArray(splitArray(raw)[:1]))
 		})),
-		breaks("base.batch-receive/one-missing", "the last answer of a batch is missing", elements(func(e [][]byte) [][]byte {
+		newFault("base.batch-receive/one-missing", "the array of responses to a batch lacks the last one", elements(func(e [][]byte) [][]byte {
 			return e[:max(1, len(e)-1)]
 		})),
-		breaks("base.batch-receive/ten-at-most", "of the answers of a long batch those from the eleventh on are missing", elements(func(e [][]byte) [][]byte {
+		newFault("base.batch-receive/ten-at-most", "the array of responses to a long batch lacks all after the tenth", elements(func(e [][]byte) [][]byte {
 			return e[:min(len(e), 10)]
 		})),
-		breaks("base.batch-responses-complete/one-twice", "the first answer of a batch is there twice", elements(func(e [][]byte) [][]byte { return append(e, e[0]) })),
-		breaks("base.batch-responses-complete/one-more", "a batch's notification is answered with id null", elements(func(e [][]byte) [][]byte {
+		newFault("base.batch-responses-complete/one-twice", "the array of responses to a batch contains the first one twice", elements(func(e [][]byte) [][]byte { return append(e, e[0]) })),
+		newFault("base.batch-responses-complete/one-more", "a notification in a batch gets a response with id null", elements(func(e [][]byte) [][]byte {
 			return append(e, []byte(nullIDError))
 		})),
-		breaks("base.batch-only-notifications-silent/empty-array", "a batch of notifications gets []", incoming(notifications, answers("[]"))),
-		breaks("base.batch-only-notifications-silent/error", "a batch of notifications gets an error", incoming(notifications, answers(refused))),
-		breaks("base.batch-empty-array/silent", "an empty batch is not answered", incoming(empty, swallows)),
-		breaks("base.batch-empty-array/empty-array", "an empty batch gets []", incoming(empty, answers("[]"))),
-		breaks("base.batch-empty-array/array", "an empty batch gets an array with an error", incoming(empty, answers("["+refused+"]"))),
-		breaks("base.batch-empty-array/dies", "an empty batch ends the process", incoming(empty, diesOf(1))),
-		breaks("base.batch-invalid-members/all-refused", "one invalid member has the whole batch refused", incoming(spoilt, answers(refused))),
-		breaks("base.batch-invalid-members/all-dropped", "one invalid member has the whole batch dropped", incoming(spoilt, swallows)),
-		breaks("base.batch-not-emitted/arrays-of-one", "every answer is an array of one", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })),
-		breaks("base.batch-not-emitted/errors-in-arrays", "errors are arrays of one", AlterBytes(replies(), func(b []byte) []byte { return array([][]byte{b}) })),
-		breaks("base.batch-not-emitted/every-answer", "answers are arrays of one", AlterBytes(Answers(), func(b []byte) []byte { return array([][]byte{b}) })),
+		newFault("base.batch-only-notifications-silent/empty-array", "a batch of notifications gets []", onIncoming(notifications, answers("[]"))),
+		newFault("base.batch-only-notifications-silent/error", "a batch of notifications gets an error", onIncoming(notifications, answers(refused))),
+		newFault("base.batch-empty-array/silent", "an empty batch gets no response", onIncoming(empty, dropFrame)),
+		newFault("base.batch-empty-array/empty-array", "an empty batch gets []", onIncoming(empty, answers("[]"))),
+		newFault("base.batch-empty-array/array", "an empty batch gets an array with an error", onIncoming(empty, answers("["+refused+"]"))),
+		newFault("base.batch-empty-array/dies", "an empty batch ends the process", onIncoming(empty, exitWith(1))),
+		newFault("base.batch-invalid-members/all-refused", "one invalid member makes the server refuse the whole batch", onIncoming(spoilt, answers(refused))),
+		newFault("base.batch-invalid-members/all-dropped", "one invalid member makes the server drop the whole batch", onIncoming(spoilt, dropFrame)),
+		newFault("base.batch-not-emitted/arrays-of-one", "every response is an array with one element", EditBytes(Responses(), func(b []byte) []byte { return joinArray([][]byte{b}) })),
+		newFault("base.batch-not-emitted/errors-in-arrays", "every error is an array with one element", EditBytes(errorsWithID(), func(b []byte) []byte { return joinArray([][]byte{b}) })),
+		newFault("base.batch-not-emitted/every-answer", "every response is an array with one element", EditBytes(Responses(), func(b []byte) []byte { return joinArray([][]byte{b}) })),
 	}
 }
 
-// batches picks the arrays that answer batches.
-func batches(o *refserver.Out) bool { return o.Kind == refserver.OutBatch }
+// isBatchResponse picks the arrays that answer batches.
+func isBatchResponse(o *refserver.Out) bool { return o.Kind == refserver.OutBatch }
 
-func split(array []byte) [][]byte {
+func splitArray(array []byte) [][]byte {
 	var out [][]byte
 	for _, e := range wire.Elements(array) {
 		out = append(out, e)
@@ -189,7 +191,7 @@ func split(array []byte) [][]byte {
 	return out
 }
 
-func array(elements [][]byte) []byte {
+func joinArray(elements [][]byte) []byte {
 	parts := make([]string, len(elements))
 	for i, e := range elements {
 		parts[i] = string(e)

@@ -13,11 +13,11 @@ import (
 func orderFaults() []Fault {
 	const matched = "base.response-matched-by-id/"
 	return []Fault{
-		breaksAfresh(matched+"oldest-first", "a response counts for the oldest request that is open", func() refserver.Seams {
-			return repliesTake(func(open []wire.ID, _ wire.ID) wire.ID { return open[0] })
+		newStatefulFault(matched+"oldest-first", "the server takes a response for that to its oldest pending request", func() refserver.Seams {
+			return reassignReplies(func(open []wire.ID, _ wire.ID) wire.ID { return open[0] })
 		}),
-		breaksAfresh(matched+"newest-first", "a response counts for the newest request that is open", func() refserver.Seams {
-			return repliesTake(func(open []wire.ID, id wire.ID) wire.ID {
+		newStatefulFault(matched+"newest-first", "the server takes a response for that to its newest pending request", func() refserver.Seams {
+			return reassignReplies(func(open []wire.ID, id wire.ID) wire.ID {
 				if open[0].Same(id) || len(open) == 1 {
 					return open[len(open)-1]
 				}
@@ -27,14 +27,14 @@ func orderFaults() []Fault {
 	}
 }
 
-// repliesTake gives replies of the model the id of another question that is open
+// reassignReplies gives replies of the model the id of another question that is open
 // in the session.
-func repliesTake(pick func(open []wire.ID, id wire.ID) wire.ID) refserver.Seams {
+func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) refserver.Seams {
 	var mu sync.Mutex
 	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}
-	return together(harmless("ask-sampling"), refserver.Seams{
+	return combine(markReadOnly("ask-sampling"), refserver.Seams{
 		Outgoing: func(o *refserver.Out) {
-			if Requests(o) && o.Method == spec.MethodSampling {
+			if IsServerRequest(o) && o.Method == spec.MethodSampling {
 				mu.Lock()
 				defer mu.Unlock()
 				open[o.Session], asked[o.Session] = append(open[o.Session], o.ID), append(asked[o.Session], o.ID)

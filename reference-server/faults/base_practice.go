@@ -10,14 +10,14 @@ import (
 // explain the protocol, are known for.
 func legalPractice() []Fault {
 	return []Fault{
-		legal("values-not-by-prefix", "what is completed does not begin with what was typed, and says more than it", EditResult(spec.MethodComplete, func(r map[string]any) {
+		newVariation("values-not-by-prefix", "completion values do not begin with what was typed, and contain more", EditResult(spec.MethodComplete, func(r map[string]any) {
 			c := r["completion"].(map[string]any)
 			values, _ := c["values"].([]any)
 			for i := range values {
 				values[i] = "One of: " + values[i].(string) + " (and more)"
 			}
 		})),
-		legal("empty-capabilities", "every capability is declared as an empty object, and nothing but answers is sent", together(
+		newVariation("empty-capabilities", "every capability is an empty object, and the server sends only responses", combine(
 			EditResult(spec.MethodInitialize, func(r map[string]any) {
 				declared := r["capabilities"].(map[string]any)
 				for name := range declared {
@@ -26,33 +26,33 @@ func legalPractice() []Fault {
 					}
 				}
 			}),
-			mute(notifications(spec.MethodToolsChanged)), mute(notifications(spec.MethodPromptsChanged)), mute(notifications(spec.MethodResourcesChanged)),
-			mute(notifications(spec.MethodResourcesUpdated)),
-			refuse(spec.MethodResourcesSubscribe, session, spec.CodeMethodNotFound, "Method not found"),
-			refuse(spec.MethodResourcesUnsubscribe, session, spec.CodeMethodNotFound, "Method not found"))),
-		legal("sums-below-zero-fail", "a sum below 0 is a failure of the tool, without structured content", summed(func(r map[string]any) {
+			dropMessages(notifications(spec.MethodToolsChanged)), dropMessages(notifications(spec.MethodPromptsChanged)), dropMessages(notifications(spec.MethodResourcesChanged)),
+			dropMessages(notifications(spec.MethodResourcesUpdated)),
+			refuseCalls(spec.MethodResourcesSubscribe, isInitialized, spec.CodeMethodNotFound, "Method not found"),
+			refuseCalls(spec.MethodResourcesUnsubscribe, isInitialized, spec.CodeMethodNotFound, "Method not found"))),
+		newVariation("sums-below-zero-fail", "a sum below 0 gets isError and no structured content", editAddResult(func(r map[string]any) {
 			if sumOf(r) < 0 {
 				delete(r, "structuredContent")
 				r["isError"], r["content"] = true, []any{textBlock("The sum is below zero.")}
 			}
-		})).in(from(spec.V20250618)...),
-		legal("long-texts-refused", "texts of more than 10,000 bytes are refused", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		})).inRevisions(sinceRevision(spec.V20250618)...),
+		newVariation("long-texts-refused", "tool calls with more than 10,000 bytes are refused", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if len(c.Params) > 10_000 {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "too long"}
 			}
 			return next(c)
-		})).in(callable()...),
-		legal("failures-as-JSON", "tools that fail tell the error as JSON in a text", EditResult("", func(r map[string]any) {
+		})).inRevisions(revisionsWithHints()...),
+		newVariation("failures-as-JSON", "failed tools return the error as JSON in a text block", EditResult("", func(r map[string]any) {
 			if _, tool := r["content"]; !tool || r["isError"] != true {
 				return
 			}
-			for _, block := range items(r, "content") {
+			for _, block := range objectsIn(r, "content") {
 				if text, isText := block["text"].(string); isText {
 					block["text"] = string(wire.JSON(map[string]any{"error": text}))
 				}
 			}
 		})),
-		legal("ends-by-signal-code", "the process tells by its code that a signal ended it", refserver.Seams{
+		newVariation("ends-by-signal-code", "the process exits with the code for a signal", refserver.Seams{
 			End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 				return map[refserver.EndReason]int{refserver.Terminated: 143, refserver.Interrupted: 130}[why], true
 			},

@@ -14,15 +14,15 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Handler handles a request, as refserver.Seams.Handle wraps it.
+// A Handler handles a request, as in refserver.Seams.Handle.
 type Handler = func(*refserver.Call) (any, *refserver.Error)
 
-// When says which outgoing messages a fault is about.
-type When func(o *refserver.Out) bool
+// A MessageFilter reports whether a fault applies to an outgoing message.
+type MessageFilter func(o *refserver.Out) bool
 
-// Answers are the responses to requests of the given methods; without any,
-// to all requests but initialize, so that the session can begin.
-func Answers(methods ...string) When {
+// Responses matches the responses to requests of the given methods; without
+// methods, to all requests except initialize, so that the session can begin.
+func Responses(methods ...string) MessageFilter {
 	return func(o *refserver.Out) bool {
 		answer := o.Kind == refserver.OutResult || o.Kind == refserver.OutError
 		if len(methods) > 0 {
@@ -32,14 +32,14 @@ func Answers(methods ...string) When {
 	}
 }
 
-// Results are the answers that succeed.
-func Results(methods ...string) When {
-	return func(o *refserver.Out) bool { return o.Kind == refserver.OutResult && Answers(methods...)(o) }
+// Results is like Responses, but matches only results.
+func Results(methods ...string) MessageFilter {
+	return func(o *refserver.Out) bool { return o.Kind == refserver.OutResult && Responses(methods...)(o) }
 }
 
-// Errors are the error responses with one of the codes, to requests or to
-// what was none; without codes, all.
-func Errors(codes ...spec.Code) When {
+// Errors matches error responses with one of the codes, or with any code if none is
+// given.
+func Errors(codes ...spec.Code) MessageFilter {
 	return func(o *refserver.Out) bool {
 		if o.Kind != refserver.OutError {
 			return false
@@ -49,27 +49,28 @@ func Errors(codes ...spec.Code) When {
 	}
 }
 
-// replies are errors to requests whose id could be read.
-func replies(codes ...spec.Code) When {
+// errorsWithID is like Errors, but matches only errors with an id.
+func errorsWithID(codes ...spec.Code) MessageFilter {
 	return func(o *refserver.Out) bool { return o.ID.Present() && Errors(codes...)(o) }
 }
 
-// Requests are the server's own requests.
-func Requests(o *refserver.Out) bool { return o.Kind == refserver.OutRequest }
+// IsServerRequest matches requests to the client.
+func IsServerRequest(o *refserver.Out) bool { return o.Kind == refserver.OutRequest }
 
-// Everything is every message but batches, whose elements are seen by themselves.
-func Everything(o *refserver.Out) bool { return o.Kind != refserver.OutBatch }
+// AnyMessage matches every message except batches; their elements match by
+// themselves.
+func AnyMessage(o *refserver.Out) bool { return o.Kind != refserver.OutBatch }
 
-// afterInitialize is everything after the answer to initialize.
-func afterInitialize(o *refserver.Out) bool {
+// isAfterInitialize matches every message after the response to initialize.
+func isAfterInitialize(o *refserver.Out) bool {
 	return o.Kind != refserver.OutBatch && o.Revision != "" && o.Method != spec.MethodInitialize
 }
 
-// opened picks the answers to requests that came after initialize.
-func opened(o *refserver.Out) bool { return o.Revision != "" && Answers()(o) }
+// isSessionResponse matches responses to requests after initialize.
+func isSessionResponse(o *refserver.Out) bool { return o.Revision != "" && Responses()(o) }
 
-// Outgoing applies f to the messages that when picks.
-func Outgoing(when When, f func(o *refserver.Out)) refserver.Seams {
+// EditOutgoing applies f to the outgoing messages that match.
+func EditOutgoing(when MessageFilter, f func(o *refserver.Out)) refserver.Seams {
 	return refserver.Seams{Outgoing: func(o *refserver.Out) {
 		if when(o) {
 			f(o)
@@ -77,35 +78,35 @@ func Outgoing(when When, f func(o *refserver.Out)) refserver.Seams {
 	}}
 }
 
-// AlterBytes rewrites messages as bytes.
-func AlterBytes(when When, f func(frame []byte) []byte) refserver.Seams {
-	return Outgoing(when, func(o *refserver.Out) { o.Frames[0] = f(o.Frames[0]) })
+// EditBytes replaces the bytes of the messages that match.
+func EditBytes(when MessageFilter, f func(frame []byte) []byte) refserver.Seams {
+	return EditOutgoing(when, func(o *refserver.Out) { o.Frames[0] = f(o.Frames[0]) })
 }
 
-// Members are the members of a JSON object, raw.
+// Members are the members of a JSON object as raw JSON.
 type Members = map[string]jsontext.Value
 
-// EditMessage rewrites the members of messages.
-func EditMessage(when When, edit func(m Members)) refserver.Seams {
-	return AlterBytes(when, func(frame []byte) []byte {
+// EditMessage edits the members of the messages that match.
+func EditMessage(when MessageFilter, edit func(m Members)) refserver.Seams {
+	return EditBytes(when, func(frame []byte) []byte {
 		_, m := wire.Members(frame)
 		edit(m)
 		return wire.JSON(m)
 	})
 }
 
-// setMember puts a raw value in the place of a member.
-func setMember(when When, name, raw string) refserver.Seams {
+// setMember sets a member of the messages to raw JSON.
+func setMember(when MessageFilter, name, raw string) refserver.Seams {
 	return EditMessage(when, func(m Members) { m[name] = jsontext.Value(raw) })
 }
 
-// dropMember leaves a member out.
-func dropMember(when When, name string) refserver.Seams {
+// dropMember removes a member from the messages.
+func dropMember(when MessageFilter, name string) refserver.Seams {
 	return EditMessage(when, func(m Members) { delete(m, name) })
 }
 
-// editError rewrites the error member of errors.
-func editError(when When, edit func(e Members)) refserver.Seams {
+// editError edits the member error of error responses.
+func editError(when MessageFilter, edit func(e Members)) refserver.Seams {
 	return EditMessage(when, func(m Members) {
 		_, e := wire.Members(m["error"])
 		edit(e)
@@ -113,27 +114,27 @@ func editError(when When, edit func(e Members)) refserver.Seams {
 	})
 }
 
-// mute drops messages.
-func mute(when When) refserver.Seams {
-	return Outgoing(when, func(o *refserver.Out) { o.Frames = nil })
+// dropMessages drops messages.
+func dropMessages(when MessageFilter) refserver.Seams {
+	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = nil })
 }
 
-// recode changes the code of errors.
-func recode(when When, code string) refserver.Seams {
+// setErrorCode changes the code of errors.
+func setErrorCode(when MessageFilter, code string) refserver.Seams {
 	return editError(when, func(e Members) { e["code"] = jsontext.Value(code) })
 }
 
-// before sends raw lines ahead of messages, in the same write.
-func before(when When, lines ...string) refserver.Seams {
-	return Outgoing(when, func(o *refserver.Out) { o.Frames = append(raws(lines), o.Frames...) })
+// prependLines sends raw lines before the messages, in the same write.
+func prependLines(when MessageFilter, lines ...string) refserver.Seams {
+	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = append(rawLines(lines), o.Frames...) })
 }
 
-// after sends raw lines behind messages, in the same write.
-func after(when When, lines ...string) refserver.Seams {
-	return Outgoing(when, func(o *refserver.Out) { o.Frames = append(o.Frames, raws(lines)...) })
+// appendLines sends raw lines after the messages, in the same write.
+func appendLines(when MessageFilter, lines ...string) refserver.Seams {
+	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = append(o.Frames, rawLines(lines)...) })
 }
 
-func raws(lines []string) [][]byte {
+func rawLines(lines []string) [][]byte {
 	var out [][]byte
 	for _, line := range lines {
 		out = append(out, []byte(line))
@@ -141,8 +142,8 @@ func raws(lines []string) [][]byte {
 	return out
 }
 
-// Handle wraps the handling of a method; of every method when it is empty.
-func Handle(method string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
+// WrapHandler wraps the handler of a method, or of all methods if it is empty.
+func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
 	return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if method != "" && c.Method != method {
 			return next(c)
@@ -151,22 +152,22 @@ func Handle(method string, f func(c *refserver.Call, next Handler) (any, *refser
 	}}
 }
 
-// EditResult rewrites the results of a method, decoded.
+// EditResult edits the decoded results of a method.
 func EditResult(method string, edit func(r map[string]any)) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil {
 			return nil, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		edit(r)
 		return r, nil
 	})
 }
 
-// replaceResult answers a method with a fixed result, raw JSON.
+// replaceResult replaces the results of a method by raw JSON.
 func replaceResult(method, result string) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if _, err := next(c); err != nil {
 			return nil, err
 		}
@@ -174,9 +175,9 @@ func replaceResult(method, result string) refserver.Seams {
 	})
 }
 
-// refuse answers the calls of a method for which when holds with an error.
-func refuse(method string, when func(c *refserver.Call) bool, code spec.Code, message string) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// refuseCalls returns an error for the matching requests of a method.
+func refuseCalls(method string, when func(c *refserver.Call) bool, code spec.Code, message string) refserver.Seams {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
 			return nil, &refserver.Error{Code: code, Message: message}
 		}
@@ -184,9 +185,9 @@ func refuse(method string, when func(c *refserver.Call) bool, code spec.Code, me
 	})
 }
 
-// unanswered leaves out the answers to the calls for which when holds.
-func unanswered(method string, when func(c *refserver.Call) bool) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// suppressResponse sends no response to the matching requests of a method.
+func suppressResponse(method string, when func(c *refserver.Call) bool) refserver.Seams {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
 			return nil, refserver.NoResponse
 		}
@@ -194,9 +195,9 @@ func unanswered(method string, when func(c *refserver.Call) bool) refserver.Seam
 	})
 }
 
-// dies ends the process when a request of the method comes for which when holds.
-func dies(method string, when func(c *refserver.Call) bool) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// exitOnRequest ends the process on a matching request of a method.
+func exitOnRequest(method string, when func(c *refserver.Call) bool) refserver.Seams {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
 			c.Session.Exit(1)
 			return nil, refserver.NoResponse
@@ -207,8 +208,8 @@ func dies(method string, when func(c *refserver.Call) bool) refserver.Seams {
 
 func always(*refserver.Call) bool { return true }
 
-// plain decodes what a handler returned into maps, slices and json.Numbers.
-func plain(v any) map[string]any {
+// decodeObject converts the result of a handler to maps, slices and json.Numbers.
+func decodeObject(v any) map[string]any {
 	dec := json.NewDecoder(bytes.NewReader(wire.JSON(v)))
 	dec.UseNumber()
 	var m map[string]any
@@ -218,8 +219,8 @@ func plain(v any) map[string]any {
 	return m
 }
 
-// items returns the objects in an array member of a decoded result.
-func items(r map[string]any, member string) []map[string]any {
+// objectsIn returns the objects in an array member of a decoded result.
+func objectsIn(r map[string]any, member string) []map[string]any {
 	array, _ := r[member].([]any)
 	var out []map[string]any
 	for _, e := range array {
@@ -230,8 +231,8 @@ func items(r map[string]any, member string) []map[string]any {
 	return out
 }
 
-// notified adds to the handling of the notifications for which when holds.
-func notified(when func(n *refserver.Notification) bool, f func(n *refserver.Notification)) refserver.Seams {
+// afterNotification calls f after the server has handled a matching notification.
+func afterNotification(when func(n *refserver.Notification) bool, f func(n *refserver.Notification)) refserver.Seams {
 	return refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 		next(n)
 		if when(n) {
@@ -240,30 +241,30 @@ func notified(when func(n *refserver.Notification) bool, f func(n *refserver.Not
 	}}
 }
 
-// method picks the notifications of a method.
-func method(name string) func(n *refserver.Notification) bool {
+// hasMethod matches notifications of a method.
+func hasMethod(name string) func(n *refserver.Notification) bool {
 	return func(n *refserver.Notification) bool { return n.Method == name }
 }
 
-// onceReady does something when the client has said initialized.
-func onceReady(f func(s *refserver.Session)) refserver.Seams {
-	return notified(method(spec.MethodInitialized), func(n *refserver.Notification) { f(n.Session) })
+// onInitialized calls f after notifications/initialized.
+func onInitialized(f func(s *refserver.Session)) refserver.Seams {
+	return afterNotification(hasMethod(spec.MethodInitialized), func(n *refserver.Notification) { f(n.Session) })
 }
 
-// sendsWhenReady sends a raw line when the client has said initialized.
-func sendsWhenReady(line string) refserver.Seams {
-	return onceReady(func(s *refserver.Session) { s.SendRaw([]byte(line)) })
+// sendLineOnInitialized sends a raw line after notifications/initialized.
+func sendLineOnInitialized(line string) refserver.Seams {
+	return onInitialized(func(s *refserver.Session) { s.SendRaw([]byte(line)) })
 }
 
-// asksWhenReady sends the client a request when it has said initialized.
-func asksWhenReady(method string, params any) refserver.Seams {
-	return onceReady(func(s *refserver.Session) {
+// requestOnInitialized sends a request to the client after notifications/initialized.
+func requestOnInitialized(method string, params any) refserver.Seams {
+	return onInitialized(func(s *refserver.Session) {
 		s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })
 	})
 }
 
-// incoming rewrites, drops or dies of the frames for which when holds.
-func incoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.FrameAction) refserver.Seams {
+// onIncoming lets f decide about the incoming frames that match.
+func onIncoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.FrameAction) refserver.Seams {
 	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		if when(s, wire.Parse(raw)) {
 			return f(s, raw)
@@ -272,8 +273,8 @@ func incoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *ref
 	}}
 }
 
-// rewrites passes on the members of a frame's one message, edited.
-func rewrites(edit func(m Members)) func(*refserver.Session, []byte) refserver.FrameAction {
+// editMembers delivers a frame's single message with edited members.
+func editMembers(edit func(m Members)) func(*refserver.Session, []byte) refserver.FrameAction {
 	return func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 		_, m := wire.Members(raw)
 		edit(m)
@@ -281,14 +282,14 @@ func rewrites(edit func(m Members)) func(*refserver.Session, []byte) refserver.F
 	}
 }
 
-func swallows(*refserver.Session, []byte) refserver.FrameAction { return refserver.Drop() }
+func dropFrame(*refserver.Session, []byte) refserver.FrameAction { return refserver.Drop() }
 
-func diesOf(code int) func(*refserver.Session, []byte) refserver.FrameAction {
+func exitWith(code int) func(*refserver.Session, []byte) refserver.FrameAction {
 	return func(*refserver.Session, []byte) refserver.FrameAction { return refserver.ExitWith(code) }
 }
 
-// pause waits for d or for the end of the context, and tells which.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d and returns true, or returns false when ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true

@@ -10,17 +10,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// What the faults of shape are made of: edits of the objects that results,
-// requests and notifications hold.
-
-// edit alters a decoded object.
+// An edit changes a decoded object, such as a result or its members.
 type edit = func(m map[string]any)
 
-// put sets a member; raw JSON is a jsontext.Value.
-func put(name string, value any) edit { return func(m map[string]any) { m[name] = value } }
+// setValue sets a member; a jsontext.Value is raw JSON.
+func setValue(name string, value any) edit { return func(m map[string]any) { m[name] = value } }
 
-// leaveOut drops members.
-func leaveOut(names ...string) edit {
+// omit removes members.
+func omit(names ...string) edit {
 	return func(m map[string]any) {
 		for _, name := range names {
 			delete(m, name)
@@ -28,16 +25,16 @@ func leaveOut(names ...string) edit {
 	}
 }
 
-// rename moves a member to another name.
-func rename(from, to string) edit {
+// renameMember moves a member to another name.
+func renameMember(from, to string) edit {
 	return func(m map[string]any) {
 		m[to] = m[from]
 		delete(m, from)
 	}
 }
 
-// inside edits the object that a member holds, or makes it.
-func inside(name string, e edit) edit {
+// inMember edits the object in a member, which it creates if absent.
+func inMember(name string, e edit) edit {
 	return func(m map[string]any) {
 		inner, ok := m[name].(map[string]any)
 		if !ok {
@@ -48,17 +45,17 @@ func inside(name string, e edit) edit {
 	}
 }
 
-// inEach edits the objects in an array that a member holds.
-func inEach(name string, e edit) edit {
+// inItems edits the objects in an array member.
+func inItems(name string, e edit) edit {
 	return func(m map[string]any) {
-		for _, inner := range items(m, name) {
+		for _, inner := range objectsIn(m, name) {
 			e(inner)
 		}
 	}
 }
 
-// having edits the objects that have a member.
-func having(name string, e edit) edit {
+// ifHas edits objects that have a member.
+func ifHas(name string, e edit) edit {
 	return func(m map[string]any) {
 		if _, ok := m[name]; ok {
 			e(m)
@@ -66,9 +63,9 @@ func having(name string, e edit) edit {
 	}
 }
 
-func raw(text string) jsontext.Value { return jsontext.Value(text) }
+func rawJSON(text string) jsontext.Value { return jsontext.Value(text) }
 
-// listMembers are the members that hold the items of the lists.
+// listMembers maps each list method to the member of its result with the items.
 var listMembers = map[string]string{
 	spec.MethodToolsList:          "tools",
 	spec.MethodResourcesList:      "resources",
@@ -77,17 +74,17 @@ var listMembers = map[string]string{
 	spec.MethodResourcesRead:      "contents",
 }
 
-// listed edits every item of a list, or what is read of every resource.
-func listed(method string, e edit) refserver.Seams {
-	return EditResult(method, inEach(listMembers[method], e))
+// editListItems edits every item of a list, or all contents of resources/read.
+func editListItems(method string, e edit) refserver.Seams {
+	return EditResult(method, inItems(listMembers[method], e))
 }
 
-// blocks edits the content blocks of a kind, or of every kind where it is
+// editBlocks edits the content blocks of a kind, or of every kind where it is
 // empty, in results of tools/call or prompts/get.
-func blocks(method, kind string, e edit) refserver.Seams {
+func editBlocks(method, kind string, e edit) refserver.Seams {
 	return EditResult(method, func(r map[string]any) {
-		found := items(r, "content")
-		for _, message := range items(r, "messages") {
+		found := objectsIn(r, "content")
+		for _, message := range objectsIn(r, "messages") {
 			if block, ok := message["content"].(map[string]any); ok {
 				found = append(found, block)
 			}
@@ -100,87 +97,90 @@ func blocks(method, kind string, e edit) refserver.Seams {
 	})
 }
 
-func inPrompts(kind string, e edit) refserver.Seams { return blocks(spec.MethodPromptsGet, kind, e) }
-
-// inTools edits what tools return, at once or later.
-func inTools(kind string, e edit) refserver.Seams {
-	return together(blocks(spec.MethodToolsCall, kind, e), blocks(spec.MethodTasksResult, kind, e))
+func editPromptBlocks(kind string, e edit) refserver.Seams {
+	return editBlocks(spec.MethodPromptsGet, kind, e)
 }
 
-// annotated sets a member of the annotations of every item of a list.
-func annotated(method, name string, value any) refserver.Seams {
-	return listed(method, inside("annotations", put(name, value)))
+// editToolBlocks edits the blocks of tools/call and tasks/result.
+func editToolBlocks(kind string, e edit) refserver.Seams {
+	return combine(editBlocks(spec.MethodToolsCall, kind, e), editBlocks(spec.MethodTasksResult, kind, e))
 }
 
-// iconed edits the icons of every item of a list, or of the server itself.
-func iconed(method string, e edit) refserver.Seams {
+// setAnnotation sets a member of the annotations of every item of a list.
+func setAnnotation(method, name string, value any) refserver.Seams {
+	return editListItems(method, inMember("annotations", setValue(name, value)))
+}
+
+// editIcons edits the icons of every item of a list, or of the server itself.
+func editIcons(method string, e edit) refserver.Seams {
 	if method == spec.MethodInitialize {
-		return EditResult(method, inside("serverInfo", inEach("icons", e)))
+		return EditResult(method, inMember("serverInfo", inItems("icons", e)))
 	}
-	return listed(method, inEach("icons", e))
+	return editListItems(method, inItems("icons", e))
 }
 
-// becomes makes an object another one, raw JSON.
-func becomes(text string) edit {
+// replaceWith replaces an object by raw JSON.
+func replaceWith(text string) edit {
 	return func(m map[string]any) {
 		clear(m)
-		for name, v := range plain(raw(text)) {
+		for name, v := range decodeObject(rawJSON(text)) {
 			m[name] = v
 		}
 	}
 }
 
-// sent edits the params of the server's own requests or notifications of a method.
-func sent(method string, e edit) refserver.Seams {
+// editSentParams edits the params of the server's requests or notifications of a
+// method.
+func editSentParams(method string, e edit) refserver.Seams {
 	when := func(o *refserver.Out) bool {
 		return (o.Kind == refserver.OutRequest || o.Kind == refserver.OutNotification) && o.Method == method
 	}
 	return EditMessage(when, func(m Members) {
 		params := map[string]any{}
 		if m["params"] != nil {
-			params = plain(m["params"])
+			params = decodeObject(m["params"])
 		}
 		e(params)
 		m["params"] = wire.JSON(params)
 	})
 }
 
-// tells sends the client a notification when it has said initialized; the
-// params are raw JSON, none where they are empty.
-func tells(method, params string) refserver.Seams {
-	return onceReady(func(s *refserver.Session) {
+// notifyOnInitialized sends a notification after notifications/initialized. The
+// params are raw JSON, or "" for none.
+func notifyOnInitialized(method, params string) refserver.Seams {
+	return onInitialized(func(s *refserver.Session) {
 		if params == "" {
 			s.SendRaw(wire.NewNotification(method, nil))
 			return
 		}
-		s.SendRaw(wire.NewNotification(method, raw(params)))
+		s.SendRaw(wire.NewNotification(method, rawJSON(params)))
 	})
 }
 
-// summed edits the results of the tool add, which has structured content.
-func summed(e edit) refserver.Seams {
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// editAddResult edits the results of the tool add, which has structured content.
+func editAddResult(e edit) refserver.Seams {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if name, _ := wire.Text(wire.At(c.Params, "/name")); err != nil || name != "add" {
 			return result, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		e(r)
 		return r, nil
 	})
 }
 
-// callable returns the revisions in which a tool can say that it only reads, so
-// that it gets called: in others none is, unless the user allows it.
-func callable() []spec.Revision { return from(spec.V20250326) }
+// revisionsWithHints returns the revisions with readOnlyHint. In others the harness
+// calls no tool unless the user allows it.
+func revisionsWithHints() []spec.Revision { return sinceRevision(spec.V20250326) }
 
-// from is all handshake revisions from r on.
-func from(r spec.Revision) []spec.Revision {
+// sinceRevision returns the handshake revisions from r on.
+func sinceRevision(r spec.Revision) []spec.Revision {
 	return slices.DeleteFunc(spec.HandshakeRevisions(), func(x spec.Revision) bool { return !x.AtLeast(r) })
 }
 
-// beforeNewest is all handshake revisions but the newest.
-func beforeNewest() []spec.Revision {
+// olderRevisions returns the handshake revisions except the newest.
+func olderRevisions() []spec.Revision {
 	all := spec.HandshakeRevisions()
 	return all[:len(all)-1]
 }

@@ -21,18 +21,18 @@ const (
 	streamType    = "text/event-stream"
 )
 
-// visit is an HTTP request on its way to the server, or back.
-type visit struct {
+// An exchange is an HTTP request and the writer of its response.
+type exchange struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	next  http.Handler
-	frame *wire.Frame // of the body; nil where there is none
+	frame *wire.Frame // of a POST's body; else nil
 }
 
-// visits handles the requests for which when holds by do, the others as ever.
-func visits(when func(v *visit) bool, do func(v *visit)) refserver.Seams {
+// onExchange lets do handle the matching requests instead of the server.
+func onExchange(when func(v *exchange) bool, do func(v *exchange)) refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		v := &visit{w: w, r: r, next: next}
+		v := &exchange{w: w, r: r, next: next}
 		if r.Method == http.MethodPost {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -50,12 +50,11 @@ func visits(when func(v *visit) bool, do func(v *visit)) refserver.Seams {
 }
 
 // serve lets the server handle the request.
-func (v *visit) serve() { v.next.ServeHTTP(v.w, v.r) }
+func (v *exchange) serve() { v.next.ServeHTTP(v.w, v.r) }
 
-// answers refuses or answers with a fixed response; without a type there is
-// no body.
-func answers(status int, media, body string) func(v *visit) {
-	return func(v *visit) {
+// respond returns a handler that sends a fixed response, without body if media is "".
+func respond(status int, media, body string) func(v *exchange) {
+	return func(v *exchange) {
 		if media == "" {
 			v.w.WriteHeader(status)
 			return
@@ -66,81 +65,82 @@ func answers(status int, media, body string) func(v *visit) {
 	}
 }
 
-func says(status int) func(v *visit) { return answers(status, "text/plain", "No.\n") }
+func respondText(status int) func(v *exchange) { return respond(status, "text/plain", "No.\n") }
 
-func anyVisit(*visit) bool { return true }
+func anyExchange(*exchange) bool { return true }
 
-func posts(v *visit) bool { return v.r.Method == http.MethodPost }
+func isPost(v *exchange) bool { return v.r.Method == http.MethodPost }
 
-// listens reports whether a GET opens a stream anew.
-func listens(v *visit) bool {
+// opensListeningStream reports whether the request opens a listening stream.
+func opensListeningStream(v *exchange) bool {
 	return v.r.Method == http.MethodGet && v.r.Header.Get(eventHeader) == ""
 }
 
-func resumes(v *visit) bool {
+func isResume(v *exchange) bool {
 	return v.r.Method == http.MethodGet && v.r.Header.Get(eventHeader) != ""
 }
 
-func deletes(v *visit) bool { return v.r.Method == http.MethodDelete }
+func isDelete(v *exchange) bool { return v.r.Method == http.MethodDelete }
 
 // has reports whether the body has a message of the kind, and, if methods are
 // given, one of them.
-func (v *visit) has(kind wire.Kind, methods ...string) bool {
+func (v *exchange) has(kind wire.Kind, methods ...string) bool {
 	return v.frame != nil && slices.ContainsFunc(v.frame.Messages, func(m wire.Message) bool {
 		return m.Kind == kind && (len(methods) == 0 || slices.Contains(methods, m.Method))
 	})
 }
 
-// asking picks the requests of the methods, or all but initialize.
-func asking(methods ...string) func(v *visit) bool {
-	return func(v *visit) bool {
+// hasRequestOf matches bodies with a request of the methods, or with any request but
+// initialize if none is given.
+func hasRequestOf(methods ...string) func(v *exchange) bool {
+	return func(v *exchange) bool {
 		return v.has(wire.Request, methods...) && (len(methods) > 0 || !v.has(wire.Request, spec.MethodInitialize))
 	}
 }
 
 // callsSlow picks the calls of the slow tool.
-func callsSlow(v *visit) bool {
+func callsSlow(v *exchange) bool {
 	return v.has(wire.Request, spec.MethodToolsCall) && string(wire.At(v.frame.Messages[0].Params(), "/name")) == `"slow"`
 }
 
-func initializes(v *visit) bool { return v.has(wire.Request, spec.MethodInitialize) }
+func isInitialize(v *exchange) bool { return v.has(wire.Request, spec.MethodInitialize) }
 
-// telling reports whether the body holds notifications alone.
-func telling(v *visit) bool {
+// hasOnlyNotifications reports whether the body contains only notifications.
+func hasOnlyNotifications(v *exchange) bool {
 	return v.has(wire.Notification) && !v.has(wire.Request) && !v.has(wire.Response) && !v.has(wire.Invalid)
 }
 
-// replying reports whether the body holds a response alone.
-func replying(v *visit) bool {
+// hasOnlyResponses reports whether the body contains only responses.
+func hasOnlyResponses(v *exchange) bool {
 	return v.has(wire.Response) && !v.has(wire.Request) && !v.has(wire.Notification) && !v.has(wire.Invalid)
 }
 
-// abroad reports whether a page of another host seems to send the request.
-func abroad(v *visit) bool {
+// isCrossOrigin reports whether the Origin is that of another host.
+func isCrossOrigin(v *exchange) bool {
 	origin := v.r.Header.Get("Origin")
 	return origin != "" && origin != "http://"+v.r.Host
 }
 
-// reply is a response on its way out, which a fault alters.
-type reply struct {
+// A responseEditor is a ResponseWriter that lets a fault change the response.
+type responseEditor struct {
 	http.ResponseWriter
-	// head may change the status and the headers, knowing what follows at
+	// editHead may change the status and the headers, knowing what follows at
 	// once, if anything does; edit changes each write, an event of a stream
 	// or a whole body.
-	head func(status int, h http.Header, first []byte) int
-	edit func(b []byte) []byte
+	editHead func(status int, h http.Header, first []byte) int
+	editBody func(b []byte) []byte
 
-	mu     sync.Mutex
-	status int
-	wrote  bool
-	over   bool
+	mu       sync.Mutex
+	status   int
+	headSent bool
+	finished bool
 }
 
-// alters makes the seams that alter the responses to some requests. What make
-// returns is used for one response.
-func alters(when func(v *visit) bool, make func(v *visit, r *reply)) refserver.Seams {
-	return visits(when, func(v *visit) {
-		r := &reply{ResponseWriter: v.w}
+// editResponses lets a fault change the responses to the matching requests; make
+// configures the editor of one response.
+func editResponses(when func(v *exchange) bool, make func(v *exchange, r *responseEditor)) refserver.Seams {
+	return onExchange(when, func(v *exchange) {
+		r := &responseEditor{ResponseWriter: v.w}
 		make(v, r)
 		v.next.ServeHTTP(r, v.r)
 		r.finish()
@@ -149,7 +149,7 @@ func alters(when func(v *visit) bool, make func(v *visit, r *reply)) refserver.S
 
 // WriteHeader implements http.ResponseWriter. The head goes out with the first
 // write, or with the first flush.
-func (r *reply) WriteHeader(status int) {
+func (r *responseEditor) WriteHeader(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.status == 0 {
@@ -157,29 +157,29 @@ func (r *reply) WriteHeader(status int) {
 	}
 }
 
-func (r *reply) begin(first []byte) {
-	if r.wrote {
+func (r *responseEditor) sendHead(first []byte) {
+	if r.headSent {
 		return
 	}
-	r.wrote = true
+	r.headSent = true
 	status := max(r.status, 0)
 	if status == 0 {
 		status = http.StatusOK
 	}
-	if r.head != nil {
-		status = r.head(status, r.Header(), first)
+	if r.editHead != nil {
+		status = r.editHead(status, r.Header(), first)
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
-func (r *reply) Write(b []byte) (int, error) {
+func (r *responseEditor) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begin(b)
+	r.sendHead(b)
 	out := b
-	if r.edit != nil {
-		out = r.edit(b)
+	if r.editBody != nil {
+		out = r.editBody(b)
 	}
 	if len(out) == 0 {
 		return len(b), nil
@@ -189,44 +189,46 @@ func (r *reply) Write(b []byte) (int, error) {
 }
 
 // FlushError is what http.ResponseController calls.
-func (r *reply) FlushError() error {
+func (r *responseEditor) FlushError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begin(nil)
+	r.sendHead(nil)
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
-// put writes what the server did not say, unaltered.
-func (r *reply) put(b []byte) {
+// writeRaw writes bytes of the fault's own, without editing them.
+func (r *responseEditor) writeRaw(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
+	if r.finished {
 		return
 	}
-	r.begin(nil)
+	r.sendHead(nil)
 	_, _ = r.ResponseWriter.Write(b)
 	_ = http.NewResponseController(r.ResponseWriter).Flush()
 }
 
-func (r *reply) finish() {
+func (r *responseEditor) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begin(nil)
-	r.over = true
+	r.sendHead(nil)
+	r.finished = true
 }
 
-// streams reports whether the response is an event stream.
-func (r *reply) streams() bool { return strings.HasPrefix(r.Header().Get("Content-Type"), streamType) }
+// isStream reports whether the response is an event stream.
+func (r *responseEditor) isStream() bool {
+	return strings.HasPrefix(r.Header().Get("Content-Type"), streamType)
+}
 
-// restatus changes the statuses of responses.
-func restatus(when func(v *visit) bool, change func(status int) int) refserver.Seams {
-	return alters(when, func(_ *visit, r *reply) {
-		r.head = func(status int, _ http.Header, _ []byte) int { return change(status) }
+// editStatus changes the statuses of responses.
+func editStatus(when func(v *exchange) bool, change func(status int) int) refserver.Seams {
+	return editResponses(when, func(_ *exchange, r *responseEditor) {
+		r.editHead = func(status int, _ http.Header, _ []byte) int { return change(status) }
 	})
 }
 
-// instead changes one status to another.
-func instead(old, changed int) func(int) int {
+// replaceStatus changes one status to another.
+func replaceStatus(old, changed int) func(int) int {
 	return func(status int) int {
 		if status == old {
 			return changed
@@ -235,10 +237,10 @@ func instead(old, changed int) func(int) int {
 	}
 }
 
-// retyped sets the content type of responses of one type.
-func retyped(when func(v *visit) bool, media, other string) refserver.Seams {
-	return alters(when, func(_ *visit, r *reply) {
-		r.head = func(status int, h http.Header, _ []byte) int {
+// setContentType sets the content type of responses of one type.
+func setContentType(when func(v *exchange) bool, media, other string) refserver.Seams {
+	return editResponses(when, func(_ *exchange, r *responseEditor) {
+		r.editHead = func(status int, h http.Header, _ []byte) int {
 			if h.Get("Content-Type") == media {
 				h.Set("Content-Type", other)
 			}
@@ -247,11 +249,11 @@ func retyped(when func(v *visit) bool, media, other string) refserver.Seams {
 	})
 }
 
-// bodies edits the bodies of JSON.
-func bodies(when func(v *visit) bool, edit func(b []byte) []byte) refserver.Seams {
-	return alters(when, func(_ *visit, r *reply) {
-		r.edit = func(b []byte) []byte {
-			if r.streams() {
+// editBodies edits JSON bodies.
+func editBodies(when func(v *exchange) bool, edit func(b []byte) []byte) refserver.Seams {
+	return editResponses(when, func(_ *exchange, r *responseEditor) {
+		r.editBody = func(b []byte) []byte {
+			if r.isStream() {
 				return b
 			}
 			return edit(b)
@@ -259,11 +261,11 @@ func bodies(when func(v *visit) bool, edit func(b []byte) []byte) refserver.Seam
 	})
 }
 
-// events edits each event of the streams.
-func events(when func(v *visit) bool, edit func(b []byte) []byte) refserver.Seams {
-	return alters(when, func(_ *visit, r *reply) {
-		r.edit = func(b []byte) []byte {
-			if !r.streams() {
+// editEvents edits each event of the streams.
+func editEvents(when func(v *exchange) bool, edit func(b []byte) []byte) refserver.Seams {
+	return editResponses(when, func(_ *exchange, r *responseEditor) {
+		r.editBody = func(b []byte) []byte {
+			if !r.isStream() {
 				return b
 			}
 			return edit(b)
@@ -271,8 +273,8 @@ func events(when func(v *visit) bool, edit func(b []byte) []byte) refserver.Seam
 	})
 }
 
-// data returns the message in an event, nil where it has none.
-func data(event []byte) []byte {
+// eventData returns the message in an event, or nil.
+func eventData(event []byte) []byte {
 	_, rest, found := bytes.Cut(event, []byte("data: "))
 	if !found {
 		return nil
@@ -281,21 +283,23 @@ func data(event []byte) []byte {
 	return message
 }
 
-// carries reports whether an event has a message of the kind.
-func carries(event []byte, kind wire.Kind, methods ...string) bool {
-	message := data(event)
+// eventCarries reports whether an event contains a message of the kind.
+func eventCarries(event []byte, kind wire.Kind, methods ...string) bool {
+	message := eventData(event)
 	if len(message) == 0 {
 		return false
 	}
-	return (&visit{frame: wire.Parse(message)}).has(kind, methods...)
+	return (&exchange{frame: wire.Parse(message)}).has(kind, methods...)
 }
 
-func bringsResponse(event []byte) bool { return carries(event, wire.Response) }
+func eventHasResponse(event []byte) bool { return eventCarries(event, wire.Response) }
 
-func bringsProgress(event []byte) bool { return carries(event, wire.Notification, spec.MethodProgress) }
+func eventHasProgress(event []byte) bool {
+	return eventCarries(event, wire.Notification, spec.MethodProgress)
+}
 
-// without drops the events for which when holds.
-func without(when func(event []byte) bool) func([]byte) []byte {
+// dropEvents drops the events for which when holds.
+func dropEvents(when func(event []byte) bool) func([]byte) []byte {
 	return func(event []byte) []byte {
 		if when(event) {
 			return nil
@@ -304,8 +308,8 @@ func without(when func(event []byte) bool) func([]byte) []byte {
 	}
 }
 
-// withoutID takes the id out of an event, and leaves nothing of a priming one.
-func withoutID(event []byte) []byte {
+// removeEventID removes the id from an event. It drops priming events.
+func removeEventID(event []byte) []byte {
 	var out [][]byte
 	for line := range bytes.Lines(event) {
 		if !bytes.HasPrefix(line, []byte("id:")) {
@@ -318,8 +322,8 @@ func withoutID(event []byte) []byte {
 	return nil
 }
 
-// inOrder applies edits one behind the other.
-func inOrder(edits ...func([]byte) []byte) func([]byte) []byte {
+// chainEdits applies several edits in order.
+func chainEdits(edits ...func([]byte) []byte) func([]byte) []byte {
 	return func(b []byte) []byte {
 		for _, edit := range edits {
 			if len(b) > 0 {

@@ -16,22 +16,22 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func (r *reply) begun() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.wrote }
+func (r *responseEditor) hasStarted() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.headSent }
 
-// streamed makes a stream of each answer of JSON.
-func streamed() refserver.Seams {
+// respondWithStreams makes a stream of each answer of JSON.
+func respondWithStreams() refserver.Seams {
 	var n atomic.Int64
-	return alters(asking(spec.MethodInitialize, spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesRead, spec.MethodPromptsGet),
-		func(_ *visit, r *reply) {
+	return editResponses(hasRequestOf(spec.MethodInitialize, spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesRead, spec.MethodPromptsGet),
+		func(_ *exchange, r *responseEditor) {
 			made := false
-			r.head = func(status int, h http.Header, first []byte) int {
+			r.editHead = func(status int, h http.Header, first []byte) int {
 				if status == http.StatusOK && h.Get("Content-Type") == jsonType && len(first) > 0 && first[0] == '{' {
 					h.Set("Content-Type", streamType)
 					made = true
 				}
 				return status
 			}
-			r.edit = func(b []byte) []byte {
+			r.editBody = func(b []byte) []byte {
 				if !made {
 					return b
 				}
@@ -40,20 +40,20 @@ func streamed() refserver.Seams {
 		})
 }
 
-// sessionless does without session ids: what comes without one belongs to the
+// withoutSessionIDs does without session ids: what comes without one belongs to the
 // session that began last.
-func sessionless() refserver.Seams {
-	m := &members{}
-	return alters(anyVisit, func(v *visit, r *reply) {
-		if !initializes(v) {
+func withoutSessionIDs() refserver.Seams {
+	m := &sessionList{}
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
+		if !isInitialize(v) {
 			v.r.Header.Set(sessionHeader, m.latest())
 		}
-		if deletes(v) {
+		if isDelete(v) {
 			v.next = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
 		}
-		m.joins(v, r)
-		noted := r.head
-		r.head = func(status int, h http.Header, first []byte) int {
+		m.track(v, r)
+		noted := r.editHead
+		r.editHead = func(status int, h http.Header, first []byte) int {
 			status = noted(status, h, first)
 			h.Del(sessionHeader)
 			return status
@@ -63,8 +63,8 @@ func sessionless() refserver.Seams {
 
 // errorStatus gives errors that answer requests a status of their own.
 func errorStatus(status int) refserver.Seams {
-	return alters(asking(), func(_ *visit, r *reply) {
-		r.head = func(old int, h http.Header, first []byte) int {
+	return editResponses(hasRequestOf(), func(_ *exchange, r *responseEditor) {
+		r.editHead = func(old int, h http.Header, first []byte) int {
 			if old == http.StatusOK && h.Get("Content-Type") == jsonType && bytes.Contains(first, []byte(`"error":{`)) && wire.Parse(first).Messages[0].IsError() {
 				return status
 			}
@@ -73,12 +73,12 @@ func errorStatus(status int) refserver.Seams {
 	})
 }
 
-// refusedWith gives what HTTP alone refuses another body.
-func refusedWith(media, body string) refserver.Seams {
-	return visits(anyVisit, func(v *visit) {
-		r := &reply{ResponseWriter: v.w}
+// setRefusalBody gives what HTTP alone refuses another body.
+func setRefusalBody(media, body string) refserver.Seams {
+	return onExchange(anyExchange, func(v *exchange) {
+		r := &responseEditor{ResponseWriter: v.w}
 		refused := false
-		r.head = func(status int, h http.Header, _ []byte) int {
+		r.editHead = func(status int, h http.Header, _ []byte) int {
 			if refused = status >= 400; refused {
 				h.Del("Content-Type")
 				if media != "" {
@@ -87,7 +87,7 @@ func refusedWith(media, body string) refserver.Seams {
 			}
 			return status
 		}
-		r.edit = func(b []byte) []byte {
+		r.editBody = func(b []byte) []byte {
 			if refused {
 				return []byte(body)
 			}
@@ -98,29 +98,29 @@ func refusedWith(media, body string) refserver.Seams {
 	})
 }
 
-// redirects sends clients from /mcp to /mcp/.
-func redirects(status int) refserver.Seams {
-	return visits(func(v *visit) bool { return !strings.HasSuffix(v.r.URL.Path, "/") }, func(v *visit) {
+// redirectEndpoint sends clients from /mcp to /mcp/.
+func redirectEndpoint(status int) refserver.Seams {
+	return onExchange(func(v *exchange) bool { return !strings.HasSuffix(v.r.URL.Path, "/") }, func(v *exchange) {
 		v.w.Header().Set("Location", v.r.URL.Path+"/")
 		v.w.WriteHeader(status)
 	})
 }
 
-// renamedEvents writes the ids of events in other words.
-func renamedEvents() refserver.Seams {
+// prefixEventIDs writes the ids of events in other words.
+func prefixEventIDs() refserver.Seams {
 	const mark = "é / ☃ {\"n\":"
-	return together(visits(resumes, func(v *visit) {
+	return combine(onExchange(isResume, func(v *exchange) {
 		id := strings.TrimPrefix(v.r.Header.Get(eventHeader), mark)
 		v.r.Header.Set(eventHeader, id)
 		v.serve()
-	}), events(anyVisit, func(b []byte) []byte { return bytes.Replace(b, []byte("id: "), []byte("id: "+mark), 1) }))
+	}), editEvents(anyExchange, func(b []byte) []byte { return bytes.Replace(b, []byte("id: "), []byte("id: "+mark), 1) }))
 }
 
-// numbered numbers the events of a stream that has no ids.
-func numbered() refserver.Seams {
+// numberEvents numbers the events of a stream that has no ids.
+func numberEvents() refserver.Seams {
 	var mu sync.Mutex
 	n := 0
-	return events(listens, func(b []byte) []byte {
+	return editEvents(opensListeningStream, func(b []byte) []byte {
 		mu.Lock()
 		defer mu.Unlock()
 		n++

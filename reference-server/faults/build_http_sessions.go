@@ -10,17 +10,17 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// renamedSessions gives sessions other ids than the server does.
-func renamedSessions(name func(n int, id string) string) refserver.Seams {
+// mapSessionIDs gives sessions other ids than the server does.
+func mapSessionIDs(name func(n int, id string) string) refserver.Seams {
 	var mu sync.Mutex
 	given, inside := map[string]string{}, map[string]string{}
-	return alters(anyVisit, func(v *visit, r *reply) {
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		mu.Lock()
 		if id, ok := inside[v.r.Header.Get(sessionHeader)]; ok {
 			v.r.Header.Set(sessionHeader, id)
 		}
 		mu.Unlock()
-		r.head = func(status int, h http.Header, _ []byte) int {
+		r.editHead = func(status int, h http.Header, _ []byte) int {
 			id := h.Get(sessionHeader)
 			if id == "" {
 				return status
@@ -37,13 +37,13 @@ func renamedSessions(name func(n int, id string) string) refserver.Seams {
 	})
 }
 
-// recycledSessions gives a session the id of one that has ended, if there is one.
-func recycledSessions() refserver.Seams {
+// reuseSessionIDs gives a session the id of one that has ended, if there is one.
+func reuseSessionIDs() refserver.Seams {
 	var mu sync.Mutex
 	var free []string
 	used := map[string]bool{}
-	return together(
-		renamedSessions(func(_ int, id string) string {
+	return combine(
+		mapSessionIDs(func(_ int, id string) string {
 			mu.Lock()
 			defer mu.Unlock()
 			if len(free) > 0 {
@@ -52,7 +52,7 @@ func recycledSessions() refserver.Seams {
 			used[id] = true
 			return id
 		}),
-		visits(deletes, func(v *visit) {
+		onExchange(isDelete, func(v *exchange) {
 			id := v.r.Header.Get(sessionHeader)
 			v.serve()
 			mu.Lock()
@@ -65,13 +65,13 @@ func recycledSessions() refserver.Seams {
 	)
 }
 
-// members are the sessions that a fault has seen, in their order.
-type members struct {
+// sessionList are the sessions that a fault has seen, in their order.
+type sessionList struct {
 	mu  sync.Mutex
 	ids []string
 }
 
-func (m *members) latest() string {
+func (m *sessionList) latest() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.ids) == 0 {
@@ -80,9 +80,9 @@ func (m *members) latest() string {
 	return m.ids[len(m.ids)-1]
 }
 
-func (m *members) count() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.ids) }
+func (m *sessionList) count() int { m.mu.Lock(); defer m.mu.Unlock(); return len(m.ids) }
 
-func (m *members) drop(id string) {
+func (m *sessionList) drop(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, x := range m.ids {
@@ -93,7 +93,7 @@ func (m *members) drop(id string) {
 	}
 }
 
-func (m *members) has(id string) bool {
+func (m *sessionList) has(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range m.ids {
@@ -104,10 +104,10 @@ func (m *members) has(id string) bool {
 	return false
 }
 
-// joins notes the sessions that begin, and those that a DELETE ends.
-func (m *members) joins(v *visit, r *reply) {
-	inner := r.head
-	r.head = func(status int, h http.Header, first []byte) int {
+// track notes the sessions that begin, and those that a DELETE ends.
+func (m *sessionList) track(v *exchange, r *responseEditor) {
+	inner := r.editHead
+	r.editHead = func(status int, h http.Header, first []byte) int {
 		if inner != nil {
 			status = inner(status, h, first)
 		}
@@ -116,23 +116,25 @@ func (m *members) joins(v *visit, r *reply) {
 			m.ids = append(m.ids, id)
 			m.mu.Unlock()
 		}
-		if deletes(v) && status < 300 {
+		if isDelete(v) && status < 300 {
 			m.drop(v.r.Header.Get(sessionHeader))
 		}
 		return status
 	}
 }
 
-// ears are the streams on which clients listen, by session.
-type ears struct {
+// listeningStreams are the streams on which clients listen, by session.
+type listeningStreams struct {
 	mu    sync.Mutex
-	open  map[string][]*reply
+	open  map[string][]*responseEditor
 	order []string
 }
 
-func newEars() *ears { return &ears{open: map[string][]*reply{}} }
+func newListeningStreams() *listeningStreams {
+	return &listeningStreams{open: map[string][]*responseEditor{}}
+}
 
-func (e *ears) add(session string, r *reply) (remove func()) {
+func (e *listeningStreams) add(session string, r *responseEditor) (remove func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.open[session] = append(e.open[session], r)
@@ -149,19 +151,19 @@ func (e *ears) add(session string, r *reply) (remove func()) {
 	}
 }
 
-// say writes on a stream that the session listens on, if there is one.
-func (e *ears) say(session string, b []byte) bool {
+// write writes on a stream that the session listens on, if there is one.
+func (e *listeningStreams) write(session string, b []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if open := e.open[session]; len(open) > 0 {
-		open[len(open)-1].put(b)
+		open[len(open)-1].writeRaw(b)
 		return true
 	}
 	return false
 }
 
-// other returns another session that listens, the newest.
-func (e *ears) other(session string) string {
+// otherSession returns another session that listens, the newest.
+func (e *listeningStreams) otherSession(session string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := len(e.order) - 1; i >= 0; i-- {
@@ -172,22 +174,22 @@ func (e *ears) other(session string) string {
 	return ""
 }
 
-// diverted puts events of the streams of POSTs on the stream that the client
+// divertEvents puts events of the streams of POSTs on the stream that the client
 // listens on; copied leaves them where they were, too.
-func diverted(when func(event []byte) bool, copied bool) refserver.Seams {
-	e := newEars()
-	return alters(anyVisit, func(v *visit, r *reply) {
+func divertEvents(when func(event []byte) bool, copied bool) refserver.Seams {
+	e := newListeningStreams()
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
-		if listens(v) {
+		if opensListeningStream(v) {
 			remove := e.add(session, r)
 			go func() { <-v.r.Context().Done(); remove() }()
 			return
 		}
-		if !posts(v) {
+		if !isPost(v) {
 			return
 		}
-		r.edit = func(b []byte) []byte {
-			if r.streams() && when(b) && e.say(session, b) && !copied {
+		r.editBody = func(b []byte) []byte {
+			if r.isStream() && when(b) && e.write(session, b) && !copied {
 				return nil
 			}
 			return b
@@ -195,36 +197,36 @@ func diverted(when func(event []byte) bool, copied bool) refserver.Seams {
 	})
 }
 
-// misdirected puts the responses of one session on the stream of another.
-func misdirected() refserver.Seams {
-	e := newEars()
-	return alters(anyVisit, func(v *visit, r *reply) {
+// misdirectEvents puts the responses of one session on the stream of another.
+func misdirectEvents() refserver.Seams {
+	e := newListeningStreams()
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
-		if listens(v) {
+		if opensListeningStream(v) {
 			remove := e.add(session, r)
 			go func() { <-v.r.Context().Done(); remove() }()
 			return
 		}
-		if !posts(v) {
+		if !isPost(v) {
 			return
 		}
-		r.edit = func(b []byte) []byte {
-			if other := e.other(session); r.streams() && other != "" && data(b) != nil && !bringsResponse(b) {
-				e.say(other, withoutID(b))
+		r.editBody = func(b []byte) []byte {
+			if other := e.otherSession(session); r.isStream() && other != "" && eventData(b) != nil && !eventHasResponse(b) {
+				e.write(other, removeEventID(b))
 			}
 			return b
 		}
 	})
 }
 
-// swapped moves events from the stream of one POST to that of the next.
-func swapped(when func(event []byte) bool) refserver.Seams {
+// moveEventsToNextStream moves events from the stream of one POST to that of the next.
+func moveEventsToNextStream(when func(event []byte) bool) refserver.Seams {
 	var mu sync.Mutex
 	held := map[string]*heldEvent{}
-	return alters(posts, func(v *visit, r *reply) {
+	return editResponses(isPost, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
-		r.edit = func(b []byte) []byte {
-			if !r.streams() {
+		r.editBody = func(b []byte) []byte {
+			if !r.isStream() {
 				return b
 			}
 			mu.Lock()
@@ -247,23 +249,23 @@ type heldEvent struct {
 	event []byte
 }
 
-// replays begins each stream that is resumed with the events of all others.
-func replays() refserver.Seams {
+// replayForeignEvents begins each stream that is resumed with the events of all others.
+func replayForeignEvents() refserver.Seams {
 	var mu sync.Mutex
 	kept := map[string][]byte{}
-	return alters(anyVisit, func(v *visit, r *reply) {
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		switch {
-		case posts(v):
-			r.edit = func(b []byte) []byte {
+		case isPost(v):
+			r.editBody = func(b []byte) []byte {
 				mu.Lock()
 				defer mu.Unlock()
-				if r.streams() && data(b) != nil {
+				if r.isStream() && eventData(b) != nil {
 					kept[session] = append(kept[session], b...)
 				}
 				return b
 			}
-		case resumes(v):
+		case isResume(v):
 			own, _, _ := strings.Cut(v.r.Header.Get(eventHeader), "-")
 			mu.Lock()
 			var foreign []byte
@@ -273,20 +275,20 @@ func replays() refserver.Seams {
 				}
 			}
 			mu.Unlock()
-			v.w = &prefixed{ResponseWriter: v.w, prefix: foreign}
+			v.w = &prefixWriter{ResponseWriter: v.w, prefix: foreign}
 			r.ResponseWriter = v.w
 		}
 	})
 }
 
-// prefixed writes something ahead of a response that succeeds.
-type prefixed struct {
+// prefixWriter writes something ahead of a response that succeeds.
+type prefixWriter struct {
 	http.ResponseWriter
 	prefix []byte
 }
 
 // WriteHeader implements http.ResponseWriter.
-func (p *prefixed) WriteHeader(status int) {
+func (p *prefixWriter) WriteHeader(status int) {
 	p.ResponseWriter.WriteHeader(status)
 	if status == http.StatusOK {
 		_, _ = p.ResponseWriter.Write(p.prefix)
@@ -294,35 +296,37 @@ func (p *prefixed) WriteHeader(status int) {
 }
 
 // Unwrap is what http.ResponseController calls.
-func (p *prefixed) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (p *prefixWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// unheard has the server handle a request whose response nobody gets.
-func (v *visit) unheard(r *http.Request) { v.next.ServeHTTP(&nothing{header: http.Header{}}, r) }
+// serveDiscarding has the server handle a request whose response nobody gets.
+func (v *exchange) serveDiscarding(r *http.Request) {
+	v.next.ServeHTTP(&discardWriter{header: http.Header{}}, r)
+}
 
-// nothing is where a response goes that nobody gets.
-type nothing struct{ header http.Header }
+// discardWriter is where a response goes that nobody gets.
+type discardWriter struct{ header http.Header }
 
 // Header implements http.ResponseWriter.
-func (n *nothing) Header() http.Header { return n.header }
+func (n *discardWriter) Header() http.Header { return n.header }
 
 // WriteHeader implements http.ResponseWriter.
-func (*nothing) WriteHeader(int) {}
+func (*discardWriter) WriteHeader(int) {}
 
 // Write implements http.ResponseWriter.
-func (*nothing) Write(b []byte) (int, error) { return len(b), nil }
+func (*discardWriter) Write(b []byte) (int, error) { return len(b), nil }
 
-// failsWhenLeft has the requests fail whose connection is gone.
-func failsWhenLeft() refserver.Seams {
+// failAfterDisconnect has the requests fail whose connection is gone.
+func failAfterDisconnect() refserver.Seams {
 	var mu sync.Mutex
 	left := map[string]bool{}
-	return together(visits(asking(spec.MethodToolsCall), func(v *visit) {
+	return combine(onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
 		v.serve()
 		if v.r.Context().Err() != nil {
 			mu.Lock()
 			defer mu.Unlock()
 			left[v.frame.Messages[0].ID.Key()] = true
 		}
-	}), Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	}), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		mu.Lock()
 		defer mu.Unlock()
@@ -333,9 +337,9 @@ func failsWhenLeft() refserver.Seams {
 	}))
 }
 
-// sameAnswers gives requests of several sessions one answer where their ids,
+// shareResponses gives requests of several sessions one answer where their ids,
 // which are strings, are equal.
-func sameAnswers() refserver.Seams {
+func shareResponses() refserver.Seams {
 	type answer struct {
 		of     *refserver.Session
 		result any
@@ -343,7 +347,7 @@ func sameAnswers() refserver.Seams {
 	}
 	var mu sync.Mutex
 	known := map[string]*answer{}
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.ID.Raw()[0] != '"' || c.Method == spec.MethodInitialize || c.Method == spec.MethodToolsCall {
 			return next(c)
 		}
@@ -359,8 +363,8 @@ func sameAnswers() refserver.Seams {
 	})
 }
 
-// shutsDown ends the whole server, connections and all.
-func shutsDown(r *http.Request) {
+// closeServer ends the whole server, connections and all.
+func closeServer(r *http.Request) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		go func() { _ = server.Close() }()
 	}

@@ -6,9 +6,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// together makes one fault of several: seams that wrap are nested, the last
-// outermost; of the others the last stands.
-func together(several ...refserver.Seams) refserver.Seams {
+// combine merges the seams of several faults. Seams that wrap are nested, the last
+// outermost; of other seams the last wins.
+func combine(several ...refserver.Seams) refserver.Seams {
 	var t refserver.Seams
 	for _, s := range several {
 		if outer, inner := s.Handle, t.Handle; outer != nil && inner != nil {

@@ -10,14 +10,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// history keeps what was asked for in a session, the newest last.
-type history struct {
+// methodHistory keeps what was asked for in a session, the newest last.
+type methodHistory struct {
 	mu    sync.Mutex
 	steps []string
 }
 
-// after tells, once a step is added, whether the newest steps are those given.
-func (h *history) after(step string, last ...string) bool {
+// endsWith tells, once a step is added, whether the newest steps are those given.
+func (h *methodHistory) endsWith(step string, last ...string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.steps = append(h.steps, step)
@@ -27,13 +27,13 @@ func (h *history) after(step string, last ...string) bool {
 	return len(h.steps) >= len(last) && slices.Equal(h.steps[len(h.steps)-len(last):], last)
 }
 
-// sequence wraps the handling of requests: do is called instead where the
+// onSequence wraps the handling of requests: do is called instead where the
 // methods of the newest requests are those given.
-func sequence(methods []string, do func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() refserver.Seams {
+func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams {
-		h := &history{}
-		return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if h.after(c.Method, methods...) {
+		h := &methodHistory{}
+		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if h.endsWith(c.Method, methods...) {
 				return do(c, next)
 			}
 			return next(c)
@@ -49,24 +49,24 @@ func buriedSequences() []Fault {
 			if err != nil {
 				return nil, err
 			}
-			r := plain(result)
+			r := decodeObject(result)
 			r[name] = value
 			return r, nil
 		}
 	}
 	return []Fault{
-		breaksAfresh("prompts.list.result-schema/after-level", "prompts are no list right after a level was set twice",
-			sequence([]string{spec.MethodSetLevel, spec.MethodSetLevel, spec.MethodPromptsList}, with("prompts", "none"))),
-		breaksAfresh("tools.list.result-schema/after-unsubscribing", "tools are no list right after a subscription was taken back",
-			sequence([]string{spec.MethodResourcesUnsubscribe, spec.MethodToolsList}, with("tools", map[string]any{}))),
-		breaksAfresh("pagination.next-cursor.string/after-prompt", "the cursor of templates is a number right after a prompt was had and a level was set",
-			sequence([]string{spec.MethodPromptsGet, spec.MethodSetLevel, spec.MethodResourcesTemplates}, with("nextCursor", 1))),
-		breaksAfresh("ping.empty-result/after-completion", "a ping right after a completion and a level is answered with what was completed",
-			sequence([]string{spec.MethodComplete, spec.MethodSetLevel, spec.MethodPing}, with("completion", map[string]any{"values": []any{}}))),
-		breaksAfresh("base.request-answered/read-after-unknown", "a list of prompts right after a subscription to what is not there ends the server", func() refserver.Seams {
+		newStatefulFault("prompts.list.result-schema/after-level", "prompts/list right after two logging/setLevel requests returns a string",
+			onSequence([]string{spec.MethodSetLevel, spec.MethodSetLevel, spec.MethodPromptsList}, with("prompts", "none"))),
+		newStatefulFault("tools.list.result-schema/after-unsubscribing", "tools/list right after resources/unsubscribe returns an object",
+			onSequence([]string{spec.MethodResourcesUnsubscribe, spec.MethodToolsList}, with("tools", map[string]any{}))),
+		newStatefulFault("pagination.next-cursor.string/after-prompt", "after prompts/get and logging/setLevel the templates' nextCursor is a number",
+			onSequence([]string{spec.MethodPromptsGet, spec.MethodSetLevel, spec.MethodResourcesTemplates}, with("nextCursor", 1))),
+		newStatefulFault("ping.empty-result/after-completion", "ping right after completion/complete and logging/setLevel returns a completion",
+			onSequence([]string{spec.MethodComplete, spec.MethodSetLevel, spec.MethodPing}, with("completion", map[string]any{"values": []any{}}))),
+		newStatefulFault("base.request-answered/read-after-unknown", "prompts/list right after a refused subscription ends the server", func() refserver.Seams {
 			var mu sync.Mutex
 			refused := false
-			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				mu.Lock()
 				was := refused
 				mu.Unlock()
@@ -81,10 +81,10 @@ func buriedSequences() []Fault {
 				return result, err
 			})
 		}),
-		breaksAfresh("logging.set-level.threshold/raised", "a level that is raised after debug stays at debug", func() refserver.Seams {
+		newStatefulFault("logging.set-level.threshold/raised", "logging/setLevel from debug to alert or emergency has no effect", func() refserver.Seams {
 			var mu sync.Mutex
 			debug := false
-			return Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				level, _ := wire.Text(wire.At(c.Params, "/level"))
 				mu.Lock()
 				defer mu.Unlock()
@@ -95,25 +95,25 @@ func buriedSequences() []Fault {
 				return next(c)
 			})
 		}),
-		breaksAfresh("pagination.cursor.accepted/other-list-between", "a cursor of tools is taken for unknown once prompts were listed between", func() refserver.Seams {
-			h := &history{}
-			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				forgotten := h.after(c.Method, spec.MethodPromptsList, spec.MethodToolsList)
+		newStatefulFault("pagination.cursor.accepted/other-list-between", "a tools cursor is refused after a prompts/list in between", func() refserver.Seams {
+			h := &methodHistory{}
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				forgotten := h.endsWith(c.Method, spec.MethodPromptsList, spec.MethodToolsList)
 				if forgotten && wire.At(c.Params, "/cursor") != nil {
 					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "no such cursor"}
 				}
 				return next(c)
 			})
 		}),
-		breaksAfresh("pagination.walk.complete/every-sixteenth", "every sixteenth walk through the resources misses the last one", func() refserver.Seams {
+		newStatefulFault("pagination.walk.complete/every-sixteenth", "every sixteenth walk through resources/list lacks the last resource", func() refserver.Seams {
 			var mu sync.Mutex
 			ends := 0
-			return Handle(spec.MethodResourcesList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return WrapHandler(spec.MethodResourcesList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if err != nil {
 					return nil, err
 				}
-				r := plain(result)
+				r := decodeObject(result)
 				if list, ok := r["resources"].([]any); ok && r["nextCursor"] == nil && len(list) > 0 {
 					mu.Lock()
 					defer mu.Unlock()
@@ -124,10 +124,10 @@ func buriedSequences() []Fault {
 				return r, nil
 			})
 		}),
-		breaksAfresh("base.response-once/late-level", "the 25th level that is set is confirmed twice", func() refserver.Seams {
+		newStatefulFault("base.response-once/late-level", "the 25th logging/setLevel gets two responses", func() refserver.Seams {
 			var mu sync.Mutex
 			n := 0
-			return Outgoing(Results(spec.MethodSetLevel), func(o *refserver.Out) {
+			return EditOutgoing(Results(spec.MethodSetLevel), func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()
 				if n++; n == 25 {
@@ -135,24 +135,24 @@ func buriedSequences() []Fault {
 				}
 			})
 		}),
-		breaksAfresh("base.notification-no-response/after-unsubscribing", "a notification right after a subscription was taken back is answered", func() refserver.Seams {
-			h := &history{}
-			seams := Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				h.after(c.Method)
+		newStatefulFault("base.notification-no-response/after-unsubscribing", "a notification right after resources/unsubscribe gets a result", func() refserver.Seams {
+			h := &methodHistory{}
+			seams := WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				h.endsWith(c.Method)
 				return next(c)
 			})
 			seams.HandleNotification = func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
-				if h.after(n.Method, spec.MethodResourcesUnsubscribe, spec.MethodRootsChanged) {
+				if h.endsWith(n.Method, spec.MethodResourcesUnsubscribe, spec.MethodRootsChanged) {
 					n.Session.SendRaw([]byte(`{"jsonrpc":"2.0","id":null,"result":{}}`))
 				}
 			}
 			return seams
 		}),
-		breaksAfresh("base.invalid-params-2024-11-05/after-refusal", "wrong params of subscriptions are served once a prompt was refused", func() refserver.Seams {
+		newStatefulFault("base.invalid-params-2024-11-05/after-refusal", "after a refused prompts/get, resources/subscribe accepts invalid params", func() refserver.Seams {
 			var mu sync.Mutex
 			refused := false
-			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				mu.Lock()
 				defer mu.Unlock()
@@ -173,20 +173,20 @@ func buriedRaces() []Fault {
 			var mu sync.Mutex
 			running := 0
 			crowded := map[callKey]bool{}
-			return together(Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combine(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				mu.Lock()
 				if running++; running > most {
 					crowded[callKey{c.Session, c.ID.Key()}] = true
 				}
 				mu.Unlock()
-				pause(c.Context(), time.Millisecond) // as a store would take
+				sleep(c.Context(), time.Millisecond) // as a store would take
 				defer func() {
 					mu.Lock()
 					running--
 					mu.Unlock()
 				}()
 				return next(c)
-			}), Outgoing(Answers(method), func(o *refserver.Out) {
+			}), EditOutgoing(Responses(method), func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()
 				if key := (callKey{o.Session, o.ID.Key()}); crowded[key] {
@@ -198,9 +198,9 @@ func buriedRaces() []Fault {
 	}
 	twice := func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }
 	return []Fault{
-		breaksAfresh("base.response-once/crowded-templates", "of three lists of templates at once one is answered twice", crowd(spec.MethodResourcesTemplates, 2, twice)),
-		breaksAfresh("base.request-answered/crowded-prompts", "of four lists of prompts at once one has no answer", crowd(spec.MethodPromptsList, 3, func(o *refserver.Out) { o.Frames = nil })),
-		breaksAfresh("base.response-result-or-error/crowded-completions", "of three completions at once one is answered by neither", crowd(spec.MethodComplete, 2, func(o *refserver.Out) {
+		newStatefulFault("base.response-once/crowded-templates", "one of three concurrent resources/templates/list gets two responses", crowd(spec.MethodResourcesTemplates, 2, twice)),
+		newStatefulFault("base.request-answered/crowded-prompts", "one of four concurrent prompts/list gets no response", crowd(spec.MethodPromptsList, 3, func(o *refserver.Out) { o.Frames = nil })),
+		newStatefulFault("base.response-result-or-error/crowded-completions", "one of three concurrent completions gets a response with neither result nor error", crowd(spec.MethodComplete, 2, func(o *refserver.Out) {
 			o.Frames[0] = []byte(`{"jsonrpc":"2.0","id":` + o.ID.Raw() + `}`)
 		})),
 	}
@@ -209,31 +209,31 @@ func buriedRaces() []Fault {
 // buriedTasks show in what tasks do.
 func buriedTasks() []Fault {
 	return []Fault{
-		breaksAfresh("tasks.transitions/asked-again", "a task that is asked for right after a result and a list has a status that is none", func() refserver.Seams {
-			h := &history{}
-			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newStatefulFault("tasks.transitions/asked-again", "tasks/get right after tasks/result and tasks/list returns an unknown status", func() refserver.Seams {
+			h := &methodHistory{}
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
-				if !h.after(c.Method, spec.MethodTasksResult, spec.MethodTasksList, spec.MethodTasksGet) || err != nil {
+				if !h.endsWith(c.Method, spec.MethodTasksResult, spec.MethodTasksList, spec.MethodTasksGet) || err != nil {
 					return result, err
 				}
-				r := plain(result)
+				r := decodeObject(result)
 				r["status"] = "unheard-of"
 				return r, nil
 			})
-		}).in(spec.V20251125),
-		breaksAfresh("tasks.create-result/short-lived", "a task that is to be kept for a millisecond has a time to live that is a text",
+		}).inRevisions(spec.V20251125),
+		newStatefulFault("tasks.create-result/short-lived", "a task requested with a ttl of 1 ms has a string as ttl",
 			func() refserver.Seams {
-				return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					result, err := next(c)
 					if err != nil || string(wire.At(c.Params, "/task/ttl")) != "1" {
 						return result, err
 					}
-					r := plain(result)
+					r := decodeObject(result)
 					if task, ok := r["task"].(map[string]any); ok {
 						task["ttl"] = "1"
 					}
 					return r, nil
 				})
-			}).in(spec.V20251125),
+			}).inRevisions(spec.V20251125),
 	}
 }

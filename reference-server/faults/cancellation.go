@@ -21,44 +21,44 @@ func cancellationFaults() []Fault {
 	// an answer on a stream that is not its own is another fault, and a session
 	// that ends is not the end of the process.
 	return []Fault{
-		breaks(stop+"ignored", "cancellations are ignored", heedless()).in(callable()...).over(spec.Stdio),
-		breaks(stop+"silently", "a cancelled tool works on and reports it, and is not answered", together(heedless(), unansweredOnceCancelled())).in(callable()...).over(spec.Stdio),
+		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), muteCancelled())).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 
-		breaks(silent+"error", "a cancelled request gets an error after 150 ms", onceCancelled(func(id wire.ID, _ jsontext.Value) []byte {
+		newFault(silent+"error", "a cancelled request gets an error after 150 ms", sendAfterCancellation(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewError(id, -32800, "Request cancelled", nil)
-		})).in(callable()...).over(spec.Stdio),
-		breaks(silent+"at-once", "a cancelled call gets an error at once, of a tool whose name says nothing", together(
-			named("slow", "t7"), afterCancelled(0, func(id wire.ID, _ jsontext.Value) []byte {
+		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(silent+"at-once", "a cancelled call of a tool with an unknown name gets an error at once", combine(
+			renameListedTool("slow", "t7"), sendAfterCancellationBy(0, func(id wire.ID, _ jsontext.Value) []byte {
 				return wire.NewError(id, int64(spec.CodeInternal), "The request was cancelled", nil)
-			}))).in(callable()...).over(spec.Stdio),
-		breaks(silent+"result", "a cancelled request gets a result after 150 ms", onceCancelled(func(id wire.ID, _ jsontext.Value) []byte {
+			}))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(silent+"result", "a cancelled request gets a result after 150 ms", sendAfterCancellation(func(id wire.ID, _ jsontext.Value) []byte {
 			return wire.NewResult(id, map[string]any{"content": []any{}, "isError": true})
-		})).in(callable()...).over(spec.Stdio),
+		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 
-		breaks(race+"dies-of-completed", "the cancellation of an answered request ends the process", diesOfCancellation(answered)).over(spec.Stdio),
-		breaks(race+"dies-of-running", "the cancellation of a request that runs ends the process", diesOfRunning()).in(callable()...).over(spec.Stdio),
-		breaksAfresh(race+"deaf", "after the cancellation of an answered request nothing is answered any more", func() refserver.Seams {
-			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && answered(m) }))
+		newFault(race+"dies-of-completed", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).overTransports(spec.Stdio),
+		newFault(race+"dies-of-running", "the cancellation of a request in flight ends the process", exitOnCancelledRunning()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newStatefulFault(race+"deaf", "after the cancellation of a completed request the server responds to nothing", func() refserver.Seams {
+			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && isCancellationOfCompleted(m) }))
 		}),
 
-		breaks(unknown+"dies", "the cancellation of a request that never was ends the process", diesOfCancellation(neverAsked)).over(spec.Stdio),
-		breaks(unknown+"dies-of-texts", "a cancellation that names a string ends the process", diesOfCancellation(func(m *wire.Message) bool { return cancels(m).IsString() })).over(spec.Stdio),
-		breaksAfresh(unknown+"deaf", "after the cancellation of a request that never was nothing is answered any more", func() refserver.Seams {
-			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && neverAsked(m) }))
+		newFault(unknown+"dies", "the cancellation of an unknown request ends the process", exitOnCancellation(isCancellationOfUnknown)).overTransports(spec.Stdio),
+		newFault(unknown+"dies-of-texts", "a cancellation with a string as requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return cancelledID(m).IsString() })).overTransports(spec.Stdio),
+		newStatefulFault(unknown+"deaf", "after the cancellation of an unknown request the server responds to nothing", func() refserver.Seams {
+			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && isCancellationOfUnknown(m) }))
 		}),
 
-		breaks(malformed+"dies-without-params", "a cancellation without params ends the process", diesOfCancellation(func(m *wire.Message) bool { return m.Params() == nil })).over(spec.Stdio),
-		breaks(malformed+"dies-without-id", "a cancellation without a requestId ends the process", diesOfCancellation(func(m *wire.Message) bool { return !cancels(m).Present() })).over(spec.Stdio),
-		breaks(malformed+"dies-of-null", "a cancellation of null ends the process", diesOfCancellation(func(m *wire.Message) bool { return cancels(m).IsNull() })).over(spec.Stdio),
-		breaks(malformed+"dies-of-objects", "a cancellation that names an object ends the process", diesOfCancellation(func(m *wire.Message) bool { return strings.HasPrefix(cancels(m).Raw(), "{") })).over(spec.Stdio),
-		breaksAfresh(malformed+"deaf", "after a cancellation of true nothing is answered any more", func() refserver.Seams {
-			return deafAfter(single(func(m *wire.Message) bool { return cancels(m).Raw() == "true" }))
+		newFault(malformed+"dies-without-params", "a cancellation without params ends the process", exitOnCancellation(func(m *wire.Message) bool { return m.Params() == nil })).overTransports(spec.Stdio),
+		newFault(malformed+"dies-without-id", "a cancellation without a requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return !cancelledID(m).Present() })).overTransports(spec.Stdio),
+		newFault(malformed+"dies-of-null", "a cancellation with requestId null ends the process", exitOnCancellation(func(m *wire.Message) bool { return cancelledID(m).IsNull() })).overTransports(spec.Stdio),
+		newFault(malformed+"dies-of-objects", "a cancellation with an object as requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return strings.HasPrefix(cancelledID(m).Raw(), "{") })).overTransports(spec.Stdio),
+		newStatefulFault(malformed+"deaf", "after a cancellation with requestId true the server responds to nothing", func() refserver.Seams {
+			return silentAfter(singleMessage(func(m *wire.Message) bool { return cancelledID(m).Raw() == "true" }))
 		}),
 
-		breaksAfresh(late+"dies", "an answer to a request that it has cancelled ends the process", func() refserver.Seams { return afterGivingUp(diesOf(1)) }).in(callable()...),
-		breaksAfresh(late+"deaf", "after an answer to a request that it has cancelled nothing is answered any more", func() refserver.Seams {
+		newStatefulFault(late+"dies", "a late response to a request that the server cancelled ends the process", func() refserver.Seams { return onLateResponse(exitWith(1)) }).inRevisions(revisionsWithHints()...),
+		newStatefulFault(late+"deaf", "after a late response to a request that it cancelled the server responds to nothing", func() refserver.Seams {
 			var deaf atomic.Bool
-			giveUp := afterGivingUp(func(*refserver.Session, []byte) refserver.FrameAction {
+			giveUp := onLateResponse(func(*refserver.Session, []byte) refserver.FrameAction {
 				deaf.Store(true)
 				return refserver.Drop()
 			})
@@ -70,38 +70,38 @@ func cancellationFaults() []Fault {
 				return then(s, raw)
 			}
 			return giveUp
-		}).in(callable()...),
+		}).inRevisions(revisionsWithHints()...),
 
-		breaks(own+"none", "a request is cancelled that was never sent", tells(spec.MethodCancelled, `{"requestId":4711}`)),
-		breaks(own+"client's", "calls of tools are cancelled by the server when they fail", finishing(func(c *refserver.Call, err *refserver.Error) {
+		newFault(own+"none", "the server cancels a request that it never sent", notifyOnInitialized(spec.MethodCancelled, `{"requestId":4711}`)),
+		newFault(own+"client's", "the server cancels the client's tools/call when it fails", onToolEnd(func(c *refserver.Call, err *refserver.Error) {
 			if err != nil {
 				c.Session.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(c.ID.Raw()), "reason": err.Message})
 			}
-		})).in(callable()...),
-		breaks(own+"other-type", "its cancellations name ids as strings", Outgoing(isCancellation, func(o *refserver.Out) {
-			p := plain(wire.Parse(o.Frames[0]).Messages[0].Params())
+		})).inRevisions(revisionsWithHints()...),
+		newFault(own+"other-type", "the server's cancellations have ids as strings instead of numbers", EditOutgoing(isCancellation, func(o *refserver.Out) {
+			p := decodeObject(wire.Parse(o.Frames[0]).Messages[0].Params())
 			p["requestId"] = string(wire.JSON(p["requestId"]))
 			o.Frames[0] = wire.NewNotification(spec.MethodCancelled, p)
-		})).in(callable()...),
-		breaks(own+"answered", "a ping is cancelled 200 ms after its answer", onceReady(func(s *refserver.Session) {
+		})).inRevisions(revisionsWithHints()...),
+		newFault(own+"answered", "the server cancels a ping 200 ms after its response", onInitialized(func(s *refserver.Session) {
 			s.Go(func(ctx context.Context) {
-				if _, err := s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil); err == nil && pause(ctx, 200*time.Millisecond) {
+				if _, err := s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil); err == nil && sleep(ctx, 200*time.Millisecond) {
 					s.Notify(spec.MethodCancelled, map[string]any{"requestId": 1})
 				}
 			})
-		})).over(spec.Stdio),
-		breaks(own+"nothing", "a cancellation names no request", tells(spec.MethodCancelled, `{"reason":"x"}`)).in(beforeNewest()...),
-		breaks(own+"null", "a cancellation names null", tells(spec.MethodCancelled, `{"requestId":null}`)),
+		})).overTransports(spec.Stdio),
+		newFault(own+"nothing", "the server sends a cancellation without requestId", notifyOnInitialized(spec.MethodCancelled, `{"reason":"x"}`)).inRevisions(olderRevisions()...),
+		newFault(own+"null", "the server sends a cancellation with requestId null", notifyOnInitialized(spec.MethodCancelled, `{"requestId":null}`)),
 
-		breaks(idType+"text-for-number", "a cancellation that names an integer as a string is heeded", cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+		newFault(idType+"text-for-number", `a cancellation with the string "1" cancels the request with the number 1`, cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if id := cancelledIn(n); id.IsString() {
 				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {
 					n.Params = wire.JSON(map[string]any{"requestId": jsontext.Value(bare)})
 				}
 			}
 			next(n)
-		})).in(callable()...),
-		breaksAfresh("cancellation.tasks-use-tasks-cancel/notification", "a task is cancelled by a notification that names its request", byNotification),
+		})).inRevisions(revisionsWithHints()...),
+		newStatefulFault("cancellation.tasks-use-tasks-cancel/notification", "notifications/cancelled with the id of a task's request cancels the task", cancelTaskByNotification),
 	}
 }
 
@@ -109,26 +109,26 @@ func isCancellation(o *refserver.Out) bool {
 	return o.Kind == refserver.OutNotification && o.Method == spec.MethodCancelled
 }
 
-// cancels returns the id that a cancellation names.
-func cancels(m *wire.Message) wire.ID {
+// cancelledID returns the id that a cancellation names.
+func cancelledID(m *wire.Message) wire.ID {
 	return wire.IDAt(m.Params(), "/requestId")
 }
 
-// answered picks the cancellations of a request with a small integer id: in
+// isCancellationOfCompleted picks the cancellations of a request with a small integer id: in
 // the traffic of the harness most of them come late.
-func answered(m *wire.Message) bool {
-	id := cancels(m)
+func isCancellationOfCompleted(m *wire.Message) bool {
+	id := cancelledID(m)
 	return id.IsInteger() && len(id.Raw()) < 6
 }
 
-// neverAsked picks those of ids that the harness makes up.
-func neverAsked(m *wire.Message) bool {
-	id := cancels(m)
-	return (id.IsInteger() || id.IsString()) && !answered(m)
+// isCancellationOfUnknown picks those of ids that the harness makes up.
+func isCancellationOfUnknown(m *wire.Message) bool {
+	id := cancelledID(m)
+	return (id.IsInteger() || id.IsString()) && !isCancellationOfCompleted(m)
 }
 
-func diesOfCancellation(when func(m *wire.Message) bool) refserver.Seams {
-	return incoming(single(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && when(m) }), diesOf(1))
+func exitOnCancellation(when func(m *wire.Message) bool) refserver.Seams {
+	return onIncoming(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && when(m) }), exitWith(1))
 }
 
 // cancelling wraps the handling of cancellations.
@@ -142,15 +142,15 @@ func cancelling(f func(n *refserver.Notification, next func(*refserver.Notificat
 	}}
 }
 
-// heedless passes over cancellations.
-func heedless() refserver.Seams {
+// ignoreCancellations passes over cancellations.
+func ignoreCancellations() refserver.Seams {
 	return cancelling(func(*refserver.Notification, func(*refserver.Notification)) {})
 }
 
 // cancellationShapeFaults are the faults in the shape of cancellations.
 func cancellationShapeFaults() []Fault {
 	return []Fault{
-		breaks("cancellation.request-id-present/missing", "a cancellation names no request", tells(spec.MethodCancelled, `{"reason":"x"}`)),
-		breaks("cancellation.request-id-present/snake-case", "a cancellation names a request_id", tells(spec.MethodCancelled, `{"request_id":1}`)),
+		newFault("cancellation.request-id-present/missing", "the server sends a cancellation without requestId", notifyOnInitialized(spec.MethodCancelled, `{"reason":"x"}`)),
+		newFault("cancellation.request-id-present/snake-case", "the server sends a cancellation with request_id instead of requestId", notifyOnInitialized(spec.MethodCancelled, `{"request_id":1}`)),
 	}
 }

@@ -15,11 +15,11 @@ import (
 // request.
 func legalCancelling() []Fault {
 	return []Fault{
-		legal("cancellations-ignored", "cancellations are ignored, and every request is answered", heedless()),
-		legal("cancelled-unanswered", "every request takes a moment, and is never answered when it is cancelled meanwhile", lingering(moment)),
-		legalAfresh("cancelled-refused", "every request takes a moment, and is answered by an error when it is cancelled meanwhile", refusingCancelled),
-		legalAfresh("reads-one-by-one", "one request is read when the one before it was answered, or 200 ms later, so that a cancellation is read late", oneByOne).over(spec.Stdio),
-		legalAfresh("initialize-cancelled", "initialize takes a moment, and is not answered when it is cancelled meanwhile", heedingInitialize).over(spec.Stdio),
+		newVariation("cancellations-ignored", "the server ignores cancellations and responds to every request", ignoreCancellations()),
+		newVariation("cancelled-unanswered", "every request takes a moment, and gets no response when cancelled meanwhile", delayRequests(shortDelay)),
+		newStatefulVariation("cancelled-refused", "every request takes a moment, and gets an error when cancelled meanwhile", refusingCancelled),
+		newStatefulVariation("reads-one-by-one", "the server reads one message at a time, so that cancellations are read late", readOneByOne).overTransports(spec.Stdio),
+		newStatefulVariation("initialize-cancelled", "initialize takes a moment, and gets no response when cancelled meanwhile", cancelInitialize).overTransports(spec.Stdio),
 	}
 }
 
@@ -28,7 +28,7 @@ func legalCancelling() []Fault {
 func refusingCancelled() refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]chan struct{}{}
-	return together(Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combine(WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method == spec.MethodInitialize || c.Method == spec.MethodToolsCall {
 			return next(c)
 		}
@@ -44,7 +44,7 @@ func refusingCancelled() refserver.Seams {
 		select {
 		case <-cancelled:
 			return nil, &refserver.Error{Code: -32800, Message: "Request cancelled"}
-		case <-time.After(moment):
+		case <-time.After(shortDelay):
 			return next(c)
 		}
 	}), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -62,15 +62,15 @@ func refusingCancelled() refserver.Seams {
 	}))
 }
 
-// heldUp is how long a request holds up the one behind it at most.
-const heldUp = 200 * time.Millisecond
+// maxHoldUp is how long a request holds up the one behind it at most.
+const maxHoldUp = 200 * time.Millisecond
 
-// oneByOne reads what follows a request when that was answered. Calls that wait
+// readOneByOne reads what follows a request when that was answered. Calls that wait
 // for the client are left out, for its answer follows them.
-func oneByOne() refserver.Seams {
+func readOneByOne() refserver.Seams {
 	var mu sync.Mutex
 	pending := map[callKey]chan struct{}{}
-	return together(Outgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult || o.Kind == refserver.OutError }, func(o *refserver.Out) {
+	return combine(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult || o.Kind == refserver.OutError }, func(o *refserver.Out) {
 		mu.Lock()
 		defer mu.Unlock()
 		key := callKey{o.Session, o.ID.Key()}
@@ -92,14 +92,14 @@ func oneByOne() refserver.Seams {
 		if before != nil {
 			select {
 			case <-before:
-			case <-time.After(heldUp): // pings are to be answered promptly
+			case <-time.After(maxHoldUp): // pings are to be answered promptly
 				mu.Lock()
 				delete(pending, of)
 				mu.Unlock()
 			case <-s.Context().Done():
 			}
 		}
-		if single(answeredByItself)(s, f) {
+		if singleMessage(answeredByItself)(s, f) {
 			mu.Lock()
 			pending[callKey{s, f.Messages[0].ID.Key()}] = make(chan struct{})
 			mu.Unlock()
@@ -117,9 +117,9 @@ func answeredByItself(m *wire.Message) bool {
 		!m.Has("result") && !m.Has("error") && m.Method != spec.MethodTasksResult && !strings.HasPrefix(tool, "ask-")
 }
 
-// heedingInitialize does not answer initialize when it is cancelled within a
+// cancelInitialize does not answer initialize when it is cancelled within a
 // moment.
-func heedingInitialize() refserver.Seams {
+func cancelInitialize() refserver.Seams {
 	var mu sync.Mutex
 	var waits []byte // the initialize that is not dealt with yet
 	var passes []byte
@@ -132,7 +132,7 @@ func heedingInitialize() refserver.Seams {
 		case f.Messages[0].Method == spec.MethodInitialize && passes == nil && s.Revision() == "":
 			waits = raw
 			s.Go(func(ctx context.Context) {
-				pause(ctx, moment)
+				sleep(ctx, shortDelay)
 				mu.Lock()
 				again := waits
 				waits, passes = nil, again
@@ -142,7 +142,7 @@ func heedingInitialize() refserver.Seams {
 				}
 			})
 			return refserver.Drop()
-		case f.Messages[0].Method == spec.MethodCancelled && waits != nil && cancels(&f.Messages[0]).Same(wire.Parse(waits).Messages[0].ID):
+		case f.Messages[0].Method == spec.MethodCancelled && waits != nil && cancelledID(&f.Messages[0]).Same(wire.Parse(waits).Messages[0].ID):
 			waits = nil
 		}
 		passes = nil

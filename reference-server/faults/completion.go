@@ -21,10 +21,10 @@ func completionFaults() []Fault {
 		})
 	}
 	lacks := func(part string) func(c *refserver.Call) bool {
-		return func(c *refserver.Call) bool { return session(c) && wire.At(c.Params, part) == nil }
+		return func(c *refserver.Call) bool { return isInitialized(c) && wire.At(c.Params, part) == nil }
 	}
 	answers := func(when func(c *refserver.Call) bool) refserver.Seams {
-		return Handle(spec.MethodComplete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		return WrapHandler(spec.MethodComplete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if when(c) {
 				return jsontext.Value(noValues), nil
 			}
@@ -39,26 +39,26 @@ func completionFaults() []Fault {
 	}
 	const unknown = "no such prompt"
 	refuses := func(when func(c *refserver.Call) bool, code spec.Code) refserver.Seams {
-		return refuse(spec.MethodComplete, when, code, "This can't be completed")
+		return refuseCalls(spec.MethodComplete, when, code, "This can't be completed")
 	}
 	return []Fault{
-		breaks("completion.capability.declared/missing", "values are given, and completions are not declared", undeclared("completions")),
-		breaks("completion.unsupported-method-not-found/no-values", "completions are not declared, and a result without values is given", together(undeclared("completions"), answers(session))),
-		breaks("completion.unsupported-method-not-found/invalid-params", "completions are not declared, and are refused with -32602",
-			together(undeclared("completions"), refuses(session, spec.CodeInvalidParams))),
-		breaks("completion.answered/unknown-method", "completion/complete is an unknown method", refuses(session, spec.CodeMethodNotFound)),
-		breaks("completion.unknown-prompt/no-values", "unknown prompts have no values", served(unknown)),
-		breaks("completion.unknown-prompt/internal-error", "unknown prompts get -32603", coded(unknown, spec.CodeInternal)),
-		breaks("completion.missing-arguments/no-ref", "values are given without saying of what", answers(lacks("/ref"))),
-		breaks("completion.missing-arguments/no-argument", "values are given without an argument", answers(lacks("/argument"))),
-		breaks("completion.missing-arguments/no-name", "values are given for an argument without a name", answers(lacks("/argument/name"))),
-		breaks("completion.missing-arguments/no-value", "values are given where nothing is to be completed", answers(lacks("/argument/value"))),
-		breaks("completion.missing-arguments/internal-error", "a request without a reference gets -32603", refuses(lacks("/ref"), spec.CodeInternal)),
-		breaks("completion.missing-arguments/any-reference", "values are given for references of any type", served("ref.type must be")),
-		breaks("completion.validates-inputs/number", "a number is completed", answers(value(func(v jsontext.Value) bool { return v.Kind() == '0' }))),
-		breaks("completion.ref.prompt/refused", "arguments of prompts can't be completed", refuses(about("ref/prompt"), spec.CodeInvalidParams)),
-		breaks("completion.ref.template/refused", "variables of templates can't be completed", refuses(about("ref/resource"), spec.CodeInvalidParams)),
-		breaks("completion.empty-value/refused", "nothing typed is refused", refuses(value(func(v jsontext.Value) bool { return string(v) == `""` }), spec.CodeInvalidParams)),
-		breaks("completion.context.accepted/refused", "context is refused", refuses(func(c *refserver.Call) bool { return wire.At(c.Params, "/context") != nil }, spec.CodeInvalidParams)),
+		newFault("completion.capability.declared/missing", "the server completes values but does not declare completions", withholdCapabilities("completions")),
+		newFault("completion.unsupported-method-not-found/no-values", "the server does not declare completions, and returns no values", combine(withholdCapabilities("completions"), answers(isInitialized))),
+		newFault("completion.unsupported-method-not-found/invalid-params", "the server does not declare completions, and refuses them with -32602",
+			combine(withholdCapabilities("completions"), refuses(isInitialized, spec.CodeInvalidParams))),
+		newFault("completion.answered/unknown-method", "completion/complete gets -32601", refuses(isInitialized, spec.CodeMethodNotFound)),
+		newFault("completion.unknown-prompt/no-values", "completion for an unknown prompt returns no values instead of an error", served(unknown)),
+		newFault("completion.unknown-prompt/internal-error", "completion for an unknown prompt gets -32603", coded(unknown, spec.CodeInternal)),
+		newFault("completion.missing-arguments/no-ref", "completion without ref returns values", answers(lacks("/ref"))),
+		newFault("completion.missing-arguments/no-argument", "completion without argument returns values", answers(lacks("/argument"))),
+		newFault("completion.missing-arguments/no-name", "completion without argument.name returns values", answers(lacks("/argument/name"))),
+		newFault("completion.missing-arguments/no-value", "completion without argument.value returns values", answers(lacks("/argument/value"))),
+		newFault("completion.missing-arguments/internal-error", "completion without ref gets -32603", refuses(lacks("/ref"), spec.CodeInternal)),
+		newFault("completion.missing-arguments/any-reference", "completion with a ref of unknown type returns values", served("ref.type must be")),
+		newFault("completion.validates-inputs/number", "completion of a number returns values", answers(value(func(v jsontext.Value) bool { return v.Kind() == '0' }))),
+		newFault("completion.ref.prompt/refused", "completion of a prompt argument gets -32602", refuses(about("ref/prompt"), spec.CodeInvalidParams)),
+		newFault("completion.ref.template/refused", "completion of a template variable gets -32602", refuses(about("ref/resource"), spec.CodeInvalidParams)),
+		newFault("completion.empty-value/refused", "completion of an empty value gets -32602", refuses(value(func(v jsontext.Value) bool { return string(v) == `""` }), spec.CodeInvalidParams)),
+		newFault("completion.context.accepted/refused", "completion with a context gets -32602", refuses(func(c *refserver.Call) bool { return wire.At(c.Params, "/context") != nil }, spec.CodeInvalidParams)),
 	}
 }

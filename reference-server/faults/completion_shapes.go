@@ -10,35 +10,35 @@ import (
 // completionShapeFaults are the faults in completions.
 func completionShapeFaults() []Fault {
 	const shape, complete = "completion.result-schema/", spec.MethodComplete
-	completion := func(e edit) refserver.Seams { return EditResult(complete, inside("completion", e)) }
+	completion := func(e edit) refserver.Seams { return EditResult(complete, inMember("completion", e)) }
 	return []Fault{
-		breaks(shape+"bare-values", "completions stand in the result itself", EditResult(complete, becomes(`{"values":["a"]}`))),
-		breaks(shape+"array", "a completion is an array", EditResult(complete, put("completion", []any{"a"}))),
-		breaks(shape+"no-values", "completions have no values", completion(leaveOut("values"))),
-		breaks(shape+"values-null", "the values of completions are null", completion(put("values", nil))),
-		breaks(shape+"values-objects", "the values of completions are objects", completion(put("values", raw(`[{"value":"a","label":"A"}]`)))),
-		breaks(shape+"values-numbers", "the values of completions are numbers", completion(put("values", []any{1, 2}))),
-		breaks(shape+"total-text", "the total of completions is a string", completion(put("total", "3"))),
-		breaks(shape+"total-null", "the total of completions is null", completion(put("total", nil))),
-		breaks(shape+"has-more-text", "completions say hasMore as a string", completion(put("hasMore", "no"))),
-		breaks("completion.values.max-100/101", "completions hold 101 values", completed(101, 101, false)),
-		breaks("completion.values.max-100/thousand", "completions hold a thousand values", completed(1000, 2000, true)),
+		newFault(shape+"bare-values", "values are in the result itself, without the member completion", EditResult(complete, replaceWith(`{"values":["a"]}`))),
+		newFault(shape+"array", "the member completion is an array", EditResult(complete, setValue("completion", []any{"a"}))),
+		newFault(shape+"no-values", "completion results lack values", completion(omit("values"))),
+		newFault(shape+"values-null", "the values of a completion are null", completion(setValue("values", nil))),
+		newFault(shape+"values-objects", "the values of a completion are objects", completion(setValue("values", rawJSON(`[{"value":"a","label":"A"}]`)))),
+		newFault(shape+"values-numbers", "the values of a completion are numbers", completion(setValue("values", []any{1, 2}))),
+		newFault(shape+"total-text", "the total of a completion is a string", completion(setValue("total", "3"))),
+		newFault(shape+"total-null", "the total of a completion is null", completion(setValue("total", nil))),
+		newFault(shape+"has-more-text", "the hasMore of a completion is a string", completion(setValue("hasMore", "no"))),
+		newFault("completion.values.max-100/101", "completion returns 101 values", setCompletion(101, 101, false)),
+		newFault("completion.values.max-100/thousand", "completion returns 1,000 values", setCompletion(1000, 2000, true)),
 	}
 }
 
 // completedFaults are the faults in the numbers of completions.
 func completedFaults() []Fault {
 	return []Fault{
-		breaks("completion.total.not-below-values/zero", "the total of completions is 0 while there are values", completed(2, 0, false)),
-		breaks("completion.total.not-below-values/left", "the total of completions is how many are left", completed(3, 1, true)),
-		breaks("completion.has-more.consistent/denied", "there are more completions than are given, and hasMore is false", completed(2, 10, false)),
-		breaks("completion.has-more.consistent/claimed", "all completions are given, and hasMore is true", completed(2, 2, true)),
+		newFault("completion.total.not-below-values/zero", "the total of a completion is 0 although it has values", setCompletion(2, 0, false)),
+		newFault("completion.total.not-below-values/left", "the total of a completion is the number of remaining values", setCompletion(3, 1, true)),
+		newFault("completion.has-more.consistent/denied", "hasMore is false although total exceeds the number of values", setCompletion(2, 10, false)),
+		newFault("completion.has-more.consistent/claimed", "hasMore is true although all values are returned", setCompletion(2, 2, true)),
 	}
 }
 
-// completed makes every completion hold so many values, and say how many there are.
-func completed(count, total int, hasMore bool) refserver.Seams {
-	return EditResult(spec.MethodComplete, inside("completion", func(m map[string]any) {
+// setCompletion makes every completion hold so many values, and say how many there are.
+func setCompletion(count, total int, hasMore bool) refserver.Seams {
+	return EditResult(spec.MethodComplete, inMember("completion", func(m map[string]any) {
 		values := make([]any, count)
 		for i := range values {
 			values[i] = strconv.Itoa(i)

@@ -9,23 +9,23 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// toldFaults tell the wrong client.
-func toldFaults() []Fault {
+// completeRecipientFaults tell the wrong client.
+func completeRecipientFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{
-		breaksAfresh("elicitation.complete.only-to-initiator-2025-11-25/everybody", "elicitation/complete goes to all clients", func() refserver.Seams {
-			return toAll(func(o *refserver.Out) bool {
+		newStatefulFault("elicitation.complete.only-to-initiator-2025-11-25/everybody", "elicitation/complete is sent to all clients", func() refserver.Seams {
+			return sendToAllSessions(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && o.Method == spec.MethodElicitDone
 			})
-		}).over(web),
+		}).overTransports(web),
 	}
 }
 
-// toAll sends messages to all sessions, not only to their own.
-func toAll(when When) refserver.Seams {
+// sendToAllSessions sends messages to all sessions, not only to their own.
+func sendToAllSessions(when MessageFilter) refserver.Seams {
 	var mu sync.Mutex
 	sessions := map[*refserver.Session]bool{}
-	return Outgoing(Everything, func(o *refserver.Out) {
+	return EditOutgoing(AnyMessage, func(o *refserver.Out) {
 		mu.Lock()
 		sessions[o.Session] = true
 		all := slices.Collect(maps.Keys(sessions))

@@ -1,12 +1,11 @@
-// Package faults lists ways in which the reference server misbehaves on
-// demand: faults that break a requirement, by which the harness shows that it
-// would notice, and legal variations, by which it shows that it would not
-// complain of what is odd but permitted.
+// Package faults lists ways in which the reference server misbehaves on demand:
+// faults, which break a requirement that the checks must report, and legal
+// variations, which are odd but permitted and which no check may report.
 //
 // To add one, add a row to a function of its area, in a file whose name begins
-// with the area; a new function goes into tables. A row holds an id, whose
-// part before the slash is the requirement that it breaks, a sentence, and
-// the seams, most often made by one of the functions in build.go.
+// with the area; add a new function to tables. A row has an id, whose part before
+// the slash is the requirement that it breaks, a title that says what the server
+// does, and the seams, most often made by a function in build.go.
 package faults
 
 import (
@@ -18,31 +17,31 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Fault is one way to misbehave.
+// A Fault is a fault or a legal variation.
 type Fault struct {
-	ID string // words: the requirement or "legal", a slash, what happens
+	ID string // the requirement or "legal", a slash, and words for what happens
 	// Requirement is the id of the catalogue entry it breaks; empty for a
 	// legal variation.
 	Requirement string
-	// Area is what it is about: of a fault the first word of its id.
+	// Area is the area of the specification; for a fault the first word of its id.
 	Area  string
-	Title string // a sentence: what the server does
-	// Revisions are those in which it can be shown; nil means all handshake
-	// revisions in which the requirement exists.
+	Title string // what the server does
+	// Revisions limits the revisions; nil means all handshake revisions in which
+	// the requirement exists.
 	Revisions []spec.Revision
-	// Transports are those over which it is shown; nil means stdio, and the
-	// others only where everything is tried.
+	// Transports limits the transports; nil means stdio, and all others too in a
+	// full self-test.
 	Transports []spec.Transport
-	Legal      bool // odd, and permitted
-	JSONOnly   bool // with the server's option of that name
-	// Alone: over HTTP each client has a server of its own, as on stdio.
-	Alone        bool
-	NeedsProcess bool // can only be shown with a process of its own
-	// Everywhere: over HTTP the server listens on all addresses of the
-	// machine, and not only on that which leads to itself.
-	Everywhere bool
-	// Unreachable: no conversation can be opened, so that the harness has to
-	// say why rather than find.
+	Legal      bool // a legal variation
+	JSONOnly   bool // requires Options.JSONOnly
+	// OwnServer gives each HTTP client a server of its own, as on stdio.
+	OwnServer    bool
+	NeedsProcess bool // can't be shown with a server in this process
+	// AllInterfaces makes the HTTP server listen on all network interfaces, not
+	// only on loopback.
+	AllInterfaces bool
+	// Unreachable says that the server opens no conversation, so that a run must
+	// report an error instead of findings.
 	Unreachable bool
 	Seams       func() refserver.Seams // fresh state for each server
 }
@@ -71,7 +70,7 @@ var tables = map[string][]func() []Fault{
 	"logging":     {loggingFaults, secretFaults, logMessageFaults, legalSecrets},
 	"content":     {contentFaults, annotationFaults, iconFaults, sampledBlockFaults, demandedContentFaults, legalShapes, legalPermitted},
 	"sampling":    {samplingFaults, loopFaults, modelFaults, samplingShapeFaults, sampledContentFaults, legalAskedShapes, legalOrder},
-	"elicitation": {elicitationFaults, userFaults, toldFaults, formFaults, elicitationShapeFaults, elicitationErrorFaults, legalAsking},
+	"elicitation": {elicitationFaults, userFaults, completeRecipientFaults, formFaults, elicitationShapeFaults, elicitationErrorFaults, legalAsking},
 	"roots":       {rootsFaults, rootsShapeFaults, boundaryFaults, legalFiles},
 	"tasks": {
 		taskDeclarationFaults, taskToolFaults, taskCreationFaults, taskShownFaults, taskCourseFaults, taskClientFaults, taskLimitFaults,
@@ -85,7 +84,8 @@ var tables = map[string][]func() []Fault{
 	"sse": {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }
 
-// All returns every fault, areas together; callers must not alter them.
+// All returns every fault and legal variation, ordered by area. Callers must not
+// modify the slice.
 func All() []Fault { return all() }
 
 var all = sync.OnceValue(func() []Fault {
@@ -95,10 +95,10 @@ var all = sync.OnceValue(func() []Fault {
 			for _, f := range table() {
 				f.Area = area
 				if f.Transports == nil && area == string(spec.StreamableHTTP) {
-					f = f.over(spec.StreamableHTTP)
+					f = f.overTransports(spec.StreamableHTTP)
 				}
 				if area == string(spec.SSE) {
-					f = f.in(spec.V20241105).over(spec.SSE)
+					f = f.inRevisions(spec.V20241105).overTransports(spec.SSE)
 				}
 				out = append(out, f)
 			}
@@ -116,53 +116,54 @@ func Lookup(id string) (Fault, bool) {
 	return all()[i], true
 }
 
-// breaks makes the row of a fault without state.
-func breaks(id, title string, seams refserver.Seams) Fault {
-	return breaksAfresh(id, title, func() refserver.Seams { return seams })
+// newFault returns a fault without state.
+func newFault(id, title string, seams refserver.Seams) Fault {
+	return newStatefulFault(id, title, func() refserver.Seams { return seams })
 }
 
-// breaksAfresh makes the row of a fault whose state begins anew in each server.
-func breaksAfresh(id, title string, seams func() refserver.Seams) Fault {
+// newStatefulFault returns a fault whose seams function creates fresh state for each
+// server.
+func newStatefulFault(id, title string, seams func() refserver.Seams) Fault {
 	requirement, _, _ := strings.Cut(id, "/")
 	return Fault{ID: id, Requirement: requirement, Title: title, Seams: seams}
 }
 
-// legal makes the row of a legal variation.
-func legal(name, title string, seams refserver.Seams) Fault {
-	return legalAfresh(name, title, func() refserver.Seams { return seams })
+// newVariation returns a legal variation without state.
+func newVariation(name, title string, seams refserver.Seams) Fault {
+	return newStatefulVariation(name, title, func() refserver.Seams { return seams })
 }
 
-func legalAfresh(name, title string, seams func() refserver.Seams) Fault {
+func newStatefulVariation(name, title string, seams func() refserver.Seams) Fault {
 	return Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: seams}
 }
 
-// in narrows a row to some revisions.
-func (f Fault) in(revisions ...spec.Revision) Fault {
+// inRevisions limits the fault to some revisions.
+func (f Fault) inRevisions(revisions ...spec.Revision) Fault {
 	f.Revisions = revisions
 	return f
 }
 
-// over narrows a row to some transports.
-func (f Fault) over(transports ...spec.Transport) Fault {
+// overTransports limits the fault to some transports.
+func (f Fault) overTransports(transports ...spec.Transport) Fault {
 	f.Transports = transports
 	return f
 }
 
-// overAll narrows several rows to some transports.
-func overAll(transports []spec.Transport, rows []Fault) []Fault {
+// restrictTransports limits several faults to some transports.
+func restrictTransports(transports []spec.Transport, rows []Fault) []Fault {
 	for i := range rows {
 		rows[i].Transports = transports
 	}
 	return rows
 }
 
-// alone marks a row with which a server can't serve several clients.
-func (f Fault) alone() Fault {
-	f.Alone = true
+// withOwnServer marks a fault with which a server can't serve several clients.
+func (f Fault) withOwnServer() Fault {
+	f.OwnServer = true
 	return f
 }
 
-// unreachable marks a row with which no conversation can be opened.
+// unreachable marks a fault with which no conversation can be opened.
 func (f Fault) unreachable() Fault {
 	f.Unreachable = true
 	return f

@@ -15,11 +15,11 @@ import (
 
 // readFile asks a server with the fault for a file.
 func readFile(t *testing.T, fault, path string) string {
-	return ask(t, fault, spec.MethodResourcesRead, map[string]any{"uri": "file://" + path})
+	return callServer(t, fault, spec.MethodResourcesRead, map[string]any{"uri": "file://" + path})
 }
 
-// ask returns the answer of a server with the fault.
-func ask(t *testing.T, fault, method string, params map[string]any) string {
+// callServer returns the answer of a server with the fault.
+func callServer(t *testing.T, fault, method string, params map[string]any) string {
 	t.Helper()
 	f, ok := faults.Lookup(fault)
 	if !ok {
@@ -80,7 +80,7 @@ func TestFilesInPrompts(t *testing.T) {
 		{"prompts.security.validate-inputs-and-outputs/uri", path, false},
 		{"prompts.security.validate-inputs-and-outputs/path", "/etc/hostname", false},
 	} {
-		got := ask(t, c.fault, spec.MethodPromptsGet, map[string]any{"name": "greeting", "arguments": map[string]any{"name": c.name}})
+		got := callServer(t, c.fault, spec.MethodPromptsGet, map[string]any{"name": "greeting", "arguments": map[string]any{"name": c.name}})
 		if strings.Contains(got, "canary") != c.shows || !c.shows && !strings.Contains(got, c.name) {
 			t.Errorf("%s: %s: %s", c.fault, c.name, got)
 		}

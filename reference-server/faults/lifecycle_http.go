@@ -9,21 +9,21 @@ import (
 
 // lifecycleHTTPFaults are those in which HTTP fails the lifecycle.
 func lifecycleHTTPFaults() []Fault {
-	return append(overAll([]spec.Transport{spec.StreamableHTTP}, []Fault{
-		breaks("lifecycle.initialize-response/http-malformed", "every initialize is refused as if it were no JSON", visits(initializes, unparsed)),
-		breaks("lifecycle.initialize-response/http-fails", "every initialize is refused with 500 and an error without an id", visits(initializes,
-			answers(http.StatusInternalServerError, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"internal error"}}`))),
-		breaks("lifecycle.initialize-response/http-empty-stream", "every initialize gets a stream that ends without the response", visits(initializes, answers(http.StatusOK, streamType, ": welcome\n\n"))),
-		breaksAfresh("lifecycle.shutdown-http/dies", "the server ends when a client closes its stream", func() refserver.Seams {
-			return visits(listens, func(v *visit) {
+	return append(restrictTransports([]spec.Transport{spec.StreamableHTTP}, []Fault{
+		newFault("lifecycle.initialize-response/http-malformed", "every initialize gets a parse error", onExchange(isInitialize, refuseAsUnparsable)),
+		newFault("lifecycle.initialize-response/http-fails", "every initialize is refused with 500 and an error without an id", onExchange(isInitialize,
+			respond(http.StatusInternalServerError, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"internal error"}}`))),
+		newFault("lifecycle.initialize-response/http-empty-stream", "every initialize gets a stream that ends without the response", onExchange(isInitialize, respond(http.StatusOK, streamType, ": welcome\n\n"))),
+		newStatefulFault("lifecycle.shutdown-http/dies", "the server ends when a client closes its stream", func() refserver.Seams {
+			return onExchange(opensListeningStream, func(v *exchange) {
 				v.serve()
 				if v.r.Context().Err() != nil {
-					shutsDown(v.r)
+					closeServer(v.r)
 				}
 			})
-		}).in(spec.V20250326, spec.V20250618, spec.V20251125).alone(),
-	}), breaks("lifecycle.shutdown-http/stream-dies", "the server ends when a stream is closed", visits(listens, func(v *visit) {
+		}).inRevisions(spec.V20250326, spec.V20250618, spec.V20251125).withOwnServer(),
+	}), newFault("lifecycle.shutdown-http/stream-dies", "the server ends when a stream is closed", onExchange(opensListeningStream, func(v *exchange) {
 		v.serve()
-		shutsDown(v.r)
-	})).alone().in(spec.V20241105).over(spec.SSE))
+		closeServer(v.r)
+	})).withOwnServer().inRevisions(spec.V20241105).overTransports(spec.SSE))
 }

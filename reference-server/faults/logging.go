@@ -19,48 +19,48 @@ func loggingFaults() []Fault {
 	const declared, accepted, invalid = "logging.capability.declared/", "logging.set-level.accepted/", "logging.set-level.invalid-level/"
 	const threshold, above, unsupported = "logging.set-level.threshold/", "logging.set-level.sends-everything-above/", "logging.set-level.unsupported/"
 	refuseLevel := func(level string, code spec.Code) refserver.Seams {
-		return refuse(spec.MethodSetLevel, func(c *refserver.Call) bool { return level == "" || levelOf(c) == level }, code, "This can't be done")
+		return refuseCalls(spec.MethodSetLevel, func(c *refserver.Call) bool { return level == "" || levelOf(c) == level }, code, "This can't be done")
 	}
 	return []Fault{
-		breaks(declared+"when-ready", "a log message comes though logging is not declared", together(
-			undeclared("logging"), tells(spec.MethodMessage, `{"level":"info","data":"ready"}`))),
-		breaks(declared+"tool", "a tool logs though logging is not declared", undeclared("logging")).in(callable()...),
-		breaks(declared+"at-once", "a log message comes ahead of the answer to initialize, which declares no logging", together(
-			undeclared("logging"), before(Results(spec.MethodInitialize), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`))),
-		breaks(declared+"false-friend", "logging is declared as experimental", together(
-			undeclared("logging"), tells(spec.MethodMessage, `{"level":"info","data":"ready"}`), declaring("experimental", map[string]any{"logging": map[string]any{}}))),
+		newFault(declared+"when-ready", "the server sends a log message although logging is not declared", combine(
+			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`))),
+		newFault(declared+"tool", "a tool sends log messages although logging is not declared", withholdCapabilities("logging")).inRevisions(revisionsWithHints()...),
+		newFault(declared+"at-once", "a log message precedes the response to initialize, which does not declare logging", combine(
+			withholdCapabilities("logging"), prependLines(Results(spec.MethodInitialize), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}`))),
+		newFault(declared+"false-friend", "logging is declared only under experimental", combine(
+			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`), declareCapability("experimental", map[string]any{"logging": map[string]any{}}))),
 
-		breaks(accepted+"unknown-method", "logging/setLevel is an unknown method though logging is declared", refuseLevel("", spec.CodeMethodNotFound)),
-		breaks(accepted+"internal-error", "every level gets an internal error", refuseLevel("", spec.CodeInternal)),
-		breaks(accepted+"no-alert", "the level alert is refused", refuseLevel("alert", spec.CodeInvalidParams)),
-		breaks(accepted+"no-notice", "the level notice is refused", refuseLevel("notice", spec.CodeInvalidParams)),
+		newFault(accepted+"unknown-method", "logging/setLevel gets -32601 although logging is declared", refuseLevel("", spec.CodeMethodNotFound)),
+		newFault(accepted+"internal-error", "every logging/setLevel gets an internal error", refuseLevel("", spec.CodeInternal)),
+		newFault(accepted+"no-alert", "the level alert is refused", refuseLevel("alert", spec.CodeInvalidParams)),
+		newFault(accepted+"no-notice", "the level notice is refused", refuseLevel("notice", spec.CodeInvalidParams)),
 
-		breaks(invalid+"anything", "any level is accepted", setting(func(string) string { return "debug" })),
-		breaks(invalid+"any-case", "levels in upper case are accepted", setting(strings.ToLower)),
-		breaks(invalid+"internal-error", "an unknown level is an internal error", recode(levelErrors, "-32603")),
-		breaks(invalid+"invalid-request", "an unknown level is an invalid request", recode(levelErrors, "-32600")),
-		breaks(invalid+"numbers", "numbers are accepted as levels", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault(invalid+"anything", "logging/setLevel accepts any level", replaceLevel(func(string) string { return "debug" })),
+		newFault(invalid+"any-case", "logging/setLevel accepts levels in upper case", replaceLevel(strings.ToLower)),
+		newFault(invalid+"internal-error", "an unknown level gets an internal error", setErrorCode(levelErrors, "-32603")),
+		newFault(invalid+"invalid-request", "an unknown level gets -32600", setErrorCode(levelErrors, "-32600")),
+		newFault(invalid+"numbers", "logging/setLevel accepts numbers", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/level").Kind() == '0' {
 				return map[string]any{}, nil
 			}
 			return next(c)
 		})),
-		breaks(invalid+"null", "null is accepted as a level", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault(invalid+"null", "logging/setLevel accepts null", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/level").Kind() == 'n' {
 				return map[string]any{}, nil
 			}
 			return next(c)
 		})),
 
-		breaks(threshold+"ignored", "levels are accepted and have no effect", setting(known(func(string) string { return "debug" }))).in(callable()...).over(spec.Stdio), // over HTTP a message may have been on its way before the level was set
-		breaks(threshold+"one-below", "the level below the one that was set comes, too", setting(known(func(level string) string {
+		newFault(threshold+"ignored", "logging/setLevel has no effect", replaceLevel(ifKnownLevel(func(string) string { return "debug" }))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio), // over HTTP a message may have been on its way before the level was set
+		newFault(threshold+"one-below", "messages one level below the minimum are sent, too", replaceLevel(ifKnownLevel(func(level string) string {
 			return logLevels()[max(0, severity(level)-1)]
-		}))).in(callable()...).over(spec.Stdio),
-		breaks(threshold+"notice-as-info", "the level notice is taken for info", setting(func(level string) string { return replaced(level, "notice", "info") })).in(callable()...).over(spec.Stdio),
-		breaks(above+"alert-as-emergency", "the level alert is taken for emergency", setting(func(level string) string { return replaced(level, "alert", "emergency") })).in(callable()...).over(spec.Stdio),
-		breaksAfresh(threshold+"never-raised", "once everything was sent everything is", func() refserver.Seams {
+		}))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(threshold+"notice-as-info", "the server treats the level notice as info", replaceLevel(func(level string) string { return replaceIfEqual(level, "notice", "info") })).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newFault(above+"alert-as-emergency", "the server treats the level alert as emergency", replaceLevel(func(level string) string { return replaceIfEqual(level, "alert", "emergency") })).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
+		newStatefulFault(threshold+"never-raised", "after the level debug was set once, all messages are sent for ever", func() refserver.Seams {
 			var all atomic.Bool
-			return setting(known(func(level string) string {
+			return replaceLevel(ifKnownLevel(func(level string) string {
 				if level == "debug" {
 					all.Store(true)
 				}
@@ -69,9 +69,9 @@ func loggingFaults() []Fault {
 				}
 				return level
 			}))
-		}).in(callable()...).over(spec.Stdio),
+		}).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 
-		breaks(threshold+"refused", "a level that is refused takes the one that was set with it", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault(threshold+"refused", "a refused logging/setLevel resets the current level", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil {
 				params := c.Params
@@ -80,14 +80,14 @@ func loggingFaults() []Fault {
 				c.Params = params
 			}
 			return result, err
-		})).in(callable()...).over(spec.Stdio),
+		})).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 
-		breaksAfresh(above+"nothing", "once a level was set nothing is logged", silencing(func(string, string) bool { return true })).in(callable()...),
-		breaksAfresh(above+"same-only", "messages of just the level that was set are sent", silencing(func(set, level string) bool { return set != level })).in(callable()...),
-		breaksAfresh(above+"not-itself", "messages of the level that was set are kept back", silencing(func(set, level string) bool { return set == level })).in(callable()...),
-		breaksAfresh(above+"no-emergency", "messages of level emergency are kept back", silencing(func(_, level string) bool { return level == "emergency" })).in(callable()...),
+		newStatefulFault(above+"nothing", "after logging/setLevel no log messages are sent", dropLogMessages(func(string, string) bool { return true })).inRevisions(revisionsWithHints()...),
+		newStatefulFault(above+"same-only", "only messages of exactly the set level are sent", dropLogMessages(func(set, level string) bool { return set != level })).inRevisions(revisionsWithHints()...),
+		newStatefulFault(above+"not-itself", "messages of exactly the set level are not sent", dropLogMessages(func(set, level string) bool { return set == level })).inRevisions(revisionsWithHints()...),
+		newStatefulFault(above+"no-emergency", "messages of the level emergency are not sent", dropLogMessages(func(_, level string) bool { return level == "emergency" })).inRevisions(revisionsWithHints()...),
 
-		breaks(unsupported+"served", "levels can be set though logging is not declared", together(undeclared("logging"), mute(isLog))),
+		newFault(unsupported+"served", "logging/setLevel succeeds although logging is not declared", combine(withholdCapabilities("logging"), dropMessages(isLog))),
 	}
 }
 
@@ -97,8 +97,8 @@ func isLog(o *refserver.Out) bool {
 
 func levelErrors(o *refserver.Out) bool { return o.Method == spec.MethodSetLevel && Errors()(o) }
 
-// declaring adds a capability.
-func declaring(capability string, value any) refserver.Seams {
+// declareCapability adds a capability.
+func declareCapability(capability string, value any) refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)[capability] = value })
 }
 
@@ -111,8 +111,8 @@ func levelOf(c *refserver.Call) string {
 // severity is the place of a level, -1 for what is none.
 func severity(level string) int { return slices.Index(logLevels(), level) }
 
-// known changes levels that exist, and leaves the others as they are.
-func known(f func(level string) string) func(level string) string {
+// ifKnownLevel changes levels that exist, and leaves the others as they are.
+func ifKnownLevel(f func(level string) string) func(level string) string {
 	return func(level string) string {
 		if severity(level) < 0 {
 			return level
@@ -121,9 +121,9 @@ func known(f func(level string) string) func(level string) string {
 	}
 }
 
-// setting sets another level than the client wants; what is no text is "".
-func setting(f func(level string) string) refserver.Seams {
-	return Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// replaceLevel sets another level than the client wants; what is no text is "".
+func replaceLevel(f func(level string) string) refserver.Seams {
+	return WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if level := f(levelOf(c)); level != levelOf(c) {
 			c.Params = wire.JSON(map[string]any{"level": level})
 		}
@@ -131,20 +131,20 @@ func setting(f func(level string) string) refserver.Seams {
 	})
 }
 
-// silencing keeps back messages by the level that was set last and their own.
-func silencing(when func(set, level string) bool) func() refserver.Seams {
+// dropLogMessages keeps back messages by the level that was set last and their own.
+func dropLogMessages(when func(set, level string) bool) func() refserver.Seams {
 	return func() refserver.Seams {
 		var set atomic.Value
 		set.Store("")
-		return together(
-			Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		return combine(
+			WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if err == nil {
 					set.Store(levelOf(c))
 				}
 				return result, err
 			}),
-			mute(func(o *refserver.Out) bool {
+			dropMessages(func(o *refserver.Out) bool {
 				if !isLog(o) || set.Load() == "" {
 					return false
 				}

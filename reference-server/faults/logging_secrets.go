@@ -13,30 +13,30 @@ import (
 func secretFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{
-		breaks("logging.no-secrets/credentials", "the headers of every request are logged", visits(anyVisit, logsHeaders(func(h http.Header) any { return h }))).over(web),
+		newFault("logging.no-secrets/credentials", "the server logs the headers of every request", onExchange(anyExchange, logHeaders(func(h http.Header) any { return h }))).overTransports(web),
 	}
 }
 
 // legalSecrets are the variations of that.
 func legalSecrets() []Fault {
 	return []Fault{
-		legal("http-logs-header-names", "the names of the headers of every request are logged, and how long what authorizes it is", visits(anyVisit, logsHeaders(func(h http.Header) any {
+		newVariation("http-logs-header-names", "the server logs header names and the length of the Authorization header", onExchange(anyExchange, logHeaders(func(h http.Header) any {
 			names := map[string]any{"authorization": len(h.Get("Authorization"))}
 			for name := range h {
 				names[name] = "***"
 			}
 			return names
-		}))).over(spec.StreamableHTTP),
+		}))).overTransports(spec.StreamableHTTP),
 	}
 }
 
-// logsHeaders puts what it is told of the client's headers into the stream of its answer.
-func logsHeaders(tell func(h http.Header) any) func(v *visit) {
-	return func(v *visit) {
-		r := &reply{ResponseWriter: v.w}
+// logHeaders puts what it is told of the client's headers into the stream of its answer.
+func logHeaders(tell func(h http.Header) any) func(v *exchange) {
+	return func(v *exchange) {
+		r := &responseEditor{ResponseWriter: v.w}
 		told := false
-		r.edit = func(b []byte) []byte {
-			if told || !r.streams() {
+		r.editBody = func(b []byte) []byte {
+			if told || !r.isStream() {
 				return b
 			}
 			told = true

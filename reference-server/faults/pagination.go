@@ -14,7 +14,7 @@ import (
 // onCursor answers the list requests with a cursor for which when holds;
 // a cursor that is no string is given as its JSON.
 func onCursor(when func(cursor string) bool, answer func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		raw := wire.At(c.Params, "/cursor")
 		if !isList(c) || c.Revision == "" || raw == nil {
 			return next(c)
@@ -30,30 +30,32 @@ func onCursor(when func(cursor string) bool, answer func(c *refserver.Call, next
 	})
 }
 
-func anyCursor(string) bool         { return true }
-func madeUp(cursor string) bool     { return strings.Contains(cursor, "mcp-conform") }
-func aNumber(cursor string) bool    { return cursor == "5" }
-func genuine(cursor string) bool    { return !madeUp(cursor) && !aNumber(cursor) }
-func notOurs(code spec.Code) Answer { return refusing(code, "That cursor is none of ours.") }
+func anyCursor(string) bool              { return true }
+func isMadeUpCursor(cursor string) bool  { return strings.Contains(cursor, "mcp-conform") }
+func isNumberCursor(cursor string) bool  { return cursor == "5" }
+func isGenuineCursor(cursor string) bool { return !isMadeUpCursor(cursor) && !isNumberCursor(cursor) }
+func refuseCursor(code spec.Code) CallHandler {
+	return refuseWith(code, "That cursor is none of ours.")
+}
 
-// Answer handles a request that a fault picked.
-type Answer = func(c *refserver.Call, next Handler) (any, *refserver.Error)
+// CallHandler handles a request that a fault picked.
+type CallHandler = func(c *refserver.Call, next Handler) (any, *refserver.Error)
 
-func refusing(code spec.Code, message string) Answer {
+func refuseWith(code spec.Code, message string) CallHandler {
 	return func(*refserver.Call, Handler) (any, *refserver.Error) {
 		return nil, &refserver.Error{Code: code, Message: message}
 	}
 }
 
-// firstPage passes over the cursor.
-func firstPage(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// ignoreCursor passes over the cursor.
+func ignoreCursor(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	c.Params = nil
 	return next(c)
 }
 
-// unpaged has every list be one page, whatever the cursor.
-func unpaged() refserver.Seams {
-	return together(pages(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, firstPage))
+// singlePage has every list be one page, whatever the cursor.
+func singlePage() refserver.Seams {
+	return combine(repage(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, ignoreCursor))
 }
 
 func paginationFaults() []Fault {
@@ -69,37 +71,37 @@ func paginationFaults() []Fault {
 		}
 	}
 	return []Fault{
-		breaks("pagination.cursor.accepted/refused", "no cursor is accepted", onCursor(genuine, notOurs(spec.CodeInvalidParams))),
-		breaks("pagination.cursor.accepted/fails", "cursors make lists fail", onCursor(genuine, refusing(spec.CodeInternal, "Internal error"))),
+		newFault("pagination.cursor.accepted/refused", "every cursor is refused", onCursor(isGenuineCursor, refuseCursor(spec.CodeInvalidParams))),
+		newFault("pagination.cursor.accepted/fails", "a request with a cursor gets an internal error", onCursor(isGenuineCursor, refuseWith(spec.CodeInternal, "Internal error"))),
 
-		breaks("pagination.cursor.continues/overlap", "each page begins with the last item of the one before", pages(chunks(3, 2), plainCursor)),
-		breaks("pagination.cursor.continues/from-the-start", "the second page holds the whole list", pages(func(all []any) [][]any { return [][]any{all[:2], all} }, plainCursor)),
+		newFault("pagination.cursor.continues/overlap", "each page begins with the last item of the page before", repage(chunks(3, 2), plainCursor)),
+		newFault("pagination.cursor.continues/from-the-start", "the second page contains the whole list", repage(func(all []any) [][]any { return [][]any{all[:2], all} }, plainCursor)),
 
-		breaks("pagination.walk.ends/first-again", "every cursor gets the first page", onCursor(genuine, firstPage)),
-		breaksAfresh("pagination.walk.ends/new-cursors", "every cursor gets the first page, and another cursor", func() refserver.Seams {
+		newFault("pagination.walk.ends/first-again", "every cursor returns the first page", onCursor(isGenuineCursor, ignoreCursor)),
+		newStatefulFault("pagination.walk.ends/new-cursors", "every cursor returns the first page and another cursor", func() refserver.Seams {
 			var n atomic.Int64
-			return onCursor(genuine, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				result, err := firstPage(c, next)
+			return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				result, err := ignoreCursor(c, next)
 				if err != nil {
 					return nil, err
 				}
-				return with(plain(result), "nextCursor", fmt.Sprint("page-", n.Add(1))), nil
+				return withMember(decodeObject(result), "nextCursor", fmt.Sprint("page-", n.Add(1))), nil
 			})
 		}),
-		breaksAfresh("pagination.walk.ends/empty-pages", "behind the last page there are empty ones for ever", endless),
+		newStatefulFault("pagination.walk.ends/empty-pages", "empty pages follow the last page without end", appendEmptyPages),
 
-		breaksAfresh("pagination.cursor.stable/once", "a cursor is good for one request", func() refserver.Seams { return countingCursors(notOurs(spec.CodeInvalidParams)) }),
-		breaksAfresh("pagination.cursor.stable/elsewhere", "a cursor that is sent again gets the first page", func() refserver.Seams { return countingCursors(firstPage) }),
+		newStatefulFault("pagination.cursor.stable/once", "a cursor works only once", func() refserver.Seams { return countCursorUses(refuseCursor(spec.CodeInvalidParams)) }),
+		newStatefulFault("pagination.cursor.stable/elsewhere", "a cursor that is used again returns the first page", func() refserver.Seams { return countCursorUses(ignoreCursor) }),
 
-		breaksAfresh("pagination.cursor.invalid-handled/poisoned", "a made-up cursor spoils the list for all that follow", poisoned),
+		newStatefulFault("pagination.cursor.invalid-handled/poisoned", "an invalid cursor breaks the list for all later requests", breakAfterInvalidCursor),
 
-		breaks("pagination.cursor.invalid-code/first-page", "a made-up cursor gets the first page", onCursor(madeUp, firstPage)),
-		breaks("pagination.cursor.invalid-code/empty", "a made-up cursor gets an empty page", onCursor(madeUp, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			result, err := firstPage(c, next)
+		newFault("pagination.cursor.invalid-code/first-page", "an invalid cursor returns the first page", onCursor(isMadeUpCursor, ignoreCursor)),
+		newFault("pagination.cursor.invalid-code/empty", "an invalid cursor returns an empty page", onCursor(isMadeUpCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := ignoreCursor(c, next)
 			if err != nil {
 				return nil, err
 			}
-			r := plain(result)
+			r := decodeObject(result)
 			delete(r, "nextCursor")
 			for name, v := range r {
 				if _, isArray := v.([]any); isArray {
@@ -108,21 +110,21 @@ func paginationFaults() []Fault {
 			}
 			return r, nil
 		})),
-		breaks("pagination.cursor.invalid-code/internal", "a made-up cursor gets error -32603", onCursor(madeUp, refusing(spec.CodeInternal, "illegal base64 data"))),
-		breaks("pagination.cursor.invalid-code/not-found", "a made-up cursor gets error -32002", onCursor(madeUp, notOurs(spec.CodeResourceNotFound))),
-		breaks("pagination.cursor.invalid-code/passed-over", "lists are one page, whatever the cursor", unpaged()),
+		newFault("pagination.cursor.invalid-code/internal", "an invalid cursor gets error -32603", onCursor(isMadeUpCursor, refuseWith(spec.CodeInternal, "illegal base64 data"))),
+		newFault("pagination.cursor.invalid-code/not-found", "an invalid cursor gets error -32002", onCursor(isMadeUpCursor, refuseCursor(spec.CodeResourceNotFound))),
+		newFault("pagination.cursor.invalid-code/passed-over", "every cursor returns the whole list", singlePage()),
 
-		breaks("pagination.cursor.wrong-type/first-page", "a cursor that is a number gets the first page", onCursor(aNumber, firstPage)),
-		breaks("pagination.cursor.wrong-type/internal", "a cursor that is a number gets error -32603", onCursor(aNumber, refusing(spec.CodeInternal, "panic"))),
+		newFault("pagination.cursor.wrong-type/first-page", "a cursor that is a number returns the first page", onCursor(isNumberCursor, ignoreCursor)),
+		newFault("pagination.cursor.wrong-type/internal", "a cursor that is a number gets error -32603", onCursor(isNumberCursor, refuseWith(spec.CodeInternal, "panic"))),
 
-		breaks("pagination.cursor.other-list/accepted", "the cursor of another list gets the first page", onForeign(firstPage)),
-		breaks("pagination.cursor.other-list/code", "the cursor of another list gets error -32603", onForeign(refusing(spec.CodeInternal, "Internal error"))),
+		newFault("pagination.cursor.other-list/accepted", "the cursor of another list returns the first page", onForeignCursor(ignoreCursor)),
+		newFault("pagination.cursor.other-list/code", "the cursor of another list gets error -32603", onForeignCursor(refuseWith(spec.CodeInternal, "Internal error"))),
 	}
 }
 
-// onForeign answers where a cursor that may be that of another list is refused.
-func onForeign(answer Answer) refserver.Seams {
-	return onCursor(genuine, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// onForeignCursor answers where a cursor that may be that of another list is refused.
+func onForeignCursor(answer CallHandler) refserver.Seams {
+	return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if result, err := next(c); err == nil {
 			return result, nil
 		}
@@ -130,8 +132,8 @@ func onForeign(answer Answer) refserver.Seams {
 	})
 }
 
-// endless adds empty pages without end.
-func endless() refserver.Seams {
+// appendEmptyPages adds empty pages without end.
+func appendEmptyPages() refserver.Seams {
 	var n atomic.Int64
 	more := func(r map[string]any) map[string]any {
 		if r["nextCursor"] == nil {
@@ -139,7 +141,7 @@ func endless() refserver.Seams {
 		}
 		return r
 	}
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isList(c) || c.Revision == "" {
 			return next(c)
 		}
@@ -151,7 +153,7 @@ func endless() refserver.Seams {
 		if err != nil {
 			return nil, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		if !behind {
 			return more(r), nil
 		}
@@ -165,13 +167,13 @@ func endless() refserver.Seams {
 	})
 }
 
-// countingCursors hands out cursors of its own, and answers those that come
+// countCursorUses hands out cursors of its own, and answers those that come
 // again in another way.
-func countingCursors(again Answer) refserver.Seams {
+func countCursorUses(again CallHandler) refserver.Seams {
 	var mu sync.Mutex
 	used := map[string]bool{}
 	count := 0
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		cursor, isText := wire.Text(wire.At(c.Params, "/cursor"))
 		if !isList(c) || c.Revision == "" {
 			return next(c)
@@ -180,7 +182,7 @@ func countingCursors(again Answer) refserver.Seams {
 		defer mu.Unlock()
 		repeated := used[c.Method+cursor]
 		used[c.Method+cursor] = isText
-		if own, _, marked := strings.Cut(cursor, "#"); marked && genuine(cursor) {
+		if own, _, marked := strings.Cut(cursor, "#"); marked && isGenuineCursor(cursor) {
 			c.Params = wire.JSON(map[string]any{"cursor": own})
 		}
 		answer := next
@@ -191,7 +193,7 @@ func countingCursors(again Answer) refserver.Seams {
 		if err != nil {
 			return nil, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		if following, more := r["nextCursor"].(string); more {
 			count++
 			r["nextCursor"] = fmt.Sprintf("%s#%d", following, count)
@@ -200,15 +202,15 @@ func countingCursors(again Answer) refserver.Seams {
 	})
 }
 
-// poisoned refuses a list after a made-up cursor.
-func poisoned() refserver.Seams {
+// breakAfterInvalidCursor refuses a list after a made-up cursor.
+func breakAfterInvalidCursor() refserver.Seams {
 	var spoiled sync.Map
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isList(c) || c.Revision == "" {
 			return next(c)
 		}
 		cursor, _ := wire.Text(wire.At(c.Params, "/cursor"))
-		if madeUp(cursor) {
+		if isMadeUpCursor(cursor) {
 			spoiled.Store(c.Method, true)
 		} else if _, bad := spoiled.Load(c.Method); bad {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "Internal error"}
@@ -229,9 +231,9 @@ func lastCursor(v any) edit {
 // cursorShapeFaults are the faults in the shape of the cursor where there is none.
 func cursorShapeFaults() []Fault {
 	return []Fault{
-		breaks("pagination.next-cursor.string/null", "the cursor after the last page is null", EditResult(spec.MethodToolsList, lastCursor(nil))),
-		breaks("pagination.next-cursor.string/false", "the cursor after the last page is false", EditResult(spec.MethodPromptsList, lastCursor(false))),
-		breaks("pagination.next-cursor.string/number", "the cursor after the last page is a number", EditResult(spec.MethodResourcesList, lastCursor(0))),
-		breaks("pagination.next-cursor.string/object", "the cursor after the last page is an object", EditResult(spec.MethodResourcesTemplates, lastCursor(map[string]any{}))),
+		newFault("pagination.next-cursor.string/null", "nextCursor on the last page is null", EditResult(spec.MethodToolsList, lastCursor(nil))),
+		newFault("pagination.next-cursor.string/false", "nextCursor on the last page is false", EditResult(spec.MethodPromptsList, lastCursor(false))),
+		newFault("pagination.next-cursor.string/number", "nextCursor on the last page is a number", EditResult(spec.MethodResourcesList, lastCursor(0))),
+		newFault("pagination.next-cursor.string/object", "nextCursor on the last page is an object", EditResult(spec.MethodResourcesTemplates, lastCursor(map[string]any{}))),
 	}
 }

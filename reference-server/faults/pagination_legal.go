@@ -14,8 +14,8 @@ import (
 // legalLists are the legal variations in what the features answer.
 func legalLists() []Fault {
 	return []Fault{
-		legal("one-page", "every list is one page", pages(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
-		legal("uneven-pages", "the pages of a list differ in size", pages(func(all []any) [][]any {
+		newVariation("one-page", "every list is one page", repage(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
+		newVariation("uneven-pages", "the pages of a list differ in size", repage(func(all []any) [][]any {
 			var out [][]any
 			for n := 1; len(all) > 0; n++ {
 				n := min(n, len(all))
@@ -23,14 +23,14 @@ func legalLists() []Fault {
 			}
 			return out
 		}, plainCursor)),
-		legal("empty-page", "the first page of a list is empty", pages(func(all []any) [][]any { return [][]any{{}, all} }, plainCursor)),
-		legal("empty-cursor", "the cursor of the second page is the empty string", pages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+		newVariation("empty-page", "the first page of a list is empty", repage(func(all []any) [][]any { return [][]any{{}, all} }, plainCursor)),
+		newVariation("empty-cursor", "the cursor of the second page is an empty string", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(int) string { return "" })),
-		legal("long-cursors", "cursors are 4000 characters long and not ASCII", pages(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
+		newVariation("long-cursors", "cursors are 4000 characters long and not ASCII", repage(func(all []any) [][]any { return [][]any{all[:1], all[1:]} },
 			func(page int) string { return strings.Repeat("→", 4000) + plainCursor(page) })),
 
-		legal("bare-tools", "tools have only a name and a schema, and what says how they may be called", EditResult(spec.MethodToolsList, func(r map[string]any) {
-			for _, t := range items(r, "tools") {
+		newVariation("bare-tools", "tools have only a name, a schema and annotations", EditResult(spec.MethodToolsList, func(r map[string]any) {
+			for _, t := range objectsIn(r, "tools") {
 				for name := range t {
 					if name != "name" && name != "inputSchema" && name != "annotations" && name != "execution" {
 						delete(t, name)
@@ -38,40 +38,40 @@ func legalLists() []Fault {
 				}
 			}
 		})),
-		legal("bare-prompts", "prompts have no description", EditResult(spec.MethodPromptsList, func(r map[string]any) {
-			for _, p := range items(r, "prompts") {
+		newVariation("bare-prompts", "prompts have no description", EditResult(spec.MethodPromptsList, func(r map[string]any) {
+			for _, p := range objectsIn(r, "prompts") {
 				delete(p, "description")
 			}
 		})),
-		legal("structured-without-schema", "tools without an output schema return structured content", EditResult(spec.MethodToolsList, func(r map[string]any) {
-			for _, t := range items(r, "tools") {
+		newVariation("structured-without-schema", "tools without an output schema return structured content", EditResult(spec.MethodToolsList, func(r map[string]any) {
+			for _, t := range objectsIn(r, "tools") {
 				delete(t, "outputSchema")
 			}
-		})).in(spec.V20250618, spec.V20251125),
-		legal("is-error-false", "tools that succeed say isError: false", EditResult(spec.MethodToolsCall, func(r map[string]any) {
+		})).inRevisions(spec.V20250618, spec.V20251125),
+		newVariation("is-error-false", "successful tools return isError false", EditResult(spec.MethodToolsCall, func(r map[string]any) {
 			if _, failed := r["isError"]; !failed {
 				r["isError"] = false
 			}
 		})),
-		legal("no-content", "tools that succeed return no content block", EditResult("", func(r map[string]any) {
+		newVariation("no-content", "successful tools return no content blocks", EditResult("", func(r map[string]any) {
 			_, structured := r["structuredContent"]
 			if _, tool := r["content"]; tool && !structured && r["isError"] == nil {
 				r["content"] = []any{}
 			}
 		})),
-		legal("integers-with-point", "integers are written with a decimal point", AlterBytes(Results(spec.MethodResourcesList), sizes)),
-		legal("completion-values-only", "completions tell neither total nor hasMore", EditResult(spec.MethodComplete, func(r map[string]any) {
+		newVariation("integers-with-point", "integers are written with a decimal point", EditBytes(Results(spec.MethodResourcesList), sizes)),
+		newVariation("completion-values-only", "completions have neither total nor hasMore", EditResult(spec.MethodComplete, func(r map[string]any) {
 			c := r["completion"].(map[string]any)
 			delete(c, "total")
 			delete(c, "hasMore")
 		})),
-		legal("any-subscription", "subscriptions to unknown resources are accepted", together(
+		newVariation("any-subscription", "subscriptions to unknown resources are accepted", combine(
 			acceptsUnknown(spec.MethodResourcesSubscribe), acceptsUnknown(spec.MethodResourcesUnsubscribe))),
 	}
 }
 
 func acceptsUnknown(method string) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && err.Code == spec.CodeResourceNotFound {
 			return map[string]any{}, nil
@@ -92,10 +92,10 @@ func sizes(frame []byte) []byte {
 
 func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
 
-// pages cuts the lists into other pages, the nth of which, from 1, is asked
+// repage cuts the lists into other pages, the nth of which, from 1, is asked
 // for by the cursor n.
-func pages(cut func(all []any) [][]any, cursor func(page int) string) refserver.Seams {
-	return paging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
+func repage(cut func(all []any) [][]any, cursor func(page int) string) refserver.Seams {
+	return replacePaging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		sheets := cut(all)
 		for i, sheet := range sheets {
 			if text, isText := wire.Text(wanted); i == 0 && wanted != nil || i > 0 && (!isText || text != cursor(i)) {
@@ -111,11 +111,11 @@ func pages(cut func(all []any) [][]any, cursor func(page int) string) refserver.
 	})
 }
 
-// paging has f make each page of a list, from the cursor that is wanted, nil for
+// replacePaging has f make each page of a list, from the cursor that is wanted, nil for
 // none, the member that holds the list, and all of its items.
-func paging(f func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error)) refserver.Seams {
+func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error)) refserver.Seams {
 	var mu sync.Mutex // one request at a time changes nothing but the pace
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isList(c) || c.Revision == "" {
 			return next(c)
 		}
@@ -139,7 +139,7 @@ func wholeList(c *refserver.Call, next Handler) (member string, all []any, err *
 		if err != nil {
 			return "", nil, err
 		}
-		page := plain(result)
+		page := decodeObject(result)
 		for name, v := range page {
 			if array, ok := v.([]any); ok {
 				member, all = name, append(all, array...)

@@ -16,34 +16,34 @@ import (
 // once.
 func walkFaults() []Fault {
 	changing := func(seams refserver.Seams) refserver.Seams {
-		return together(harmless("trigger-list-changed"), seams)
+		return combine(markReadOnly("trigger-list-changed"), seams)
 	}
 	return []Fault{
-		breaks("pagination.walk.complete/gap", "between two pages of a list an item is left out", pages(func(all []any) [][]any {
+		newFault("pagination.walk.complete/gap", "the list omits an item between two pages", repage(func(all []any) [][]any {
 			return [][]any{all[:1], all[min(2, len(all)):]}
 		}, plainCursor)),
-		breaksAfresh("pagination.walk.complete/one-place", "there is one place for all walks through a list, whatever their cursors", onePlace),
-		breaksAfresh("pagination.walk.complete/now-and-then", "every other time a list lacks its last item", nowAndThen),
-		breaksAfresh("pagination.cursor.stable/forward-only", "a cursor of an earlier page than the last one is refused", forwardOnly),
-		breaksAfresh("pagination.cursor.invalid-handled/stale", "a cursor from before a change of the list spoils it for all that follow", func() refserver.Seams {
-			return changing(staleCursors(true))
+		newStatefulFault("pagination.walk.complete/one-place", "all walks through a list share one position", sharePosition),
+		newStatefulFault("pagination.walk.complete/now-and-then", "every second walk lacks the last item", dropLastEverySecondTime),
+		newStatefulFault("pagination.cursor.stable/forward-only", "a cursor of an earlier page than the last one is refused", refuseEarlierCursors),
+		newStatefulFault("pagination.cursor.invalid-handled/stale", "a cursor from before a list change breaks the list for all later requests", func() refserver.Seams {
+			return changing(refuseStaleCursors(true))
 		}),
-		breaks("pagination.cursor.wrong-type/object", "a cursor that is an object gets the first page", onCursor(func(cursor string) bool { return strings.HasPrefix(cursor, "{") }, firstPage)),
+		newFault("pagination.cursor.wrong-type/object", "a cursor that is an object returns the first page", onCursor(func(cursor string) bool { return strings.HasPrefix(cursor, "{") }, ignoreCursor)),
 	}
 }
 
 // legalWalks are the legal variations in what cursors are good for.
 func legalWalks() []Fault {
 	return []Fault{
-		legalAfresh("stale-cursors-refused", "a cursor from before a change of its list is refused", func() refserver.Seams {
-			return together(harmless("trigger-list-changed"), staleCursors(false))
+		newStatefulVariation("stale-cursors-refused", "a cursor from before a change of its list is refused", func() refserver.Seams {
+			return combine(markReadOnly("trigger-list-changed"), refuseStaleCursors(false))
 		}),
-		legalAfresh("pages-of-any-size", "the same cursor gets one item more or less each time", anySize),
-		legalAfresh("lists-change-unannounced", "every third time a list lacks its last item, and listChanged is not declared", func() refserver.Seams {
-			quiet := mute(func(o *refserver.Out) bool {
+		newStatefulVariation("pages-of-any-size", "the same cursor returns pages of varying size", varyPageSizes),
+		newStatefulVariation("lists-change-unannounced", "every third list lacks its last item, and listChanged is not declared", func() refserver.Seams {
+			quiet := dropMessages(func(o *refserver.Out) bool {
 				return o.Method == spec.MethodToolsChanged || o.Method == spec.MethodPromptsChanged || o.Method == spec.MethodResourcesChanged
 			})
-			return together(quiet, pages(thinning(), plainCursor), EditResult(spec.MethodInitialize, func(r map[string]any) {
+			return combine(quiet, repage(dropLastEveryThirdTime(), plainCursor), EditResult(spec.MethodInitialize, func(r map[string]any) {
 				for _, declared := range r["capabilities"].(map[string]any) {
 					if of, isObject := declared.(map[string]any); isObject {
 						delete(of, "listChanged")
@@ -51,22 +51,22 @@ func legalWalks() []Fault {
 				}
 			}))
 		}),
-		legal("empty-cursor-for-none", "the empty cursor gets the first page", onCursor(func(cursor string) bool { return cursor == "" }, firstPage)),
+		newVariation("empty-cursor-for-none", "the empty cursor returns the first page", onCursor(func(cursor string) bool { return cursor == "" }, ignoreCursor)),
 	}
 }
 
-// nowAndThen leaves the last item out of every other answer to a list request.
-func nowAndThen() refserver.Seams {
+// dropLastEverySecondTime leaves the last item out of every other answer to a list request.
+func dropLastEverySecondTime() refserver.Seams {
 	var mu sync.Mutex
 	times := map[string]int{}
-	return together(unpaged(), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combine(singlePage(), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !isList(c) || c.Revision == "" {
 			return result, err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		r := plain(result)
+		r := decodeObject(result)
 		for name, v := range r {
 			if all, isArray := v.([]any); isArray && len(all) > 0 {
 				if times[c.Method]++; times[c.Method]%2 == 0 {
@@ -78,9 +78,9 @@ func nowAndThen() refserver.Seams {
 	}))
 }
 
-// thinning cuts lists into two pages, and leaves out the last item every third
+// dropLastEveryThirdTime cuts lists into two pages, and leaves out the last item every third
 // time.
-func thinning() func(all []any) [][]any {
+func dropLastEveryThirdTime() func(all []any) [][]any {
 	times := 0
 	return func(all []any) [][]any {
 		if times++; times%3 == 0 && len(all) > 0 {
@@ -91,11 +91,11 @@ func thinning() func(all []any) [][]any {
 	}
 }
 
-// anySize has a cursor name the position from which a page begins, and pages
+// varyPageSizes has a cursor name the position from which a page begins, and pages
 // of another size each time.
-func anySize() refserver.Seams {
+func varyPageSizes() refserver.Seams {
 	times := 0
-	return paging(func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
+	return replacePaging(func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		from := 0
 		for wanted != nil {
 			if text, _ := wire.Text(wanted); text == fmt.Sprint(c.Method, "#", from) {
@@ -115,9 +115,9 @@ func anySize() refserver.Seams {
 	})
 }
 
-// onePlace keeps the place of a walk in the session: what a cursor says is not
+// sharePosition keeps the place of a walk in the session: what a cursor says is not
 // looked at.
-func onePlace() refserver.Seams {
+func sharePosition() refserver.Seams {
 	const size = 2
 	type key struct {
 		session *refserver.Session
@@ -125,9 +125,9 @@ func onePlace() refserver.Seams {
 	}
 	var mu sync.Mutex
 	places, count := map[key]int{}, 0
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if cursor, isText := wire.Text(wire.At(c.Params, "/cursor")); !isList(c) || c.Revision == "" ||
-			wire.At(c.Params, "/cursor") != nil && (!isText || !strings.HasPrefix(cursor, c.Method+"#") || madeUp(cursor)) {
+			wire.At(c.Params, "/cursor") != nil && (!isText || !strings.HasPrefix(cursor, c.Method+"#") || isMadeUpCursor(cursor)) {
 			return next(c)
 		}
 		mu.Lock()
@@ -152,13 +152,13 @@ func onePlace() refserver.Seams {
 	})
 }
 
-// forwardOnly cuts lists into pages of one item but for the last, and lets no
+// refuseEarlierCursors cuts lists into pages of one item but for the last, and lets no
 // walk go back.
-func forwardOnly() refserver.Seams {
+func refuseEarlierCursors() refserver.Seams {
 	var mu sync.Mutex
 	reached := map[string]int{}
 	cut := func(all []any) [][]any { return [][]any{all[:1], all[1:min(2, len(all))], all[min(2, len(all)):]} }
-	return together(pages(cut, plainCursor), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combine(repage(cut, plainCursor), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		cursor, isText := wire.Text(wire.At(c.Params, "/cursor"))
 		if !isList(c) || c.Revision == "" {
 			return next(c)
@@ -169,7 +169,7 @@ func forwardOnly() refserver.Seams {
 			reached[c.Method] = 0
 			return next(c)
 		}
-		if len(cursor) < reached[c.Method] && genuine(cursor) {
+		if len(cursor) < reached[c.Method] && isGenuineCursor(cursor) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "That page is over"}
 		}
 		reached[c.Method] = len(cursor)
@@ -177,12 +177,12 @@ func forwardOnly() refserver.Seams {
 	}))
 }
 
-// staleCursors refuses cursors from before a change, and where they spoil the
+// refuseStaleCursors refuses cursors from before a change, and where they spoil the
 // list all requests for it that come after.
-func staleCursors(spoil bool) refserver.Seams {
+func refuseStaleCursors(spoil bool) refserver.Seams {
 	var mu sync.Mutex
 	changes, handed, spoiled := 0, map[string]int{}, map[string]bool{}
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method == spec.MethodToolsCall {
 			if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "trigger-list-changed" {
 				mu.Lock()
@@ -210,7 +210,7 @@ func staleCursors(spoil bool) refserver.Seams {
 		if err != nil {
 			return nil, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		if following, more := r["nextCursor"].(string); more {
 			mu.Lock()
 			handed[c.Method+following] = changes

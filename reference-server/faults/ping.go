@@ -17,86 +17,86 @@ func pingFaults() []Fault {
 	// ends without its answer is a fault of the transport.
 	legacy := []spec.Transport{spec.Stdio, spec.SSE}
 	return []Fault{
-		breaks("ping.responds/silent", "ping is not answered", unanswered(spec.MethodPing, always)).over(legacy...),
-		breaks("ping.responds/unknown", "ping is an unknown method", refuse(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
-		breaks("ping.responds/slow", "ping is answered after 15 s", Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			pause(c.Context(), 15*time.Second)
+		newFault("ping.responds/silent", "ping gets no response", suppressResponse(spec.MethodPing, always)).overTransports(legacy...),
+		newFault("ping.responds/unknown", "ping gets -32601", refuseCalls(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
+		newFault("ping.responds/slow", "ping gets its response after 15 s", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			sleep(c.Context(), 15*time.Second)
 			return next(c)
 		})),
-		breaksAfresh("ping.responds/behind-calls", "the slow tool and pings are served one after the other", func() refserver.Seams {
+		newStatefulFault("ping.responds/behind-calls", "the server runs ping and the slow tool one at a time", func() refserver.Seams {
 			turn := make(chan struct{}, 1)
 			inTurn := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				if !takes(c.Context(), turn) {
+				if !acquire(c.Context(), turn) {
 					return nil, refserver.NoResponse
 				}
 				defer func() { <-turn }()
 				return next(c)
 			}
-			return together(slowOnly(inTurn), Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				pause(c.Context(), 50*time.Millisecond) // the calls before it wait already
+			return combine(wrapSlow(inTurn), WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				sleep(c.Context(), 50*time.Millisecond) // the calls before it wait already
 				return inTurn(c, next)
 			}))
 		}),
-		breaksAfresh("ping.responds/first-only", "only the first ping is answered", func() refserver.Seams {
+		newStatefulFault("ping.responds/first-only", "only the first ping gets a response", func() refserver.Seams {
 			var pings atomic.Int32
-			return unanswered(spec.MethodPing, func(*refserver.Call) bool { return pings.Add(1) > 1 })
-		}).over(spec.Stdio, spec.StreamableHTTP).alone(),
-		breaksAfresh("ping.responds/not-in-bursts", "while one ping is being answered others are dropped", func() refserver.Seams {
+			return suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return pings.Add(1) > 1 })
+		}).overTransports(spec.Stdio, spec.StreamableHTTP).withOwnServer(),
+		newStatefulFault("ping.responds/not-in-bursts", "while one ping is handled, others are dropped", func() refserver.Seams {
 			var busy atomic.Bool
-			return Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if !busy.CompareAndSwap(false, true) {
 					return nil, refserver.NoResponse
 				}
 				defer busy.Store(false)
-				pause(c.Context(), 20*time.Millisecond)
+				sleep(c.Context(), 20*time.Millisecond)
 				return next(c)
 			})
 		}),
-		breaks("ping.responds/params-refused", "ping with params gets an error",
-			refuse(spec.MethodPing, func(c *refserver.Call) bool { return c.Params != nil }, spec.CodeInvalidParams, "ping takes no params")),
-		breaksAfresh("ping.responds/not-beside-a-tool", "while a tool runs ping is not answered", func() refserver.Seams {
+		newFault("ping.responds/params-refused", "ping with params gets an error",
+			refuseCalls(spec.MethodPing, func(c *refserver.Call) bool { return c.Params != nil }, spec.CodeInvalidParams, "ping takes no params")),
+		newStatefulFault("ping.responds/not-beside-a-tool", "while a tool runs, ping gets no response", func() refserver.Seams {
 			var tools atomic.Int32
-			return together(
+			return combine(
 				refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 					if f := wire.Parse(raw); len(f.Messages) == 1 && f.Messages[0].Method == spec.MethodToolsCall {
 						tools.Add(1)
 					}
 					return refserver.Pass(raw)
 				}},
-				Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					defer tools.Add(-1)
 					return next(c)
 				}),
-				unanswered(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
+				suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return tools.Load() > 0 }),
 			)
-		}).in(callable()...),
-		breaksAfresh("ping.responds/taken-for-the-answer", "while the client is asked in a call ping is taken for its answer", whileAsked(func(*refserver.Call, Handler, *question) (any, *refserver.Error) {
+		}).inRevisions(revisionsWithHints()...),
+		newStatefulFault("ping.responds/taken-for-the-answer", "while a tool waits for the client, a ping is taken for the client's response", whilePending(func(*refserver.Call, Handler, *pendingRequest) (any, *refserver.Error) {
 			return nil, refserver.NoResponse
-		})).in(callable()...),
-		breaksAfresh("ping.responds/after-the-answer", "while the client is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+		})).inRevisions(revisionsWithHints()...),
+		newStatefulFault("ping.responds/after-the-answer", "while a tool waits for the client, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			q.ended(c)
 			return next(c)
-		})).in(callable()...),
-		breaksAfresh("ping.responds/id-of-a-question", "while the client is asked in a call ping with the id of what it is asked is taken for its answer", whileAsked(
-			func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+		})).inRevisions(revisionsWithHints()...),
+		newStatefulFault("ping.responds/id-of-a-question", "while a tool waits for the client, a ping with the same id is taken for the response", whilePending(
+			func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 				if c.ID.Same(q.id) {
 					return nil, refserver.NoResponse
 				}
 				return next(c)
-			})).in(callable()...),
-		breaksAfresh("ping.responds/user-asked", "while the user is asked in a call ping is not answered", whileAsked(deafFor(spec.MethodElicit))).in(from(spec.V20250618)...),
-		breaksAfresh("ping.responds/model-asked", "while the client's model is asked in a call ping is not answered", whileAsked(deafFor(spec.MethodSampling))).in(callable()...),
-		breaksAfresh("ping.responds/behind-the-user", "while the user is asked in a call ping has to wait for its end", whileAsked(func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+			})).inRevisions(revisionsWithHints()...),
+		newStatefulFault("ping.responds/user-asked", "while a tool waits for elicitation, ping gets no response", whilePending(silentDuring(spec.MethodElicit))).inRevisions(sinceRevision(spec.V20250618)...),
+		newStatefulFault("ping.responds/model-asked", "while a tool waits for sampling, ping gets no response", whilePending(silentDuring(spec.MethodSampling))).inRevisions(revisionsWithHints()...),
+		newStatefulFault("ping.responds/behind-the-user", "while a tool waits for elicitation, ping waits for it to end", whilePending(func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 			if q.method == spec.MethodElicit {
 				q.ended(c)
 			}
 			return next(c)
-		})).in(from(spec.V20250618)...),
-		breaksAfresh("ping.responds/several-asked", "while a call asks the client two things at once ping is not answered", func() refserver.Seams {
+		})).inRevisions(sinceRevision(spec.V20250618)...),
+		newStatefulFault("ping.responds/several-asked", "while a tool has two requests pending at the client, ping gets no response", func() refserver.Seams {
 			var open atomic.Int32
-			return together(
-				refserver.Seams{RequestTimeout: patient},
-				calling("ask-sampling", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combine(
+				refserver.Seams{RequestTimeout: noTimeout},
+				wrapTool("ask-sampling", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					if !c.Session.Declared("roots") {
 						return next(c)
 					}
@@ -110,13 +110,13 @@ func pingFaults() []Fault {
 					defer open.Add(-1)
 					return next(c)
 				}),
-				unanswered(spec.MethodPing, func(*refserver.Call) bool { return open.Load() > 1 }),
+				suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return open.Load() > 1 }),
 			)
-		}).in(callable()...),
+		}).inRevisions(revisionsWithHints()...),
 
-		breaks("ping.empty-result/pong", "the answer to ping says pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
-		breaks("ping.empty-result/time", "the answer to ping tells the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),
-		breaks("ping.empty-result/params-echoed", "the answer to ping repeats its params", Handle(spec.MethodPing,
+		newFault("ping.empty-result/pong", "the result of ping contains pong", replaceResult(spec.MethodPing, `{"pong":true}`)),
+		newFault("ping.empty-result/time", "the result of ping contains the time", replaceResult(spec.MethodPing, `{"timestamp":"2025-11-25T00:00:00Z"}`)),
+		newFault("ping.empty-result/params-echoed", "the result of ping repeats the params", WrapHandler(spec.MethodPing,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if c.Params.Kind() != '{' {
 					return next(c)
@@ -124,29 +124,29 @@ func pingFaults() []Fault {
 				return map[string]any{"params": c.Params}, nil
 			})),
 
-		breaks("ping.before-initialized/refused", "ping is refused before initialize",
-			refuse(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")).over(legacy...),
-		breaksAfresh("ping.before-initialized/refused-until-initialized", "ping is refused until the client has said initialized", func() refserver.Seams {
-			ready, onReady := readiness()
-			return together(onReady, refuse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
+		newFault("ping.before-initialized/refused", "ping is refused before initialize",
+			refuseCalls(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")).overTransports(legacy...),
+		newStatefulFault("ping.before-initialized/refused-until-initialized", "ping is refused before notifications/initialized", func() refserver.Seams {
+			ready, onReady := trackInitialized()
+			return combine(onReady, refuseCalls(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
 		}),
-		breaksAfresh("ping.before-initialized/silent-until-initialized", "ping is not answered until the client has said initialized", func() refserver.Seams {
-			ready, onReady := readiness()
-			return together(onReady, unanswered(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
-		}).over(legacy...).alone(),
+		newStatefulFault("ping.before-initialized/silent-until-initialized", "ping gets no response before notifications/initialized", func() refserver.Seams {
+			ready, onReady := trackInitialized()
+			return combine(onReady, suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
+		}).overTransports(legacy...).withOwnServer(),
 
-		breaks("ping.not-excessive/flood", "the client is pinged every 10 ms", pinging(10*time.Millisecond)),
-		breaks("ping.not-excessive/burst", "the client is pinged fifty times at once", onceReady(func(s *refserver.Session) {
+		newFault("ping.not-excessive/flood", "the server pings the client every 10 ms", pingEvery(10*time.Millisecond)),
+		newFault("ping.not-excessive/burst", "the server sends fifty pings at once", onInitialized(func(s *refserver.Session) {
 			for range 50 {
 				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil) })
 			}
 		})),
-		breaksAfresh("ping.responds/deaf-after-initialized", "after initialized nothing is answered any more", func() refserver.Seams {
-			return deafAfter(single(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
+		newStatefulFault("ping.responds/deaf-after-initialized", "after notifications/initialized the server responds to nothing", func() refserver.Seams {
+			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
 		}),
-		breaksAfresh("ping.responds/deaf-while-waiting", "while a request of its own is unanswered nothing is answered", func() refserver.Seams {
+		newStatefulFault("ping.responds/deaf-while-waiting", "while its request is pending the server responds to nothing", func() refserver.Seams {
 			return refserver.Seams{
-				RequestTimeout: patient,
+				RequestTimeout: noTimeout,
 				HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
 						// The reader itself waits here, for an answer that it alone could read.
@@ -156,23 +156,23 @@ func pingFaults() []Fault {
 					next(n)
 				},
 			}
-		}).over(spec.Stdio), // over HTTP each POST has a reader of its own
-		breaks("ping.responds/http-malformed", "every ping is refused as if it were no JSON", visits(asking(spec.MethodPing), unparsed)).over(spec.StreamableHTTP),
-		breaks("ping.responds/http-all-malformed", "after initialize every request is refused as if it were no JSON", visits(asking(), unparsed)).over(spec.StreamableHTTP),
+		}).overTransports(spec.Stdio), // over HTTP each POST has a reader of its own
+		newFault("ping.responds/http-malformed", "every ping gets a parse error", onExchange(hasRequestOf(spec.MethodPing), refuseAsUnparsable)).overTransports(spec.StreamableHTTP),
+		newFault("ping.responds/http-all-malformed", "after initialize every request gets a parse error", onExchange(hasRequestOf(), refuseAsUnparsable)).overTransports(spec.StreamableHTTP),
 	}
 }
 
-// readiness reports whether the client has said initialized.
-func readiness() (*atomic.Bool, refserver.Seams) {
+// trackInitialized reports whether the client has said initialized.
+func trackInitialized() (*atomic.Bool, refserver.Seams) {
 	var ready atomic.Bool
-	return &ready, onceReady(func(*refserver.Session) { ready.Store(true) })
+	return &ready, onInitialized(func(*refserver.Session) { ready.Store(true) })
 }
 
-// pinging pings the client again and again, from initialized on.
-func pinging(every time.Duration) refserver.Seams {
-	return onceReady(func(s *refserver.Session) {
+// pingEvery pings the client again and again, from initialized on.
+func pingEvery(every time.Duration) refserver.Seams {
+	return onInitialized(func(s *refserver.Session) {
 		s.Go(func(ctx context.Context) {
-			for pause(ctx, every) {
+			for sleep(ctx, every) {
 				if _, err := s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil); err != nil {
 					return
 				}
@@ -181,24 +181,24 @@ func pinging(every time.Duration) refserver.Seams {
 	})
 }
 
-// question is what the client is asked in a call.
-type question struct {
+// pendingRequest is what the client is asked in a call.
+type pendingRequest struct {
 	id     wire.ID
 	method string
 	over   chan struct{} // closed at the end of the call
 }
 
 // ended waits for the end of the call in which was asked.
-func (q *question) ended(c *refserver.Call) {
+func (q *pendingRequest) ended(c *refserver.Call) {
 	select {
 	case <-q.over:
 	case <-c.Context().Done():
 	}
 }
 
-// deafFor leaves pings unanswered while the client is asked for the method.
-func deafFor(method string) func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
-	return func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error) {
+// silentDuring leaves pings unanswered while the client is asked for the method.
+func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
+	return func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 		if q.method == method {
 			return nil, refserver.NoResponse
 		}
@@ -206,22 +206,22 @@ func deafFor(method string) func(c *refserver.Call, next Handler, q *question) (
 	}
 }
 
-// whileAsked has pings answered otherwise from the moment at which the client is
+// whilePending has pings answered otherwise from the moment at which the client is
 // asked in a call up to the end of that.
-func whileAsked(ping func(c *refserver.Call, next Handler, q *question) (any, *refserver.Error)) func() refserver.Seams {
+func whilePending(ping func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex
-		open := map[*refserver.Session]*question{}
-		return together(
-			refserver.Seams{RequestTimeout: patient},
-			Outgoing(Requests, func(o *refserver.Out) {
+		open := map[*refserver.Session]*pendingRequest{}
+		return combine(
+			refserver.Seams{RequestTimeout: noTimeout},
+			EditOutgoing(IsServerRequest, func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()
 				if o.Method != spec.MethodPing && o.Related.Present() && open[o.Session] == nil {
-					open[o.Session] = &question{o.ID, o.Method, make(chan struct{})}
+					open[o.Session] = &pendingRequest{o.ID, o.Method, make(chan struct{})}
 				}
 			}),
-			Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				defer func() {
 					mu.Lock()
 					defer mu.Unlock()
@@ -232,7 +232,7 @@ func whileAsked(ping func(c *refserver.Call, next Handler, q *question) (any, *r
 				}()
 				return next(c)
 			}),
-			Handle(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				mu.Lock()
 				q := open[c.Session]
 				mu.Unlock()

@@ -18,18 +18,18 @@ import (
 func legalRunning() []Fault {
 	return []Fault{
 		// Logging.
-		legal("logs-on-stderr", "log messages go to stderr, and logging is not declared", together(
-			undeclared("logging"), mute(isLog), refuse(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found"),
+		newVariation("logs-on-stderr", "log messages are written to stderr, and logging is not declared", combine(
+			withholdCapabilities("logging"), dropMessages(isLog), refuseCalls(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found"),
 			refserver.Seams{Start: func(p *refserver.Process) { _, _ = p.Err.Write([]byte("<7>debug: to be read by people\n")) }})),
-		legal("logs-of-any-level-at-first", "before a level is set the mildest messages come", tells(spec.MethodMessage, `{"level":"debug","data":null}`)),
-		legalAfresh("logs-in-flight", "mild messages that were on their way come right behind the answer to the first logging/setLevel", func() refserver.Seams {
+		newVariation("logs-of-any-level-at-first", "before logging/setLevel debug messages are sent", notifyOnInitialized(spec.MethodMessage, `{"level":"debug","data":null}`)),
+		newStatefulVariation("logs-in-flight", "debug messages in flight follow right after the response to the first logging/setLevel", func() refserver.Seams {
 			var set atomic.Bool
-			return after(func(o *refserver.Out) bool { return Results(spec.MethodSetLevel)(o) && !set.Swap(true) },
+			return appendLines(func(o *refserver.Out) bool { return Results(spec.MethodSetLevel)(o) && !set.Swap(true) },
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"late"}}`)
-		}).over(ordered()...),
-		legal("emergencies", "an emergency is logged ahead of every answer", before(opened, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":{}}}`)),
-		legal("levels-with-meta", "the answer to logging/setLevel has _meta", replaceResult(spec.MethodSetLevel, `{"_meta":{"com.example/level":"set"}}`)),
-		legal("levels-fail", "logging/setLevel fails for the server's configuration, but for one level", Handle(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		}).overTransports(ordered()...),
+		newVariation("emergencies", "a message of the level emergency precedes every response", prependLines(isSessionResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":{}}}`)),
+		newVariation("levels-with-meta", "the result of logging/setLevel has _meta", replaceResult(spec.MethodSetLevel, `{"_meta":{"com.example/level":"set"}}`)),
+		newVariation("levels-fail", "logging/setLevel fails for every level but one", WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if result, err := next(c); err != nil || strings.Contains(string(c.Params), `"info"`) {
 				return result, err
 			}
@@ -37,48 +37,48 @@ func legalRunning() []Fault {
 		})),
 
 		// Progress.
-		legal("no-progress", "no progress is reported", mute(isProgress)),
-		legal("no-total", "progress has neither total nor message", progressing(func(_ *refserver.Out, p map[string]any) {
+		newVariation("no-progress", "the server sends no progress", dropMessages(isProgress)),
+		newVariation("no-total", "progress has neither total nor message", editProgress(func(_ *refserver.Out, p map[string]any) {
 			delete(p, "total")
 			delete(p, "message")
 		})),
-		legal("fractional-progress", "progress is a small fraction, with an exponent", progressing(func(_ *refserver.Out, p map[string]any) {
+		newVariation("fractional-progress", "progress is a small fraction in exponent notation", editProgress(func(_ *refserver.Out, p map[string]any) {
 			p["progress"], p["total"] = jsontext.Value(string(wire.JSON(p["progress"]))+"e-9"), 0.5
 		})),
-		legal("progress-from-below", "progress begins below zero and ends beyond the total", progressing(func(_ *refserver.Out, p map[string]any) {
+		newVariation("progress-from-below", "progress begins below zero and exceeds the total", editProgress(func(_ *refserver.Out, p map[string]any) {
 			p["progress"] = 1000*number(p["progress"]) - 2000
 		})),
-		legal("progress-for-everything", "each answered request that gave a token has progress before its answer", progressFirst()),
-		legal("falsy-tokens-ignored", "the tokens 0 and the empty string are taken for none", Outgoing(isProgress, func(o *refserver.Out) {
+		newVariation("progress-for-everything", "every request with a token gets progress before its response", prependProgress()),
+		newVariation("falsy-tokens-ignored", `the tokens 0 and "" get no progress`, EditOutgoing(isProgress, func(o *refserver.Out) {
 			token := wire.At(wire.Parse(o.Frames[0]).Messages[0].Params(), "/progressToken")
 			if string(token) == "0" || string(token) == `""` {
 				o.Frames = nil
 			}
 		})),
-		legal("tokens-respelled", "integer tokens come back with a fraction of zero", retokened(func(token string) string {
+		newVariation("tokens-respelled", "integer tokens are sent back with a zero fraction", editTokens(func(token string) string {
 			if wire.RawID(token).IsInteger() && len(token) < 6 {
 				return token + ".0"
 			}
 			return token
 		})),
-		legal("own-tokens", "its requests have progress tokens, each its own", tokened(func(n int64) any { return n })),
+		newVariation("own-tokens", "the server's requests have progress tokens", addTokens(func(n int64) any { return n })),
 
 		// Cancellation.
-		legal("cancelled-in-the-end", "a cancelled request fails for another reason when the cancellation is read", answersCancelled()).over(ordered()...),
-		legal("progress-crosses-cancellation", "progress and its answer come when a cancellation is read", crossing()).over(ordered()...),
-		legalAfresh("ends-cancelled", "calls of the slow tool run one after the other, and one that was cancelled keeps the server busy for a while before the next", endsCancelled),
-		legal("cancels-late", "each request of the server is cancelled when its answer arrives", incoming(
-			single(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
+		newVariation("cancelled-in-the-end", "a cancelled request fails for another reason", refuseCancelledAtOnce()).overTransports(ordered()...),
+		newVariation("progress-crosses-cancellation", "progress and the response follow a cancellation", finishCancelledAtOnce()).overTransports(ordered()...),
+		newStatefulVariation("ends-cancelled", "calls run one at a time, and a cancelled one delays the next", delayAfterCancelled),
+		newVariation("cancels-late", "the server cancels each of its requests when the response arrives", onIncoming(
+			singleMessage(func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.IsInteger() && len(m.ID.Raw()) < 3 }),
 			func(s *refserver.Session, raw []byte) refserver.FrameAction {
 				s.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(wire.Parse(raw).Messages[0].ID.Raw()), "reason": "too slow"})
 				return refserver.Pass(raw)
 			})),
-		legal("cancels-at-once", "a ping of the server is cancelled in the write that sends it", onceReady(func(s *refserver.Session) {
+		newVariation("cancels-at-once", "the server sends a ping and its cancellation in one write", onInitialized(func(s *refserver.Session) {
 			s.SendRaw([]byte(`{"jsonrpc":"2.0","id":"hasty","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"hasty"}}`))
 		})),
-		legal("cancels-slowly", "a cancellation is heeded 20 ms later", cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+		newVariation("cancels-slowly", "cancellations take effect 20 ms late", cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			n.Session.Go(func(ctx context.Context) {
-				if pause(ctx, 20*time.Millisecond) {
+				if sleep(ctx, 20*time.Millisecond) {
 					next(n)
 				}
 			})
@@ -86,10 +86,10 @@ func legalRunning() []Fault {
 	}
 }
 
-// progressFirst reports progress ahead of each answer to a request that gave a
+// prependProgress reports progress ahead of each answer to a request that gave a
 // token, unless a tool has done so.
-func progressFirst() refserver.Seams {
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+func prependProgress() refserver.Seams {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if token := tokenOf(c); token != nil && c.Method != spec.MethodToolsCall && c.Revision != "" {
 			c.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 0})
 		}
@@ -97,24 +97,24 @@ func progressFirst() refserver.Seams {
 	})
 }
 
-// answersCancelled answers cancelled requests at once with an error that may have
+// refuseCancelledAtOnce answers cancelled requests at once with an error that may have
 // been on its way.
-func answersCancelled() refserver.Seams {
-	t := newCalls()
-	return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+func refuseCancelledAtOnce() refserver.Seams {
+	t := newCallTracker()
+	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if runs {
 			n.Session.SendRaw(wire.NewError(cancelledIn(n), int64(spec.CodeInternal), "It did not work out", nil))
 		}
-	}), mute(t.overtaken))
+	}), dropMessages(t.isOvertaken))
 }
 
-// crossing reports the end of cancelled calls, and answers them, at once.
-func crossing() refserver.Seams {
-	t := newCalls()
+// finishCancelledAtOnce reports the end of cancelled calls, and answers them, at once.
+func finishCancelledAtOnce() refserver.Seams {
+	t := newCallTracker()
 	t.method = spec.MethodToolsCall
-	return together(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
+	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
 		next(n)
 		if !runs {
@@ -125,18 +125,18 @@ func crossing() refserver.Seams {
 			n.Session.SendRaw(wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1000}))
 		}
 		n.Session.SendRaw(wire.NewResult(id, map[string]any{"content": []any{}}))
-	}), mute(t.overtaken))
+	}), dropMessages(t.isOvertaken))
 }
 
-// overtaken picks the answers to cancelled calls, which the fault has given. A
+// isOvertaken picks the answers to cancelled calls, which the fault has given. A
 // call whose answer goes out can't be cancelled any more.
-func (t *calls) overtaken(o *refserver.Out) bool {
-	if !Answers()(o) {
+func (t *callTracker) isOvertaken(o *refserver.Out) bool {
+	if !Responses()(o) {
 		return false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.of[callKey{o.Session, o.ID.Key()}]
+	c := t.byKey[callKey{o.Session, o.ID.Key()}]
 	if c == nil {
 		return false
 	}

@@ -10,30 +10,30 @@ import (
 // reference server sends the like by itself, that is altered, too.
 func progressShapeFaults() []Fault {
 	const progress = "progress.notification-schema/"
-	advances := func(params string) refserver.Seams { return tells(spec.MethodProgress, params) }
+	advances := func(params string) refserver.Seams { return notifyOnInitialized(spec.MethodProgress, params) }
 	return []Fault{
-		breaks(progress+"no-token", "progress has no token", advances(`{"progress":1}`)),
-		breaks(progress+"token-null", "progress has the token null", advances(`{"progressToken":null,"progress":1}`)),
-		breaks(progress+"token-object", "progress has an object for its token", advances(`{"progressToken":{"id":1},"progress":1}`)),
-		breaks(progress+"token-fraction", "progress has a fraction for its token", advances(`{"progressToken":1.5,"progress":1}`)),
-		breaks(progress+"no-progress", "progress does not say how much", advances(`{"progressToken":"t","total":2}`)),
-		breaks(progress+"text", "progress is a string", advances(`{"progressToken":"t","progress":"50%"}`)),
-		breaks(progress+"null", "progress is null", advances(`{"progressToken":"t","progress":null}`)),
-		breaks(progress+"total-null", "the total of progress is null", advances(`{"progressToken":"t","progress":1,"total":null}`)),
-		breaks(progress+"total-text", "the total of progress is a string", advances(`{"progressToken":"t","progress":1,"total":"2"}`)),
-		breaks(progress+"message-object", "the message of progress is an object", advances(`{"progressToken":"t","progress":1,"message":{"text":"x"}}`)).in(from(spec.V20250326)...),
-		breaks(progress+"message-null", "the message of progress is null", advances(`{"progressToken":"t","progress":1,"message":null}`)).in(from(spec.V20250326)...),
-		breaks(progress+"no-params", "progress has no params", advances("")),
-		breaks(progress+"tool", "the progress of a tool is a string", sent(spec.MethodProgress, put("progress", "1"))).in(callable()...),
+		newFault(progress+"no-token", "progress has no token", advances(`{"progress":1}`)),
+		newFault(progress+"token-null", "progress has the token null", advances(`{"progressToken":null,"progress":1}`)),
+		newFault(progress+"token-object", "the token of progress is an object", advances(`{"progressToken":{"id":1},"progress":1}`)),
+		newFault(progress+"token-fraction", "the token of progress is a fraction", advances(`{"progressToken":1.5,"progress":1}`)),
+		newFault(progress+"no-progress", "progress lacks the member progress", advances(`{"progressToken":"t","total":2}`)),
+		newFault(progress+"text", "the member progress is a string", advances(`{"progressToken":"t","progress":"50%"}`)),
+		newFault(progress+"null", "the member progress is null", advances(`{"progressToken":"t","progress":null}`)),
+		newFault(progress+"total-null", "the total of progress is null", advances(`{"progressToken":"t","progress":1,"total":null}`)),
+		newFault(progress+"total-text", "the total of progress is a string", advances(`{"progressToken":"t","progress":1,"total":"2"}`)),
+		newFault(progress+"message-object", "the message of progress is an object", advances(`{"progressToken":"t","progress":1,"message":{"text":"x"}}`)).inRevisions(sinceRevision(spec.V20250326)...),
+		newFault(progress+"message-null", "the message of progress is null", advances(`{"progressToken":"t","progress":1,"message":null}`)).inRevisions(sinceRevision(spec.V20250326)...),
+		newFault(progress+"no-params", "progress has no params", advances("")),
+		newFault(progress+"tool", "the progress of a tool is a string", editSentParams(spec.MethodProgress, setValue("progress", "1"))).inRevisions(revisionsWithHints()...),
 	}
 }
 
 // serverTokenFaults are the faults in the progress tokens of the server's own requests.
 func serverTokenFaults() []Fault {
-	asks := func(method, params string) refserver.Seams { return asksWhenReady(method, raw(params)) }
+	asks := func(method, params string) refserver.Seams { return requestOnInitialized(method, rawJSON(params)) }
 	return []Fault{
-		breaks("progress.server-token-type/fraction", "a request of its own has a fraction for its progress token", asks(spec.MethodRootsList, `{"_meta":{"progressToken":1.5}}`)),
-		breaks("progress.server-token-type/null", "a request of its own has the progress token null", asks(spec.MethodPing, `{"_meta":{"progressToken":null}}`)),
-		breaks("progress.server-token-type/object", "a request of its own has an object for its progress token", asks(spec.MethodPing, `{"_meta":{"progressToken":{"n":1}}}`)),
+		newFault("progress.server-token-type/fraction", "a request of the server has a fraction as progress token", asks(spec.MethodRootsList, `{"_meta":{"progressToken":1.5}}`)),
+		newFault("progress.server-token-type/null", "a request of the server has null as progress token", asks(spec.MethodPing, `{"_meta":{"progressToken":null}}`)),
+		newFault("progress.server-token-type/object", "a request of the server has an object as progress token", asks(spec.MethodPing, `{"_meta":{"progressToken":{"n":1}}}`)),
 	}
 }

@@ -15,10 +15,10 @@ const aPrompt = `{"messages":[{"role":"user","content":{"type":"text","text":"Sa
 // promptFaults are those in what is offered as prompts.
 func promptFaults() []Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`
-	refusedList := refuse(spec.MethodPromptsList, session, spec.CodeMethodNotFound, "Method not found")
+	refusedList := refuseCalls(spec.MethodPromptsList, isInitialized, spec.CodeMethodNotFound, "Method not found")
 	anyGet := func(result string) refserver.Seams {
-		return Handle(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if session(c) {
+		return WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if isInitialized(c) {
 				return jsontext.Value(result), nil
 			}
 			return next(c)
@@ -34,61 +34,61 @@ func promptFaults() []Fault {
 	}
 	const unknown, lacking, noText, noName = "no such prompt", "is required", "must be strings", "name must be"
 	return []Fault{
-		breaks("prompts.capability.declared/missing", "prompts are listed and served, and not declared", undeclared("prompts")),
-		breaks("prompts.capability.declared/unlisted", "prompts are not declared, their list is refused, and any is served", together(undeclared("prompts"), refusedList, anyGet(aPrompt))),
-		breaks("prompts.list.answered/internal-error", "prompts/list gets an internal error", refuse(spec.MethodPromptsList, session, spec.CodeInternal, "Internal error")),
-		breaks("prompts.list.answered/unknown-method", "prompts/list is an unknown method", refusedList),
-		breaks("prompts.list.params-optional/refused", "prompts/list is refused without params", refuse(spec.MethodPromptsList, noParams, spec.CodeInvalidParams, "params are required")),
-		breaks("prompts.name.unique/twice", "two prompts have the same name", editPrompt("greeting", func(p map[string]any) { p["name"] = "hello" })),
-		breaks("prompts.name.unique/on-another-page", "prompts on different pages have the same name", editPrompt("document", func(p map[string]any) { p["name"] = "hello" })),
-		breaks("prompts.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of prompts are announced but not declared",
-			together(capabilityOf("prompts", map[string]any{}), sendsWhenReady(changed))),
-		breaks("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are announced though listChanged is false",
-			together(capabilityOf("prompts", map[string]any{"listChanged": false}), sendsWhenReady(changed))),
-		breaksAfresh("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt goes away without a word", func() refserver.Seams {
-			return goes(spec.MethodPromptsList, "prompts", "hello")
+		newFault("prompts.capability.declared/missing", "prompts are listed and returned but not declared", withholdCapabilities("prompts")),
+		newFault("prompts.capability.declared/unlisted", "prompts are not declared, prompts/list is refused, and prompts/get succeeds", combine(withholdCapabilities("prompts"), refusedList, anyGet(aPrompt))),
+		newFault("prompts.list.answered/internal-error", "prompts/list gets an internal error", refuseCalls(spec.MethodPromptsList, isInitialized, spec.CodeInternal, "Internal error")),
+		newFault("prompts.list.answered/unknown-method", "prompts/list gets -32601", refusedList),
+		newFault("prompts.list.params-optional/refused", "prompts/list is refused without params", refuseCalls(spec.MethodPromptsList, noParams, spec.CodeInvalidParams, "params are required")),
+		newFault("prompts.name.unique/twice", "two prompts have the same name", editPrompt("greeting", func(p map[string]any) { p["name"] = "hello" })),
+		newFault("prompts.name.unique/on-another-page", "prompts on different pages have the same name", editPrompt("document", func(p map[string]any) { p["name"] = "hello" })),
+		newFault("prompts.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of prompts are announced but not declared",
+			combine(capabilityOf("prompts", map[string]any{}), sendLineOnInitialized(changed))),
+		newFault("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are announced though listChanged is false",
+			combine(capabilityOf("prompts", map[string]any{"listChanged": false}), sendLineOnInitialized(changed))),
+		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt disappears without a notification", func() refserver.Seams {
+			return removeAfterWalk(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
-		breaksAfresh("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a word", everySecondMuted(spec.MethodPromptsChanged)).over(spec.Stdio),
+		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", everySecondMuted(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
 
-		breaks("prompts.get.listed-is-gettable/renamed", "prompts are listed by other names than they are served by", EditResult(spec.MethodPromptsList, func(r map[string]any) {
-			for _, p := range items(r, "prompts") {
+		newFault("prompts.get.listed-is-gettable/renamed", "prompts/list has other names than prompts/get accepts", EditResult(spec.MethodPromptsList, func(r map[string]any) {
+			for _, p := range objectsIn(r, "prompts") {
 				p["name"] = p["name"].(string) + "_v2"
 			}
 		})),
-		breaks("prompts.get.listed-is-gettable/unknown-method", "prompts/get is an unknown method", refuse(spec.MethodPromptsGet, session, spec.CodeMethodNotFound, "Method not found")),
-		breaks("prompts.get.listed-is-gettable/promised", "a prompt that the official suite knows is refused with an internal error",
-			together(offersTools(official(nil)), offersPrompt("test_simple_prompt", ""))),
-		breaks("prompts.get.arguments-optional/refused", "a prompt is refused without arguments", refuse(spec.MethodPromptsGet, noArguments, spec.CodeInvalidParams, "arguments must be an object")),
-		breaks("prompts.get.arguments-optional/internal-error", "a prompt without arguments gets an internal error", refuse(spec.MethodPromptsGet, noArguments, spec.CodeInternal, "Internal error")),
-		breaks("prompts.get.unknown-name/served", "unknown prompts are served", taken(unknown)),
-		breaks("prompts.get.unknown-name/method-not-found", "unknown prompts get -32601", coded(unknown, spec.CodeMethodNotFound)),
-		breaks("prompts.get.unknown-name/zero", "unknown prompts get error code 0", coded(unknown, 0)),
-		breaks("prompts.get.missing-required-argument/served", "prompts are served without what they require", taken(lacking)),
-		breaks("prompts.get.missing-required-argument/internal-error", "prompts without what they require get -32603", coded(lacking, spec.CodeInternal)),
-		breaks("prompts.get.validates-arguments/taken", "prompts are served with arguments that are no text", taken(noText)),
-		breaks("prompts.get.missing-name/served", "a prompt is served that was not named", taken(noName)),
-		breaks("prompts.get.missing-name/internal-error", "a request that names no prompt gets -32603", coded(noName, spec.CodeInternal)),
-		breaks("prompts.get.not-supported-error/no-messages", "prompts are not declared, and are served without messages",
-			together(undeclared("prompts"), refusedList, anyGet(`{"messages":[]}`))),
+		newFault("prompts.get.listed-is-gettable/unknown-method", "prompts/get gets -32601", refuseCalls(spec.MethodPromptsGet, isInitialized, spec.CodeMethodNotFound, "Method not found")),
+		newFault("prompts.get.listed-is-gettable/promised", "a prompt that the official suite knows is refused with an internal error",
+			combine(addFixedTools(official(nil)), addPrompt("test_simple_prompt", ""))),
+		newFault("prompts.get.arguments-optional/refused", "a prompt is refused without arguments", refuseCalls(spec.MethodPromptsGet, noArguments, spec.CodeInvalidParams, "arguments must be an object")),
+		newFault("prompts.get.arguments-optional/internal-error", "a prompt without arguments gets an internal error", refuseCalls(spec.MethodPromptsGet, noArguments, spec.CodeInternal, "Internal error")),
+		newFault("prompts.get.unknown-name/served", "prompts/get of an unknown prompt returns a result", taken(unknown)),
+		newFault("prompts.get.unknown-name/method-not-found", "unknown prompts get -32601", coded(unknown, spec.CodeMethodNotFound)),
+		newFault("prompts.get.unknown-name/zero", "unknown prompts get error code 0", coded(unknown, 0)),
+		newFault("prompts.get.missing-required-argument/served", "prompts/get without required arguments returns a result", taken(lacking)),
+		newFault("prompts.get.missing-required-argument/internal-error", "prompts/get without required arguments gets -32603", coded(lacking, spec.CodeInternal)),
+		newFault("prompts.get.validates-arguments/taken", "prompts/get accepts arguments that are not strings", taken(noText)),
+		newFault("prompts.get.missing-name/served", "prompts/get without a name returns a result", taken(noName)),
+		newFault("prompts.get.missing-name/internal-error", "prompts/get without a name gets -32603", coded(noName, spec.CodeInternal)),
+		newFault("prompts.get.not-supported-error/no-messages", "prompts are not declared, and prompts/get returns no messages",
+			combine(withholdCapabilities("prompts"), refusedList, anyGet(`{"messages":[]}`))),
 	}
 }
 
-// offersPrompt lists one prompt more; it gets the result, and an internal error
+// addPrompt lists one prompt more; it gets the result, and an internal error
 // where that is "".
-func offersPrompt(name, result string) refserver.Seams {
-	return together(
-		Handle(spec.MethodPromptsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+func addPrompt(name, result string) refserver.Seams {
+	return combine(
+		WrapHandler(spec.MethodPromptsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			listed, err := next(c)
 			if err != nil || wire.At(c.Params, "/cursor") != nil {
 				return listed, err
 			}
-			page := plain(listed)
+			page := decodeObject(listed)
 			prompts, _ := page["prompts"].([]any)
 			page["prompts"] = append(prompts, map[string]any{"name": name})
 			return page, nil
 		}),
-		Handle(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			switch asked, _ := wire.Text(wire.At(c.Params, "/name")); {
 			case asked != name:
 				return next(c)
@@ -103,7 +103,7 @@ func offersPrompt(name, result string) refserver.Seams {
 // editPrompt rewrites a prompt in prompts/list.
 func editPrompt(name string, edit func(p map[string]any)) refserver.Seams {
 	return EditResult(spec.MethodPromptsList, func(r map[string]any) {
-		for _, p := range items(r, "prompts") {
+		for _, p := range objectsIn(r, "prompts") {
 			if p["name"] == name {
 				edit(p)
 			}
@@ -117,7 +117,7 @@ func onPromptError(words string, f func(err *refserver.Error) (any, *refserver.E
 }
 
 func onErrors(method, words string, f func(err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && c.Params != nil && strings.Contains(err.Message, words) {
 			return f(err)

@@ -13,21 +13,21 @@ import (
 // fileFaults read files that nobody may have.
 func fileFaults() []Fault {
 	return []Fault{
-		breaks("prompts.security.validate-inputs-and-outputs/path", "an argument of a prompt that is a path is replaced by the file", showsFiles("")),
-		breaks("prompts.security.validate-inputs-and-outputs/uri", "an argument of a prompt that is the URI of a file is replaced by the file", showsFiles("file://")),
+		newFault("prompts.security.validate-inputs-and-outputs/path", "prompts/get replaces an argument that is a path with the file", replaceByFiles("")),
+		newFault("prompts.security.validate-inputs-and-outputs/uri", "prompts/get replaces an argument that is a file: URI with the file", replaceByFiles("file://")),
 	}
 }
 
-// showsFiles replaces arguments that name files by the beginning of those. It
+// replaceByFiles replaces arguments that name files by the beginning of those. It
 // reads those below the folder of temporary files, and no others.
-func showsFiles(prefix string) refserver.Seams {
-	return Handle(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+func replaceByFiles(prefix string) refserver.Seams {
+	return WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
 		_, given := wire.Members(p["arguments"])
 		for name, value := range given {
 			text, _ := wire.Text(value)
 			path, named := strings.CutPrefix(text, prefix)
-			if held, ok := temporary(path); named && ok {
+			if held, ok := readTemporary(path); named && ok {
 				given[name] = wire.Quote(held)
 			}
 		}
@@ -39,12 +39,12 @@ func showsFiles(prefix string) refserver.Seams {
 	})
 }
 
-// mostOfFile bounds what a fault reads of a file.
-const mostOfFile = 4096
+// maxFileBytes bounds what a fault reads of a file.
+const maxFileBytes = 4096
 
-// temporary returns the beginning of a file below the folder of temporary
+// readTemporary returns the beginning of a file below the folder of temporary
 // files.
-func temporary(path string) (string, bool) {
+func readTemporary(path string) (string, bool) {
 	if !strings.HasPrefix(filepath.Clean(path), filepath.Clean(os.TempDir())+string(filepath.Separator)) {
 		return "", false
 	}
@@ -52,5 +52,5 @@ func temporary(path string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	return strings.ToValidUTF8(string(text[:min(len(text), mostOfFile)]), ""), true
+	return strings.ToValidUTF8(string(text[:min(len(text), maxFileBytes)]), ""), true
 }

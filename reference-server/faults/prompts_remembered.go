@@ -8,15 +8,15 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// remembering answers requests of a session that have the same key with the
+// memoize answers requests of a session that have the same key with the
 // first result.
-func remembering(method string, key func(c *refserver.Call) string) refserver.Seams {
+func memoize(method string, key func(c *refserver.Call) string) refserver.Seams {
 	type place struct {
 		session *refserver.Session
 		key     string
 	}
 	var results sync.Map
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		at := place{c.Session, key(c)}
 		if result, ok := results.Load(at); ok {
 			return result, nil
@@ -29,14 +29,14 @@ func remembering(method string, key func(c *refserver.Call) string) refserver.Se
 	})
 }
 
-// marksKept says in a result that it is kept.
-func marksKept(r map[string]any) { r["_meta"] = map[string]any{"com.example/kept": true} }
+// markMemoized says in a result that it is kept.
+func markMemoized(r map[string]any) { r["_meta"] = map[string]any{"com.example/kept": true} }
 
 // rememberedPromptFaults keep what they should make anew.
 func rememberedPromptFaults() []Fault {
 	return []Fault{
-		breaksAfresh("prompts.get.own-arguments/remembered", "a prompt is made once, and then returned whatever its arguments are", func() refserver.Seams {
-			return remembering(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(wire.At(c.Params, "/name")) })
+		newStatefulFault("prompts.get.own-arguments/remembered", "prompts/get returns the first result whatever the arguments", func() refserver.Seams {
+			return memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(wire.At(c.Params, "/name")) })
 		}),
 	}
 }
@@ -44,9 +44,9 @@ func rememberedPromptFaults() []Fault {
 // legalRememberedPrompts keep what they may.
 func legalRememberedPrompts() []Fault {
 	return []Fault{
-		legalAfresh("prompts-remembered", "a prompt is made once for the same arguments", func() refserver.Seams {
-			return together(EditResult(spec.MethodPromptsGet, marksKept),
-				remembering(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(c.Params) }))
+		newStatefulVariation("prompts-remembered", "prompts/get returns the same result for the same arguments", func() refserver.Seams {
+			return combine(EditResult(spec.MethodPromptsGet, markMemoized),
+				memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(c.Params) }))
 		}),
 	}
 }

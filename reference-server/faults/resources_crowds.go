@@ -12,28 +12,28 @@ import (
 // legalCrowds are the legal variations in what is asked for at once.
 func legalCrowds() []Fault {
 	return []Fault{
-		legalAfresh("reads-differ", "what a resource holds is counted on with each read", readsDiffer),
-		legalAfresh("one-by-one", "lists and resources are served one after the other, each in some milliseconds", func() refserver.Seams {
+		newStatefulVariation("reads-differ", "a resource counts its reads", countReads),
+		newStatefulVariation("one-by-one", "lists and resources are served one at a time, each in a few milliseconds", func() refserver.Seams {
 			turn := make(chan struct{}, 1)
-			return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isList(c) || c.Method == spec.MethodResourcesRead {
 					turn <- struct{}{}
 					defer func() { <-turn }()
-					pause(c.Context(), 2*time.Millisecond)
+					sleep(c.Context(), 2*time.Millisecond)
 				}
 				return next(c)
 			})
 		}),
-		legalAfresh("crowds-refused", "of the reads of a second those beyond the thirtieth are refused as too many", func() refserver.Seams {
-			many := flood(30)
-			return refuse(spec.MethodResourcesRead, func(*refserver.Call) bool { return many() }, -32000, "Too many requests")
+		newStatefulVariation("crowds-refused", "more than thirty resources/read in a second are refused", func() refserver.Seams {
+			many := exceedsRate(30)
+			return refuseCalls(spec.MethodResourcesRead, func(*refserver.Call) bool { return many() }, -32000, "Too many requests")
 		}),
 	}
 }
 
-// flood returns a function that reports whether it was called more than most
+// exceedsRate returns a function that reports whether it was called more than most
 // times within a second.
-func flood(most int) func() bool {
+func exceedsRate(most int) func() bool {
 	var mu sync.Mutex
 	var times []time.Time
 	return func() bool {
@@ -50,12 +50,12 @@ func flood(most int) func() bool {
 	}
 }
 
-// readsDiffer counts the reads in what a text resource holds.
-func readsDiffer() refserver.Seams {
+// countReads counts the reads in what a text resource holds.
+func countReads() refserver.Seams {
 	var mu sync.Mutex
 	reads := 0
 	return EditResult(spec.MethodResourcesRead, func(r map[string]any) {
-		for _, contents := range items(r, "contents") {
+		for _, contents := range objectsIn(r, "contents") {
 			if text, isText := contents["text"].(string); isText {
 				mu.Lock()
 				reads++
@@ -66,16 +66,16 @@ func readsDiffer() refserver.Seams {
 	})
 }
 
-// lastSubscription forgets what was subscribed to before.
-func lastSubscription() refserver.Seams {
+// keepLastSubscription forgets what was subscribed to before.
+func keepLastSubscription() refserver.Seams {
 	var mu sync.Mutex
 	last := map[*refserver.Session]string{}
-	return together(Handle(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return combine(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		mu.Lock()
 		last[c.Session], _ = wire.Text(wire.At(c.Params, "/uri"))
 		mu.Unlock()
 		return next(c)
-	}), Outgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) {
+	}), EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) {
 		mu.Lock()
 		defer mu.Unlock()
 		about, _ := wire.Text(wire.At(wire.Parse(o.Frames[0]).Messages[0].Params(), "/uri"))

@@ -13,8 +13,8 @@ import (
 // boundaryFaults leave the roots.
 func boundaryFaults() []Fault {
 	return []Fault{
-		breaks("roots.boundaries.respected/read", "files outside of the roots can be read", readsFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) == path })),
-		breaks("roots.paths.validated/dots", "two dots in a path lead out of the roots", readsFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) != path })),
+		newFault("roots.boundaries.respected/read", "files outside the roots can be read", serveFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) == path })),
+		newFault("roots.paths.validated/dots", "a path with two dots leads out of the roots", serveFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) != path })),
 	}
 }
 
@@ -22,21 +22,21 @@ func boundaryFaults() []Fault {
 func legalFiles() []Fault {
 	root := string(filepath.Separator) + "root" + string(filepath.Separator)
 	return []Fault{
-		legal("files-in-the-root", "files in a folder called root can be read, which is that of the harness, and no others", readsFiles(func(_ *refserver.Call, path string) bool {
+		newVariation("files-in-the-root", "only files in the harness's root folder can be read", serveFiles(func(_ *refserver.Call, path string) bool {
 			return strings.Contains(filepath.Clean(path), root)
 		})),
-		legal("prompts-of-files", "prompts say that their arguments name files, and show these", together(showsFiles(""), EditResult(spec.MethodPromptsList, func(r map[string]any) {
-			for _, p := range items(r, "prompts") {
+		newVariation("prompts-of-files", "prompts declare arguments that are file names, and return the files", combine(replaceByFiles(""), EditResult(spec.MethodPromptsList, func(r map[string]any) {
+			for _, p := range objectsIn(r, "prompts") {
 				p["description"] = "Shows the file that an argument names."
 			}
 		}))),
-		legalAfresh("roots-remembered", "a tool asks for the roots once, and the server asks anew when they have changed", rememberedRoots),
+		newStatefulVariation("roots-remembered", "a tool keeps the first roots, but the server requests changed ones", memoizeRoots),
 	}
 }
 
-// readsFiles serves those files below the folder of temporary ones.
-func readsFiles(when func(c *refserver.Call, path string) bool) refserver.Seams {
-	return Handle(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// serveFiles serves those files below the folder of temporary ones.
+func serveFiles(when func(c *refserver.Call, path string) bool) refserver.Seams {
+	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		uri, _ := wire.Text(wire.At(c.Params, "/uri"))
 		path, isFile := strings.CutPrefix(uri, "file://")
 		if plain, err := url.PathUnescape(path); err == nil {
@@ -45,7 +45,7 @@ func readsFiles(when func(c *refserver.Call, path string) bool) refserver.Seams 
 		if !isFile || !when(c, path) {
 			return next(c)
 		}
-		text, ok := temporary(path)
+		text, ok := readTemporary(path)
 		if !ok {
 			return next(c)
 		}

@@ -12,32 +12,32 @@ func samplingFaults() []Fault {
 	const older, newer = "sampling.requires-client-capability-2024-11-05/", "sampling.requires-client-capability-2025-06-18/"
 	const undeclaredContext, avoid = "sampling.include-context.requires-capability/", "sampling.include-context.avoid/"
 	const tools, choice = "sampling.tools.requires-capability/", "sampling.tool-choice.requires-capability/"
-	undeclared := lacks("sampling")
-	unprompted := asksWhere(undeclared, spec.MethodSampling, samplingParams)
-	plainSampling := and(declares("sampling"), lacks("sampling", "tools"))
+	undeclared := doesNotDeclare("sampling")
+	unprompted := requestIf(undeclared, spec.MethodSampling, samplingParams)
+	plainSampling := allOf(declares("sampling"), doesNotDeclare("sampling", "tools"))
 	withContext := func(value string, when func(s *refserver.Session) bool) refserver.Seams {
-		return asksWhere(when, spec.MethodSampling, samplingWith("includeContext", value))
+		return requestIf(when, spec.MethodSampling, samplingWith("includeContext", value))
 	}
 	return []Fault{
-		breaks(older+"unprompted", "a model is asked whatever the client has declared", unprompted),
-		breaks(older+"by-tool", "a tool asks a model whatever the client has declared",
-			toolAsks("echo", undeclared, spec.MethodSampling, samplingParams)).in(spec.V20250326),
-		breaks(newer+"unprompted", "a model is asked whatever the client has declared", unprompted),
-		breaks(newer+"by-tool", "a tool asks a model whatever the client has declared",
-			toolAsks("ask-sampling", undeclared, spec.MethodSampling, samplingParams)),
+		newFault(older+"unprompted", "the server sends sampling/createMessage without the client's capability", unprompted),
+		newFault(older+"by-tool", "a tool sends sampling/createMessage without the client's capability",
+			sendFromTool("echo", undeclared, spec.MethodSampling, samplingParams)).inRevisions(spec.V20250326),
+		newFault(newer+"unprompted", "the server sends sampling/createMessage without the client's capability", unprompted),
+		newFault(newer+"by-tool", "a tool sends sampling/createMessage without the client's capability",
+			sendFromTool("ask-sampling", undeclared, spec.MethodSampling, samplingParams)),
 
-		breaks(tools+"unprompted", "a model is offered tools whatever the client has declared",
-			asksWhere(plainSampling, spec.MethodSampling, samplingWith("tools", raw(weatherTools)))),
-		breaks(tools+"by-tool", "a tool offers tools to a model whatever the client has declared",
-			toolAsks("ask-sampling-tools", plainSampling, spec.MethodSampling, samplingWith("tools", raw(weatherTools)))),
-		breaks(choice+"none", "a model is told to use no tools, though the client takes none",
-			asksWhere(plainSampling, spec.MethodSampling, samplingWith("toolChoice", raw(`{"mode":"none"}`)))),
-		breaks(undeclaredContext+"all-servers", "sampling asks for the context of all servers, which the client does not give",
-			withContext("allServers", and(declares("sampling"), lacks("sampling", "context")))),
-		breaks(undeclaredContext+"this-server", "sampling asks for the context of this server, which the client does not give",
-			withContext("thisServer", and(declares("sampling"), lacks("sampling", "context")))),
-		breaks(avoid+"all-servers", "sampling asks for the context of all servers, which the client gives", withContext("allServers", declares("sampling", "context"))),
-		breaks(avoid+"by-tool", "every request for sampling of a tool asks for the context of this server", sent(spec.MethodSampling, put("includeContext", "thisServer"))),
+		newFault(tools+"unprompted", "sampling has tools without the client's capability sampling.tools",
+			requestIf(plainSampling, spec.MethodSampling, samplingWith("tools", rawJSON(weatherTools)))),
+		newFault(tools+"by-tool", "a tool sends sampling with tools without the client's capability sampling.tools",
+			sendFromTool("ask-sampling-tools", plainSampling, spec.MethodSampling, samplingWith("tools", rawJSON(weatherTools)))),
+		newFault(choice+"none", "sampling has toolChoice none without the client's capability sampling.tools",
+			requestIf(plainSampling, spec.MethodSampling, samplingWith("toolChoice", rawJSON(`{"mode":"none"}`)))),
+		newFault(undeclaredContext+"all-servers", "sampling requests the context allServers without the client's capability",
+			withContext("allServers", allOf(declares("sampling"), doesNotDeclare("sampling", "context")))),
+		newFault(undeclaredContext+"this-server", "sampling requests the context thisServer without the client's capability",
+			withContext("thisServer", allOf(declares("sampling"), doesNotDeclare("sampling", "context")))),
+		newFault(avoid+"all-servers", "sampling requests the context allServers with the client's capability", withContext("allServers", declares("sampling", "context"))),
+		newFault(avoid+"by-tool", "every sampling request of a tool requests the context thisServer", editSentParams(spec.MethodSampling, setValue("includeContext", "thisServer"))),
 	}
 }
 
@@ -46,7 +46,7 @@ const weatherTools = `[{"name":"weather","inputSchema":{"type":"object"}}]`
 
 // samplingWith returns params with one more member.
 func samplingWith(name string, value any) map[string]any {
-	return with(plain(samplingParams), name, value)
+	return withMember(decodeObject(samplingParams), name, value)
 }
 
 // loopFaults are those of a server that lets a model use tools.
@@ -55,64 +55,64 @@ func loopFaults() []Fault {
 		"sampling.tool-use.reply-to-stop-reason/", "sampling.tool-use.roles/"
 	text := map[string]any{"type": "text", "text": "Here they are:"}
 	return []Fault{
-		breaks(alone+"text-first", "a text stands before the results of tools", inHistory("tool_result", func(m map[string]any) {
+		newFault(alone+"text-first", "a message with tool results begins with text", inHistory("tool_result", func(m map[string]any) {
 			m["content"] = append([]any{text}, m["content"].([]any)...)
 		})),
-		breaks(alone+"text-last", "a text stands behind the results of tools", inHistory("tool_result", func(m map[string]any) {
+		newFault(alone+"text-last", "a message with tool results ends with text", inHistory("tool_result", func(m map[string]any) {
 			m["content"] = append(m["content"].([]any), text)
 		})),
-		breaks(roles+"results-from-the-assistant", "the results of tools are said by the assistant", inHistory("tool_result", put("role", "assistant"))),
-		breaks(roles+"uses-from-the-user", "the uses of tools are said by the user", inHistory("tool_use", put("role", "user"))),
-		breaks(answered+"last-one-missing", "the last of several results of tools is left out", inHistory("tool_result", shorter)),
-		breaks(answered+"message-between", "a message stands between the uses of tools and their results", editMessages(func(messages []map[string]any) []map[string]any {
+		newFault(roles+"results-from-the-assistant", "tool results are in messages of the assistant", inHistory("tool_result", setValue("role", "assistant"))),
+		newFault(roles+"uses-from-the-user", "tool uses are in messages of the user", inHistory("tool_use", setValue("role", "user"))),
+		newFault(answered+"last-one-missing", "the last of several tool results is missing", inHistory("tool_result", dropLastBlock)),
+		newFault(answered+"message-between", "a message is between tool uses and their results", editMessages(func(messages []map[string]any) []map[string]any {
 			var out []map[string]any
 			for _, m := range messages {
-				if holds(m, "tool_result") {
+				if hasBlock(m, "tool_result") {
 					out = append(out, map[string]any{"role": "user", "content": text})
 				}
 				out = append(out, m)
 			}
 			return out
 		})),
-		breaks(answered+"no-results", "the uses of tools stay in the history, and their results do not", editMessages(func(messages []map[string]any) []map[string]any {
+		newFault(answered+"no-results", "tool uses remain in the history without their results", editMessages(func(messages []map[string]any) []map[string]any {
 			var out []map[string]any
 			for _, m := range messages {
-				if !holds(m, "tool_result") {
+				if !hasBlock(m, "tool_result") {
 					out = append(out, m)
 				}
 			}
 			return out
 		})),
-		breaks(matches+"other-names", "the results of tools have other ids than their uses", inHistory("tool_result", func(m map[string]any) {
-			for _, b := range items(m, "content") {
+		newFault(matches+"other-names", "tool results have other ids than their uses", inHistory("tool_result", func(m map[string]any) {
+			for _, b := range objectsIn(m, "content") {
 				b["toolUseId"] = "CALL-" + b["toolUseId"].(string)
 			}
 		})),
-		breaks(matches+"last-one-by-name", "the last result names the tool instead of its use", inHistory("tool_result", func(m map[string]any) {
-			blocks := items(m, "content")
+		newFault(matches+"last-one-by-name", "the last tool result has the tool's name as toolUseId", inHistory("tool_result", func(m map[string]any) {
+			blocks := objectsIn(m, "content")
 			blocks[len(blocks)-1]["toolUseId"] = "weather"
 		})),
-		breaks(reply+"one-left-out", "of several uses of tools the last one is left out, with its result", together(
-			inHistory("tool_use", shorter), inHistory("tool_result", shorter))),
-		breaks("sampling.tool-result.structured-conforms/text", "structured results of tools hold a text for a number", inHistory("tool_result", func(m map[string]any) {
-			for _, b := range items(m, "content") {
-				having("structuredContent", put("structuredContent", map[string]any{"degrees": "21"}))(b)
+		newFault(reply+"one-left-out", "the last of several tool uses is missing, with its result", combine(
+			inHistory("tool_use", dropLastBlock), inHistory("tool_result", dropLastBlock))),
+		newFault("sampling.tool-result.structured-conforms/text", "structured tool results have a string for a number", inHistory("tool_result", func(m map[string]any) {
+			for _, b := range objectsIn(m, "content") {
+				ifHas("structuredContent", setValue("structuredContent", map[string]any{"degrees": "21"}))(b)
 			}
 		})),
-		breaks("sampling.tool-use.iteration-limit/endless", "a model may use tools for ever", calling("ask-sampling-tools", servesForEver)),
+		newFault("sampling.tool-use.iteration-limit/endless", "the server never ends the model's tool loop", wrapTool("ask-sampling-tools", loopForEver)),
 	}
 }
 
 // editMessages rewrites the history in requests for sampling.
 func editMessages(edit func(messages []map[string]any) []map[string]any) refserver.Seams {
-	return sent(spec.MethodSampling, func(p map[string]any) { p["messages"] = edit(items(p, "messages")) })
+	return editSentParams(spec.MethodSampling, func(p map[string]any) { p["messages"] = edit(objectsIn(p, "messages")) })
 }
 
 // inHistory edits the messages that hold blocks of the type.
 func inHistory(kind string, e edit) refserver.Seams {
 	return editMessages(func(messages []map[string]any) []map[string]any {
 		for _, m := range messages {
-			if holds(m, kind) {
+			if hasBlock(m, kind) {
 				e(m)
 			}
 		}
@@ -120,8 +120,8 @@ func inHistory(kind string, e edit) refserver.Seams {
 	})
 }
 
-func holds(m map[string]any, kind string) bool {
-	for _, b := range items(m, "content") {
+func hasBlock(m map[string]any, kind string) bool {
+	for _, b := range objectsIn(m, "content") {
 		if b["type"] == kind {
 			return true
 		}
@@ -129,22 +129,22 @@ func holds(m map[string]any, kind string) bool {
 	return false
 }
 
-// shorter drops the last block of several.
-func shorter(m map[string]any) {
+// dropLastBlock drops the last block of several.
+func dropLastBlock(m map[string]any) {
 	if blocks := m["content"].([]any); len(blocks) > 1 {
 		m["content"] = blocks[:len(blocks)-1]
 	}
 }
 
-// servesForEver does what a model wants as long as it wants anything.
-func servesForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// loopForEver does what a model wants as long as it wants anything.
+func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	if !c.Session.Declared("sampling", "tools") {
 		return next(c)
 	}
 	question := map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": "How warm is it?"}}
 	messages := []any{question}
 	for {
-		result, err := c.SendRequest(spec.MethodSampling, map[string]any{"messages": messages, "maxTokens": 100, "tools": raw(weatherTools)})
+		result, err := c.SendRequest(spec.MethodSampling, map[string]any{"messages": messages, "maxTokens": 100, "tools": rawJSON(weatherTools)})
 		if err != nil {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: err.Error()}
 		}
@@ -169,26 +169,26 @@ func modelFaults() []Fault {
 		"sampling.rejection.handled-2024-11-05/", "sampling.validates-content/"
 	toTool := []spec.Revision{spec.V20250326, spec.V20250618, spec.V20251125} // before, no tool says that it is harmless
 	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() refserver.Seams {
-		return onReply(spec.MethodSampling, when, then)
+		return onClientResponse(spec.MethodSampling, when, then)
 	}
-	isArray := func(m *wire.Message) bool { return wire.At(m.Result(), "/content").Kind() == '[' && !uses(m) }
+	isArray := func(m *wire.Message) bool { return wire.At(m.Result(), "/content").Kind() == '[' && !wantsTools(m) }
 	return []Fault{
-		breaksAfresh(model+"refused", "no answer of a model is taken but of the one that was hinted at", on(saying("/model", "some-other-model-of-our-own"), fails)).in(toTool...),
-		breaksAfresh(model+"dies", "an answer of another model than the one that was hinted at ends the process", on(saying("/model", "some-other-model-of-our-own"), diesOf(1))).in(toTool...),
-		breaksAfresh(reason+"unknown-refused", "an answer with an unknown stop reason is not taken", on(saying("/stopReason", "somethingElse"), fails)).in(toTool...),
-		breaksAfresh(reason+"missing-refused", "an answer without a stop reason is not taken", on(missing("/stopReason"), fails)).in(toTool...),
-		breaksAfresh(reason+"missing-hangs", "an answer without a stop reason is waited for, for ever", on(missing("/stopReason"), swallows)).in(toTool...),
-		breaksAfresh(array+"refused", "an answer whose content is an array is not taken", on(isArray, fails)),
-		breaksAfresh(rejected+"dies", "that the user rejects sampling ends the process", on(isFailure, diesOf(1))).in(toTool...),
-		breaksAfresh(rejected+"hangs", "that the user rejects sampling is not noticed", on(isFailure, swallows)).in(toTool...),
-		breaksAfresh(validated+"no-content-dies", "an answer without content ends the process", on(missing("/content"), diesOf(1))).in(toTool...),
-		breaksAfresh(validated+"no-content-hangs", "an answer without content is not noticed", on(missing("/content"), swallows)).in(toTool...),
-		breaksAfresh(validated+"base64-dies", "an image that is no base64 ends the process", on(saying("/content/data", "%%%"), diesOf(1))).in(toTool...),
+		newStatefulFault(model+"refused", "the server accepts sampling results only from the hinted model", on(resultHasText("/model", "some-other-model-of-our-own"), replaceByError)).inRevisions(toTool...),
+		newStatefulFault(model+"dies", "a sampling result of another model than the hinted one ends the process", on(resultHasText("/model", "some-other-model-of-our-own"), exitWith(1))).inRevisions(toTool...),
+		newStatefulFault(reason+"unknown-refused", "the server refuses a sampling result with an unknown stopReason", on(resultHasText("/stopReason", "somethingElse"), replaceByError)).inRevisions(toTool...),
+		newStatefulFault(reason+"missing-refused", "the server refuses a sampling result without stopReason", on(resultLacks("/stopReason"), replaceByError)).inRevisions(toTool...),
+		newStatefulFault(reason+"missing-hangs", "after a sampling result without stopReason the server waits for ever", on(resultLacks("/stopReason"), dropFrame)).inRevisions(toTool...),
+		newStatefulFault(array+"refused", "the server refuses a sampling result whose content is an array", on(isArray, replaceByError)),
+		newStatefulFault(rejected+"dies", "a rejected sampling request ends the process", on(isErrorResponse, exitWith(1))).inRevisions(toTool...),
+		newStatefulFault(rejected+"hangs", "the server ignores the error for a rejected sampling request", on(isErrorResponse, dropFrame)).inRevisions(toTool...),
+		newStatefulFault(validated+"no-content-dies", "a sampling result without content ends the process", on(resultLacks("/content"), exitWith(1))).inRevisions(toTool...),
+		newStatefulFault(validated+"no-content-hangs", "the server ignores a sampling result without content", on(resultLacks("/content"), dropFrame)).inRevisions(toTool...),
+		newStatefulFault(validated+"base64-dies", "a sampling result with an image that is not base64 ends the process", on(resultHasText("/content/data", "%%%"), exitWith(1))).inRevisions(toTool...),
 	}
 }
 
-// uses reports whether a model wants to use tools.
-func uses(m *wire.Message) bool {
+// wantsTools reports whether a model wants to use tools.
+func wantsTools(m *wire.Message) bool {
 	for _, b := range wire.Elements(wire.At(m.Result(), "/content")) {
 		if kind, _ := wire.Text(wire.At(b, "/type")); kind == "tool_use" {
 			return true
@@ -200,9 +200,9 @@ func uses(m *wire.Message) bool {
 // legalOrder are what a server may do that asks a model.
 func legalOrder() []Fault {
 	return []Fault{
-		legalAfresh("sampling-one-at-a-time", "a session has one question to the model open at most", func() refserver.Seams {
+		newStatefulVariation("sampling-one-at-a-time", "a session has at most one pending sampling request", func() refserver.Seams {
 			var turns sync.Map // by session: a channel that holds the turn
-			return together(harmless("ask-sampling"), refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			return combine(markReadOnly("ask-sampling"), refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); c.Method != spec.MethodToolsCall || name != "ask-sampling" {
 					return next(c)
 				}

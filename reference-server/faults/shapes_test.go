@@ -20,9 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// besideShape are the requirements, or faults, that no schema shows, and why
+// notOfShape are the requirements, or faults, that no schema shows, and why
 // they are kept among the faults of shape.
-var besideShape = map[string]string{
+var notOfShape = map[string]string{
 	"content.prompt-embedded.mime-type-present":                      "the type has it optional, the page of prompts demands it",
 	"tools.structured.present":                                       "it is a matter of the tool's outputSchema",
 	"tools.structured.text-copy":                                     "it is a comparison",
@@ -49,7 +49,7 @@ func TestShapesShow(t *testing.T) {
 			if found[r] = strings.Join(all, "\n\t"); said == right[r] {
 				t.Errorf("%s in %s: the server behaves as without the fault", f.ID, r)
 			}
-			why := besideShape[f.Requirement] + besideShape[f.ID]
+			why := notOfShape[f.Requirement] + notOfShape[f.ID]
 			if silent := f.Legal || why != ""; silent != (found[r] == "") {
 				t.Errorf("%s in %s: the schemas say %q; to be silent: %v", f.ID, r, found[r], silent)
 			}
@@ -106,7 +106,7 @@ func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (fo
 			}
 		}
 	}
-	all := tour(t, willing, seams, r)
+	all := takeTour(t, willing, seams, r)
 	for _, s := range all {
 		for i := range s.messages {
 			m := &s.messages[i]

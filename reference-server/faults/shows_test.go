@@ -35,15 +35,15 @@ var onlyFiles = map[string]bool{"legal/files-in-the-root": true}
 // fault shows, the self-test proves by what it finds; that it finds nothing of a
 // variation proves something only where the variation is there.
 func TestEveryVariationShows(t *testing.T) {
-	right := map[spec.Revision][]func() held{}
+	right := map[spec.Revision][]func() observed{}
 	for _, r := range spec.HandshakeRevisions() {
 		for _, c := range conversations(r) {
-			right[r] = append(right[r], sync.OnceValue(func() held { return c.hold(t, asItShould) }))
+			right[r] = append(right[r], sync.OnceValue(func() observed { return c.play(t, asItShould) }))
 		}
 	}
 	shows := func(f faults.Fault, r spec.Revision) bool {
 		for i, c := range conversations(r) {
-			faulty, usual := c.hold(t, f.Seams), right[r][i]()
+			faulty, usual := c.play(t, f.Seams), right[r][i]()
 			if faulty.said != usual.said || onlyInTime[f.ID] && faulty.took != usual.took {
 				return true
 			}
@@ -53,7 +53,7 @@ func TestEveryVariationShows(t *testing.T) {
 	var g errgroup.Group
 	g.SetLimit(8)
 	shown := shownOnTours(t)
-	for _, f := range tried() {
+	for _, f := range variations() {
 		for _, r := range revisions(f, spec.Stdio) {
 			if shown[showing{f.ID, r}] || onlyFiles[f.ID] {
 				continue
@@ -69,13 +69,13 @@ func TestEveryVariationShows(t *testing.T) {
 	_ = g.Wait()
 }
 
-// tried returns the legal variations.
-func tried() []faults.Fault {
+// variations returns the legal variations.
+func variations() []faults.Fault {
 	return slices.DeleteFunc(slices.Clone(faults.All()), func(f faults.Fault) bool { return !f.Legal })
 }
 
-// madeUp are the ids that the server draws at random.
-var madeUp = regexp.MustCompile(`[A-Z2-7]{26}`)
+// isMadeUpCursor are the ids that the server draws at random.
+var isMadeUpCursor = regexp.MustCompile(`[A-Z2-7]{26}`)
 
 type showing struct {
 	fault    string
@@ -89,11 +89,11 @@ func shownOnTours(t *testing.T) map[showing]bool {
 	for _, v := range visitors() {
 		right := map[spec.Revision]string{}
 		for _, r := range spec.HandshakeRevisions() {
-			right[r] = said(tour(t, v, faultless, r))
+			right[r] = said(takeTour(t, v, faultless, r))
 		}
-		for _, f := range tried() {
+		for _, f := range variations() {
 			for _, r := range revisions(f, spec.Stdio) {
-				if at := (showing{f.ID, r}); !shown[at] && said(tour(t, v, f.Seams, r)) != right[r] {
+				if at := (showing{f.ID, r}); !shown[at] && said(takeTour(t, v, f.Seams, r)) != right[r] {
 					shown[at] = true
 				}
 			}
@@ -106,13 +106,13 @@ func shownOnTours(t *testing.T) map[showing]bool {
 func TestTheRightServerIsSteady(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		for i, v := range visitors() {
-			first, second := said(tour(t, v, faultless, r)), said(tour(t, v, faultless, r))
+			first, second := said(takeTour(t, v, faultless, r)), said(takeTour(t, v, faultless, r))
 			if diff := cmp.Diff(first, second); diff != "" {
 				t.Errorf("%s, visitor %d: two tours differ:\n%s", r, i, diff)
 			}
 		}
 		for i, c := range conversations(r) {
-			first, second := c.hold(t, asItShould), c.hold(t, asItShould)
+			first, second := c.play(t, asItShould), c.play(t, asItShould)
 			if diff := cmp.Diff(first.said, second.said); diff != "" || first.took != second.took {
 				t.Errorf("%s, conversation %d: two runs differ, of %s and %s:\n%s", r, i, first.took, second.took, diff)
 			}
@@ -198,9 +198,9 @@ func conversations(r spec.Revision) []conversation {
 	return slices.Concat(out, []conversation{offersConversation(r)}, crowdedConversations(r))
 }
 
-// held is what can be seen of a server: the lines of stdout and stderr, sorted,
+// observed is what can be seen of a server: the lines of stdout and stderr, sorted,
 // and how it ended; and how long it took.
-type held struct {
+type observed struct {
 	said string
 	took time.Duration
 }
@@ -211,20 +211,20 @@ func asItShould() refserver.Seams { return refserver.Seams{} }
 // patience is how long a client waits for what does not come.
 const patience = 20 * time.Second
 
-// hold has the conversation in a bubble whose time passes at once, and only
+// play has the conversation in a bubble whose time passes at once, and only
 // when there is nothing to do: so it goes the same way on a busy machine.
-func (c conversation) hold(t *testing.T, seams func() refserver.Seams) held {
+func (c conversation) play(t *testing.T, seams func() refserver.Seams) observed {
 	t.Helper()
-	var h held
+	var h observed
 	synctest.Test(t, func(*testing.T) {
 		begin := time.Now()
-		h.said = c.talk(seams())
+		h.said = c.describe(seams())
 		h.took = time.Since(begin)
 	})
 	return h
 }
 
-func (c conversation) talk(seams refserver.Seams) string {
+func (c conversation) describe(seams refserver.Seams) string {
 	var lines []string
 	end := "outlives its context"
 	inR, inW := io.Pipe()
@@ -268,7 +268,7 @@ func (c conversation) talk(seams refserver.Seams) string {
 		scan.Buffer(nil, 32<<20)
 		scan.Split(newlines)
 		for scan.Scan() {
-			lines = append(lines, madeUp.ReplaceAllString(scan.Text(), "(made up)"))
+			lines = append(lines, isMadeUpCursor.ReplaceAllString(scan.Text(), "(made up)"))
 			for _, m := range wire.Parse(scan.Bytes()).Messages {
 				switch {
 				case m.Kind == wire.Request && c.reply != nil:

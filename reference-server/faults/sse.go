@@ -14,9 +14,9 @@ import (
 
 func isEndpoint(event []byte) bool { return bytes.HasPrefix(event, []byte("event: endpoint")) }
 
-// announcing changes the endpoint event.
-func announcing(change func(event []byte) []byte) refserver.Seams {
-	return events(listens, func(b []byte) []byte {
+// editEndpointEvent changes the endpoint event.
+func editEndpointEvent(change func(event []byte) []byte) refserver.Seams {
+	return editEvents(opensListeningStream, func(b []byte) []byte {
 		if isEndpoint(b) {
 			return change(b)
 		}
@@ -24,10 +24,10 @@ func announcing(change func(event []byte) []byte) refserver.Seams {
 	})
 }
 
-// endpoint has the endpoint event say something else.
-func endpoint(f func(uri string) string) refserver.Seams {
-	return announcing(func(b []byte) []byte {
-		return []byte("event: endpoint\ndata: " + f(string(data(b))) + "\n\n")
+// editEndpoint has the endpoint event say something else.
+func editEndpoint(f func(uri string) string) refserver.Seams {
+	return editEndpointEvent(func(b []byte) []byte {
+		return []byte("event: endpoint\ndata: " + f(string(eventData(b))) + "\n\n")
 	})
 }
 
@@ -35,60 +35,60 @@ func endpoint(f func(uri string) string) refserver.Seams {
 func legacyFaults() []Fault {
 	const origin, two, takes, named = "sse.origin-validated/", "sse.two-endpoints/", "sse.accepts-post/", "sse.endpoint-event/"
 	const asEvents, text, media, gone = "sse.messages-as-events/", "sse.utf8/", "sse.content-type/", "sse.unknown-session-refused/"
-	lists := asking(spec.MethodToolsList)
+	lists := hasRequestOf(spec.MethodToolsList)
 	typed := func(name string) refserver.Seams {
-		return events(listens, func(b []byte) []byte {
+		return editEvents(opensListeningStream, func(b []byte) []byte {
 			return bytes.Replace(b, []byte("event: message"), []byte("event: "+name), 1)
 		})
 	}
 	answering := func(edit func(b []byte) []byte) refserver.Seams {
-		return events(listens, func(b []byte) []byte {
-			if bringsResponse(b) && !bytes.Contains(b, []byte("protocolVersion")) {
+		return editEvents(opensListeningStream, func(b []byte) []byte {
+			if eventHasResponse(b) && !bytes.Contains(b, []byte("protocolVersion")) {
 				return edit(b)
 			}
 			return b
 		})
 	}
 	return []Fault{
-		breaks(origin+"served", "pages of any host are served", anyOrigin(anyVisit)),
-		breaks(origin+"get-served", "pages of any host may open a stream", anyOrigin(listens)),
-		breaks(origin+"post-served", "pages of any host may post", anyOrigin(posts)),
-		breaks(origin+"rebound", "Origin and Host are compared with each other alone", rebound()),
-		breaks(two+"405", "the endpoint takes no POST of tools/list", visits(lists, says(http.StatusMethodNotAllowed))),
-		breaks(two+"404", "the endpoint is not found after the first messages", visits(lists, says(http.StatusNotFound))),
-		breaks(takes+"400", "tools/list is refused at the endpoint", visits(lists, says(http.StatusBadRequest))),
-		breaks(takes+"500", "initialized is refused at the endpoint", visits(telling, says(http.StatusInternalServerError))),
-		breaks(named+"missing", "no endpoint is announced", announcing(func([]byte) []byte { return nil })).unreachable(),
-		breaks(named+"as-message", "the endpoint is announced by a message event", announcing(func(b []byte) []byte {
+		newFault(origin+"served", "the server accepts any Host and Origin", anyOrigin(anyExchange)),
+		newFault(origin+"get-served", "the server accepts any Origin for a stream", anyOrigin(opensListeningStream)),
+		newFault(origin+"post-served", "the server accepts any Origin for a POST", anyOrigin(isPost)),
+		newFault(origin+"rebound", "the server checks only that Origin equals Host", acceptAnyHost()),
+		newFault(two+"405", "the endpoint refuses a POST of tools/list", onExchange(lists, respondText(http.StatusMethodNotAllowed))),
+		newFault(two+"404", "the endpoint gets 404 after the first messages", onExchange(lists, respondText(http.StatusNotFound))),
+		newFault(takes+"400", "tools/list gets an HTTP error at the endpoint", onExchange(lists, respondText(http.StatusBadRequest))),
+		newFault(takes+"500", "notifications/initialized gets an HTTP error at the endpoint", onExchange(hasOnlyNotifications, respondText(http.StatusInternalServerError))),
+		newFault(named+"missing", "the stream has no endpoint event", editEndpointEvent(func([]byte) []byte { return nil })).unreachable(),
+		newFault(named+"as-message", "the endpoint is announced in an event of type message", editEndpointEvent(func(b []byte) []byte {
 			return bytes.Replace(b, []byte("event: endpoint\n"), nil, 1)
 		})).unreachable(),
-		breaks(named+"empty", "the endpoint is empty", endpoint(func(string) string { return "" })),
-		breaks(named+"json", "the endpoint is announced as JSON", endpoint(func(uri string) string { return `{"uri":"` + uri + `"}` })),
-		breaks(named+"quoted", "the endpoint is announced as a JSON string", endpoint(func(uri string) string { return `"` + uri + `"` })),
-		breaks("sse.endpoint-event-first/late", "a log message comes ahead of the endpoint", announcing(func(b []byte) []byte {
+		newFault(named+"empty", "the endpoint is empty", editEndpoint(func(string) string { return "" })),
+		newFault(named+"json", "the endpoint is a JSON object", editEndpoint(func(uri string) string { return `{"uri":"` + uri + `"}` })),
+		newFault(named+"quoted", "the endpoint is a JSON string", editEndpoint(func(uri string) string { return `"` + uri + `"` })),
+		newFault("sse.endpoint-event-first/late", "a log message precedes the endpoint event", editEndpointEvent(func(b []byte) []byte {
 			return append([]byte("event: message\n"+logEvent), b...)
 		})),
-		breaks("sse.endpoint-same-origin/foreign", "the endpoint lies on another host", endpoint(func(uri string) string { return "http://mcp.example.com" + uri })).unreachable(),
-		breaks("sse.endpoint-same-origin/port", "the endpoint lies on another port", endpoint(func(uri string) string { return "http://127.0.0.1:1" + uri })).unreachable(),
-		breaks(asEvents+"response", "messages are events of the type response", typed("response")),
-		breaks(asEvents+"data", "messages are events of the type data", typed("data")),
-		breaksAfresh(asEvents+"in-body", "responses come in the body of the POST", inBody),
-		breaks(media+"plain", "the stream has the type text/plain", retyped(listens, streamType, "text/plain; charset=utf-8")).unreachable(),
-		breaks(media+"json", "the stream has the type application/json", retyped(listens, streamType, jsonType)).unreachable(),
-		breaks(text+"latin-1", "texts are sent in another encoding", answering(func(b []byte) []byte {
+		newFault("sse.endpoint-same-origin/foreign", "the endpoint is on another host", editEndpoint(func(uri string) string { return "http://mcp.example.com" + uri })).unreachable(),
+		newFault("sse.endpoint-same-origin/port", "the endpoint is on another port", editEndpoint(func(uri string) string { return "http://127.0.0.1:1" + uri })).unreachable(),
+		newFault(asEvents+"response", "messages are in events of type response", typed("response")),
+		newFault(asEvents+"data", "messages are in events of type data", typed("data")),
+		newStatefulFault(asEvents+"in-body", "responses are in the body of the POST", respondInBody),
+		newFault(media+"plain", "the stream has the content type text/plain", setContentType(opensListeningStream, streamType, "text/plain; charset=utf-8")).unreachable(),
+		newFault(media+"json", "the stream has the content type application/json", setContentType(opensListeningStream, streamType, jsonType)).unreachable(),
+		newFault(text+"latin-1", "text is not encoded as UTF-8", answering(func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"result":{`), []byte("\"result\":{\"_meta\":{\"com.example/x\":\"d\xe9j\xe0\"},"), 1)
 		})),
-		breaks(text+"no-json", "an event behind each response holds no JSON", answering(func(b []byte) []byte { return append(b, "event: message\ndata: ok\n\n"...) })),
-		breaks(text+"two", "events hold two messages", answering(func(b []byte) []byte {
+		newFault(text+"no-json", "an event that is not JSON follows each response", answering(func(b []byte) []byte { return append(b, "event: message\ndata: ok\n\n"...) })),
+		newFault(text+"two", "events contain two messages", answering(func(b []byte) []byte {
 			return append(bytes.TrimSuffix(b, []byte("\n")), "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n\n"...)
 		})),
-		breaks(gone+"accepted", "messages for a stream that is closed are accepted", restatus(posts, instead(http.StatusNotFound, http.StatusAccepted))),
-		breaksAfresh("sse.response-on-own-stream/newest", "responses come on the newest stream", newestStream).alone(),
-		breaksAfresh("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same answer", sameAnswers),
-		breaksAfresh("sse.multiple-clients/refused", "a third client is refused while two are there", func() refserver.Seams {
+		newFault(gone+"accepted", "messages for a closed stream get 202", editStatus(isPost, replaceStatus(http.StatusNotFound, http.StatusAccepted))),
+		newStatefulFault("sse.response-on-own-stream/newest", "responses are sent on the newest stream", useNewestStream).withOwnServer(),
+		newStatefulFault("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same response", shareResponses),
+		newStatefulFault("sse.multiple-clients/refused", "the server refuses a third concurrent client", func() refserver.Seams {
 			var mu sync.Mutex
 			open := 0
-			return visits(listens, func(v *visit) {
+			return onExchange(opensListeningStream, func(v *exchange) {
 				mu.Lock()
 				served := open < 2
 				open++
@@ -96,21 +96,21 @@ func legacyFaults() []Fault {
 				if served {
 					v.serve()
 				} else {
-					says(http.StatusConflict)(v)
+					respondText(http.StatusConflict)(v)
 				}
 				mu.Lock()
 				open--
 				mu.Unlock()
 			})
 		}),
-		everywhere("sse.bind-localhost"),
+		newAllInterfacesFault("sse.bind-localhost"),
 	}
 }
 
-// goneEndpoint does something with the POSTs that the server refuses as there is
+// onClosedStream does something with the POSTs that the server refuses as there is
 // no such stream.
-func goneEndpoint(do func(v *visit)) refserver.Seams {
-	return visits(posts, func(v *visit) {
+func onClosedStream(do func(v *exchange)) refserver.Seams {
+	return onExchange(isPost, func(v *exchange) {
 		r := httptest.NewRecorder()
 		v.next.ServeHTTP(r, v.r)
 		if r.Code == http.StatusNotFound {
@@ -123,11 +123,11 @@ func goneEndpoint(do func(v *visit)) refserver.Seams {
 	})
 }
 
-// inBody answers requests after the handshake in the body of their POST.
-func inBody() refserver.Seams {
+// respondInBody answers requests after the handshake in the body of their POST.
+func respondInBody() refserver.Seams {
 	var mu sync.Mutex
 	waiting := map[string]chan []byte{}
-	place := func(v *visit) chan []byte {
+	place := func(v *exchange) chan []byte {
 		mu.Lock()
 		defer mu.Unlock()
 		id := v.r.URL.Query().Get("sessionId")
@@ -136,51 +136,51 @@ func inBody() refserver.Seams {
 		}
 		return waiting[id]
 	}
-	return together(alters(listens, func(_ *visit, r *reply) {
+	return combine(editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {
 		id := ""
-		r.edit = func(b []byte) []byte {
+		r.editBody = func(b []byte) []byte {
 			if isEndpoint(b) {
-				_, id, _ = strings.Cut(string(data(b)), "sessionId=")
+				_, id, _ = strings.Cut(string(eventData(b)), "sessionId=")
 			}
-			if !bringsResponse(b) || bytes.Contains(b, []byte("protocolVersion")) {
+			if !eventHasResponse(b) || bytes.Contains(b, []byte("protocolVersion")) {
 				return b
 			}
 			mu.Lock()
 			to := waiting[id]
 			mu.Unlock()
 			select {
-			case to <- data(b):
+			case to <- eventData(b):
 			default:
 			}
 			return nil
 		}
-	}), visits(asking(), func(v *visit) {
+	}), onExchange(hasRequestOf(), func(v *exchange) {
 		answer := place(v)
-		v.unheard(v.r)
+		v.serveDiscarding(v.r)
 		select {
 		case b := <-answer:
-			answers(http.StatusOK, jsonType, string(b))(v)
+			respond(http.StatusOK, jsonType, string(b))(v)
 		case <-v.r.Context().Done():
 		}
 	}))
 }
 
-// newestStream sends responses on the stream that was opened last.
-func newestStream() refserver.Seams {
+// useNewestStream sends responses on the stream that was opened last.
+func useNewestStream() refserver.Seams {
 	var mu sync.Mutex
-	var newest *reply
-	return alters(listens, func(_ *visit, r *reply) {
+	var newest *responseEditor
+	return editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {
 		mu.Lock()
 		newest = r
 		mu.Unlock()
-		r.edit = func(b []byte) []byte {
+		r.editBody = func(b []byte) []byte {
 			mu.Lock()
 			to := newest
 			mu.Unlock()
-			if to == r || !bringsResponse(b) {
+			if to == r || !eventHasResponse(b) {
 				return b
 			}
-			to.put(b)
+			to.writeRaw(b)
 			return nil
 		}
 	})

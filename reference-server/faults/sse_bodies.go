@@ -6,11 +6,11 @@ import "net/http"
 func legacyBodyFaults() []Fault {
 	const takes = "sse.accepts-post/"
 	return []Fault{
-		breaks(takes+"long-body", "bodies of some length get 400", turnsAway(isLong, http.StatusBadRequest)),
-		breaks(takes+"chunks", "bodies in chunks get 400", turnsAway(isChunked, http.StatusBadRequest)),
-		breaks(takes+"slow-body", "bodies that come slowly get 400", slowRefused(http.StatusBadRequest)),
-		breaks(takes+"lower-case-names", "a content type whose name is in lower case is not found", unread("content-type")),
-		breaks(takes+"kept-connection", "what is left of a body is taken for the next request on the connection", nextRequests(behindABody)),
-		breaks(takes+"charset", "a content type with a charset gets 400", turnsAway(hasCharset, http.StatusBadRequest)),
+		newFault(takes+"long-body", "bodies of a certain length get 400", refusePosts(isLong, http.StatusBadRequest)),
+		newFault(takes+"chunks", "chunked bodies get 400", refusePosts(isChunked, http.StatusBadRequest)),
+		newFault(takes+"slow-body", "bodies that arrive slowly get 400", slowRefused(http.StatusBadRequest)),
+		newFault(takes+"lower-case-names", "the server does not recognize a lower-case Content-Type header", hideHeaders("content-type")),
+		newFault(takes+"kept-connection", "the rest of a body is read as the next request of the connection", editLaterRequests(prependBodyRest)),
+		newFault(takes+"charset", "a content type with a charset gets 400", refusePosts(hasCharset, http.StatusBadRequest)),
 	}
 }

@@ -13,9 +13,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// turnsAway refuses some of what is posted by a status.
-func turnsAway(when func(r *http.Request) bool, status int) refserver.Seams {
-	return visits(func(v *visit) bool { return posts(v) && when(v.r) }, says(status))
+// refusePosts refuses some of what is posted by a status.
+func refusePosts(when func(r *http.Request) bool, status int) refserver.Seams {
+	return onExchange(func(v *exchange) bool { return isPost(v) && when(v.r) }, respondText(status))
 }
 
 const (
@@ -43,8 +43,8 @@ func slowRefused(status int) refserver.Seams {
 	}}
 }
 
-// firstPiece takes the first chunk of a body for all of it.
-func firstPiece() refserver.Seams {
+// readFirstChunkOnly takes the first chunk of a body for all of it.
+func readFirstChunkOnly() refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPost {
 			piece := make([]byte, 2*muchText)
@@ -55,20 +55,20 @@ func firstPiece() refserver.Seams {
 	}}
 }
 
-// nextRequests alters what is read of all requests on a connection but the first.
-func nextRequests(alter func(p []byte) (int, error)) refserver.Seams {
-	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &kept{r: r, alter: alter} }}
+// editLaterRequests alters what is read of all requests on a connection but the first.
+func editLaterRequests(alter func(p []byte) (int, error)) refserver.Seams {
+	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &keepAliveReader{r: r, alter: alter} }}
 }
 
-// kept is a connection that may carry several requests.
-type kept struct {
+// keepAliveReader is a connection that may carry several requests.
+type keepAliveReader struct {
 	r     io.Reader
 	alter func(p []byte) (int, error)
 	begun bool
 }
 
 // Read implements io.Reader.
-func (k *kept) Read(p []byte) (int, error) {
+func (k *keepAliveReader) Read(p []byte) (int, error) {
 	n, err := k.r.Read(p)
 	if !bytes.Contains(p[:n], []byte(" HTTP/1.1\r\n")) {
 		return n, err
@@ -80,29 +80,29 @@ func (k *kept) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// behindABody takes a request as if the body of the last one had not been read
+// prependBodyRest takes a request as if the body of the last one had not been read
 // to its end.
-func behindABody(p []byte) (int, error) {
+func prependBodyRest(p []byte) (int, error) {
 	copy(p, "}}")
 	return len(p), nil
 }
 
-// closed takes no request.
-func closed([]byte) (int, error) { return 0, io.EOF }
+// refuseRequest takes no request.
+func refuseRequest([]byte) (int, error) { return 0, io.EOF }
 
-// unread hides headers that are written in a certain way.
-func unread(names ...string) refserver.Seams {
-	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &hiding{r, names} }}
+// hideHeaders hides headers that are written in a certain way.
+func hideHeaders(names ...string) refserver.Seams {
+	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &headerHider{r, names} }}
 }
 
-// hiding spoils names of headers where they are written as listed.
-type hiding struct {
+// headerHider spoils names of headers where they are written as listed.
+type headerHider struct {
 	r     io.Reader
 	names []string
 }
 
 // Read implements io.Reader.
-func (h *hiding) Read(p []byte) (int, error) {
+func (h *headerHider) Read(p []byte) (int, error) {
 	n, err := h.r.Read(p)
 	for _, name := range h.names {
 		if i := bytes.Index(p[:n], []byte("\n"+name+":")); i >= 0 {
@@ -115,14 +115,14 @@ func (h *hiding) Read(p []byte) (int, error) {
 func bodyFaults() []Fault {
 	const typed = "streamable-http.request-content-type/"
 	return []Fault{
-		breaks(typed+"long-body", "bodies of some length get 400", turnsAway(isLong, http.StatusBadRequest)),
-		breaks(typed+"chunks", "bodies in chunks get 400", turnsAway(isChunked, http.StatusBadRequest)),
-		breaks(typed+"slow-body", "bodies that come slowly get 400", slowRefused(http.StatusBadRequest)),
-		breaks(typed+"first-piece", "the first chunk of a body is taken for all of it", firstPiece()),
-		breaks(typed+"lower-case-names", "a session header whose name is in lower case is not found", unread("mcp-session-id")),
-		breaks(typed+"upper-case-names", "a content type whose name is in upper case is not found", unread("CONTENT-TYPE")),
-		breaks(typed+"kept-connection", "what is left of a body is taken for the next request on the connection", nextRequests(behindABody)),
-		breaks(typed+"blanks", "bodies that begin with blank space get 400", visits(func(v *visit) bool {
+		newFault(typed+"long-body", "bodies of a certain length get 400", refusePosts(isLong, http.StatusBadRequest)),
+		newFault(typed+"chunks", "chunked bodies get 400", refusePosts(isChunked, http.StatusBadRequest)),
+		newFault(typed+"slow-body", "bodies that arrive slowly get 400", slowRefused(http.StatusBadRequest)),
+		newFault(typed+"first-piece", "the server takes the first chunk for the whole body", readFirstChunkOnly()),
+		newFault(typed+"lower-case-names", "the server does not recognize a lower-case session header", hideHeaders("mcp-session-id")),
+		newFault(typed+"upper-case-names", "the server does not recognize an upper-case Content-Type header", hideHeaders("CONTENT-TYPE")),
+		newFault(typed+"kept-connection", "the rest of a body is read as the next request of the connection", editLaterRequests(prependBodyRest)),
+		newFault(typed+"blanks", "bodies with leading white space get 400", onExchange(func(v *exchange) bool {
 			if v.frame == nil {
 				return false
 			}
@@ -131,17 +131,17 @@ func bodyFaults() []Fault {
 			v.r.Body = io.NopCloser(bytes.NewReader(body))
 			copy(first, body)
 			return strings.ContainsAny(string(first), "\r\n\t ")
-		}, says(http.StatusBadRequest))),
+		}, respondText(http.StatusBadRequest))),
 	}
 }
 
 // legalBodies are the refusals that HTTP itself has for bodies.
 func legalBodies() []Fault {
 	return []Fault{
-		legal("http-idle-closed", "connections are closed without a word once a response is over", nextRequests(closed)),
-		legal("http-413", "bodies of some length get 413", turnsAway(isLong, http.StatusRequestEntityTooLarge)),
-		legal("http-411", "bodies in chunks get 411", turnsAway(isChunked, http.StatusLengthRequired)),
-		legal("http-408", "bodies that come slowly get 408", slowRefused(http.StatusRequestTimeout)),
+		newVariation("http-idle-closed", "the server closes idle connections without notice", editLaterRequests(refuseRequest)),
+		newVariation("http-413", "bodies of a certain length get 413", refusePosts(isLong, http.StatusRequestEntityTooLarge)),
+		newVariation("http-411", "chunked bodies get 411", refusePosts(isChunked, http.StatusLengthRequired)),
+		newVariation("http-408", "bodies that arrive slowly get 408", slowRefused(http.StatusRequestTimeout)),
 	}
 }
 
@@ -168,20 +168,20 @@ func spellingFaults() []Fault {
 		return media(func(value string) bool { return strings.Contains(value, part) })
 	}
 	return []Fault{
-		breaks(both+"order", "Accept must begin with application/json", turnsAway(accept(func(v []string) bool { return strings.HasPrefix(v[0], streamType) }), http.StatusNotAcceptable)),
-		breaks(both+"lines", "Accept must be one line", turnsAway(accept(func(v []string) bool { return len(v) > 1 }), http.StatusNotAcceptable)),
-		breaks(both+"close", "Accept must have a space behind its comma", turnsAway(accept(func(v []string) bool { return v[0] == jsonType+","+streamType }), http.StatusBadRequest)),
-		breaks(both+"capitals", "Accept must be in small letters", turnsAway(accept(func(v []string) bool { return v[0] != strings.ToLower(v[0]) }), http.StatusNotAcceptable)),
-		breaks(both+"weights", "Accept must have no weights", turnsAway(accept(func(v []string) bool { return strings.Contains(v[0], ";q") && !strings.Contains(v[0], "*") }), http.StatusBadRequest)),
-		breaks(both+"three-digits", "weights have one digit", turnsAway(holds("0.875"), http.StatusNotAcceptable)),
-		breaks(both+"further", "Accept must have no other types", turnsAway(holds("text/html, app"), http.StatusNotAcceptable)),
-		breaks(both+"quoted", "a comma within quotes parts two types", turnsAway(holds(`"a, b"`), http.StatusBadRequest)),
-		breaks(both+"blanks", "Accept must have no tabs", turnsAway(holds("\t"), http.StatusNotAcceptable)),
-		breaks(both+"empty", "Accept must have no empty elements", turnsAway(holds(", ,"), http.StatusNotAcceptable)),
-		breaks(typed+"charset", "a content type with a charset gets 415", turnsAway(hasCharset, http.StatusUnsupportedMediaType)),
-		breaks(typed+"quoted", "a content type with a quoted charset gets 400", turnsAway(typeHolds(`"`), http.StatusBadRequest)),
-		breaks(typed+"capitals", "a content type in capitals gets 415", turnsAway(typeHolds("JSON"), http.StatusUnsupportedMediaType)),
-		breaks(typed+"blanks-around", "a content type with a blank ahead of its semicolon gets 415", turnsAway(typeHolds(" ;"), http.StatusUnsupportedMediaType)),
+		newFault(both+"order", "the server requires Accept to begin with application/json", refusePosts(accept(func(v []string) bool { return strings.HasPrefix(v[0], streamType) }), http.StatusNotAcceptable)),
+		newFault(both+"lines", "the server requires a single Accept line", refusePosts(accept(func(v []string) bool { return len(v) > 1 }), http.StatusNotAcceptable)),
+		newFault(both+"close", "the server requires a space after the comma in Accept", refusePosts(accept(func(v []string) bool { return v[0] == jsonType+","+streamType }), http.StatusBadRequest)),
+		newFault(both+"capitals", "the server requires lower case in Accept", refusePosts(accept(func(v []string) bool { return v[0] != strings.ToLower(v[0]) }), http.StatusNotAcceptable)),
+		newFault(both+"weights", "the server refuses weights in Accept", refusePosts(accept(func(v []string) bool { return strings.Contains(v[0], ";q") && !strings.Contains(v[0], "*") }), http.StatusBadRequest)),
+		newFault(both+"three-digits", "the server reads only one digit of weights in Accept", refusePosts(holds("0.875"), http.StatusNotAcceptable)),
+		newFault(both+"further", "the server refuses other media types in Accept", refusePosts(holds("text/html, app"), http.StatusNotAcceptable)),
+		newFault(both+"quoted", "the server splits Accept at commas within quotes", refusePosts(holds(`"a, b"`), http.StatusBadRequest)),
+		newFault(both+"blanks", "the server refuses tabs in Accept", refusePosts(holds("\t"), http.StatusNotAcceptable)),
+		newFault(both+"empty", "the server refuses empty elements in Accept", refusePosts(holds(", ,"), http.StatusNotAcceptable)),
+		newFault(typed+"charset", "a content type with a charset gets 415", refusePosts(hasCharset, http.StatusUnsupportedMediaType)),
+		newFault(typed+"quoted", "a content type with a quoted charset gets 400", refusePosts(typeHolds(`"`), http.StatusBadRequest)),
+		newFault(typed+"capitals", "a content type in upper case gets 415", refusePosts(typeHolds("JSON"), http.StatusUnsupportedMediaType)),
+		newFault(typed+"blanks-around", "a content type with a space before its semicolon gets 415", refusePosts(typeHolds(" ;"), http.StatusUnsupportedMediaType)),
 	}
 }
 
@@ -193,46 +193,46 @@ func legalSpellings() []Fault {
 		return strings.Contains(accept, jsonType) && strings.Contains(accept, streamType)
 	}
 	return []Fault{
-		legal("http-any-refused", "what accepts anything, and lists neither type, gets 406", turnsAway(func(r *http.Request) bool { return !lists(r) }, http.StatusNotAcceptable)),
-		legal("http-accept-ignored", "Accept means nothing", visits(posts, func(v *visit) {
+		newVariation("http-any-refused", "Accept */* alone gets 406", refusePosts(func(r *http.Request) bool { return !lists(r) }, http.StatusNotAcceptable)),
+		newVariation("http-accept-ignored", "the server ignores Accept", onExchange(isPost, func(v *exchange) {
 			v.r.Header.Set("Accept", jsonType+", "+streamType)
 			v.serve()
 		})),
-		legal("http-content-type-ignored", "Content-Type means nothing", visits(posts, func(v *visit) {
+		newVariation("http-content-type-ignored", "the server ignores Content-Type", onExchange(isPost, func(v *exchange) {
 			v.r.Header.Set("Content-Type", jsonType)
 			v.serve()
 		})),
-		legal("http-content-type-400", "a content type that is not JSON gets 400", restatus(posts, instead(http.StatusUnsupportedMediaType, http.StatusBadRequest))),
-		legal("http-no-pages", "no page is served, not even one of the server's own", visits(func(v *visit) bool { return v.r.Header.Get("Origin") != "" }, says(http.StatusForbidden))),
-		legal("http-local-pages", "pages on any port of this machine are served", visits(func(v *visit) bool {
+		newVariation("http-content-type-400", "a content type that is not JSON gets 400", editStatus(isPost, replaceStatus(http.StatusUnsupportedMediaType, http.StatusBadRequest))),
+		newVariation("http-no-pages", "every Origin gets 403, even the server's own", onExchange(func(v *exchange) bool { return v.r.Header.Get("Origin") != "" }, respondText(http.StatusForbidden))),
+		newVariation("http-local-pages", "the server accepts origins on any port of this machine", onExchange(func(v *exchange) bool {
 			u, err := url.Parse(v.r.Header.Get("Origin"))
 			return err == nil && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
-		}, func(v *visit) {
+		}, func(v *exchange) {
 			v.r.Header.Del("Origin")
 			v.serve()
 		})),
-		legal("http-pages-of-its-own", "pages of the server's own are served, and told so", visits(func(v *visit) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *visit) {
+		newVariation("http-pages-of-its-own", "the server accepts its own Origin, with CORS headers", onExchange(func(v *exchange) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *exchange) {
 			v.w.Header().Set("Access-Control-Allow-Origin", v.r.Header.Get("Origin"))
 			v.serve()
 		})),
-		legal("http-host-421", "a request for another host gets 421", visits(func(v *visit) bool { return strings.Contains(v.r.Host, "evil") }, says(http.StatusMisdirectedRequest))),
-		legal("http-session-unknown-400", "a session id that was never given gets 400", unknownSession(http.StatusBadRequest)),
-		legal("http-last-event-ignored", "Last-Event-ID means nothing: a GET opens the stream anew", visits(resumes, func(v *visit) {
+		newVariation("http-host-421", "a request for another Host gets 421", onExchange(func(v *exchange) bool { return strings.Contains(v.r.Host, "evil") }, respondText(http.StatusMisdirectedRequest))),
+		newVariation("http-session-unknown-400", "an unknown session id gets 400", unknownSession(http.StatusBadRequest)),
+		newVariation("http-last-event-ignored", "the server ignores Last-Event-ID and opens a new stream", onExchange(isResume, func(v *exchange) {
 			v.r.Header.Del(eventHeader)
 			v.serve()
-		})).in(spec.V20250326, spec.V20250618),
+		})).inRevisions(spec.V20250326, spec.V20250618),
 	}
 }
 
 // unknownSession refuses ids that were never given by a status of its own.
 func unknownSession(status int) refserver.Seams {
-	m := &members{}
-	return alters(anyVisit, func(v *visit, r *reply) {
+	m := &sessionList{}
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		id := v.r.Header.Get(sessionHeader)
 		never := id != "" && strings.HasPrefix(id, "mcp-conform-")
-		m.joins(v, r)
-		inner := r.head
-		r.head = func(old int, h http.Header, first []byte) int {
+		m.track(v, r)
+		inner := r.editHead
+		r.editHead = func(old int, h http.Header, first []byte) int {
 			if never && old == http.StatusNotFound {
 				old = status
 			}

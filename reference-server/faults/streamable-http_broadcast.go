@@ -9,47 +9,47 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func tellsOfChange(event []byte) bool {
-	return carries(event, wire.Notification, spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged)
+func isChangeEvent(event []byte) bool {
+	return eventCarries(event, wire.Notification, spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged)
 }
 
-// welcome reports whether a GET opens a stream anew, and has nothing for which the
+// isAcceptedListening reports whether a GET opens a stream anew, and has nothing for which the
 // server would refuse it.
-func welcome(v *visit) bool {
+func isAcceptedListening(v *exchange) bool {
 	version := spec.Revision(v.r.Header.Get(versionHeader))
-	return listens(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.Published())
+	return opensListeningStream(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.Published())
 }
 
-// spokenOn puts an event that tells of a change on streams of a session that
+// changeNotifier puts an event that tells of a change on streams of a session that
 // listens on several, and returns what remains for that of the call.
-type spokenOn func(e *ears, session string, event []byte) []byte
+type changeNotifier func(e *listeningStreams, session string, event []byte) []byte
 
 // onNewest tells of a change on the newest stream.
-func onNewest(e *ears, session string, event []byte) []byte {
+func onNewest(e *listeningStreams, session string, event []byte) []byte {
 	if e.count(session) < 2 {
 		return event
 	}
-	e.say(session, withoutID(event))
+	e.write(session, removeEventID(event))
 	return nil
 }
 
 // onEach tells of a change on each stream.
-func onEach(e *ears, session string, event []byte) []byte {
+func onEach(e *listeningStreams, session string, event []byte) []byte {
 	if e.count(session) < 2 {
 		return event
 	}
-	e.repeat(session, withoutID(event))
+	e.writeToAll(session, removeEventID(event))
 	return nil
 }
 
 // onEachInTurn makes three changes of one, and tells of each on another stream.
-func onEachInTurn() spokenOn {
+func onEachInTurn() changeNotifier {
 	var turn atomic.Int64
-	return func(e *ears, session string, event []byte) []byte {
+	return func(e *listeningStreams, session string, event []byte) []byte {
 		var rest []byte
 		for range 3 {
-			if !e.sayInTurn(session, int(turn.Add(1)), withoutID(event)) {
-				rest = append(rest, withoutID(event)...)
+			if !e.writeInTurn(session, int(turn.Add(1)), removeEventID(event)) {
+				rest = append(rest, removeEventID(event)...)
 			}
 		}
 		return rest
@@ -57,28 +57,28 @@ func onEachInTurn() spokenOn {
 }
 
 // broadcast keeps all streams open that a session listens on.
-func broadcast(tell spokenOn) refserver.Seams {
-	e := newEars()
+func broadcast(tell changeNotifier) refserver.Seams {
+	e := newListeningStreams()
 	diverts := func(session string) func([]byte) []byte {
 		return func(b []byte) []byte {
-			if !tellsOfChange(b) {
+			if !isChangeEvent(b) {
 				return b
 			}
 			return tell(e, session, b)
 		}
 	}
-	return together(harmless("update-resource"), alters(anyVisit, func(v *visit, r *reply) {
+	return combine(markReadOnly("update-resource"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		switch {
-		case posts(v):
+		case isPost(v):
 			divert := diverts(session)
-			r.edit = func(b []byte) []byte {
-				if !r.streams() {
+			r.editBody = func(b []byte) []byte {
+				if !r.isStream() {
 					return b
 				}
 				return divert(b)
 			}
-		case welcome(v):
+		case isAcceptedListening(v):
 			first := e.count(session) == 0
 			remove := e.add(session, r)
 			served := v.next
@@ -89,7 +89,7 @@ func broadcast(tell spokenOn) refserver.Seams {
 					return
 				}
 				w.Header().Set("Content-Type", streamType)
-				r.put([]byte(": welcome\n\n"))
+				r.writeRaw([]byte(": welcome\n\n"))
 				<-req.Context().Done()
 			})
 		}
@@ -97,29 +97,29 @@ func broadcast(tell spokenOn) refserver.Seams {
 }
 
 // count returns how many streams the session listens on.
-func (e *ears) count(session string) int {
+func (e *listeningStreams) count(session string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.open[session])
 }
 
-// repeat writes on all streams that the session listens on.
-func (e *ears) repeat(session string, b []byte) {
+// writeToAll writes on all streams that the session listens on.
+func (e *listeningStreams) writeToAll(session string, b []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range e.open[session] {
-		r.put(b)
+		r.writeRaw(b)
 	}
 }
 
-// sayInTurn writes on one of several streams that the session listens on.
-func (e *ears) sayInTurn(session string, turn int, b []byte) bool {
+// writeInTurn writes on one of several streams that the session listens on.
+func (e *listeningStreams) writeInTurn(session string, turn int, b []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	open := e.open[session]
 	if len(open) < 2 {
 		return false
 	}
-	open[turn%len(open)].put(b)
+	open[turn%len(open)].writeRaw(b)
 	return true
 }

@@ -16,26 +16,26 @@ import (
 func crossingFaults() []Fault {
 	const several, isolated = "streamable-http.multiple-clients/", "streamable-http.session-isolation/"
 	return []Fault{
-		breaksAfresh(several+"crossed", "an answer goes to the client that last made a call with its id", crossed),
-		breaksAfresh(isolated+"cancels", "a cancellation cancels the requests with its id in all sessions", func() refserver.Seams { return forAll(isCancelling) }),
-		breaksAfresh(isolated+"replies-crossed", "what one client answers goes to another session that waits", repliesCrossed),
+		newStatefulFault(several+"crossed", "a response is sent to the client that last used its id", routeByCallID),
+		newStatefulFault(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() refserver.Seams { return forAll(isCancelling) }),
+		newStatefulFault(isolated+"replies-crossed", "one client's response is delivered to another session", swapClientResponses),
 	}
 }
 
-func isCancelling(v *visit) bool { return v.has(wire.Notification, spec.MethodCancelled) }
+func isCancelling(v *exchange) bool { return v.has(wire.Notification, spec.MethodCancelled) }
 
 const legacySession = "sessionId"
 
 // session returns the session that a request names, over either transport.
-func (v *visit) session() string {
+func (v *exchange) session() string {
 	if id := v.r.Header.Get(sessionHeader); id != "" {
 		return id
 	}
 	return v.r.URL.Query().Get(legacySession)
 }
 
-// as has the request name another session.
-func (v *visit) as(session string) {
+// setSession has the request name another session.
+func (v *exchange) setSession(session string) {
 	q := v.r.URL.Query()
 	if q.Get(legacySession) == "" {
 		v.r.Header.Set(sessionHeader, session)
@@ -46,10 +46,10 @@ func (v *visit) as(session string) {
 }
 
 // forAll has some requests of one session count for all.
-func forAll(when func(v *visit) bool) refserver.Seams {
+func forAll(when func(v *exchange) bool) refserver.Seams {
 	var mu sync.Mutex
 	var known []string
-	return visits(posts, func(v *visit) {
+	return onExchange(isPost, func(v *exchange) {
 		own := v.session()
 		mu.Lock()
 		if !slices.Contains(known, own) && own != "" {
@@ -62,10 +62,10 @@ func forAll(when func(v *visit) bool) refserver.Seams {
 			v.r.Body = io.NopCloser(bytes.NewReader(body))
 			for _, other := range others {
 				if other != own {
-					copied := &visit{r: v.r.Clone(v.r.Context())}
+					copied := &exchange{r: v.r.Clone(v.r.Context())}
 					copied.r.Body = io.NopCloser(bytes.NewReader(body))
-					copied.as(other)
-					v.unheard(copied.r)
+					copied.setSession(other)
+					v.serveDiscarding(copied.r)
 				}
 			}
 		}
@@ -74,7 +74,7 @@ func forAll(when func(v *visit) bool) refserver.Seams {
 }
 
 // calls returns the ids of the requests in the body that call tools.
-func (v *visit) calls() []string {
+func (v *exchange) calls() []string {
 	var out []string
 	for i := range v.frame.Messages {
 		if m := &v.frame.Messages[i]; m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
@@ -86,48 +86,48 @@ func (v *visit) calls() []string {
 
 // answerTo returns the id of the response in an event, "" for none.
 func answerTo(event []byte) string {
-	if !bringsResponse(event) {
+	if !eventHasResponse(event) {
 		return ""
 	}
-	return wire.Parse(data(event)).Messages[0].ID.Key()
+	return wire.Parse(eventData(event)).Messages[0].ID.Key()
 }
 
-// crossed keeps the streams of all clients by the ids of their calls alone.
-func crossed() refserver.Seams {
+// routeByCallID keeps the streams of all clients by the ids of their calls alone.
+func routeByCallID() refserver.Seams {
 	var mu sync.Mutex
-	newest := map[string]*reply{}
-	return alters(asking(spec.MethodToolsCall), func(v *visit, r *reply) {
+	newest := map[string]*responseEditor{}
+	return editResponses(hasRequestOf(spec.MethodToolsCall), func(v *exchange, r *responseEditor) {
 		mu.Lock()
 		for _, id := range v.calls() {
 			newest[id] = r
 		}
 		mu.Unlock()
-		r.edit = func(b []byte) []byte {
+		r.editBody = func(b []byte) []byte {
 			mu.Lock()
 			to := newest[answerTo(b)]
 			mu.Unlock()
-			if to == nil || to == r || !r.streams() {
+			if to == nil || to == r || !r.isStream() {
 				return b
 			}
-			to.put(withoutID(b))
+			to.writeRaw(removeEventID(b))
 			return nil
 		}
 	})
 }
 
-// partner is a response of a client that waits for one of another session.
-type partner struct {
+// waitingResponse is a response of a client that waits for one of another session.
+type waitingResponse struct {
 	session string
 	other   chan string
 }
 
-// repliesCrossed gives two sessions each the response of the other's client,
+// swapClientResponses gives two sessions each the response of the other's client,
 // where both respond at about the same time.
-func repliesCrossed() refserver.Seams {
+func swapClientResponses() refserver.Seams {
 	var mu sync.Mutex
-	var waiting *partner
-	return visits(replying, func(v *visit) {
-		own := &partner{session: v.session(), other: make(chan string, 1)}
+	var waiting *waitingResponse
+	return onExchange(hasOnlyResponses, func(v *exchange) {
+		own := &waitingResponse{session: v.session(), other: make(chan string, 1)}
 		mu.Lock()
 		if first := waiting; first != nil && first.session != own.session {
 			waiting = nil
@@ -139,7 +139,7 @@ func repliesCrossed() refserver.Seams {
 		mu.Unlock()
 		select {
 		case session := <-own.other:
-			v.as(session)
+			v.setSession(session)
 		case <-time.After(10 * briefly):
 			mu.Lock()
 			if waiting == own {
@@ -154,26 +154,26 @@ func repliesCrossed() refserver.Seams {
 // legalCrossing are what sessions side by side may share.
 func legalCrossing() []Fault {
 	return []Fault{
-		legalAfresh("http-changes-for-all", "a change of a list is told to all sessions", func() refserver.Seams {
-			e := newEars()
-			return together(harmless("trigger-list-changed"), alters(anyVisit, func(v *visit, r *reply) {
+		newStatefulVariation("http-changes-for-all", "list_changed is sent to all sessions", func() refserver.Seams {
+			e := newListeningStreams()
+			return combine(markReadOnly("trigger-list-changed"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				session := v.r.Header.Get(sessionHeader)
-				if listens(v) {
+				if opensListeningStream(v) {
 					remove := e.add(session, r)
 					go func() { <-v.r.Context().Done(); remove() }()
 					return
 				}
-				r.edit = func(b []byte) []byte {
-					if other := e.other(session); r.streams() && other != "" && carries(b, wire.Notification, spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged) {
-						e.say(other, withoutID(b))
+				r.editBody = func(b []byte) []byte {
+					if other := e.otherSession(session); r.isStream() && other != "" && eventCarries(b, wire.Notification, spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged) {
+						e.write(other, removeEventID(b))
 					}
 					return b
 				}
 			}))
 		}),
-		legalAfresh("http-one-at-a-time", "what the clients of all sessions want is done one behind the other", func() refserver.Seams {
+		newStatefulVariation("http-one-at-a-time", "requests of all sessions run one at a time", func() refserver.Seams {
 			var mu sync.Mutex
-			return visits(asking(spec.MethodToolsList, spec.MethodPing, spec.MethodPromptsList, spec.MethodResourcesList), func(v *visit) {
+			return onExchange(hasRequestOf(spec.MethodToolsList, spec.MethodPing, spec.MethodPromptsList, spec.MethodResourcesList), func(v *exchange) {
 				mu.Lock()
 				defer mu.Unlock()
 				v.serve()

@@ -14,68 +14,68 @@ import (
 func leakFaults() []Fault {
 	const isolated = "streamable-http.session-isolation/"
 	return []Fault{
-		breaksAfresh(isolated+"log-level", "the log level that one client sets counts for all", func() refserver.Seams {
-			return forAll(asking(spec.MethodSetLevel))
+		newStatefulFault(isolated+"log-level", "one client's log level applies to all sessions", func() refserver.Seams {
+			return forAll(hasRequestOf(spec.MethodSetLevel))
 		}),
-		breaksAfresh(isolated+"logs", "log messages go to all sessions", func() refserver.Seams {
-			return elsewhere(true, wire.Notification, spec.MethodMessage)
+		newStatefulFault(isolated+"logs", "log messages are sent to all sessions", func() refserver.Seams {
+			return sendToOtherSession(true, wire.Notification, spec.MethodMessage)
 		}),
-		breaksAfresh(isolated+"asked-of-all", "a question to the client of one session is asked of another, too", func() refserver.Seams {
-			return elsewhere(true, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
+		newStatefulFault(isolated+"asked-of-all", "requests to one session's client are also sent to another", func() refserver.Seams {
+			return sendToOtherSession(true, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
 		}),
-		breaksAfresh(isolated+"asked-elsewhere", "a question to the client of one session is asked of another instead", func() refserver.Seams {
-			return elsewhere(false, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
+		newStatefulFault(isolated+"asked-elsewhere", "requests to one session's client are sent to another instead", func() refserver.Seams {
+			return sendToOtherSession(false, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
 		}),
-		breaksAfresh(isolated+"revision", "the revision that the latest client negotiates counts for all lists of tools", func() refserver.Seams {
-			known := &members{}
+		newStatefulFault(isolated+"revision", "the latest negotiated revision applies to tools/list in all sessions", func() refserver.Seams {
+			known := &sessionList{}
 			var mu sync.Mutex
 			version := ""
-			return alters(anyVisit, func(v *visit, r *reply) {
+			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				mu.Lock()
 				defer mu.Unlock()
-				if initializes(v) && len(v.frame.Messages) == 1 {
+				if isInitialize(v) && len(v.frame.Messages) == 1 {
 					version, _ = wire.Text(wire.At(v.frame.Messages[0].Params(), "/protocolVersion"))
 				}
 				if latest := known.latest(); v.has(wire.Request, spec.MethodToolsList) && known.has(v.session()) && v.r.Header.Get(versionHeader) != version {
-					v.as(latest)
+					v.setSession(latest)
 					v.r.Header.Set(versionHeader, version)
 				}
-				known.joins(v, r)
+				known.track(v, r)
 			})
 		}),
-		breaksAfresh(isolated+"all-end", "the end of one session ends all of them", allEnd),
+		newStatefulFault(isolated+"all-end", "the end of one session ends all sessions", endAllSessions),
 	}
 }
 
-// elsewhere puts what a call sends to its client on the stream on which another
+// sendToOtherSession puts what a call sends to its client on the stream on which another
 // session listens; copied leaves it where it was, too. What the other client
 // replies goes to the session that asked.
-func elsewhere(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
-	e := newEars()
+func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
+	e := newListeningStreams()
 	var mu sync.Mutex
 	askedBy := map[string]string{} // by the session that was asked
-	return alters(anyVisit, func(v *visit, r *reply) {
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		switch {
-		case listens(v):
+		case opensListeningStream(v):
 			remove := e.add(session, r)
 			go func() { <-v.r.Context().Done(); remove() }()
-		case replying(v) && !copied:
+		case hasOnlyResponses(v) && !copied:
 			mu.Lock()
 			if by := askedBy[session]; by != "" {
-				v.as(by)
+				v.setSession(by)
 			}
 			mu.Unlock()
-		case posts(v):
-			r.edit = func(b []byte) []byte {
-				other := e.other(session)
-				if other == "" || !r.streams() || !carries(b, kind, methods...) {
+		case isPost(v):
+			r.editBody = func(b []byte) []byte {
+				other := e.otherSession(session)
+				if other == "" || !r.isStream() || !eventCarries(b, kind, methods...) {
 					return b
 				}
 				mu.Lock()
 				askedBy[other] = session
 				mu.Unlock()
-				e.say(other, withoutID(b))
+				e.write(other, removeEventID(b))
 				if copied {
 					return b
 				}
@@ -85,27 +85,27 @@ func elsewhere(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
 	})
 }
 
-func firstOf(streams []*reply) []*reply { return streams[:min(1, len(streams))] }
+func firstOf(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
 // copiedTo puts messages on some of the streams on which clients listen, which
 // come in the order in which they were opened.
-func copiedTo(some func(streams []*reply) []*reply, kind wire.Kind, methods ...string) refserver.Seams {
+func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) refserver.Seams {
 	var mu sync.Mutex
-	var streams []*reply
-	return alters(anyVisit, func(v *visit, r *reply) {
-		if listens(v) {
+	var streams []*responseEditor
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
+		if opensListeningStream(v) {
 			mu.Lock()
 			streams = append(streams, r)
 			mu.Unlock()
 		}
-		r.edit = func(b []byte) []byte {
-			if r.streams() && carries(b, kind, methods...) {
+		r.editBody = func(b []byte) []byte {
+			if r.isStream() && eventCarries(b, kind, methods...) {
 				event := slices.Clone(b)
 				mu.Lock()
-				others := slices.DeleteFunc(slices.Clone(some(streams)), func(other *reply) bool { return other == r })
+				others := slices.DeleteFunc(slices.Clone(some(streams)), func(other *responseEditor) bool { return other == r })
 				mu.Unlock()
 				for _, other := range others {
-					go other.put(event) // it may be writing to this stream just now
+					go other.writeRaw(event) // it may be writing to this stream just now
 				}
 			}
 			return b
@@ -113,13 +113,13 @@ func copiedTo(some func(streams []*reply) []*reply, kind wire.Kind, methods ...s
 	})
 }
 
-// allEnd ends all sessions with the first that a client ends.
-func allEnd() refserver.Seams {
+// endAllSessions ends all sessions with the first that a client ends.
+func endAllSessions() refserver.Seams {
 	var mu sync.Mutex
-	known := &members{}
-	return alters(anyVisit, func(v *visit, r *reply) {
+	known := &sessionList{}
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		own := v.r.Header.Get(sessionHeader)
-		if deletes(v) {
+		if isDelete(v) {
 			mu.Lock()
 			defer mu.Unlock()
 			for known.count() > 0 {
@@ -128,22 +128,22 @@ func allEnd() refserver.Seams {
 				if id != own {
 					other := v.r.Clone(v.r.Context())
 					other.Header.Set(sessionHeader, id)
-					v.unheard(other)
+					v.serveDiscarding(other)
 				}
 			}
 			return
 		}
-		known.joins(v, r)
+		known.track(v, r)
 	})
 }
 
 // legalLeaks are what a server may tell all sessions.
 func legalLeaks() []Fault {
 	return []Fault{
-		legalAfresh("http-log-for-all", "the server logs for all sessions, now and then, how it is", func() refserver.Seams {
-			e := newEars()
-			return alters(anyVisit, func(v *visit, r *reply) {
-				if !listens(v) {
+		newStatefulVariation("http-log-for-all", "the server sends log messages to all sessions now and then", func() refserver.Seams {
+			e := newListeningStreams()
+			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
+				if !opensListeningStream(v) {
 					return
 				}
 				session := v.r.Header.Get(sessionHeader)
@@ -151,8 +151,8 @@ func legalLeaks() []Fault {
 				go func() {
 					defer remove()
 					const report = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":"the disk is full"}}`
-					for pause(v.r.Context(), 30*time.Millisecond) {
-						e.say(session, []byte("event: message\ndata: "+report+"\n\n"))
+					for sleep(v.r.Context(), 30*time.Millisecond) {
+						e.write(session, []byte("event: message\ndata: "+report+"\n\n"))
 					}
 				}()
 			})

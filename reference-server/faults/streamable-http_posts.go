@@ -11,16 +11,16 @@ import (
 )
 
 // anyOrigin lets the server believe that the Origin of some requests is its own.
-func anyOrigin(when func(v *visit) bool) refserver.Seams {
-	return visits(func(v *visit) bool { return abroad(v) && when(v) }, func(v *visit) {
+func anyOrigin(when func(v *exchange) bool) refserver.Seams {
+	return onExchange(func(v *exchange) bool { return isCrossOrigin(v) && when(v) }, func(v *exchange) {
 		v.r.Header.Del("Origin")
 		v.serve()
 	})
 }
 
-// rebound has the server take any name of its own that a page claims.
-func rebound() refserver.Seams {
-	return visits(func(v *visit) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *visit) {
+// acceptAnyHost has the server take any name of its own that a page claims.
+func acceptAnyHost() refserver.Seams {
+	return onExchange(func(v *exchange) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *exchange) {
 		v.r.Header.Del("Origin")
 		v.r.Host = "localhost"
 		v.serve()
@@ -30,113 +30,113 @@ func rebound() refserver.Seams {
 // originFaults are about who may reach the server.
 func originFaults() []Fault {
 	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
-	refusing := func(do func(v *visit)) refserver.Seams { return visits(abroad, do) }
+	refusing := func(do func(v *exchange)) refserver.Seams { return onExchange(isCrossOrigin, do) }
 	// of picks the requests with an Origin of some form.
-	of := func(form func(origin string) bool) func(v *visit) bool {
-		return func(v *visit) bool { return form(v.r.Header.Get("Origin")) }
+	of := func(form func(origin string) bool) func(v *exchange) bool {
+		return func(v *exchange) bool { return form(v.r.Header.Get("Origin")) }
 	}
 	isNull := of(func(origin string) bool { return origin == "null" })
-	begins := func(with string) func(v *visit) bool {
+	begins := func(with string) func(v *exchange) bool {
 		return of(func(origin string) bool { return strings.HasPrefix(origin, with) })
 	}
 	noURL := of(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
 	return []Fault{
-		breaks(validated+"served", "pages of any host are served", anyOrigin(anyVisit)),
-		breaks(validated+"get-served", "pages of any host may listen", anyOrigin(func(v *visit) bool { return v.r.Method == http.MethodGet })),
-		breaks(validated+"post-served", "pages of any host may post", anyOrigin(posts)),
-		breaks(validated+"null", "the Origin null is served", anyOrigin(isNull)),
-		breaks(validated+"prefix", "an Origin that begins like that of the server is served", anyOrigin(begins("http://127.0.0.1."))),
-		breaks(validated+"prefix-localhost", "an Origin that begins with http://localhost is served", anyOrigin(begins("http://localhost"))),
-		breaks(validated+"malformed", "an Origin that is none is served", anyOrigin(noURL)),
-		breaks(validated+"rebound", "Origin and Host are compared with each other alone", rebound()),
-		breaks(invalid+"null-400", "the Origin null is refused with 400", visits(isNull, says(http.StatusBadRequest))),
-		breaks(invalid+"malformed-400", "an Origin that is none is refused with 400", visits(noURL, says(http.StatusBadRequest))),
-		breaks(validated+"delete-served", "pages of any host may end sessions", anyOrigin(deletes)),
-		breaks(invalid+"400", "pages of other hosts are refused with 400", refusing(says(http.StatusBadRequest))),
-		breaks(invalid+"404", "pages of other hosts are refused with 404", refusing(says(http.StatusNotFound))),
-		breaks(invalid+"500", "pages of other hosts are refused with 500", refusing(says(http.StatusInternalServerError))),
-		breaks("streamable-http.origin-403-body/id", "the error in the body of a 403 has an id", visits(func(v *visit) bool { return abroad(v) && posts(v) },
-			answers(http.StatusForbidden, jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Forbidden"}}`))),
-		everywhere("streamable-http.bind-localhost"),
+		newFault(validated+"served", "the server accepts any Host and Origin", anyOrigin(anyExchange)),
+		newFault(validated+"get-served", "the server accepts any Origin for a GET", anyOrigin(func(v *exchange) bool { return v.r.Method == http.MethodGet })),
+		newFault(validated+"post-served", "the server accepts any Origin for a POST", anyOrigin(isPost)),
+		newFault(validated+"null", "the server accepts the Origin null", anyOrigin(isNull)),
+		newFault(validated+"prefix", "the server accepts an Origin that begins like its own", anyOrigin(begins("http://127.0.0.1."))),
+		newFault(validated+"prefix-localhost", "the server accepts an Origin that begins with http://localhost", anyOrigin(begins("http://localhost"))),
+		newFault(validated+"malformed", "the server accepts a malformed Origin", anyOrigin(noURL)),
+		newFault(validated+"rebound", "the server checks only that Origin equals Host", acceptAnyHost()),
+		newFault(invalid+"null-400", "the Origin null gets 400", onExchange(isNull, respondText(http.StatusBadRequest))),
+		newFault(invalid+"malformed-400", "a malformed Origin gets 400", onExchange(noURL, respondText(http.StatusBadRequest))),
+		newFault(validated+"delete-served", "the server accepts any Origin for a DELETE", anyOrigin(isDelete)),
+		newFault(invalid+"400", "a foreign Origin gets 400", refusing(respondText(http.StatusBadRequest))),
+		newFault(invalid+"404", "a foreign Origin gets 404", refusing(respondText(http.StatusNotFound))),
+		newFault(invalid+"500", "a foreign Origin gets 500", refusing(respondText(http.StatusInternalServerError))),
+		newFault("streamable-http.origin-403-body/id", "the error in the body of a 403 has an id", onExchange(func(v *exchange) bool { return isCrossOrigin(v) && isPost(v) },
+			respond(http.StatusForbidden, jsonType, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Forbidden"}}`))),
+		newAllInterfacesFault("streamable-http.bind-localhost"),
 	}
 }
 
 func postFaults() []Fault {
 	const told, replied, refused = "streamable-http.accepted-202/", "streamable-http.accepted-202-response/", "streamable-http.rejected-status/"
 	const typed, single, both = "streamable-http.request-content-type/", "streamable-http.json-single-object/", "streamable-http.accept-both/"
-	lists := asking(spec.MethodToolsList)
-	acked := func(status int) func(*visit, *reply) {
-		return func(_ *visit, r *reply) {
-			r.head = func(old int, h http.Header, _ []byte) int { return instead(http.StatusAccepted, status)(old) }
+	lists := hasRequestOf(spec.MethodToolsList)
+	acked := func(status int) func(*exchange, *responseEditor) {
+		return func(_ *exchange, r *responseEditor) {
+			r.editHead = func(old int, h http.Header, _ []byte) int { return replaceStatus(http.StatusAccepted, status)(old) }
 		}
 	}
-	adding := func(body string) func(v *visit) {
-		return func(v *visit) {
-			r := &reply{ResponseWriter: v.w}
+	adding := func(body string) func(v *exchange) {
+		return func(v *exchange) {
+			r := &responseEditor{ResponseWriter: v.w}
 			v.next.ServeHTTP(r, v.r)
 			if r.status == http.StatusAccepted {
 				r.Header().Set("Content-Type", jsonType)
-				r.put([]byte(body))
+				r.writeRaw([]byte(body))
 			}
 			r.finish()
 		}
 	}
 	return []Fault{
-		breaks(told+"200", "notifications are acknowledged by 200", alters(telling, acked(http.StatusOK))),
-		breaks(told+"204", "notifications are acknowledged by 204", alters(telling, acked(http.StatusNoContent))),
-		breaks(told+"body", "the 202 for a notification has a body", visits(telling, adding(`{"ok":true}`))),
-		breaks(told+"null", "the 202 for a notification has the body null", visits(telling, adding("null"))),
-		breaks(replied+"200", "responses are acknowledged by 200", alters(replying, acked(http.StatusOK))),
-		breaks(replied+"204", "responses are acknowledged by 204", alters(replying, acked(http.StatusNoContent))),
-		breaks(replied+"body", "the 202 for a response has a body", visits(replying, adding(`{"ok":true}`))),
-		breaks(refused+"200", "a notification is refused with 200 and an error", restatus(telling, func(status int) int {
+		newFault(told+"200", "notifications get 200", editResponses(hasOnlyNotifications, acked(http.StatusOK))),
+		newFault(told+"204", "notifications get 204", editResponses(hasOnlyNotifications, acked(http.StatusNoContent))),
+		newFault(told+"body", "the 202 for a notification has a body", onExchange(hasOnlyNotifications, adding(`{"ok":true}`))),
+		newFault(told+"null", "the 202 for a notification has the body null", onExchange(hasOnlyNotifications, adding("null"))),
+		newFault(replied+"200", "responses get 200", editResponses(hasOnlyResponses, acked(http.StatusOK))),
+		newFault(replied+"204", "responses get 204", editResponses(hasOnlyResponses, acked(http.StatusNoContent))),
+		newFault(replied+"body", "the 202 for a response has a body", onExchange(hasOnlyResponses, adding(`{"ok":true}`))),
+		newFault(refused+"200", "a notification gets 200 and an error", editStatus(hasOnlyNotifications, func(status int) int {
 			if status >= 400 {
 				return http.StatusOK
 			}
 			return status
 		})),
-		breaks(refused+"202", "a notification is refused with 202 and an error", restatus(telling, func(status int) int {
+		newFault(refused+"202", "a notification gets 202 and an error", editStatus(hasOnlyNotifications, func(status int) int {
 			if status >= 400 {
 				return http.StatusAccepted
 			}
 			return status
 		})),
-		breaks("streamable-http.rejected-body/id", "a notification is refused with an error that has an id", bodies(telling, func(b []byte) []byte {
+		newFault("streamable-http.rejected-body/id", "a notification gets an error with an id", editBodies(hasOnlyNotifications, func(b []byte) []byte {
 			_, m := wire.Members(b)
 			m["id"] = []byte("1")
 			return wire.JSON(m)
 		})),
 
-		breaks(typed+"text", "requests are answered as text/plain", retyped(asking(), jsonType, "text/plain")),
-		breaks(typed+"html", "requests are answered as text/html", retyped(asking(), jsonType, "text/html; charset=utf-8")),
-		breaks(typed+"json-rpc", "requests are answered as application/json-rpc", retyped(asking(), jsonType, "application/json-rpc")),
-		breaks(typed+"other-stream", "streams have the type application/x-ndjson", retyped(asking(), streamType, "application/x-ndjson")),
-		breaks(typed+"202", "tools/list gets a 202 alone", visits(lists, func(v *visit) { v.unheard(v.r); v.w.WriteHeader(http.StatusAccepted) })),
-		breaks(typed+"201", "requests are answered with 201", restatus(asking(), instead(http.StatusOK, http.StatusCreated))),
-		breaks(typed+"202-response", "requests are answered with 202, and the response in the body", restatus(asking(), instead(http.StatusOK, http.StatusAccepted))),
-		breaks(typed+"206", "requests are answered with 206", restatus(asking(), instead(http.StatusOK, http.StatusPartialContent))),
-		breaks(typed+"204", "tools/list gets a 204", visits(lists, func(v *visit) { v.w.WriteHeader(http.StatusNoContent) })),
-		breaks(single+"empty", "tools/list gets an empty body of JSON", visits(lists, answers(http.StatusOK, jsonType, ""))),
-		breaks(single+"array", "answers are arrays with the response", bodies(asking(), func(b []byte) []byte {
+		newFault(typed+"text", "responses have the content type text/plain", setContentType(hasRequestOf(), jsonType, "text/plain")),
+		newFault(typed+"html", "responses have the content type text/html", setContentType(hasRequestOf(), jsonType, "text/html; charset=utf-8")),
+		newFault(typed+"json-rpc", "responses have the content type application/json-rpc", setContentType(hasRequestOf(), jsonType, "application/json-rpc")),
+		newFault(typed+"other-stream", "streams have the content type application/x-ndjson", setContentType(hasRequestOf(), streamType, "application/x-ndjson")),
+		newFault(typed+"202", "tools/list gets 202 and no response", onExchange(lists, func(v *exchange) { v.serveDiscarding(v.r); v.w.WriteHeader(http.StatusAccepted) })),
+		newFault(typed+"201", "requests get 201", editStatus(hasRequestOf(), replaceStatus(http.StatusOK, http.StatusCreated))),
+		newFault(typed+"202-response", "requests get 202 and the response in the body", editStatus(hasRequestOf(), replaceStatus(http.StatusOK, http.StatusAccepted))),
+		newFault(typed+"206", "requests get 206", editStatus(hasRequestOf(), replaceStatus(http.StatusOK, http.StatusPartialContent))),
+		newFault(typed+"204", "tools/list gets 204", onExchange(lists, func(v *exchange) { v.w.WriteHeader(http.StatusNoContent) })),
+		newFault(single+"empty", "tools/list gets an empty JSON body", onExchange(lists, respond(http.StatusOK, jsonType, ""))),
+		newFault(single+"array", "responses are arrays with one element", editBodies(hasRequestOf(), func(b []byte) []byte {
 			return bytes.Join([][]byte{[]byte("["), b, []byte("]")}, nil)
-		})).in(spec.V20250326),
-		breaks(single+"log-first", "a log message stands ahead of the response", bodies(lists, func(b []byte) []byte {
+		})).inRevisions(spec.V20250326),
+		newFault(single+"log-first", "a log message precedes the response in one JSON body", editBodies(lists, func(b []byte) []byte {
 			return append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`+"\n"), b...)
 		})),
-		breaks(single+"twice", "the response comes twice in one body", bodies(lists, func(b []byte) []byte { return append(b, b...) })),
-		breaks(single+"notification", "tools/list gets a notification", visits(lists,
-			answers(http.StatusOK, jsonType, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`))),
-		breaks(single+"text", "tools/list gets text that is called JSON", visits(lists, answers(http.StatusOK, jsonType, "ok"))),
-		breaks(both+"exact", "Accept must be exactly what most clients send", visits(func(v *visit) bool {
-			return posts(v) && v.r.Header.Get("Accept") != jsonType+", "+streamType
-		}, says(http.StatusNotAcceptable))),
-		breaks(both+"stream-refused", "tools/list gets 406 where a stream would do, too", visits(lists, says(http.StatusNotAcceptable))),
+		newFault(single+"twice", "one JSON body contains the response twice", editBodies(lists, func(b []byte) []byte { return append(b, b...) })),
+		newFault(single+"notification", "tools/list gets a notification instead of a response", onExchange(lists,
+			respond(http.StatusOK, jsonType, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`))),
+		newFault(single+"text", "tools/list gets plain text as application/json", onExchange(lists, respond(http.StatusOK, jsonType, "ok"))),
+		newFault(both+"exact", "the server requires the usual Accept header exactly", onExchange(func(v *exchange) bool {
+			return isPost(v) && v.r.Header.Get("Accept") != jsonType+", "+streamType
+		}, respondText(http.StatusNotAcceptable))),
+		newFault(both+"stream-refused", "tools/list gets 406 although Accept permits streams", onExchange(lists, respondText(http.StatusNotAcceptable))),
 	}
 }
 
-// everywhere makes the row of a server that listens on all addresses.
-func everywhere(requirement string) Fault {
-	f := breaks(requirement+"/everywhere", "the server listens on all addresses of the machine", refserver.Seams{})
-	f.Everywhere = true
+// newAllInterfacesFault makes the row of a server that listens on all addresses.
+func newAllInterfacesFault(requirement string) Fault {
+	f := newFault(requirement+"/everywhere", "the server listens on all network interfaces", refserver.Seams{})
+	f.AllInterfaces = true
 	return f
 }

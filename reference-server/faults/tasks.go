@@ -14,7 +14,7 @@ import (
 const relatedTask = "io.modelcontextprotocol/related-task"
 
 func taskDeclarationFaults() []Fault {
-	ignoresAll := Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	ignoresAll := WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wantsTask(c) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: unknown member task"}
 		}
@@ -24,90 +24,90 @@ func taskDeclarationFaults() []Fault {
 		"taskId": "52c5f4d4a8e94f5b", "status": "working", "ttl": nil, "createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:30:00Z",
 	}
 	return []Fault{
-		breaks("tasks.capability-declared/undeclared", "tools run as tasks, which are not declared", taskCapability(func(r map[string]any) { delete(r, "tasks") })),
-		breaks("tasks.capability-declared/status", "the status of a task is told, and tasks are not declared", together(
+		newFault("tasks.capability-declared/undeclared", "tools run as tasks, but tasks are not declared", taskCapability(func(r map[string]any) { delete(r, "tasks") })),
+		newFault("tasks.capability-declared/status", "the server sends tasks/status, but tasks are not declared", combine(
 			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoringTasks(),
-			onceReady(func(s *refserver.Session) { s.Notify(spec.MethodTasksStatus, aTask) }),
+			onInitialized(func(s *refserver.Session) { s.Notify(spec.MethodTasksStatus, aTask) }),
 		)),
-		breaks("tasks.capability-shape/true", "the capability to list tasks is true", taskCapability(func(r map[string]any) {
+		newFault("tasks.capability-shape/true", "the capability to list tasks is true", taskCapability(func(r map[string]any) {
 			r["tasks"].(map[string]any)["list"] = true
 		})),
-		breaks("tasks.capability-shape/list", "the requests that can be tasks are listed", taskCapability(func(r map[string]any) {
+		newFault("tasks.capability-shape/list", "tasks.requests is an array", taskCapability(func(r map[string]any) {
 			r["tasks"].(map[string]any)["requests"] = []string{"tools/call"}
 		})),
-		breaks("tasks.undeclared-ignored/refused", "calls as tasks are refused, as tasks are not declared", together(
+		newFault("tasks.undeclared-ignored/refused", "calls as tasks are refused because tasks are not declared", combine(
 			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoresAll)),
-		breaks("tasks.requests-exhaustive/lists", "tools/list is answered with a task", Handle(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault("tasks.requests-exhaustive/lists", "tools/list returns a task", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wantsTask(c) {
 				return map[string]any{"tools": []any{}, "task": aTask}, nil
 			}
 			return next(c)
 		})),
-		breaks("tasks.list-capability/served", "tasks are listed, which is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "list") })),
-		breaks("tasks.list-capability/missing", "tasks are not listed, which is declared", unknownMethod(spec.MethodTasksList)),
-		breaks("tasks.cancel-capability/served", "tasks are cancelled, which is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "cancel") })),
-		breaks("tasks.cancel-capability/missing", "tasks are not cancelled, which is declared", unknownMethod(spec.MethodTasksCancel)),
+		newFault("tasks.list-capability/served", "tasks/list works but is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "list") })),
+		newFault("tasks.list-capability/missing", "tasks/list is declared but refused", unknownMethod(spec.MethodTasksList)),
+		newFault("tasks.cancel-capability/served", "tasks/cancel works but is not declared", taskCapability(func(r map[string]any) { delete(r["tasks"].(map[string]any), "cancel") })),
+		newFault("tasks.cancel-capability/missing", "tasks/cancel is declared but refused", unknownMethod(spec.MethodTasksCancel)),
 	}
 }
 
 func taskToolFaults() []Fault {
 	onlyAs := func(c *refserver.Call) bool { return !wantsTask(c) && tool(c) == "slow" }
 	return []Fault{
-		breaks("tasks.tool-support-values/maybe", "a tool says maybe of tasks", EditResult(spec.MethodToolsList, func(r map[string]any) {
-			for _, t := range items(r, "tools") {
+		newFault("tasks.tool-support-values/maybe", "a tool has the taskSupport maybe", EditResult(spec.MethodToolsList, func(r map[string]any) {
+			for _, t := range objectsIn(r, "tools") {
 				if t["name"] == "slow" {
 					t["execution"] = map[string]any{"taskSupport": "maybe"}
 				}
 			}
 		})),
-		breaks("tasks.tool-forbidden-error/runs", "tools that forbid tasks ignore that they are called as such", Handle(spec.MethodToolsCall,
+		newFault("tasks.tool-forbidden-error/runs", "tools that forbid tasks run without one", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if tool(c) == "add" || tool(c) == "distance" {
 					dropTask(c)
 				}
 				return next(c)
 			})),
-		breaks("tasks.tool-forbidden-error/code", "that a tool forbids tasks is told by another code", refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
+		newFault("tasks.tool-forbidden-error/code", "a task for a tool that forbids tasks gets another error code", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return wantsTask(c) && tool(c) == "add"
 		}, spec.CodeInvalidParams, "Invalid params: the tool can't be called as a task")),
-		breaks("tasks.tool-required-error/runs", "a tool that requires tasks runs without", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault("tasks.tool-required-error/runs", "a tool that requires tasks runs without one", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if tool(c) == "background" && !wantsTask(c) {
 				return map[string]any{"content": []any{map[string]any{"type": "text", "text": "Done."}}}, nil
 			}
 			return next(c)
 		})),
-		breaks("tasks.tool-required-error/result", "that a tool requires tasks is told in its result", Handle(spec.MethodToolsCall,
+		newFault("tasks.tool-required-error/result", "a call without the required task gets an isError result", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if tool(c) == "background" && !wantsTask(c) {
 					return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "Call me as a task."}}}, nil
 				}
 				return next(c)
 			})),
-		breaks("tasks.tool-optional/only-as-task", "a tool whose tasks are optional can't be called without", refuse(spec.MethodToolsCall, onlyAs, spec.CodeInvalidRequest, "Task augmentation required")),
+		newFault("tasks.tool-optional/only-as-task", "a tool with optional tasks refuses calls without one", refuseCalls(spec.MethodToolsCall, onlyAs, spec.CodeInvalidRequest, "Task augmentation required")),
 	}
 }
 
 func taskCreationFaults() []Fault {
 	return []Fault{
-		breaks("tasks.create-result/result", "calls as tasks are answered with their results", ignoringTasks()),
-		breaks("tasks.create-result/no-ttl", "a task is created without a ttl", editTask(func(t map[string]any) { delete(t, "ttl") })),
-		breaks("tasks.id-string/number", "the ids of tasks are numbers", editTask(func(t map[string]any) { t["taskId"] = 7 })),
-		breaks("tasks.id-receiver-generated/proposed", "the id that the client proposes is taken", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault("tasks.create-result/result", "calls as tasks return the tool's result", ignoringTasks()),
+		newFault("tasks.create-result/no-ttl", "a created task has no ttl", editTask(func(t map[string]any) { delete(t, "ttl") })),
+		newFault("tasks.id-string/number", "the ids of tasks are numbers", editTask(func(t map[string]any) { t["taskId"] = 7 })),
+		newFault("tasks.id-receiver-generated/proposed", "the server uses the task id that the client proposes", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			id, proposed := wire.Text(wire.At(c.Params, "/task/taskId"))
 			result, err := next(c)
 			if err != nil || !proposed {
 				return result, err
 			}
-			r := plain(result)
+			r := decodeObject(result)
 			r["task"].(map[string]any)["taskId"] = id
 			return r, nil
 		})),
-		breaks("tasks.id-unique/one", "all tasks have one id", editTask(func(t map[string]any) { t["taskId"] = "52c5f4d4a8e94f5b" })),
-		breaksAfresh("tasks.id-entropy/counted", "the ids of tasks are counted", func() refserver.Seams {
+		newFault("tasks.id-unique/one", "all tasks have the same id", editTask(func(t map[string]any) { t["taskId"] = "52c5f4d4a8e94f5b" })),
+		newStatefulFault("tasks.id-entropy/counted", "task ids are consecutive numbers", func() refserver.Seams {
 			n := newMemory()
 			return editTask(func(t map[string]any) { t["taskId"] = "task-" + string(wire.JSON(n.count("all"))) })
 		}),
-		breaks("tasks.starts-working/completed", "a task begins completed", editTask(func(t map[string]any) { t["status"] = "completed" })),
+		newFault("tasks.starts-working/completed", "a task begins as completed", editTask(func(t map[string]any) { t["status"] = "completed" })),
 	}
 }
 
@@ -121,45 +121,45 @@ func taskShownFaults() []Fault {
 		})
 	}
 	return []Fault{
-		breaks("tasks.created-at/missing", "tasks/get does not tell when the task was created", get(func(r map[string]any) { delete(r, "createdAt") })),
-		breaks("tasks.created-at/words", "tasks/get tells in words when the task was created", get(func(r map[string]any) { r["createdAt"] = "just now" })),
-		breaks("tasks.created-at/no-offset", "tasks/get tells without an offset when the task was created", get(func(r map[string]any) { r["createdAt"] = "2025-11-25T10:30:00.123456" })),
-		breaks("tasks.created-at/changes", "tasks/get tells another time of creation", get(func(r map[string]any) { r["createdAt"] = "2025-11-25T10:30:00Z" })),
-		breaks("tasks.last-updated-at/missing", "tasks/get does not tell when the task was last updated", get(func(r map[string]any) { delete(r, "lastUpdatedAt") })),
-		breaks("tasks.last-updated-at/number", "tasks/get tells the last update in milliseconds", get(func(r map[string]any) { r["lastUpdatedAt"] = 1764066600000 })),
-		breaks("tasks.last-updated-at/before-creation", "tasks/get tells of an update before the creation", get(func(r map[string]any) { r["lastUpdatedAt"] = "2025-11-25T10:30:00Z" })),
-		breaks("tasks.ttl-in-get/missing", "tasks/get does not tell the ttl", get(func(r map[string]any) { delete(r, "ttl") })),
-		breaks("tasks.ttl-in-get/text", "tasks/get tells the ttl as a text", get(func(r map[string]any) { r["ttl"] = "1m" })),
-		breaks("tasks.failed-status-message/none", "why a task has failed is not told", get(func(r map[string]any) { delete(r, "statusMessage") })),
-		breaks("tasks.related-task-not-in-get-list-cancel/there", "tasks/get names the task in its metadata, too", get(func(r map[string]any) {
+		newFault("tasks.created-at/missing", "tasks/get lacks createdAt", get(func(r map[string]any) { delete(r, "createdAt") })),
+		newFault("tasks.created-at/words", "createdAt of tasks/get is a sentence", get(func(r map[string]any) { r["createdAt"] = "just now" })),
+		newFault("tasks.created-at/no-offset", "createdAt of tasks/get has no time zone", get(func(r map[string]any) { r["createdAt"] = "2025-11-25T10:30:00.123456" })),
+		newFault("tasks.created-at/changes", "createdAt of tasks/get changes", get(func(r map[string]any) { r["createdAt"] = "2025-11-25T10:30:00Z" })),
+		newFault("tasks.last-updated-at/missing", "tasks/get lacks lastUpdatedAt", get(func(r map[string]any) { delete(r, "lastUpdatedAt") })),
+		newFault("tasks.last-updated-at/number", "lastUpdatedAt of tasks/get is a number of milliseconds", get(func(r map[string]any) { r["lastUpdatedAt"] = 1764066600000 })),
+		newFault("tasks.last-updated-at/before-creation", "lastUpdatedAt of tasks/get precedes createdAt", get(func(r map[string]any) { r["lastUpdatedAt"] = "2025-11-25T10:30:00Z" })),
+		newFault("tasks.ttl-in-get/missing", "tasks/get lacks ttl", get(func(r map[string]any) { delete(r, "ttl") })),
+		newFault("tasks.ttl-in-get/text", "the ttl of tasks/get is a string", get(func(r map[string]any) { r["ttl"] = "1m" })),
+		newFault("tasks.failed-status-message/none", "a failed task has no statusMessage", get(func(r map[string]any) { delete(r, "statusMessage") })),
+		newFault("tasks.related-task-not-in-get-list-cancel/there", "the result of tasks/get has related-task metadata", get(func(r map[string]any) {
 			r["_meta"] = map[string]any{relatedTask: map[string]any{"taskId": r["taskId"]}}
 		})),
-		breaks("tasks.related-task-in-request-ignored/decides", "the metadata of tasks/get decide which task is meant", Handle(spec.MethodTasksGet,
+		newFault("tasks.related-task-in-request-ignored/decides", "related-task metadata overrides the taskId of tasks/get", WrapHandler(spec.MethodTasksGet,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if id := wire.At(c.Params, "/_meta/io.modelcontextprotocol~1related-task/taskId"); id != nil {
 					c.Params = wire.JSON(Members{"taskId": id})
 				}
 				return next(c)
 			})),
-		breaks("tasks.related-task-in-request-ignored/silent", "tasks/get with metadata is not answered", unanswered(spec.MethodTasksGet, func(c *refserver.Call) bool {
+		newFault("tasks.related-task-in-request-ignored/silent", "tasks/get with related-task metadata gets no response", suppressResponse(spec.MethodTasksGet, func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/_meta/io.modelcontextprotocol~1related-task") != nil
 		})),
-		breaks("tasks.status-notification-complete/status", "status notifications tell the status alone", status(func(p Members) {
+		newFault("tasks.status-notification-complete/status", "tasks/status notifications have only the status", status(func(p Members) {
 			for name := range p {
 				if name != "taskId" && name != "status" {
 					delete(p, name)
 				}
 			}
 		})),
-		breaks("tasks.status-notification-complete/foreign", "the status of a task is told that the client knows nothing of", status(func(p Members) { p["taskId"] = jsontext.Value(`"52c5f4d4a8e94f5b"`) })),
-		breaks("tasks.status-notification-no-related-task/there", "status notifications name the task in their metadata, too", status(func(p Members) {
+		newFault("tasks.status-notification-complete/foreign", "the server sends tasks/status for an unknown task", status(func(p Members) { p["taskId"] = jsontext.Value(`"52c5f4d4a8e94f5b"`) })),
+		newFault("tasks.status-notification-no-related-task/there", "tasks/status notifications have related-task metadata", status(func(p Members) {
 			p["_meta"] = wire.JSON(Members{relatedTask: wire.JSON(Members{"taskId": p["taskId"]})})
 		})),
-		breaks("tasks.list-next-cursor/none", "the list of tasks ends with its first page", EditResult(spec.MethodTasksList, func(r map[string]any) { delete(r, "nextCursor") })),
-		breaks("tasks.list-includes-gettable/failed", "tasks that have failed are not listed", EditResult(spec.MethodTasksList, func(r map[string]any) {
+		newFault("tasks.list-next-cursor/none", "tasks/list returns only the first page", EditResult(spec.MethodTasksList, func(r map[string]any) { delete(r, "nextCursor") })),
+		newFault("tasks.list-includes-gettable/failed", "tasks/list omits failed tasks", EditResult(spec.MethodTasksList, func(r map[string]any) {
 			r["tasks"] = slices.DeleteFunc(r["tasks"].([]any), func(t any) bool { return t.(map[string]any)["status"] == "failed" })
 		})),
-		breaks("tasks.list-invalid-cursor/ignored", "a cursor that is none begins the list of tasks anew", Handle(spec.MethodTasksList,
+		newFault("tasks.list-invalid-cursor/ignored", "an invalid cursor returns the first page of tasks", WrapHandler(spec.MethodTasksList,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if err != nil {
@@ -168,9 +168,9 @@ func taskShownFaults() []Fault {
 				}
 				return result, nil
 			})),
-		breaks("tasks.list-invalid-cursor/code", "a cursor that is none is an internal error", recode(replies(spec.CodeInvalidParams).of(spec.MethodTasksList), "-32603")),
-		breaks("tasks.unknown-id-error/code", "an unknown task is an internal error", recode(replies(spec.CodeInvalidParams).of(spec.MethodTasksGet), "-32603")),
-		breaks("tasks.unknown-id-error/made-up", "a task that does not exist is at work", Handle(spec.MethodTasksGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault("tasks.list-invalid-cursor/code", "an invalid cursor for tasks gets an internal error", setErrorCode(errorsWithID(spec.CodeInvalidParams).of(spec.MethodTasksList), "-32603")),
+		newFault("tasks.unknown-id-error/code", "an unknown task gets an internal error", setErrorCode(errorsWithID(spec.CodeInvalidParams).of(spec.MethodTasksGet), "-32603")),
+		newFault("tasks.unknown-id-error/made-up", "tasks/get of an unknown task returns the status working", WrapHandler(spec.MethodTasksGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil {
 				return map[string]any{
@@ -179,14 +179,14 @@ func taskShownFaults() []Fault {
 			}
 			return result, nil
 		})),
-		breaks("tasks.unknown-id-error/waits", "the result of a task that does not exist is waited for", Handle(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault("tasks.unknown-id-error/waits", "tasks/result of an unknown task waits for ever", WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && err.Code == spec.CodeInvalidParams {
 				return nil, refserver.NoResponse
 			}
 			return result, err
 		})),
-		breaks("tasks.error-messages/empty", "errors about tasks have an empty message", editError(replies().of(spec.MethodTasksGet), func(e Members) { e["message"] = jsontext.Value(`""`) })),
+		newFault("tasks.error-messages/empty", "errors about tasks have an empty message", editError(errorsWithID().of(spec.MethodTasksGet), func(e Members) { e["message"] = jsontext.Value(`""`) })),
 	}
 }
 
@@ -196,21 +196,21 @@ func taskClientFaults() []Fault {
 		"task": map[string]any{},
 	}
 	return []Fault{
-		breaks("tasks.server-no-tasks-without-capability/elicits", "the client is to answer an elicitation by a task", asksWhenReady(spec.MethodElicit, params)),
-		breaks("tasks.server-respects-client-capability/elicits", "a client with tasks is to answer an elicitation by one, which it has not declared", onceReady(func(s *refserver.Session) {
+		newFault("tasks.server-no-tasks-without-capability/elicits", "the server requests elicitation as a task, which the client did not declare", requestOnInitialized(spec.MethodElicit, params)),
+		newFault("tasks.server-respects-client-capability/elicits", "the server requests elicitation as a task from a client that declared only other tasks", onInitialized(func(s *refserver.Session) {
 			if s.Declared("tasks") {
 				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodElicit, params) })
 			}
 		})),
-		breaks("tasks.requestor-no-related-task/there", "a task of the client is named in the metadata, too", asksWhenReady(spec.MethodTasksGet, map[string]any{
+		newFault("tasks.requestor-no-related-task/there", "tasks/get to the client has related-task metadata", requestOnInitialized(spec.MethodTasksGet, map[string]any{
 			"taskId": "mine", "_meta": map[string]any{relatedTask: map[string]any{"taskId": "mine"}},
 		})),
-		breaks("tasks.requestor-cursor-opaque/made-up", "the client's tasks are listed from a cursor on that it has not given out", asksWhenReady(spec.MethodTasksList, map[string]any{"cursor": "page-2"})),
+		newFault("tasks.requestor-cursor-opaque/made-up", "tasks/list to the client has a made-up cursor", requestOnInitialized(spec.MethodTasksList, map[string]any{"cursor": "page-2"})),
 	}
 }
 
 // of narrows it to the answers to a method.
-func (w When) of(method string) When {
+func (w MessageFilter) of(method string) MessageFilter {
 	return func(o *refserver.Out) bool { return o.Method == method && w(o) }
 }
 
@@ -231,7 +231,7 @@ func dropTask(c *refserver.Call) {
 
 // ignoringTasks has tools that can run without a task do so.
 func ignoringTasks() refserver.Seams {
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if tool(c) != "background" {
 			dropTask(c)
 		}
@@ -245,7 +245,7 @@ func taskCapability(edit func(r map[string]any)) refserver.Seams {
 }
 
 func unknownMethod(method string) refserver.Seams {
-	return refuse(method, always, spec.CodeMethodNotFound, "Method not found")
+	return refuseCalls(method, always, spec.CodeMethodNotFound, "Method not found")
 }
 
 // editTask edits the tasks that calls are answered with.

@@ -17,43 +17,43 @@ import (
 func taskLimitFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{
-		breaksAfresh("tasks.max-ttl/any", "tasks are kept for as long as the client wants", keepsForEver),
-		breaks("tasks.no-sse-for-get/streamed", "tasks/get is answered by a stream", asStream(asking(spec.MethodTasksGet))).over(web),
-		breaksAfresh("tasks.disconnect-tolerated/gone", "a task is gone when the connection breaks on which its result was waited for", goneWhenLeft).over(web),
-		breaksAfresh("tasks.no-list-without-identity/everybody", "all clients see the tasks of all", listsAll).over(web),
+		newStatefulFault("tasks.max-ttl/any", "the server keeps tasks for any ttl that the client requests", keepRequestedTTL),
+		newFault("tasks.no-sse-for-get/streamed", "tasks/get gets a stream", respondAsStream(hasRequestOf(spec.MethodTasksGet))).overTransports(web),
+		newStatefulFault("tasks.disconnect-tolerated/gone", "a task is removed when the connection of its tasks/result breaks", removeAfterDisconnect).overTransports(web),
+		newStatefulFault("tasks.no-list-without-identity/everybody", "all sessions share their tasks", listTasksOfAllSessions).overTransports(web),
 	}
 }
 
 // legalTaskLimits are the variations of that.
 func legalTaskLimits() []Fault {
 	return []Fault{
-		legal("tasks-ttl-refused", "tasks that are wanted for more than a day are refused", refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
+		newVariation("tasks-ttl-refused", "tasks with a ttl of more than a day are refused", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			ttl, ok := wire.Integer(wire.At(c.Params, "/task/ttl"))
 			return ok && ttl > 24*60*60*1000
-		}, spec.CodeInvalidParams, "No task is kept for more than a day")).in(spec.V20251125),
+		}, spec.CodeInvalidParams, "No task is kept for more than a day")).inRevisions(spec.V20251125),
 	}
 }
 
 // taskIn returns the task that a result describes: its own members, or those
 // of the member task.
 func taskIn(result any) map[string]any {
-	r := plain(result)
+	r := decodeObject(result)
 	if t, ok := r["task"].(map[string]any); ok {
 		return t
 	}
 	return r
 }
 
-// keepsForEver keeps tasks as long as the client asks for.
-func keepsForEver() refserver.Seams {
+// keepRequestedTTL keeps tasks as long as the client asks for.
+func keepRequestedTTL() refserver.Seams {
 	var mu sync.Mutex
 	wanted := map[any]jsontext.Value{} // by task
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || c.Method != spec.MethodToolsCall && c.Method != spec.MethodTasksGet {
 			return result, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		t, isNew := r["task"].(map[string]any)
 		if !isNew {
 			t = r
@@ -71,18 +71,18 @@ func keepsForEver() refserver.Seams {
 	})
 }
 
-// asStream answers by a stream what else gets JSON.
-func asStream(when func(v *visit) bool) refserver.Seams {
-	return alters(when, func(_ *visit, r *reply) {
+// respondAsStream answers by a stream what else gets JSON.
+func respondAsStream(when func(v *exchange) bool) refserver.Seams {
+	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		was := false
-		r.head = func(status int, h http.Header, _ []byte) int {
-			if was = status == http.StatusOK && !r.streams(); was {
+		r.editHead = func(status int, h http.Header, _ []byte) int {
+			if was = status == http.StatusOK && !r.isStream(); was {
 				h.Set("Content-Type", streamType)
 				h.Del("Content-Length")
 			}
 			return status
 		}
-		r.edit = func(b []byte) []byte {
+		r.editBody = func(b []byte) []byte {
 			if !was {
 				return b
 			}
@@ -91,19 +91,19 @@ func asStream(when func(v *visit) bool) refserver.Seams {
 	})
 }
 
-// goneWhenLeft forgets tasks whose tasks/result lost its connection.
-func goneWhenLeft() refserver.Seams {
+// removeAfterDisconnect forgets tasks whose tasks/result lost its connection.
+func removeAfterDisconnect() refserver.Seams {
 	var mu sync.Mutex
 	gone := map[string]bool{}
 	about := func(params jsontext.Value) string { return string(wire.At(params, "/taskId")) }
-	return together(visits(asking(spec.MethodTasksResult), func(v *visit) {
+	return combine(onExchange(hasRequestOf(spec.MethodTasksResult), func(v *exchange) {
 		v.serve()
 		if v.r.Context().Err() != nil {
 			mu.Lock()
 			defer mu.Unlock()
 			gone[about(v.frame.Messages[0].Params())] = true
 		}
-	}), Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	}), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		mu.Lock()
 		lost := strings.HasPrefix(c.Method, "tasks/") && gone[about(c.Params)]
 		mu.Unlock()
@@ -114,15 +114,15 @@ func goneWhenLeft() refserver.Seams {
 	}))
 }
 
-// listsAll adds to the tasks of a session those of all others.
-func listsAll() refserver.Seams {
+// listTasksOfAllSessions adds to the tasks of a session those of all others.
+func listTasksOfAllSessions() refserver.Seams {
 	type owned struct {
 		by   *refserver.Session
 		task map[string]any
 	}
 	var mu sync.Mutex
 	var all []owned
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func listsAll() refserver.Seams {
 				all = append(all, owned{c.Session, t})
 			}
 		case spec.MethodTasksList:
-			r := plain(result)
+			r := decodeObject(result)
 			for _, t := range all {
 				if t.by != c.Session {
 					r["tasks"] = append(r["tasks"].([]any), t.task)

@@ -15,39 +15,39 @@ import (
 
 // toolFaults are those in what is offered as tools.
 func toolFaults() []Fault {
-	older, newer := beforeNewest(), spec.V20251125
+	older, newer := olderRevisions(), spec.V20251125
 	return []Fault{
-		breaks("tools.capability.declared/missing", "tools are listed and called, and not declared", undeclared("tools")),
-		breaks("tools.capability.declared/unlisted", "tools are not declared, their list is refused, and any call succeeds", together(
-			undeclared("tools"), refuse(spec.MethodToolsList, session, spec.CodeMethodNotFound, "Method not found"), anyCall(`{"content":[{"type":"text","text":"Done."}]}`))),
+		newFault("tools.capability.declared/missing", "tools are listed and called but not declared", withholdCapabilities("tools")),
+		newFault("tools.capability.declared/unlisted", "tools are not declared, tools/list is refused, and any call succeeds", combine(
+			withholdCapabilities("tools"), refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found"), fixedCallResult(`{"content":[{"type":"text","text":"Done."}]}`))),
 
-		breaks("tools.list.answered/internal-error", "tools/list gets an internal error", refuse(spec.MethodToolsList, session, spec.CodeInternal, "Internal error")),
-		breaks("tools.list.answered/unknown-method", "tools/list is an unknown method", refuse(spec.MethodToolsList, session, spec.CodeMethodNotFound, "Method not found")),
-		breaks("tools.list.answered/empty-params", "tools/list is refused where its params are empty",
-			refuse(spec.MethodToolsList, func(c *refserver.Call) bool { return string(c.Params) == "{}" }, spec.CodeInvalidParams, "cursor is required")),
-		breaks("tools.list.params-optional/refused", "tools/list is refused without params", refuse(spec.MethodToolsList, noParams, spec.CodeInvalidParams, "params are required")),
+		newFault("tools.list.answered/internal-error", "tools/list gets an internal error", refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeInternal, "Internal error")),
+		newFault("tools.list.answered/unknown-method", "tools/list gets -32601", refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found")),
+		newFault("tools.list.answered/empty-params", "tools/list with empty params is refused",
+			refuseCalls(spec.MethodToolsList, func(c *refserver.Call) bool { return string(c.Params) == "{}" }, spec.CodeInvalidParams, "cursor is required")),
+		newFault("tools.list.params-optional/refused", "tools/list is refused without params", refuseCalls(spec.MethodToolsList, noParams, spec.CodeInvalidParams, "params are required")),
 
-		breaks("tools.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of tools are announced but not declared", together(
-			capabilityOf("tools", map[string]any{}), sendsWhenReady(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		breaks("tools.list-changed.only-if-declared-2025-06-18/no-flag", "changes to the list of tools are announced but not declared", together(
-			capabilityOf("tools", map[string]any{}), sendsWhenReady(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		breaks("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", together(
-			capabilityOf("tools", map[string]any{"listChanged": false}), sendsWhenReady(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
-		breaksAfresh("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool goes away without a word", func() refserver.Seams {
-			return goes(spec.MethodToolsList, "tools", "fail")
+		newFault("tools.list-changed.only-if-declared-2024-11-05/no-flag", "changes to the list of tools are announced but not declared", combine(
+			capabilityOf("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
+		newFault("tools.list-changed.only-if-declared-2025-06-18/no-flag", "changes to the list of tools are announced but not declared", combine(
+			capabilityOf("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
+		newFault("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", combine(
+			capabilityOf("tools", map[string]any{"listChanged": false}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
+		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() refserver.Seams {
+			return removeAfterWalk(spec.MethodToolsList, "tools", "fail")
 		}),
 
-		breaks("tools.name.unique-2024-11-05/twice", "two tools have the same name", editTool("add", func(t map[string]any) { t["name"] = "echo" })).in(older...),
-		breaks("tools.name.unique-2025-11-25/twice", "two tools have the same name", editTool("add", func(t map[string]any) { t["name"] = "echo" })).in(newer),
-		breaks("tools.name.unique-2025-11-25/on-another-page", "tools on different pages have the same name", editTool("fail", func(t map[string]any) { t["name"] = "echo" })).in(newer),
-		breaks("tools.name.length/empty", "a tool has an empty name", editTool("add", func(t map[string]any) { t["name"] = "" })),
-		breaks("tools.name.length/long", "a tool has a name of 129 characters", editTool("add", func(t map[string]any) { t["name"] = strings.Repeat("a", 129) })),
-		breaks("tools.name.charset/umlaut", "a tool's name has an umlaut", editTool("add", func(t map[string]any) { t["name"] = "größe" })),
-		breaks("tools.name.charset/other-digits", "a tool's name has digits beyond ASCII", editTool("add", func(t map[string]any) { t["name"] = "add٢" })),
-		breaks("tools.name.no-special-characters/space", "a tool's name has a space", editTool("add", func(t map[string]any) { t["name"] = "add numbers" })),
-		breaks("tools.name.no-special-characters/slash", "a tool's name has a slash", editTool("add", func(t map[string]any) { t["name"] = "math/add" })),
-		breaks("tools.name.no-special-characters/newline", "a tool's name ends in a newline", editTool("add", func(t map[string]any) { t["name"] = "add\n" })),
-		breaks("tools.name.case-sensitive/folded", "tools are found in any letter case", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newFault("tools.name.unique-2024-11-05/twice", "two tools have the same name", editTool("add", func(t map[string]any) { t["name"] = "echo" })).inRevisions(older...),
+		newFault("tools.name.unique-2025-11-25/twice", "two tools have the same name", editTool("add", func(t map[string]any) { t["name"] = "echo" })).inRevisions(newer),
+		newFault("tools.name.unique-2025-11-25/on-another-page", "tools on different pages have the same name", editTool("fail", func(t map[string]any) { t["name"] = "echo" })).inRevisions(newer),
+		newFault("tools.name.length/empty", "a tool has an empty name", editTool("add", func(t map[string]any) { t["name"] = "" })),
+		newFault("tools.name.length/long", "a tool has a name of 129 characters", editTool("add", func(t map[string]any) { t["name"] = strings.Repeat("a", 129) })),
+		newFault("tools.name.charset/umlaut", "a tool's name has an umlaut", editTool("add", func(t map[string]any) { t["name"] = "größe" })),
+		newFault("tools.name.charset/other-digits", "a tool's name has non-ASCII digits", editTool("add", func(t map[string]any) { t["name"] = "add٢" })),
+		newFault("tools.name.no-special-characters/space", "a tool's name has a space", editTool("add", func(t map[string]any) { t["name"] = "add numbers" })),
+		newFault("tools.name.no-special-characters/slash", "a tool's name has a slash", editTool("add", func(t map[string]any) { t["name"] = "math/add" })),
+		newFault("tools.name.no-special-characters/newline", "a tool's name ends in a newline", editTool("add", func(t map[string]any) { t["name"] = "add\n" })),
+		newFault("tools.name.case-sensitive/folded", "tools can be called in any letter case", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			return next(renamed(c, strings.ToLower))
 		})),
 	}
@@ -56,94 +56,94 @@ func toolFaults() []Fault {
 // callFaults are those in how calls are taken.
 func callFaults() []Fault {
 	return []Fault{
-		breaks("tools.call.arguments-optional/refused", "a call without arguments is refused", refuse(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).in(callable()...),
-		breaks("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", Handle(spec.MethodToolsCall,
+		newFault("tools.call.arguments-optional/refused", "a call without arguments is refused", refuseCalls(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if noArguments(c) {
 					return toolFails("expected object, received undefined"), nil
 				}
 				return next(c)
-			})).in(callable()...),
-		breaks("tools.call.listed-tool-is-found/renamed", "tools are listed by other names than they are called by", EditResult(spec.MethodToolsList, func(r map[string]any) {
-			for _, t := range items(r, "tools") {
+			})).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.listed-tool-is-found/renamed", "tools/list has other names than tools/call accepts", EditResult(spec.MethodToolsList, func(r map[string]any) {
+			for _, t := range objectsIn(r, "tools") {
 				t["name"] = t["name"].(string) + "_v2"
 			}
-		})).in(callable()...),
-		breaks("tools.call.listed-tool-is-found/is-error", "every call gets a result that says that the tool was not found", Handle(spec.MethodToolsCall,
+		})).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.listed-tool-is-found/is-error", "every call returns that the tool was not found", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name, ok := wire.Text(wire.At(c.Params, "/name")); ok {
 					return toolFails("Tool " + name + " not found"), nil
 				}
 				return next(c)
-			})).in(callable()...),
-		breaks("tools.call.unknown-tool-error/served", "a call of an unknown tool succeeds", onUnknownTool(func(*refserver.Error) (any, *refserver.Error) {
+			})).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.unknown-tool-error/served", "a call of an unknown tool succeeds", onUnknownTool(func(*refserver.Error) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}}, nil
 		})),
-		breaks("tools.call.unknown-tool-error/is-error", "a call of an unknown tool gets an isError result", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
+		newFault("tools.call.unknown-tool-error/is-error", "a call of an unknown tool gets an isError result", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
 			return toolFails(err.Message), nil
 		})),
-		breaks("tools.call.unknown-tool-code/method-not-found", "a call of an unknown tool gets -32601", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
+		newFault("tools.call.unknown-tool-code/method-not-found", "a call of an unknown tool gets -32601", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: err.Message}
 		})),
-		breaks("tools.call.unknown-tool-code/zero", "a call of an unknown tool gets error code 0", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
+		newFault("tools.call.unknown-tool-code/zero", "a call of an unknown tool gets error code 0", onUnknownTool(func(err *refserver.Error) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: 0, Message: err.Message}
 		})),
-		breaks("tools.call.malformed-request-error/array", "arguments that are no object are ignored", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if malformed(c) {
+		newFault("tools.call.malformed-request-error/array", "arguments that are not an object are ignored", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if hasMalformedParams(c) {
 				c.Params = wire.JSON(map[string]any{"name": wire.At(c.Params, "/name")})
 			}
 			return next(c)
-		})).in(callable()...),
-		breaks("tools.call.malformed-request-error/no-name", "a call without a name succeeds", acceptsWithout(spec.MethodToolsCall, "name", `{"content":[]}`)),
-		breaks("tools.call.not-supported-error/is-error", "tools are not declared, and calls get an isError result", together(
-			undeclared("tools"), refuse(spec.MethodToolsList, session, spec.CodeMethodNotFound, "Method not found"),
-			anyCall(`{"isError":true,"content":[{"type":"text","text":"There are no tools here."}]}`))),
+		})).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.malformed-request-error/no-name", "a call without a name succeeds", acceptMissingParam(spec.MethodToolsCall, "name", `{"content":[]}`)),
+		newFault("tools.call.not-supported-error/is-error", "tools are not declared, and calls return isError", combine(
+			withholdCapabilities("tools"), refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found"),
+			fixedCallResult(`{"isError":true,"content":[{"type":"text","text":"There are no tools here."}]}`))),
 	}
 }
 
 // failureFaults are those in how wrong arguments and failures are reported.
 func failureFaults() []Fault {
 	return []Fault{
-		breaks("tools.call.validates-inputs/taken", "wrong arguments are taken", onWrongArguments(func(string) (any, *refserver.Error) {
+		newFault("tools.call.validates-inputs/taken", "invalid arguments are accepted", onWrongArguments(func(string) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}, "structuredContent": map[string]any{"sum": 0, "distance": 0}}, nil
-		})).in(callable()...),
-		breaks("tools.call.validates-inputs/fraction-cut", "the fraction of an argument that is to be an integer is cut off", Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		})).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.validates-inputs/fraction-cut", "the fraction of an integer argument is truncated", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "slow" {
 				c.Params = bytes.Replace(c.Params, []byte("1.5"), []byte("1"), 1)
 			}
 			return next(c)
-		})).in(spec.V20251125),
-		breaks("tools.call.validates-inputs/dropped", "arguments that a tool does not have are dropped", dropsUnknownArguments()).in(spec.V20251125),
-		breaks("tools.call.invalid-arguments-rejected-2024-11-05/dropped", "arguments that a tool does not have are dropped", dropsUnknownArguments()).in(spec.V20250326, spec.V20250618),
-		breaks("tools.call.invalid-arguments-is-execution-error-2025-11-25/error", "wrong arguments get an error", onWrongArguments(func(problem string) (any, *refserver.Error) {
+		})).inRevisions(spec.V20251125),
+		newFault("tools.call.validates-inputs/dropped", "unknown arguments are ignored", dropUnknownArguments()).inRevisions(spec.V20251125),
+		newFault("tools.call.invalid-arguments-rejected-2024-11-05/dropped", "unknown arguments are ignored", dropUnknownArguments()).inRevisions(spec.V20250326, spec.V20250618),
+		newFault("tools.call.invalid-arguments-is-execution-error-2025-11-25/error", "invalid arguments get a protocol error", onWrongArguments(func(problem string) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: problem}
 		})),
-		breaks("tools.call.execution-error-is-result/own-code", "a tool that fails gets an error of its own code", onFailure(func(r map[string]any) (any, *refserver.Error) {
+		newFault("tools.call.execution-error-is-result/own-code", "a failing tool returns a protocol error with a code of its own", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: 1001, Message: "The tool failed"}
-		})).in(callable()...),
-		breaks("tools.call.execution-error-is-result/internal-error", "a tool that fails gets an internal error", onFailure(func(r map[string]any) (any, *refserver.Error) {
+		})).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.execution-error-is-result/internal-error", "a failing tool returns an internal error", onFailure(func(r map[string]any) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "The tool failed"}
-		})).in(callable()...),
-		breaks("tools.call.execution-error-explains/empty", "a tool that fails returns no content", onFailure(func(r map[string]any) (any, *refserver.Error) {
-			return with(r, "content", []any{}), nil
+		})).inRevisions(revisionsWithHints()...),
+		newFault("tools.call.execution-error-explains/empty", "a failing tool returns no content", onFailure(func(r map[string]any) (any, *refserver.Error) {
+			return withMember(r, "content", []any{}), nil
 		})),
-		breaks("tools.call.execution-error-explains/blank", "a tool that fails returns blanks", onFailure(func(r map[string]any) (any, *refserver.Error) {
-			return with(r, "content", []any{map[string]any{"type": "text", "text": " \n"}}), nil
+		newFault("tools.call.execution-error-explains/blank", "a failing tool returns only white space", onFailure(func(r map[string]any) (any, *refserver.Error) {
+			return withMember(r, "content", []any{map[string]any{"type": "text", "text": " \n"}}), nil
 		})),
-		breaks("tools.embedded-resource.needs-resources-capability/undeclared", "a tool embeds resources, and there are none", offeringOnly("tools", "prompts", "completions", "completion")),
-		breaks("tools.resource-link.fetchable/gone", "a tool links to a resource that does not exist", EditResult(spec.MethodToolsCall, func(r map[string]any) {
-			for _, block := range items(r, "content") {
+		newFault("tools.embedded-resource.needs-resources-capability/undeclared", "a tool embeds resources, but resources are not declared", declareOnly("tools", "prompts", "completions", "completion")),
+		newFault("tools.resource-link.fetchable/gone", "a tool links to a resource that does not exist", EditResult(spec.MethodToolsCall, func(r map[string]any) {
+			for _, block := range objectsIn(r, "content") {
 				if block["type"] == "resource_link" {
 					block["uri"] = "demo://gone"
 				}
 			}
 		})),
-		breaks("tools.input-schema.no-parameters-form/any", "tools without parameters take any", listed(spec.MethodToolsList, bareSchema)),
+		newFault("tools.input-schema.no-parameters-form/any", "tools without parameters accept any", editListItems(spec.MethodToolsList, bareSchema)),
 	}
 }
 
-// session reports whether the handshake is done.
-func session(c *refserver.Call) bool { return c.Revision != "" }
+// isInitialized reports whether the handshake is done.
+func isInitialized(c *refserver.Call) bool { return c.Revision != "" }
 
 func noParams(c *refserver.Call) bool { return c.Params == nil }
 
@@ -161,10 +161,10 @@ func toolFails(text string) map[string]any {
 	return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// anyCall answers every call with a fixed result.
-func anyCall(result string) refserver.Seams {
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if session(c) {
+// fixedCallResult answers every call with a fixed result.
+func fixedCallResult(result string) refserver.Seams {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if isInitialized(c) {
 			return jsontext.Value(result), nil
 		}
 		return next(c)
@@ -181,10 +181,10 @@ func renamed(c *refserver.Call, rename func(string) string) *refserver.Call {
 	return c
 }
 
-// goes has an item vanish from a list once that was walked through.
-func goes(method, member, name string) refserver.Seams {
+// removeAfterWalk has an item vanish from a list once that was walked through.
+func removeAfterWalk(method, member, name string) refserver.Seams {
 	var walks atomic.Int64
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, "/cursor") == nil {
 			walks.Add(1)
 		}
@@ -192,14 +192,14 @@ func goes(method, member, name string) refserver.Seams {
 		if err != nil || walks.Load() < 2 {
 			return result, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		r[member] = slices.DeleteFunc(r[member].([]any), func(item any) bool { return item.(map[string]any)["name"] == name })
 		return r, nil
 	})
 }
 
 func onUnknownTool(f func(err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && strings.Contains(err.Message, "no such tool") {
 			return f(err)
@@ -210,10 +210,10 @@ func onUnknownTool(f func(err *refserver.Error) (any, *refserver.Error)) refserv
 
 // onWrongArguments answers calls whose arguments are objects that a tool refused.
 func onWrongArguments(f func(problem string) (any, *refserver.Error)) refserver.Seams {
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		switch {
-		case wire.At(c.Params, "/name").Kind() != '"' || malformed(c):
+		case wire.At(c.Params, "/name").Kind() != '"' || hasMalformedParams(c):
 		case err != nil && err.Code == spec.CodeInvalidParams && !strings.Contains(err.Message, "no such tool"):
 			return f(err.Message)
 		case err == nil:
@@ -226,10 +226,10 @@ func onWrongArguments(f func(problem string) (any, *refserver.Error)) refserver.
 	})
 }
 
-// dropsUnknownArguments takes a call again without the arguments that are
+// dropUnknownArguments takes a call again without the arguments that are
 // made up.
-func dropsUnknownArguments() refserver.Seams {
-	return Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+func dropUnknownArguments() refserver.Seams {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
 		if _, given := wire.Members(p["arguments"]); given != nil {
 			for name := range given {
@@ -247,12 +247,12 @@ func dropsUnknownArguments() refserver.Seams {
 // onFailure rewrites the results of tools that failed by themselves, be they
 // called as tasks or not.
 func onFailure(f func(r map[string]any) (any, *refserver.Error)) refserver.Seams {
-	return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || c.Method != spec.MethodToolsCall && c.Method != spec.MethodTasksResult {
 			return result, err
 		}
-		r := plain(result)
+		r := decodeObject(result)
 		text, _ := wire.Text(wire.At(wire.JSON(r), "/content/0/text"))
 		if r["isError"] != true || strings.HasPrefix(text, "The arguments are not right") {
 			return r, nil

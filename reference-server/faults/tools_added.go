@@ -18,15 +18,15 @@ type addedTool struct {
 	call  func(c *refserver.Call, arguments jsontext.Value) (any, *refserver.Error)
 }
 
-// adds adds tools at the end of the first page of the list.
-func adds(tools ...addedTool) refserver.Seams {
-	return together(
-		Handle(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// addTools adds tools at the end of the first page of the list.
+func addTools(tools ...addedTool) refserver.Seams {
+	return combine(
+		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil || wire.At(c.Params, "/cursor") != nil {
 				return result, err
 			}
-			page := plain(result)
+			page := decodeObject(result)
 			list, _ := page["tools"].([]any)
 			for _, t := range tools {
 				list = append(list, jsontext.Value(t.entry))
@@ -34,7 +34,7 @@ func adds(tools ...addedTool) refserver.Seams {
 			page["tools"] = list
 			return page, nil
 		}),
-		Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			name := string(wire.At(c.Params, "/name"))
 			i := slices.IndexFunc(tools, func(t addedTool) bool { return string(wire.At(jsontext.Value(t.entry), "/name")) == name })
 			if i < 0 {
@@ -117,26 +117,26 @@ func sumOf(r map[string]any) float64 {
 func branchFaults() []Fault {
 	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
-	since := from(spec.V20250618)
+	since := sinceRevision(spec.V20250618)
 	return []Fault{
-		breaks("tools.structured.present/zero", "a sum of 0 comes without structured content", summed(func(r map[string]any) {
+		newFault("tools.structured.present/zero", "a sum of 0 comes without structured content", editAddResult(func(r map[string]any) {
 			if sumOf(r) == 0 {
 				delete(r, "structuredContent")
 			}
-		})).in(spec.V20250618, spec.V20251125),
-		breaks("tools.structured.conforms/not-positive", "a sum of 0 or less is a text", summed(func(r map[string]any) {
+		})).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("tools.structured.conforms/not-positive", "the structured sum of 0 or less is a string", editAddResult(func(r map[string]any) {
 			if sum := sumOf(r); sum <= 0 {
 				r["structuredContent"] = map[string]any{"sum": fmt.Sprint(sum)}
 			}
-		})).in(spec.V20250618, spec.V20251125),
-		breaks("tools.structured.conforms/other-unit", "with another value of an enum the structured content breaks the output schema", adds(structured.tool())).in(since...),
-		breaks("tools.call.validates-inputs/nested", "the members of an argument that is an object are not checked", adds(nested.tool())).in(since...),
+		})).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("tools.structured.conforms/other-unit", "structured content breaks the output schema for another enum value", addTools(structured.tool())).inRevisions(since...),
+		newFault("tools.call.validates-inputs/nested", "members of an object argument are not validated", addTools(nested.tool())).inRevisions(since...),
 	}
 }
 
-// named gives a tool another name.
-func named(tool, name string) refserver.Seams {
-	return together(editTool(tool, func(t map[string]any) { t["name"] = name }), Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// renameListedTool gives a tool another name.
+func renameListedTool(tool, name string) refserver.Seams {
+	return combine(editTool(tool, func(t map[string]any) { t["name"] = name }), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		return next(renamed(c, func(called string) string {
 			if called == name {
 				return tool

@@ -32,29 +32,29 @@ func official(change map[string]string) map[string]string {
 func knownFaults() []Fault {
 	var out []Fault
 	for _, f := range []struct{ name, title, tool string }{
-		{"succeeds", "the tool that is to fail reports success", "test_error_handling"},
-		{"no-image", "the tool that is to return an image returns text", "test_image_content"},
-		{"no-audio", "the tool that is to return audio returns text", "test_audio_content"},
-		{"no-progress", "the tool that is to report progress reports none", "test_tool_with_progress"},
-		{"no-logs", "the tool that is to log sends no log message", "test_tool_with_logging"},
-		{"not-asked", "the tool that is to ask the client's model does not ask", "test_sampling"},
+		{"succeeds", "the tool that should fail succeeds", "test_error_handling"},
+		{"no-image", "the tool that should return an image returns text", "test_image_content"},
+		{"no-audio", "the tool that should return audio returns text", "test_audio_content"},
+		{"no-progress", "the tool that should send progress sends none", "test_tool_with_progress"},
+		{"no-logs", "the tool that should log sends no log message", "test_tool_with_logging"},
+		{"not-asked", "the tool that should send sampling/createMessage sends none", "test_sampling"},
 	} {
-		out = append(out, breaks("tools.call.known-effect/"+f.name, f.title, offersTools(official(map[string]string{f.tool: done}))))
+		out = append(out, newFault("tools.call.known-effect/"+f.name, f.title, addFixedTools(official(map[string]string{f.tool: done}))))
 	}
-	return append(out, breaksAfresh("tools.call.known-effect/stuck", "the tool that is to ask the client's model waits for ever for the response", func() refserver.Seams {
-		return together(offersTools(official(nil)), named("ask-sampling", "test_sampling"), onReply(spec.MethodSampling, func(*wire.Message) bool { return true }, swallows)())
+	return append(out, newStatefulFault("tools.call.known-effect/stuck", "the tool that sends sampling/createMessage waits for ever", func() refserver.Seams {
+		return combine(addFixedTools(official(nil)), renameListedTool("ask-sampling", "test_sampling"), onClientResponse(spec.MethodSampling, func(*wire.Message) bool { return true }, dropFrame)())
 	}))
 }
 
-// offersTools adds tools with fixed results to those of the server.
-func offersTools(results map[string]string) refserver.Seams {
-	return together(
-		Handle(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// addFixedTools adds tools with fixed results to those of the server.
+func addFixedTools(results map[string]string) refserver.Seams {
+	return combine(
+		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil || wire.At(c.Params, "/cursor") != nil {
 				return result, err
 			}
-			page := plain(result)
+			page := decodeObject(result)
 			tools, _ := page["tools"].([]any)
 			for _, name := range slices.Sorted(maps.Keys(results)) {
 				schema := map[string]any{"type": "object"}
@@ -66,7 +66,7 @@ func offersTools(results map[string]string) refserver.Seams {
 			page["tools"] = tools
 			return page, nil
 		}),
-		Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			name, _ := wire.Text(wire.At(c.Params, "/name"))
 			if result, ok := results[name]; ok {
 				return jsontext.Value(result), nil

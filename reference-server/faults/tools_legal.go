@@ -15,7 +15,7 @@ import (
 // and for completion.
 func legalOffers() []Fault {
 	worded := func(text string) refserver.Seams {
-		return Handle("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && strings.Contains(err.Message, "there is no such") {
 				name, _ := wire.Text(wire.At(c.Params, "/name"))
@@ -25,54 +25,54 @@ func legalOffers() []Fault {
 		})
 	}
 	completion := func(f func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
-		return Handle(spec.MethodComplete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		return WrapHandler(spec.MethodComplete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			return f(c.Params, result, err)
 		})
 	}
 	return []Fault{
-		legal("empty-list-of-tools", "tools are declared, and there are none", together(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
+		newVariation("empty-list-of-tools", "tools are declared, but the list is empty", combine(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
 			onNamed(spec.MethodToolsCall, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown tool"}
 			}))),
-		legal("empty-list-of-prompts", "prompts are declared, and there are none", together(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
+		newVariation("empty-list-of-prompts", "prompts are declared, but the list is empty", combine(replaceResult(spec.MethodPromptsList, `{"prompts":[]}`),
 			onNamed(spec.MethodPromptsGet, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown prompt"}
 			}))),
-		legal("tools-of-the-official-suite", "the server offers tools of the official suite, too, which do what they are known for, and such a prompt",
-			together(offersTools(official(nil)), offersPrompt("test_simple_prompt", aPrompt))),
-		legal("optional-arguments", "a tool returns more with arguments that it does not require, and checks those inside an object", adds(rightSurvey.tool())).in(from(spec.V20250618)...),
-		legal("tools-by-number", "the names of tools say nothing of what they do", together(
-			named("slow", "t1"), named("log", "t2"), named("ask-roots", "t3"), named("ask-sampling", "t4"), named("ask-elicitation", "t5"),
-			named("trigger-list-changed", "t6"), named("update-resource", "t7"))),
-		legal("tool-always-fails", "a tool fails in the same way whatever it is given", refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
+		newVariation("tools-of-the-official-suite", "the server also offers tools and a prompt of the official suite",
+			combine(addFixedTools(official(nil)), addPrompt("test_simple_prompt", aPrompt))),
+		newVariation("optional-arguments", "a tool has optional and nested arguments, which it validates", addTools(rightSurvey.tool())).inRevisions(sinceRevision(spec.V20250618)...),
+		newVariation("tools-by-number", "the names of tools do not describe what they do", combine(
+			renameListedTool("slow", "t1"), renameListedTool("log", "t2"), renameListedTool("ask-roots", "t3"), renameListedTool("ask-sampling", "t4"), renameListedTool("ask-elicitation", "t5"),
+			renameListedTool("trigger-list-changed", "t6"), renameListedTool("update-resource", "t7"))),
+		newVariation("tool-always-fails", "a tool always fails in the same way", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return tool(c) == "add" || tool(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),
-		legal("silent-lists", "changes to lists are not declared, and not told of", together(
+		newVariation("silent-lists", "list changes are neither declared nor notified", combine(
 			capabilityOf("tools", map[string]any{"listChanged": false}), capabilityOf("prompts", map[string]any{}), capabilityOf("resources", map[string]any{"subscribe": true}),
-			mute(func(o *refserver.Out) bool {
+			dropMessages(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && strings.HasSuffix(o.Method, "/list_changed")
 			}))),
-		legalAfresh("list-changes-told", "a tool goes away, and that is told", func() refserver.Seams {
+		newStatefulVariation("list-changes-told", "a tool disappears with a notification", func() refserver.Seams {
 			var walks atomic.Int64
-			gone := refuse(spec.MethodToolsCall, func(c *refserver.Call) bool {
+			gone := refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 				return walks.Load() > 1 && string(wire.At(c.Params, "/name")) == `"fail"`
 			}, spec.CodeInvalidParams, "Unknown tool: fail")
-			return together(goes(spec.MethodToolsList, "tools", "fail"), gone, Handle(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return combine(removeAfterWalk(spec.MethodToolsList, "tools", "fail"), gone, WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
-				if session(c) && wire.At(c.Params, "/cursor") == nil && walks.Add(1) == 2 {
+				if isInitialized(c) && wire.At(c.Params, "/cursor") == nil && walks.Add(1) == 2 {
 					c.Session.SendRaw([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
 				}
 				return result, err
 			}))
 		}),
-		legal("names-of-128-characters", "names of tools are as long as they may be, with every character that they may have", together(
+		newVariation("names-of-128-characters", "names of tools have the maximal length and every permitted character", combine(
 			EditResult(spec.MethodToolsList, func(r map[string]any) {
-				for _, t := range items(r, "tools") {
+				for _, t := range objectsIn(r, "tools") {
 					t["name"] = longName(t["name"].(string))
 				}
 			}),
-			Handle(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				return next(renamed(c, func(name string) string {
 					if _, short, ok := strings.Cut(name, "__"); ok && longName(short) == name {
 						return short
@@ -80,27 +80,27 @@ func legalOffers() []Fault {
 					return name
 				}))
 			}))),
-		legal("unknown-in-other-words", "what does not exist is refused in other words", worded("NAME? Never heard of it.")),
-		legal("same-words-for-all", "all that is refused is refused with the same words", editError(Errors(), func(e Members) {
+		newVariation("unknown-in-other-words", "errors about unknown things have other messages", worded("NAME? Never heard of it.")),
+		newVariation("same-words-for-all", "all errors have the same message", editError(Errors(), func(e Members) {
 			e["message"] = jsontext.Value(`"Invalid params"`)
 		})),
-		legal("failure-not-found", "a tool that fails says that something was not found", onFailure(func(map[string]any) (any, *refserver.Error) {
+		newVariation("failure-not-found", "a failing tool says that something was not found", onFailure(func(map[string]any) (any, *refserver.Error) {
 			return toolFails("Tool fail: the file was not found"), nil
 		})),
-		legal("failure-without-text", "a tool that fails shows a picture", onFailure(func(r map[string]any) (any, *refserver.Error) {
-			return with(r, "content", []any{map[string]any{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}}), nil
+		newVariation("failure-without-text", "a failing tool returns an image", onFailure(func(r map[string]any) (any, *refserver.Error) {
+			return withMember(r, "content", []any{map[string]any{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}}), nil
 		})),
-		legal("wrong-arguments-in-detail", "wrong arguments are refused with many words in a result", onWrongArguments(func(problem string) (any, *refserver.Error) {
+		newVariation("wrong-arguments-in-detail", "invalid arguments get a long isError result", onWrongArguments(func(problem string) (any, *refserver.Error) {
 			return toolFails("Input validation error: tool arguments, unknown or not found: " + problem), nil
 		})),
-		legal("more-arguments-of-prompts", "arguments that a prompt does not have are refused", Handle(spec.MethodPromptsGet,
+		newVariation("more-arguments-of-prompts", "unknown prompt arguments are refused", WrapHandler(spec.MethodPromptsGet,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if wire.At(c.Params, "/name") != nil && wire.At(c.Params, "/arguments/mcp-conform") != nil {
 					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown argument"}
 				}
 				return next(c)
 			})),
-		legal("null-arguments", "an argument of a prompt that is null is taken for none", Handle(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		newVariation("null-arguments", "a prompt argument that is null is ignored", WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			_, p := wire.Members(c.Params)
 			if _, given := wire.Members(p["arguments"]); given != nil {
 				for name, v := range given {
@@ -113,22 +113,22 @@ func legalOffers() []Fault {
 			}
 			return next(c)
 		})),
-		legal("no-completion", "nothing is completed", together(undeclared("completions"),
-			refuse(spec.MethodComplete, session, spec.CodeMethodNotFound, "Method not found"))),
-		legal("unknown-templates-completed", "unknown templates have no values", completion(func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
+		newVariation("no-completion", "completion returns no values for anything", combine(withholdCapabilities("completions"),
+			refuseCalls(spec.MethodComplete, isInitialized, spec.CodeMethodNotFound, "Method not found"))),
+		newVariation("unknown-templates-completed", "completion for unknown templates returns no values", completion(func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
 			if err != nil && strings.Contains(err.Message, "no such resource") {
 				return jsontext.Value(noValues), nil
 			}
 			return result, err
 		})),
-		legal("unknown-arguments-refused", "arguments that there are not are not completed", completion(func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
+		newVariation("unknown-arguments-refused", "unknown arguments get no completion", completion(func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
 			name, _ := wire.Text(wire.At(q, "/argument/name"))
 			if err == nil && (strings.HasPrefix(name, "mcp-conform") || name == "x") {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "There is no such argument"}
 			}
 			return result, err
 		})),
-		legal("nothing-has-values", "nothing has values", completion(func(_ jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
+		newVariation("nothing-has-values", "completion has no values for any argument", completion(func(_ jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error) {
 			if err != nil {
 				return nil, err
 			}
@@ -146,9 +146,9 @@ func longName(name string) string {
 
 // onNamed refuses requests by the name in their params.
 func onNamed(method string, f func(name string) *refserver.Error) refserver.Seams {
-	return Handle(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, ok := wire.Text(wire.At(c.Params, "/name"))
-		if !ok || !session(c) {
+		if !ok || !isInitialized(c) {
 			return next(c)
 		}
 		return nil, f(name)

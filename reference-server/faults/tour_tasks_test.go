@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// patient is a visitor who runs tools as tasks, and leaves what they ask open.
-var patient = visitor{
+// noTimeout is a visitor who runs tools as tasks, and leaves what they ask open.
+var noTimeout = visitor{
 	capabilities: `{"elicitation":{},"tasks":{}}`, pages: 3, more: taskWalk(),
 	reply: func(*wire.Message) []byte { return nil },
 }

@@ -46,7 +46,7 @@ func visitors() []visitor {
 		willing,
 		{capabilities: "{}", pages: 3, reply: refusing, more: append(odd(), pageWalk()...)},
 		{capabilities: all, pages: 2, reply: able(), more: odd()},
-		patient, dawdling,
+		noTimeout, dawdling,
 	}
 }
 
@@ -71,10 +71,10 @@ func able() func(m *wire.Message) []byte {
 	}
 }
 
-// tour uses everything that the server offers, in a bubble whose time passes
+// takeTour uses everything that the server offers, in a bubble whose time passes
 // at once, and returns what it said. The seams are made within the bubble, as a
 // channel of theirs has to be.
-func tour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revision) []heard {
+func takeTour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revision) []heard {
 	t.Helper()
 	var all []heard
 	synctest.Test(t, func(t *testing.T) {

@@ -14,79 +14,81 @@ func versioningFaults() []Fault {
 	const same, other, latest, known = "versioning.initialize-same-version/", "versioning.initialize-other-version/",
 		"versioning.initialize-latest-version/", "versioning.initialize-known-version/"
 	fails := func(e *refserver.Error) refserver.Seams {
-		return Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if speaks(asked(c)) {
+		return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if isSupportedVersion(requestedVersion(c)) {
 				return next(c)
 			}
 			return nil, e
 		})
 	}
 	return []Fault{
-		breaks(other+"no-date", "a version that is no date is refused with -32602, others are countered", Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if _, err := time.Parse(time.DateOnly, asked(c)); err != nil {
+		newFault(other+"no-date", "a version that is not a date gets -32602, others a counter-offer", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if _, err := time.Parse(time.DateOnly, requestedVersion(c)); err != nil {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: not a date"}
 			}
 			return next(c)
 		})),
-		breaks(same+"depends-on-capabilities", "a client with experimental capabilities is offered another version than it asks for",
-			offering(hasUnknownCapability, func(version string) string {
+		newFault(same+"depends-on-capabilities", "a client with experimental capabilities gets another version than it requests",
+			editOfferedVersion(hasUnknownCapability, func(version string) string {
 				if version == string(spec.V20241105) {
 					return string(spec.V20250326)
 				}
 				return string(spec.V20241105)
 			})),
 
-		breaksAfresh(same+"first-session-only", "only the first session of a process gets the older version that it asks for",
-			newestAfterTheFirst).in(spec.V20251125).over(spec.StreamableHTTP),
+		newStatefulFault(same+"first-session-only", "only the first session of a process gets the older version it requests",
+			newestAfterTheFirst).inRevisions(spec.V20251125).overTransports(spec.StreamableHTTP),
 
-		breaks(other+"echoed", "a version that does not exist is accepted", offering(unspoken, func(version string) string { return version })),
-		breaks(other+"later-echoed", "a version of the future is accepted", offering(func(c *refserver.Call) bool {
-			return unspoken(c) && asked(c) > string(spec.V20260728) && asked(c) < "3"
+		newFault(other+"echoed", "the server accepts an unknown version", editOfferedVersion(requestsUnsupported, func(version string) string { return version })),
+		newFault(other+"later-echoed", "the server accepts a future version", editOfferedVersion(func(c *refserver.Call) bool {
+			return requestsUnsupported(c) && requestedVersion(c) > string(spec.V20260728) && requestedVersion(c) < "3"
 		}, func(version string) string { return version })),
-		breaks(other+"not-accepted", "an unknown version is answered with one that is not accepted either", offering(unspoken, func(version string) string {
+		newFault(other+"not-accepted", "an unknown version gets a counter-offer that the server refuses, too", editOfferedVersion(requestsUnsupported, func(version string) string {
 			if version == "2024-10-07" {
 				return string(spec.V20251125)
 			}
 			return "2024-10-07"
 		})),
-		breaks(other+"internal-error", "an unknown version gets -32603", fails(&refserver.Error{Code: spec.CodeInternal, Message: "Internal error"})),
-		breaks(other+"bare-error", "an unknown version gets -32602 that does not say which are supported",
+		newFault(other+"internal-error", "an unknown version gets -32603", fails(&refserver.Error{Code: spec.CodeInternal, Message: "Internal error"})),
+		newFault(other+"bare-error", "an unknown version gets -32602 without the supported versions",
 			fails(&refserver.Error{Code: spec.CodeInvalidParams, Message: "Unsupported protocol version"})),
-		breaks(other+"silent", "an unknown version is not answered", fails(refserver.NoResponse)),
+		newFault(other+"silent", "an unknown version gets no response", fails(refserver.NoResponse)),
 
-		breaks(latest+"oldest", "an unknown version is answered with the oldest that is supported",
-			offering(unspoken, func(string) string { return string(spec.V20241105) })).in(callable()...), // a run in that alone knows of no later one
-		breaks(latest+"last-but-one", "an unknown version is answered with the last but one that is supported",
-			offering(unspoken, func(string) string { return string(spec.V20250618) })).in(spec.V20251125),
-		breaks(latest+"without-handshake", "an unknown version is answered with a revision that has no handshake",
-			offering(unspoken, func(string) string { return string(spec.V20260728) })),
+		newFault(latest+"oldest", "the counter-offer for an unknown version is the oldest supported one",
+			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20241105) })).inRevisions(revisionsWithHints()...), // a run in that alone knows of no later one
+		newFault(latest+"last-but-one", "the counter-offer for an unknown version is the last but one",
+			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20250618) })).inRevisions(spec.V20251125),
+		newFault(latest+"without-handshake", "the counter-offer for an unknown version has no handshake",
+			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20260728) })),
 
-		breaks(known+"number", `an unknown version is answered with "1.0"`, offering(unspoken, func(string) string { return "1.0" })),
-		breaks(known+"word", `an unknown version is answered with "latest"`, offering(unspoken, func(string) string { return "latest" })),
-		breaks(known+"wrong-date", "an unknown version is answered with a date on which nothing was published", offering(unspoken, func(string) string { return "2025-07-01" })),
+		newFault(known+"number", `the counter-offer for an unknown version is "1.0"`, editOfferedVersion(requestsUnsupported, func(string) string { return "1.0" })),
+		newFault(known+"word", `the counter-offer for an unknown version is "latest"`, editOfferedVersion(requestsUnsupported, func(string) string { return "latest" })),
+		newFault(known+"wrong-date", "the counter-offer for an unknown version is a date without a revision", editOfferedVersion(requestsUnsupported, func(string) string { return "2025-07-01" })),
 	}
 }
 
-func asked(c *refserver.Call) string {
+func requestedVersion(c *refserver.Call) string {
 	version, _ := wire.Text(wire.At(c.Params, "/protocolVersion"))
 	return version
 }
 
-func speaks(version string) bool {
+func isSupportedVersion(version string) bool {
 	return slices.Contains(spec.HandshakeRevisions(), spec.Revision(version))
 }
 
-// unspoken reports whether an initialize names a version that the server does not speak.
-func unspoken(c *refserver.Call) bool { return asked(c) != "" && !speaks(asked(c)) }
+// requestsUnsupported reports whether an initialize names a version that the server does not speak.
+func requestsUnsupported(c *refserver.Call) bool {
+	return requestedVersion(c) != "" && !isSupportedVersion(requestedVersion(c))
+}
 
-// offering changes the version in the answers to some initializes.
-func offering(when func(c *refserver.Call) bool, offer func(version string) string) refserver.Seams {
-	return Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+// editOfferedVersion changes the version in the answers to some initializes.
+func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version string) string) refserver.Seams {
+	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !when(c) {
 			return result, err
 		}
-		return with(plain(result), "protocolVersion", offer(asked(c))), nil
+		return withMember(decodeObject(result), "protocolVersion", offer(requestedVersion(c))), nil
 	})
 }
 
@@ -94,8 +96,8 @@ func offering(when func(c *refserver.Call) bool, offer func(version string) stri
 // that asks for the newest version.
 func newestAfterTheFirst() refserver.Seams {
 	var later atomic.Bool
-	return Handle(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		if later.Swap(true) && speaks(asked(c)) {
+	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if later.Swap(true) && isSupportedVersion(requestedVersion(c)) {
 			_, members := wire.Members(c.Params)
 			members["protocolVersion"] = wire.Quote(string(spec.V20251125))
 			c.Params = wire.JSON(members)
@@ -113,13 +115,13 @@ func askingFaults() []Fault {
 	page := map[string]any{"mode": "url", "message": "Please look.", "elicitationId": "e1", "url": "https://example.com/"}
 	const older, newer = "versioning.negotiated-version-respected-2024-11-05/", "versioning.negotiated-version-respected-2025-06-18/"
 	return []Fault{
-		breaks(older+"elicitation", "elicitation is asked for, which is newer", asksWhenReady(spec.MethodElicit, form)),
-		breaks(older+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)),
-		breaks(newer+"url-elicitation", "elicitation by URL is asked for, which is newer", asksWhenReady(spec.MethodElicit, page)).in(spec.V20250618),
-		breaks(newer+"tasks", "the client is asked for its tasks, which are newer", asksWhenReady(spec.MethodTasksList, nil)).in(spec.V20250618),
-		breaks(newer+"task-result", "tools answer with tasks, which are newer", replaceResult(spec.MethodToolsCall,
-			`{"task":{"taskId":"1","status":"working","ttl":null,"createdAt":"2025-11-25T00:00:00Z","lastUpdatedAt":"2025-11-25T00:00:00Z"}}`)).in(spec.V20250618),
-		breaks(newer+"input-required", "tools answer that input is required, which is newer",
+		newFault(older+"elicitation", "the server sends elicitation/create, which a later revision introduced", requestOnInitialized(spec.MethodElicit, form)),
+		newFault(older+"tasks", "the server sends tasks/list to the client, which a later revision introduced", requestOnInitialized(spec.MethodTasksList, nil)),
+		newFault(newer+"url-elicitation", "the server uses url mode elicitation, which a later revision introduced", requestOnInitialized(spec.MethodElicit, page)).inRevisions(spec.V20250618),
+		newFault(newer+"tasks", "the server sends tasks/list to the client, which a later revision introduced", requestOnInitialized(spec.MethodTasksList, nil)).inRevisions(spec.V20250618),
+		newFault(newer+"task-result", "tools return tasks, which a later revision introduced", replaceResult(spec.MethodToolsCall,
+			`{"task":{"taskId":"1","status":"working","ttl":null,"createdAt":"2025-11-25T00:00:00Z","lastUpdatedAt":"2025-11-25T00:00:00Z"}}`)).inRevisions(spec.V20250618),
+		newFault(newer+"input-required", "tools return input_required, which a later revision introduced",
 			replaceResult(spec.MethodToolsCall, `{"resultType":"input_required","inputRequests":{}}`)),
 	}
 }
