@@ -37,6 +37,7 @@ var layers = []struct {
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
 	{"internal/baseline", []string{"internal/spec", "internal/verdict"}},
+	{"internal/sdk", []string{"fixtures", "internal/spec", "internal/verdict"}},
 	{"internal/target", []string{"internal/redact", "internal/spec"}},
 
 	{"internal/control", []string{"internal/wire"}},

@@ -39,6 +39,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	type sameness struct {
 		verdict.Key
 		known   string
+		sdk     string
 		outcome verdict.Outcome
 	}
 	at := map[sameness]int{}
@@ -70,7 +71,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	}
 	for _, f := range r.Findings {
 		if wanted(&f) {
-			add(f, sameness{f.Key().InAnyRevision(), f.Known, f.Outcome})
+			add(f, sameness{f.Key().InAnyRevision(), f.Known, knownInSDK(&f), f.Outcome})
 		}
 	}
 	for _, v := range r.Verdicts { // a failure of our own need not have a finding
@@ -88,12 +89,32 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			e.others[v.Requirement] = true
 		}
 	}
-	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Compare(b.Outcome, a.Outcome) })
+	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Or(ownFirst(&a, &b), cmp.Compare(b.Outcome, a.Outcome)) })
 	for i := range out {
 		out[i].revisions = spec.NewestFirst(out[i].revisions)
 		out[i].blocked = blockedBy(r, out[i].ids)
 	}
 	return out
+}
+
+// ownFirst orders what is known of the SDK behind the findings of the server's own.
+func ownFirst(a, b *entry) int {
+	switch {
+	case a.SDK == nil && b.SDK != nil:
+		return -1
+	case a.SDK != nil && b.SDK == nil:
+		return 1
+	}
+	return 0
+}
+
+// knownInSDK says in which SDK a finding is known, and what that does; "" where
+// it is not known.
+func knownInSDK(f *verdict.Finding) string {
+	if f.SDK == nil {
+		return ""
+	}
+	return f.SDK.String() + ": " + f.SDK.Note
 }
 
 // blockedBy counts the requirements that one of the findings kept from being
@@ -154,6 +175,7 @@ func (c *Console) entryLines(e *entry) []string {
 		}
 	}
 	labelled("", e.Summary)
+	labelled("sdk        ", knownInSDK(&e.Finding))
 	labelled("", e.consequence())
 	labelled("permitted  ", e.Permitted)
 	labelled("seen       ", e.Seen)

@@ -9,14 +9,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// knownDeviation is a requirement whose deviations the baseline knows.
+// knownDeviation is a requirement whose deviations are known: in the baseline, or
+// of the SDK.
 type knownDeviation struct {
 	requirement, reason string
+	sdk                 bool            // it is accepted as one of the SDK
 	outcome             verdict.Outcome // the most severe
 	revisions           []spec.Revision
 }
 
-// known returns what the baseline knows and the run has seen again, in the
+// known returns what is known and the run has seen again, in the
 // order of the report; what was not reproduced this time comes last.
 func known(r *verdict.Report) []knownDeviation {
 	var out []knownDeviation
@@ -30,7 +32,7 @@ func known(r *verdict.Report) []knownDeviation {
 		})
 		if at < 0 {
 			at = len(out)
-			out = append(out, knownDeviation{requirement: v.Requirement, reason: v.Known})
+			out = append(out, knownDeviation{requirement: v.Requirement, reason: v.Known, sdk: v.AcceptedSDK})
 		}
 		out[at].outcome = max(out[at].outcome, v.Outcome)
 		out[at].revisions = append(out[at].revisions, v.Revision)

@@ -110,8 +110,12 @@ func conclusion(r *verdict.Report) (string, color) {
 	if unconfirmed > 0 {
 		text += fmt.Sprintf(", %d unconfirmed", unconfirmed)
 	}
-	if n := len(known(r)); n > 0 {
-		text += fmt.Sprintf(", %d known", n)
+	baseline, sdk := knownCounts(r)
+	if baseline > 0 {
+		text += fmt.Sprintf(", %d known", baseline)
+	}
+	if sdk > 0 {
+		text += ", " + count(sdk, "finding") + " of " + clip(r.SDK, 80) + " accepted"
 	}
 	if n := len(r.Stale); n > 0 {
 		text, paint = text+", "+staleCount(n), red
@@ -124,10 +128,32 @@ func conclusion(r *verdict.Report) (string, color) {
 
 // beyond limits what is said where something broken is known.
 func beyond(r *verdict.Report) string {
-	if slices.ContainsFunc(r.Verdicts, func(v verdict.Verdict) bool { return v.Known != "" && v.Outcome == verdict.Broken }) {
-		return "beyond the baseline "
+	var out []string
+	for _, k := range known(r) {
+		what := "the baseline"
+		if k.sdk {
+			what = "the SDK"
+		}
+		if k.outcome == verdict.Broken && !slices.Contains(out, what) {
+			out = append(out, what)
+		}
 	}
-	return ""
+	if len(out) == 0 {
+		return ""
+	}
+	return "beyond " + strings.Join(out, " and ") + " "
+}
+
+// knownCounts counts what the baseline knows, and what is accepted of the SDK.
+func knownCounts(r *verdict.Report) (baseline, sdk int) {
+	for _, k := range known(r) {
+		if k.sdk {
+			sdk++
+		} else {
+			baseline++
+		}
+	}
+	return baseline, sdk
 }
 
 // extent says in what and of how many requirements nothing broken was found.

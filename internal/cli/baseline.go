@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -28,6 +29,7 @@ const baselineFile = "mcp-conform-baseline.yaml"
 type knownFlags struct {
 	path  string
 	rerun string // a report; "-" where --rerun-failed names none
+	sdk   bool   // accept what is known of the SDK
 	known *baseline.Baseline
 }
 
@@ -36,6 +38,7 @@ const lastReport = "-"
 
 func (f *knownFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.path, "baseline", "", "file of known findings, which do not fail the run; outdated entries do")
+	fs.BoolVar(&f.sdk, "accept-sdk-findings", false, "findings that are known of the server's SDK do not fail the run; the last line counts them")
 	fs.StringVar(&f.rerun, "rerun-failed", "", "judge only what a JSON report found: --rerun-failed=FILE, or the one in the folder --out")
 	fs.Lookup("rerun-failed").NoOptDefVal = lastReport
 }
@@ -59,10 +62,15 @@ func fileError(err error) error {
 	return err
 }
 
-// apply holds the report against the baseline.
-func (f *knownFlags) apply(r *verdict.Report, whole bool) {
+// apply marks what is known in the report: of the SDK that the server is built
+// with, nil where it was not recognised, and in the baseline.
+func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
+	used.Mark(r)
 	if f.known != nil {
 		f.known.Apply(r, time.Now(), whole)
+	}
+	if f.sdk {
+		sdk.Accept(r)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -38,6 +39,7 @@ type serverFlags struct {
 	stop    func()         // ends what was started
 	named   string         // how reports name the server, "" before that is known
 	over    spec.Transport // so too
+	sdk     *sdk.Used      // that the server is built with, nil where it was not recognised
 }
 
 // registerTarget adds the flags that say how a server is reached.
@@ -114,7 +116,10 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
 	}
-	f.over = o.Dialer.Transport()
+	f.over, f.sdk = o.Dialer.Transport(), nil
+	if !f.reference {
+		f.sdk = sdk.Recognise(t.Command())
+	}
 	o.Redactor = transcript.NewRedactor(a.secrets)
 	words := f.words(t, o.Policy.Policy)
 	o.Replay = func(rev spec.Revision, focus ...string) []string {

@@ -57,6 +57,7 @@ func Keys() Key {
 		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at once; as many as there are cores where it is not there."},
 		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements, or warnings too."},
 		{Name: "baseline", Kind: Text, Path: true, Flag: "baseline", Variable: "MCP_CONFORM_BASELINE", Example: "mcp-conform-baseline.yaml", About: "The file of known findings, which fail no run."},
+		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Findings that are known of the SDK that the server is built with fail no run."},
 		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder out. A relative FILE is one of the folder that mcp-conform is run in."},
 		{Name: "out", Kind: Text, Path: true, Flag: "out", Variable: "MCP_CONFORM_OUT", Example: ".mcp-conform", About: "The folder for reports that name no file."},
 		toolsKey(),

@@ -41,6 +41,15 @@ type Target struct {
 	secrets    *redact.Secrets
 }
 
+// Command returns the command that starts the server, and the folder in which it
+// starts; none where the server is not started.
+func (t *Target) Command() (argv []string, dir string) {
+	if t.Start != nil {
+		return t.Start.argv, t.Start.dir
+	}
+	return t.Argv, t.Dir
+}
+
 // fetchers are programs that may have to download what they start; those with
 // subcommands name the ones that do.
 var fetchers = map[string][]string{

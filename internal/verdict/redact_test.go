@@ -11,7 +11,7 @@ import (
 
 // ours are the fields that hold nothing but ids and words of our own.
 var ours = []string{
-	"Tool", "Version", "ID", "Requirement", "Judge", "Judges", "Area", "Page", "Group", "BlockedBy", "Verdict.Findings", "FailOn", "Summary", "Direction",
+	"Tool", "Version", "ID", "Requirement", "Judge", "Judges", "Area", "Page", "Group", "BlockedBy", "Verdict.Findings", "FailOn", "Summary", "Direction", "SDK",
 }
 
 // TestRedactCoversEveryText fills every text of a report, so that a new field

@@ -82,6 +82,8 @@ type Finding struct {
 	Reproduced  int            `json:"reproduced"`      // and how often it came back
 	Void        int            `json:"void,omitempty"`  // how often it could not be tried, as no fresh server came up: not among Tries
 	Known       string         `json:"known,omitempty"` // why it is known, from the baseline; may be any text
+	// SDK says that the finding is behaviour of the SDK, nil where that is not known.
+	SDK *SDKFinding `json:"sdk,omitempty"`
 	// Play is the command that holds the conversation again from a replay file,
 	// where there is one.
 	Play []string `json:"play,omitempty"`
@@ -91,6 +93,24 @@ type Finding struct {
 	// Script tells what a search sent: in the first line how much that is, then a
 	// line for each operation, and for what the client did by itself.
 	Script []string `json:"script,omitempty"`
+}
+
+// SDKFinding says in which SDK a finding is known.
+type SDKFinding struct {
+	Name     string `json:"name"`            // of the SDK
+	Versions string `json:"versions"`        // in which it is known, as 1.25.0 to 1.32.2
+	Note     string `json:"note"`            // one sentence: what the SDK does
+	Issue    string `json:"issue,omitempty"` // address of its report, where that is known
+}
+
+// String says in which versions of which SDK the finding is known, and where it
+// is reported.
+func (s *SDKFinding) String() string {
+	text := "known in " + s.Name + " " + s.Versions
+	if s.Issue != "" {
+		text += " (" + s.Issue + ")"
+	}
+	return text
 }
 
 // Verdict is what is said of one requirement in one revision over one transport.
@@ -108,6 +128,9 @@ type Verdict struct {
 	Judges      []string       `json:"judges"`              // cases and rules that had a say
 	Lacks       string         `json:"lacks,omitempty"`     // what was not observed would be, with this in the configuration file
 	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline: it fails no run
+	// AcceptedSDK says that it is known because the run accepts what is known of
+	// the SDK, and not from the baseline.
+	AcceptedSDK bool `json:"acceptedSDK,omitempty"`
 }
 
 // Server is how the server introduces itself.
@@ -128,6 +151,7 @@ type Report struct {
 	Target     string          `json:"target"` // as shown to people, secrets redacted
 	Transport  spec.Transport  `json:"transport"`
 	Server     Server          `json:"server"`
+	SDK        string          `json:"sdk,omitempty"` // name and version of the SDK that the server is built with, where it was recognised
 	Seed       uint64          `json:"seed"`
 	Revisions  []spec.Revision `json:"revisions"`            // those judged, newest first
 	NotSpoken  []NotSpoken     `json:"notSpoken"`            // those asked for that the server does not speak

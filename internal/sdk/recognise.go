@@ -1,0 +1,154 @@
+package sdk
+
+import (
+	"debug/buildinfo"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Bounds, in bytes, of the files that are read.
+const (
+	maxManifest = 1 << 20
+	maxScript   = 256 << 10
+)
+
+// Recognise returns the SDK that a command is built with, nil where that is not
+// certain: with two SDKs, or a version that is no release, it is not. The command
+// runs in dir. A Go program lists its modules itself; of a script the package does.
+func Recognise(argv []string, dir string) *Used {
+	if len(argv) == 0 {
+		return nil
+	}
+	program, err := exec.LookPath(inside(dir, argv[0]))
+	if err != nil {
+		return nil
+	}
+	var found []Used
+	if info, err := buildinfo.ReadFile(program); err == nil {
+		for _, module := range info.Deps {
+			if module.Replace != nil {
+				continue
+			}
+			for i := range All() {
+				if s := &All()[i]; s.Module != "" && s.Module == module.Path {
+					found = append(found, Used{s, strings.TrimPrefix(module.Version, "v")})
+				}
+			}
+		}
+	} else if script := scriptOf(program, argv[1:], dir); script != "" {
+		found = ofScript(script)
+	}
+	if len(found) != 1 || versionOf(found[0].Version) == nil {
+		return nil
+	}
+	return &found[0]
+}
+
+// inside returns a path as it is seen from dir; a bare name stays one.
+func inside(dir, path string) string {
+	if filepath.IsAbs(path) || !strings.ContainsAny(path, `/\`) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// runtimes run the script that is their first argument.
+var runtimes = []string{"node", "nodejs", "bun", "deno", "tsx", "ts-node"}
+
+// extensions are those of scripts.
+var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
+
+// scriptOf returns the script that is run, without links: the program itself, or
+// the first argument of a runtime that is one; "" for none.
+func scriptOf(program string, args []string, dir string) string {
+	paths := []string{program}
+	if name := strings.TrimSuffix(filepath.Base(program), ".exe"); slices.Contains(runtimes, name) {
+		paths = args
+	}
+	for _, path := range paths {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		path, err := filepath.EvalSymlinks(path)
+		if err == nil && slices.Contains(extensions, filepath.Ext(path)) {
+			return path
+		}
+	}
+	return ""
+}
+
+// ofScript returns the SDKs among the dependencies of the script's package, each
+// with the version that is installed for it. Of several, it is the one that the
+// script itself names, if that is one.
+func ofScript(script string) []Used {
+	var found []Used
+	for folder := filepath.Dir(script); ; folder = filepath.Dir(folder) {
+		var manifest struct {
+			Name         string
+			Dependencies map[string]string
+		}
+		if readJSON(filepath.Join(folder, "package.json"), &manifest) && (manifest.Name != "" || manifest.Dependencies != nil) {
+			for i := range All() {
+				s := &All()[i]
+				if _, depends := manifest.Dependencies[s.Package]; !depends {
+					continue
+				}
+				if v := installed(folder, s.Package); v != "" {
+					found = append(found, Used{s, v})
+				}
+			}
+			break
+		}
+		if folder == filepath.Dir(folder) {
+			break
+		}
+	}
+	if len(found) > 1 {
+		text := head(script, maxScript)
+		found = slices.DeleteFunc(found, func(u Used) bool {
+			return !regexp.MustCompile(regexp.QuoteMeta(u.SDK.Package) + "[\"'`/]").MatchString(text)
+		})
+	}
+	return found
+}
+
+// installed returns the version of a package as Node finds it from a folder.
+func installed(folder, name string) string {
+	for ; ; folder = filepath.Dir(folder) {
+		var manifest struct{ Name, Version string }
+		if readJSON(filepath.Join(folder, "node_modules", filepath.FromSlash(name), "package.json"), &manifest) && manifest.Name == name {
+			return manifest.Version
+		}
+		if folder == filepath.Dir(folder) {
+			return ""
+		}
+	}
+}
+
+func readJSON(path string, to any) bool {
+	text := head(path, maxManifest)
+	return text != "" && json.Unmarshal([]byte(text), to) == nil
+}
+
+// head returns the beginning of a file, "" where it can't be read.
+func head(path string, limit int64) string {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

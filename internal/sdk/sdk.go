@@ -1,0 +1,205 @@
+// Package sdk knows the SDKs that servers are built with: how to recognise one
+// from the files of a server, and which findings are behaviour of the SDK.
+package sdk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/fixtures"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// An SDK is one entry of fixtures/sdks: a package that servers depend on.
+type SDK struct {
+	Name     string            `yaml:"name"`    // as reports show it
+	Module   string            `yaml:"go"`      // its Go module, "" for none
+	Package  string            `yaml:"npm"`     // its npm package, "" for none
+	Goldens  map[string]string `yaml:"goldens"` // of internal/realservers, each with the version of its SDK
+	Findings []Finding         `yaml:"findings"`
+}
+
+// A Finding is one that is behaviour of an SDK, whatever the server's author does.
+type Finding struct {
+	Requirement string           `yaml:"requirement"`
+	Judge       string           `yaml:"judge"`
+	Revisions   []spec.Revision  `yaml:"revisions"`  // none for all
+	Transports  []spec.Transport `yaml:"transports"` // none for all
+	Since       string           `yaml:"since"`      // the first version in which a golden shows it
+	Until       string           `yaml:"until"`      // the last
+	// Shape is searched for in what was seen, and in the events that show it, a
+	// line each.
+	Shape Pattern `yaml:"shape"`
+	Note  string  `yaml:"note"`  // one sentence: what the SDK does
+	Issue string  `yaml:"issue"` // where it is reported, "" where that is not known
+}
+
+// Pattern is a regular expression.
+type Pattern struct{ *regexp.Regexp }
+
+// UnmarshalYAML reads the expression.
+func (p *Pattern) UnmarshalYAML(n *yaml.Node) (err error) {
+	p.Regexp, err = regexp.Compile("(?m)" + n.Value)
+	return err
+}
+
+// All returns the SDKs that are built into the program. Data that can't be read
+// is a defect of the build, so it panics.
+var All = sync.OnceValue(func() []SDK {
+	all, err := read(fixtures.SDKs)
+	if err != nil {
+		panic(fmt.Sprintf("the built-in list of SDKs is unreadable: %v", err))
+	}
+	return all
+})
+
+func read(fsys fs.FS) ([]SDK, error) {
+	files, err := fs.Glob(fsys, "sdks/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []SDK
+	var errs []error
+	for _, file := range files {
+		f, err := fsys.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		var s SDK
+		dec := yaml.NewDecoder(f)
+		dec.KnownFields(true)
+		err = errors.Join(dec.Decode(&s), f.Close())
+		if err == nil {
+			err = s.check()
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", file, err))
+		}
+		all = append(all, s)
+	}
+	return all, errors.Join(errs...)
+}
+
+func (s *SDK) check() error {
+	var errs []error
+	for i := range s.Findings {
+		f := &s.Findings[i]
+		switch {
+		case spec.Requirements().Lookup(f.Requirement) == nil:
+			errs = append(errs, fmt.Errorf("there is no requirement %q", f.Requirement))
+		case f.Judge == "" || f.Note == "" || f.Shape.Regexp == nil:
+			errs = append(errs, fmt.Errorf("%s: judge, note and shape must not be empty", f.Requirement))
+		case versionOf(f.Since) == nil || compare(f.Since, f.Until) > 0:
+			errs = append(errs, fmt.Errorf("%s: since %q and until %q are no range of versions", f.Requirement, f.Since, f.Until))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Used is the SDK that a server was seen to be built with.
+type Used struct {
+	SDK     *SDK
+	Version string // as 1.2.3
+}
+
+// String returns the name and version.
+func (u *Used) String() string { return u.SDK.Name + " " + u.Version }
+
+// Mark marks the findings of the report that are behaviour of the SDK. Verdicts
+// stay as they are. A nil Used marks none.
+func (u *Used) Mark(r *verdict.Report) {
+	if u == nil {
+		return
+	}
+	r.SDK = u.String()
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		at := slices.IndexFunc(u.SDK.Findings, func(known Finding) bool { return known.matches(f, u.Version) })
+		if at >= 0 {
+			known := &u.SDK.Findings[at]
+			f.SDK = &verdict.SDKFinding{Name: u.SDK.Name, Versions: known.versions(), Note: known.Note, Issue: known.Issue}
+		}
+	}
+}
+
+// versions names the range in which the finding is known.
+func (f *Finding) versions() string {
+	if f.Since == f.Until {
+		return f.Since
+	}
+	return f.Since + " to " + f.Until
+}
+
+func (f *Finding) matches(seen *verdict.Finding, version string) bool {
+	return f.Requirement == seen.Requirement && f.Judge == seen.Judge &&
+		(len(f.Revisions) == 0 || slices.Contains(f.Revisions, seen.Revision)) &&
+		(len(f.Transports) == 0 || slices.Contains(f.Transports, seen.Transport)) &&
+		compare(f.Since, version) <= 0 && compare(version, f.Until) <= 0 &&
+		f.Shape.MatchString(shown(seen))
+}
+
+// shown returns what a shape is searched in.
+func shown(f *verdict.Finding) string {
+	lines := []string{f.Seen}
+	for i := range f.Evidence {
+		lines = append(lines, f.Evidence[i].Direction+" "+f.Evidence[i].Text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Accept makes known those deviations of the report that are behaviour of the SDK
+// and nothing else: a verdict with a finding of the author's own still counts.
+func Accept(r *verdict.Report) {
+	reasons, own := map[string]string{}, map[string]bool{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.SDK == nil {
+			own[f.ID] = f.Outcome >= verdict.Warning
+			continue
+		}
+		reasons[f.ID] = f.SDK.String()
+	}
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Known != "" || v.Outcome < verdict.Warning || v.Outcome > verdict.Broken || slices.ContainsFunc(v.Findings, func(id string) bool { return own[id] }) {
+			continue
+		}
+		for _, id := range v.Findings {
+			if reason := reasons[id]; reason != "" && v.Known == "" {
+				v.Known, v.AcceptedSDK = reason, true
+			}
+		}
+		for n := range r.Findings {
+			if f := &r.Findings[n]; v.AcceptedSDK && f.SDK != nil && f.Place() == v.Place() {
+				f.Known = f.SDK.String()
+			}
+		}
+	}
+}
+
+// version is what versions are compared by.
+var version = regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$`)
+
+// versionOf returns the numbers of a version as 1.2.3, nil for anything else: of a
+// build between two releases nothing is known.
+func versionOf(text string) []int {
+	var out []int
+	if m := version.FindStringSubmatch(text); m != nil {
+		for _, digits := range m[1:] {
+			n, _ := strconv.Atoi(digits)
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func compare(a, b string) int { return slices.Compare(versionOf(a), versionOf(b)) }
