@@ -140,7 +140,7 @@ func (e *entry) consequence() string {
 // What findings take on the console, in lines where nothing else is said.
 const (
 	listed     = 40 // findings; more would hide the most severe, which come first
-	entryMax   = 12
+	entryMax   = 12 // without what is known of the SDK, and the fix
 	excerptMax = 4
 	scriptMax  = 5    // of an operation of a search
 	replayMax  = 4096 // bytes; a longer command is of no use on a screen
@@ -175,10 +175,13 @@ func (c *Console) entryLines(e *entry) []string {
 		}
 	}
 	labelled("", e.Summary)
-	labelled("sdk        ", knownInSDK(&e.Finding))
 	labelled("", e.consequence())
 	labelled("permitted  ", e.Permitted)
 	labelled("seen       ", e.Seen)
+	before := len(out)
+	labelled("sdk        ", knownInSDK(&e.Finding))
+	labelled("fix        ", fix(&e.Finding))
+	room += len(out) - before
 
 	var last []string
 	if e.Page != "" {

@@ -68,12 +68,14 @@ func annotation(e *entry) []string {
 			lines = append(lines, label+text)
 		}
 	}
+	add("", knownInSDK(&e.Finding))
 	add("", e.consequence())
 	if doubtful(e.Outcome) {
 		add("", tries(&e.Finding))
 	}
 	add("permitted: ", e.Permitted)
 	add("seen: ", e.Seen)
+	add("fix: ", fix(&e.Finding))
 	add("page: ", e.Page)
 	add("", again(&e.Finding))
 	return lines

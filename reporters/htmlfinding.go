@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -13,7 +14,9 @@ type pageFinding struct {
 	Anchor, Class, Mark, Outcome, Requirement, Summary      string
 	Area, Level, RevisionList, First                        string
 	Revisions                                               []string
-	Known, Statement, Consequence                           string
+	Known, SDK, Statement, Consequence                      string
+	Why, Cause, Fix                                         string
+	Snippets                                                []pageSnippet
 	Blocked                                                 []string
 	Root                                                    *pageLink // the finding that stands for the same cause, or nil
 	Permitted, Seen                                         string
@@ -30,6 +33,27 @@ type pageGroup struct {
 	Root  *pageFinding
 	Same  []*pageFinding
 	Title string
+}
+
+// pageSnippet is code that fixes a finding.
+type pageSnippet struct{ Language, Text string }
+
+// remedy fills in why the finding matters, its usual cause and its fix.
+func (f *pageFinding) remedy(of *verdict.Finding) {
+	q := spec.Requirements().Lookup(of.Requirement)
+	if q == nil || of.Outcome == verdict.HarnessError {
+		return
+	}
+	f.Why = clip(q.Why, pageTextMany)
+	if f.Fix = clip(fix(of), pageTextMany); f.Fix == "" {
+		return
+	}
+	f.Cause = clip(q.Cause, pageTextMany)
+	for _, l := range spec.Languages() {
+		if text := strings.TrimSpace(q.Snippets[l]); text != "" {
+			f.Snippets = append(f.Snippets, pageSnippet{string(l), text})
+		}
+	}
 }
 
 // pageLink leads to another finding.
@@ -151,6 +175,8 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	if len(f.Revisions) > 0 {
 		f.First = f.Revisions[0]
 	}
+	f.SDK = clip(knownInSDK(&e.Finding), pageTextMany)
+	f.remedy(&e.Finding)
 	f.IDs = clip(strings.Join(e.ids, ", "), pageText1)
 	f.Blocked = blockedIDs(r, e.ids)
 	return f

@@ -221,6 +221,8 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 		line(f.ID+" "+f.Outcome.String()+": ", f.Summary)
 		line("permitted: ", f.Permitted)
 		line("seen: ", f.Seen)
+		line("sdk: ", knownInSDK(f))
+		line("fix: ", fix(f))
 		for j := range f.Evidence[:min(len(f.Evidence), junitEvents)] {
 			e := &f.Evidence[j]
 			fmt.Fprintf(&b, "%s %s %s\n", mark(e), arrow(e), viewOf(e, junitText))

@@ -127,6 +127,9 @@ func markdownEntry(f *family) string {
 		fmt.Fprintf(&b, " (known: %s)", prose(e.Known, markdownText))
 	}
 	b.WriteString("</summary>\n\n")
+	if e.SDK != nil {
+		fmt.Fprintf(&b, "%s\n\n", prose(knownInSDK(&e.Finding), markdownText))
+	}
 	fmt.Fprintf(&b, "%s · %s · %s · %s\n\n", prose(level(&e.Finding), 120), prose(joinRevisions(e.revisions), 200), prose(string(e.Transport), 40), prose(tries(&e.Finding), 120))
 	for _, text := range []string{statement(e.Requirement), e.consequence()} {
 		if text != "" {
@@ -141,6 +144,7 @@ func markdownEntry(f *family) string {
 	}
 	add("permitted  ", e.Permitted)
 	add("seen       ", e.Seen)
+	add("fix        ", fix(&e.Finding))
 	if len(e.Evidence) > 0 {
 		block = append(block, "")
 		block = append(block, NewConsole(io.Discard, ConsoleOptions{Width: markdownText}).excerptLines(e.Evidence, markdownEvents)...)

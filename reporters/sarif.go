@@ -201,6 +201,9 @@ func sarifRuleOf(e *entry) sarifRule {
 		rule.Properties["tags"] = []string{"mcp", q.Area, string(q.Level)}
 		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest), strings.Join(q.Revisions, ", "), plainText(q.Observe))
 	}
+	if q := spec.Requirements().Lookup(e.Requirement); q != nil && q.Fix != "" {
+		help += "\n\nWhy it matters: " + plainText(q.Why) + "\n\nFix: " + plainText(q.Fix)
+	}
 	help += "\n\nmcp-conform explain " + Visible(e.Requirement)
 	rule.Help = sarifText{Text: help, Markdown: html.EscapeString(help)}
 	if rule.HelpURI != "" {
@@ -217,9 +220,11 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 			lines = append(lines, label+plainText(text))
 		}
 	}
+	add("", knownInSDK(&e.Finding))
 	add("", e.consequence())
 	add("Permitted: ", e.Permitted)
 	add("Seen: ", e.Seen)
+	add("Fix: ", fix(&e.Finding))
 	switch e.Outcome {
 	case verdict.Flaky:
 		add("Flaky: ", tries(&e.Finding))
@@ -241,6 +246,9 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 			"findings": e.ids, "replay": clip(ShellQuote(e.Replay), replayMax),
 			"events": NewConsole(io.Discard, ConsoleOptions{Width: sarifProperty}).excerptLines(e.Evidence, sarifEvents),
 		},
+	}
+	if e.SDK != nil {
+		out.Properties["sdk"] = e.SDK
 	}
 	if len(e.Script) > 0 {
 		out.Properties["script"] = clipped(e.Script)

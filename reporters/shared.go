@@ -18,6 +18,16 @@ func statement(id string) string {
 	return ""
 }
 
+// fix is what is usually done about a finding, or "". What is known of the SDK is
+// not for the server's author to fix.
+func fix(f *verdict.Finding) string {
+	q := spec.Requirements().Lookup(f.Requirement)
+	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note {
+		return ""
+	}
+	return q.Fix
+}
+
 // overall is one word on the report, for a title or a mark.
 type overall int
 

@@ -101,6 +101,17 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	if len(q.Needs) > 0 {
 		a.field("needs", strings.Join(q.Needs, ", "))
 	}
+	a.field("why", q.Why)
+	a.field("cause", q.Cause)
+	a.field("fix", q.Fix)
+	for _, l := range spec.Languages() {
+		if text := q.Snippets[l]; text != "" {
+			fmt.Fprintf(a.Out, "\n  %s\n    %s\n", l, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "))
+		}
+	}
+	if q.Snippets != nil {
+		fmt.Fprintln(a.Out)
+	}
 	a.field("page", q.Page(newestJudged(q)))
 	a.field("observed", q.Observe)
 	a.field("judged by", newCoverage().of(q).by())
@@ -118,8 +129,11 @@ func newestJudged(q *spec.Requirement) spec.Revision {
 	return newest
 }
 
-// field prints a name and, beside it, a text.
+// field prints a name and, next to it, a text, if there is one.
 func (a *app) field(name, text string) {
+	if text == "" {
+		return
+	}
 	for _, line := range wrap(text, 66) {
 		fmt.Fprintf(a.Out, "  %-10s %s\n", name, line)
 		name = ""

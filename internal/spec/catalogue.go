@@ -84,6 +84,19 @@ const (
 	Timing Trait = "timing"
 )
 
+// Language is that of a snippet, and with it the official SDK that it uses.
+type Language string
+
+// The languages.
+const (
+	TypeScript Language = "typescript"
+	Python     Language = "python"
+	Go         Language = "go"
+)
+
+// Languages returns all languages, in the order in which they are shown.
+func Languages() []Language { return []Language{TypeScript, Python, Go} }
+
 // Requirement is one entry of the catalogue.
 type Requirement struct {
 	ID         string   `yaml:"id"`
@@ -96,6 +109,14 @@ type Requirement struct {
 	Needs      []string `yaml:"needs"`    // vocabulary: head of fixtures/requirements/base.yaml
 	Testable   Testable `yaml:"testable"` // by a black-box harness
 	Observe    string   `yaml:"observe"`  // how to see it
+
+	// Why, Cause and Fix are a sentence each, for whoever has to act on a deviation:
+	// what it does to a client, what it usually results from, and what is done about
+	// it. Snippets are code of that, by Language. All may be empty.
+	Why      string              `yaml:"why"`
+	Cause    string              `yaml:"cause"`
+	Fix      string              `yaml:"fix"`
+	Snippets map[Language]string `yaml:"snippets"`
 
 	Traits []Trait `yaml:"traits"`
 	// NotJudged is why no case and no rule judges a requirement that can be
@@ -296,6 +317,14 @@ func (q *Requirement) check() error {
 	for _, t := range q.Traits {
 		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing}, t) {
 			bad("trait %q is not known", t)
+		}
+	}
+	if (q.Why != "") != (q.Fix != "") || q.Fix == "" && (q.Cause != "" || q.Snippets != nil) {
+		bad("why and fix are given together; cause and snippets only with them")
+	}
+	for l := range q.Snippets {
+		if !slices.Contains(Languages(), l) {
+			bad("the language %q of a snippet is not known", l)
 		}
 	}
 	switch {

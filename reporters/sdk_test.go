@@ -1,0 +1,88 @@
+package reporters
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// ofSDK is a report with a warning of the author's own, and with a broken
+// requirement that is behaviour of the SDK.
+func ofSDK() *verdict.Report {
+	r := clean()
+	r.SDK, r.Revisions, r.Verdicts = "typescript-sdk 1.32.2", []spec.Revision{spec.V20251125}, nil
+	add := func(requirement, judge, summary string, o verdict.Outcome) {
+		k := verdict.Key{Place: verdict.Place{Requirement: requirement, Revision: spec.V20251125, Transport: spec.Stdio}, Judge: judge, Summary: summary}
+		f := verdict.NewFinding(k, &verdict.Deviation{Permitted: "p", Seen: "s"}, o)
+		f.Tries, f.Reproduced = 2, 2
+		r.Add(f)
+	}
+	add("tasks.undeclared-ignored", "rule.tasks-declared", "A call is refused.", verdict.Broken)
+	add("tools.structured.text-copy", "rule.structured-content", "The text is not the same.", verdict.Warning)
+	r.Findings[0].SDK = &verdict.SDKFinding{Name: "typescript-sdk", Versions: "1.25.0 to 1.32.2", Note: "It refuses tasks.", Issue: "https://github.com/x/y/issues/1"}
+	return r
+}
+
+func TestEveryReportSaysWhatIsKnownOfTheSDK(t *testing.T) {
+	const want = "known in typescript-sdk 1.25.0 to 1.32.2"
+	for _, name := range []string{"github", "html", "junit", "markdown", "sarif", "tap"} {
+		w, _ := ByName(name)
+		if doc := string(write(t, w, ofSDK())); !strings.Contains(doc, want) || !strings.Contains(doc, "It refuses tasks.") {
+			t.Errorf("%s does not say %q", name, want)
+		}
+	}
+	doc := string(write(t, JSON, ofSDK()))
+	for _, text := range []string{`"sdk": "typescript-sdk 1.32.2"`, `"versions": "1.25.0 to 1.32.2"`, `"issue": "https://github.com/x/y/issues/1"`} {
+		if !strings.Contains(doc, text) {
+			t.Errorf("json lacks %s", text)
+		}
+	}
+}
+
+// screen is what the console shows of a report.
+func shownOf(r *verdict.Report) string {
+	var b bytes.Buffer
+	NewConsole(&b, ConsoleOptions{}).End(r)
+	return b.String()
+}
+
+func TestOwnFindingsComeBeforeThoseOfTheSDK(t *testing.T) {
+	text := shownOf(ofSDK())
+	own, sdk := strings.Index(text, "WARNING  tools.structured.text-copy"), strings.Index(text, "BROKEN  tasks.undeclared-ignored")
+	if own < 0 || sdk < own {
+		t.Errorf("the author's finding is at %d, the SDK's at %d:\n%s", own, sdk, text)
+	}
+	for _, want := range []string{
+		"  sdk        known in typescript-sdk 1.25.0 to 1.32.2 (https://github.com/x/y/issues/1): It refuses\n",
+		": 1 requirement broken, 1 with a warning · ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+}
+
+func TestTheLastLineCountsWhatIsAccepted(t *testing.T) {
+	r := ofSDK()
+	r.Findings[0].Known = r.Findings[0].SDK.String()
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; v.Outcome == verdict.Broken {
+			v.Known, v.AcceptedSDK = r.Findings[0].Known, true
+		}
+	}
+	text := shownOf(r)
+	for _, want := range []string{
+		"· KNOWN  tasks.undeclared-ignored  broken · 2025-11-25: known in typescript-sdk 1.25.0 to 1.32.2 (https://github.com/x/y/issues/1)\n",
+		": no requirement broken beyond the SDK in 2025-11-25, of 2 that were judged, 1 with a warning, 1 finding of typescript-sdk 1.32.2 accepted · ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "✗ BROKEN") {
+		t.Errorf("what is accepted is listed as broken:\n%s", text)
+	}
+}
