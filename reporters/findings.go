@@ -158,7 +158,7 @@ var looks = map[verdict.Outcome]struct {
 	verdict.Note:         {"·", none},
 }
 
-// entryLines renders e in at most entryMax lines, of which the headline is one
+// entryLines renders e in at most entryMax lines and those of its fix, of which the headline is one
 // however narrow the screen; what a search sent comes in between. Only the page and the
 // command may be longer than the width, for they are there to be copied. The
 // carets below the evidence are not counted.

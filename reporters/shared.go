@@ -22,7 +22,7 @@ func statement(id string) string {
 // not for the server's author to fix.
 func fix(f *verdict.Finding) string {
 	q := spec.Requirements().Lookup(f.Requirement)
-	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note {
+	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note || f.Outcome == verdict.HarnessError {
 		return ""
 	}
 	return q.Fix

@@ -106,7 +106,10 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	a.field("fix", q.Fix)
 	for _, l := range spec.Languages() {
 		if text := q.Snippets[l]; text != "" {
-			fmt.Fprintf(a.Out, "\n  %s\n    %s\n", l, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "))
+			fmt.Fprintf(a.Out, "\n  %s\n", l)
+			for line := range strings.Lines(text) {
+				fmt.Fprintln(a.Out, strings.TrimRight("    "+line, " \n"))
+			}
 		}
 	}
 	if q.Snippets != nil {
