@@ -10,7 +10,6 @@ import (
 	"html"
 	"io"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -193,13 +192,13 @@ func sarifRuleOf(e *entry) sarifRule {
 	}
 	help := plainText(text)
 	if q := spec.Requirements().Lookup(e.Requirement); q != nil {
-		newest := spec.Revision(slices.Max(q.Revisions))
+		newest := q.NewestJudged()
 		rule.HelpURI = q.Page(newest)
 		severity := map[spec.Grade]string{spec.GradeBroken: "error", spec.GradeWarning: "warning", spec.GradeNote: "note"}[q.Grade(newest)]
 		rule.Configuration.Level = severity
 		rule.Properties["problem.severity"] = strings.Replace(severity, "note", "recommendation", 1)
 		rule.Properties["tags"] = []string{"mcp", q.Area, string(q.Level)}
-		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest), strings.Join(q.Revisions, ", "), plainText(q.Observe))
+		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest), strings.Join(spec.NewestFirst(q.Revisions), ", "), plainText(q.Observe))
 	}
 	if q := spec.Requirements().Lookup(e.Requirement); q != nil && q.Fix != "" {
 		help += "\n\nWhy it matters: " + plainText(q.Why) + "\n\nFix: " + plainText(q.Fix)

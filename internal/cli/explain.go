@@ -115,21 +115,9 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	if q.Snippets != nil {
 		fmt.Fprintln(a.Out)
 	}
-	a.field("page", q.Page(newestJudged(q)))
+	a.field("page", q.Page(q.NewestJudged()))
 	a.field("observed", q.Observe)
 	a.field("judged by", newCoverage().of(q).by())
-}
-
-// newestJudged returns the newest revision of the requirement that a run judges;
-// the newest of all where it judges none of them.
-func newestJudged(q *spec.Requirement) spec.Revision {
-	newest := spec.Revision(q.Revisions[len(q.Revisions)-1])
-	for _, r := range q.Revisions {
-		if spec.Revision(r).Era() == spec.Handshake {
-			newest = spec.Revision(r)
-		}
-	}
-	return newest
 }
 
 // field prints a name and, next to it, a text, if there is one.

@@ -20,7 +20,7 @@ func TestExplainShowsThePageOfAJudgedRevision(t *testing.T) {
 		q := spec.Requirements().Lookup(id)
 		if q == nil {
 			t.Errorf("there is no requirement %s", id)
-		} else if got := newestJudged(q); got != want {
+		} else if got := q.NewestJudged(); got != want {
 			t.Errorf("%s: got the page of %s, want that of %s", id, got, want)
 		}
 	}

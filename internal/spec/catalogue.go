@@ -167,6 +167,18 @@ func (q *Requirement) Basis(r Revision) Basis {
 	return q.Bases.all
 }
 
+// NewestJudged returns the newest revision of the requirement that a run judges;
+// the newest of all where it judges none of them.
+func (q *Requirement) NewestJudged() Revision {
+	newest := NewestFirst(q.Revisions)
+	for _, r := range newest {
+		if Revision(r).Era() == Handshake {
+			return Revision(r)
+		}
+	}
+	return Revision(newest[0])
+}
+
 // AppliesTo reports whether the requirement exists in revision r over transport t.
 func (q *Requirement) AppliesTo(r Revision, t Transport) bool {
 	return slices.Contains(q.Revisions, string(r)) && (len(q.Transports) == 0 || slices.Contains(q.Transports, t))
