@@ -57,11 +57,11 @@ func TestNotices(t *testing.T) {
 	r.Observe(conversation(eventsOf(t, refused)))
 	r.Observe(conversation(eventsOf(t, refused)))
 	r.Observe(conversation(eventsOf(t, "! flooded x\n! detail more than 20000 messages\n")))
-	want := []string{`2 requests were answered with "HTTP/1.1 429 Too Many Requests" and the like, as by a proxy or a limit in front of the server; it is not judged by them`}
+	want := []string{`2 requests were answered with "HTTP/1.1 429 Too Many Requests" and the like, as a proxy or a rate limit sends them; they do not count`}
 	if diff := cmp.Diff(want, r.Notices()); diff != "" {
 		t.Errorf("notices (-want +got):\n%s", diff)
 	}
-	if got, want := r.FloodReason(), `the server flooded stdout with more than 20000 messages, which began with "x"; what was to follow there was not judged`; got != want {
+	if got, want := r.FloodReason(), `the server flooded stdout with more than 20000 messages, which began with "x"; the rest was not judged`; got != want {
 		t.Errorf("the flood is called %q, want %q", got, want)
 	}
 }

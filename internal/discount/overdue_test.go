@@ -35,7 +35,7 @@ func TestOverdue(t *testing.T) {
 		read    = `> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`
 		later   = "! at 3s"
 		held    = ": not counted as a failure, because only you know whether it hangs or is slow"
-		notKept = held + "; but base.request-answered is not called kept"
+		notKept = held + "; but base.request-answered is not reported as kept"
 	)
 	for _, x := range []struct {
 		name          string

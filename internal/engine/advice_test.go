@@ -144,7 +144,7 @@ func TestASecondCopyThatEndsTheFirst(t *testing.T) {
 // That the connection which found the transport was answered is said where the
 // next one gets no response.
 func TestASecondConnectionThatEndsTheServer(t *testing.T) {
-	const said = "the second one may have ended the server"
+	const said = "the second one may have stopped the server"
 	for name, test := range map[string]struct {
 		answered bool
 		handler  http.HandlerFunc

@@ -284,9 +284,9 @@ func TestErrors(t *testing.T) {
 			isA[*engine.NothingJudgedError], "the server does not speak 2024-11-05: the server chose 2025-06-18"},
 		{"stateless revision", &toy{}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20260728}},
 			isA[*engine.NothingJudgedError], "can't be judged so far"},
-		{"bad labels", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Labels: "a &&"}}, isA[*engine.SelectionError], "can't be read"},
-		{"bad focus", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"("}}}, isA[*engine.SelectionError], "no regular expression"},
-		{"empty selection", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"nonsense"}}}, isA[*engine.SelectionError], "selection is empty"},
+		{"bad labels", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Labels: "a &&"}}, isA[*engine.SelectionError], "invalid --label-filter"},
+		{"bad focus", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"("}}}, isA[*engine.SelectionError], "not a regular expression"},
+		{"empty selection", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"nonsense"}}}, isA[*engine.SelectionError], "matches the filters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := judge(t, c.toy, c.o)

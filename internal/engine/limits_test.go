@@ -26,7 +26,7 @@ func TestNoAdviceForWhatDidNotRun(t *testing.T) {
 		reason, lacks string
 	}{
 		"to its end": {false, "no tool that may be called is known to be slow", "fixtures: {slow: "},
-		"cut short":  {true, "the run ended before the case toy.then was done", ""},
+		"cut short":  {true, "the run ended before the case toy.then finished", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := context.WithCancelCause(t.Context())

@@ -24,7 +24,7 @@ func TestRevisionsWithoutTheTransport(t *testing.T) {
 		chose string
 		want  string
 	}{
-		{spec.StreamableHTTP, "2024-11-05", "the server speaks 2024-11-05, which does not define streamable-http, and none of the revisions that do; --revision 2024-11-05 judges it by that one all the same"},
+		{spec.StreamableHTTP, "2024-11-05", "the server speaks 2024-11-05, which does not define streamable-http, and no revision that does; --revision 2024-11-05 judges it by that revision anyway"},
 		{spec.StreamableHTTP, "2019-01-01", ""},
 		{spec.Stdio, "2024-11-05", ""},
 	} {
