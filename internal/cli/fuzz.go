@@ -368,7 +368,7 @@ func cameBack(f *fuzz.Finding) string {
 	if f.Tries == 0 {
 		return "not retried: the search ended before"
 	}
-	return fmt.Sprintf("recurred in %s of %d", amount(f.Again, "time", "times"), f.Tries)
+	return fmt.Sprintf("recurred %s of %d", amount(f.Again, "time", "times"), f.Tries)
 }
 
 func sequences(n int64) string { return amount(int(n), "sequence", "sequences") }
