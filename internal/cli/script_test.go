@@ -77,7 +77,7 @@ func TestScriptLines(t *testing.T) {
 	rules := fuzz.Sighting{Law: "rules"}
 	small := &fuzz.Finding{Sighting: rules, Script: one, Tries: 3, Again: 3, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
 	if diff := cmp.Diff([]string{
-		"1 operation, 40 bytes, by the law rules; recurred in 3 times of 3",
+		"1 operation, 40 bytes, by the law rules; recurred 3 times of 3",
 		`→ send {"jsonrpc":"2.0","id":1,"method":"ping"}`,
 		`  … by itself, the client answered the server's ping with id "s\u001b"`,
 	}, scriptLines(small, asItIs, false)); diff != "" {
