@@ -114,7 +114,7 @@ func knownInSDK(f *verdict.Finding) string {
 	if f.SDK == nil {
 		return ""
 	}
-	return f.SDK.String() + ": " + f.SDK.Note
+	return strings.TrimSpace(fmt.Sprintf("known in %s %s: %s %s", f.SDK.Name, f.SDK.Versions, f.SDK.Note, f.SDK.Issue))
 }
 
 // blockedBy counts the requirements that one of the findings kept from being

@@ -56,7 +56,7 @@ func TestOwnFindingsComeBeforeThoseOfTheSDK(t *testing.T) {
 		t.Errorf("the author's finding is at %d, the SDK's at %d:\n%s", own, sdk, text)
 	}
 	for _, want := range []string{
-		"  sdk        known in typescript-sdk 1.25.0 to 1.32.2 (https://github.com/x/y/issues/1): It refuses\n",
+		"  sdk        known in typescript-sdk 1.25.0 to 1.32.2: It refuses tasks.\n             https://github.com/x/y/issues/1\n",
 		": 1 requirement broken, 1 with a warning · ",
 	} {
 		if !strings.Contains(text, want) {

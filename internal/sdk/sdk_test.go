@@ -60,7 +60,7 @@ func showsIt(t *testing.T, golden string, f *Finding) bool {
 	return false
 }
 
-// TestGoldensShowsNothingElse: the test above can fail.
+// TestAGoldenThatShowsNothing: the test above can fail.
 func TestAGoldenThatShowsNothing(t *testing.T) {
 	for _, f := range []Finding{
 		{Requirement: "ping.responds", Judge: "ping.shapes"},
