@@ -100,6 +100,9 @@ func officialFixtures() []Fixture {
 		{Role: GivesImage, Tool: "test_image_content"},
 		{Role: GivesAudio, Tool: "test_audio_content"},
 		{Role: GivesResource, Tool: "test_embedded_resource"},
+		{Role: GivesText, Tool: "test_multiple_content_types"},
+		{Role: GivesImage, Tool: "test_multiple_content_types"},
+		{Role: GivesResource, Tool: "test_multiple_content_types"},
 	}
 }
 

@@ -97,18 +97,38 @@ func userFaults() []Fault {
 			}
 			return result, err
 		})),
-		newFault("elicitation.response.validated/taken", "the server accepts form content that does not match its schema", wrapTool("ask-elicitation", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if !c.Session.Declared("elicitation") {
-				return next(c)
-			}
-			result, err := c.SendRequest(spec.MethodElicit, rawJSON(`{"message":"What do you like?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}}}}`))
-			if err != nil {
-				return nil, &refserver.Error{Code: spec.CodeInternal, Message: err.Error()}
-			}
-			colour, _ := wire.Text(wire.At(result, "/content/colour"))
-			return map[string]any{"content": []any{textBlock("You like " + colour + ".")}}, nil
+		newFault("elicitation.response.validated/taken", "the server accepts form content that does not match its schema", askColour("ask-elicitation", func(colour string) any {
+			return textResult("You like " + colour + ".")
 		})),
+		newFault("elicitation.response.validated/refused", "a tool that should ask the user refuses every form", combine(
+			addFixedTools(official(nil)), renameListedTool("ask-elicitation", "test_elicitation_sep1034_defaults"), askColour("test_elicitation_sep1034_defaults", func(string) any {
+				return map[string]any{"isError": true, "content": []any{textBlock("The form is wrong.")}}
+			}))),
 	}
+}
+
+// textResult returns the result of a tool with one block of text.
+func textResult(text string) any { return map[string]any{"content": []any{textBlock(text)}} }
+
+// askColour has a tool ask the user for a colour, and return what respond
+// returns.
+func askColour(tool string, respond func(colour string) any) refserver.Seams {
+	return wrapTool(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !acceptsForms(c.Session) {
+			return next(c)
+		}
+		result, err := c.SendRequest(spec.MethodElicit, rawJSON(`{"message":"What do you like?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string","enum":["red","blue"]}}}}`))
+		if err != nil {
+			return nil, &refserver.Error{Code: spec.CodeInternal, Message: err.Error()}
+		}
+		colour, _ := wire.Text(wire.At(result, "/content/colour"))
+		return respond(colour), nil
+	})
+}
+
+// acceptsForms reports whether the client declared elicitation by forms.
+func acceptsForms(s *refserver.Session) bool {
+	return s.Declared("elicitation") && (s.Declared("elicitation", "form") || !s.Declared("elicitation", "url"))
 }
 
 // text returns what a tool says first.

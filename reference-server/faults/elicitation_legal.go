@@ -13,10 +13,7 @@ import (
 func legalAsking() []Fault {
 	newer := []spec.Revision{spec.V20250618, spec.V20251125}
 	form := func(params string) refserver.Seams {
-		takes := func(s *refserver.Session) bool {
-			return s.Declared("elicitation") && (s.Declared("elicitation", "form") || !s.Declared("elicitation", "url"))
-		}
-		return requestIf(takes, spec.MethodElicit, rawJSON(params))
+		return requestIf(acceptsForms, spec.MethodElicit, rawJSON(params))
 	}
 	return []Fault{
 		newVariation("roots-never-asked", "only a tool requests the roots", combine(dropMessages(func(o *refserver.Out) bool {
@@ -26,6 +23,12 @@ func legalAsking() []Fault {
 			requestIfDeclared("sampling", spec.MethodSampling, samplingParams), form(aForm),
 			requestIf(declares("elicitation", "url"), spec.MethodElicit, rawJSON(aPage)),
 		)).inRevisions(newer...),
+		newVariation("form-refused-in-words", "a tool refuses a wrong form in words alone", askColour("ask-elicitation", func(colour string) any {
+			if colour != "red" && colour != "blue" {
+				return textResult(colour + " is no colour that was offered.")
+			}
+			return textResult("You like " + colour + ".")
+		})).inRevisions(newer...),
 		newVariation("form-by-name", "elicitation by form has the explicit mode form", editSentParams(spec.MethodElicit, func(p map[string]any) {
 			if p["mode"] == nil {
 				p["mode"] = "form"

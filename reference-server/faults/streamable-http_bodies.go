@@ -217,6 +217,7 @@ func legalSpellings() []Fault {
 		})),
 		newVariation("http-host-421", "a request for another Host gets 421", onExchange(func(v *exchange) bool { return strings.Contains(v.r.Host, "evil") }, respondText(http.StatusMisdirectedRequest))),
 		newVariation("http-session-unknown-400", "an unknown session id gets 400", unknownSession(http.StatusBadRequest)),
+		newVariation("http-get-of-sse", "a GET without a session id opens a stream of HTTP+SSE", openStreamWithoutSession("event: endpoint\ndata: /messages?client=1\n\n")),
 		newVariation("http-last-event-ignored", "the server ignores Last-Event-ID and opens a new stream", onExchange(isResume, func(v *exchange) {
 			v.r.Header.Del(eventHeader)
 			v.serve()

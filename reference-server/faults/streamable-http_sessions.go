@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -45,6 +46,7 @@ func sessionFaults() []Fault {
 		newStatefulFault(unique+"same", "all sessions have the same id", named(func(int, string) string { return "7d9f0a52-41d8-4b60-9e0c-5d2f8a1b6c34" })),
 		newStatefulFault(unique+"again", "a new session gets the id of an ended one", reuseSessionIDs),
 		newFault(required+"404", "requests without a session id get 404", onExchange(nameless, respondText(http.StatusNotFound))),
+		newFault(required+"get", "a GET without a session id opens a stream", openStreamWithoutSession("")),
 		newFault(required+"500", "requests without a session id get 500", onExchange(nameless, respondText(http.StatusInternalServerError))),
 		newFault(over+"served", "DELETE succeeds, but the session continues", onExchange(isDelete, respond(http.StatusNoContent, "", ""))),
 		newStatefulFault(over+"400", "requests with the id of an ended session get 400", ended(respondText(http.StatusBadRequest))),
@@ -75,6 +77,21 @@ func sessionFaults() []Fault {
 		}),
 		newStatefulFault(several+"mixed-up", "clients whose requests have the same id get the same response", shareResponses),
 	}
+}
+
+// openStreamWithoutSession opens a stream for a GET without a session id. The
+// stream begins with the event.
+func openStreamWithoutSession(event string) refserver.Seams {
+	listens := func(v *exchange) bool {
+		return v.r.Method == http.MethodGet && v.r.Header.Get(eventHeader) == "" && v.r.Header.Get(sessionHeader) == ""
+	}
+	return onExchange(listens, func(v *exchange) {
+		v.w.Header().Set("Content-Type", streamType)
+		v.w.WriteHeader(http.StatusOK)
+		_, _ = io.WriteString(v.w, event)
+		_ = http.NewResponseController(v.w).Flush()
+		<-v.r.Context().Done()
+	})
 }
 
 func versionHeaderFaults() []Fault {

@@ -34,6 +34,7 @@ func knownFaults() []Fault {
 	for _, f := range []struct{ name, title, tool string }{
 		{"succeeds", "the tool that should fail succeeds", "test_error_handling"},
 		{"no-image", "the tool that should return an image returns text", "test_image_content"},
+		{"one-of-several", "the tool that should return several kinds of content returns text alone", "test_multiple_content_types"},
 		{"no-audio", "the tool that should return audio returns text", "test_audio_content"},
 		{"no-progress", "the tool that should send progress sends none", "test_tool_with_progress"},
 		{"no-logs", "the tool that should log sends no log message", "test_tool_with_logging"},

@@ -2,6 +2,8 @@ package elicitation
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,9 +22,24 @@ const validated = "elicitation.response.validated"
 // misfit stands in the place of a word from a list, a number or a truth value.
 const misfit = "mcp-conform-does-not-fit"
 
-// spoil fills in a form but for one field, which gets a value that its schema
-// forbids; nil where there is no such field.
-func spoil(schema jsontext.Value) object {
+// formIn returns the spoiled form of a request of the server; nil where there
+// is none.
+func formIn(m *wire.Message) *spoiled {
+	if m == nil || byURL(m) {
+		return nil
+	}
+	return spoil(wire.At(m.Params(), "/requestedSchema"))
+}
+
+// spoiled is a filled-in form with one field whose value its schema forbids.
+type spoiled struct {
+	content object
+	fitting string // what the field would hold, as text
+}
+
+// spoil fills in a form and spoils one field; nil where there is no field that
+// can be spoiled.
+func spoil(schema jsontext.Value) *spoiled {
 	content, ok := client.FillIn(schema)
 	if !ok {
 		return nil
@@ -32,41 +49,96 @@ func spoil(schema jsontext.Value) object {
 		kind, _ := wire.Text(wire.At(fields[name], "/type"))
 		listed := wire.At(fields[name], "/enum/0") != nil || wire.At(fields[name], "/oneOf/0/const") != nil
 		if listed || kind == "integer" || kind == "number" || kind == "boolean" {
+			text, err := json.Marshal(content[name])
+			if err != nil {
+				return nil
+			}
 			content[name] = misfit
-			return content
+			return &spoiled{content, unquoted.Replace(string(text))}
 		}
 	}
 	return nil
 }
 
-// unfitting has the user hand in what does not fit. A tool that uses it, and
-// says so, is remarkable; that words which say that it was refused look the
-// same is why it is no more.
+var unquoted = strings.NewReplacer(`\`, "", `"`, "")
+
+// blurred returns a result without what tells apart which of the two values the
+// field held.
+func (f *spoiled) blurred(r *client.Reply) string {
+	text := unquoted.Replace(string(r.Message.Result()))
+	text = strings.ReplaceAll(text, misfit, "\x00")
+	if f.fitting == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, f.fitting, "\x00")
+}
+
+// unfitting hands in a form with a field that does not fit, and, if the tool
+// succeeds and its result shows that value, a form that fits. A tool that
+// responds to both in the same way has not checked the form. Otherwise its words
+// may say that the value was refused, so that is only noted.
 func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
-	handedIn := false
-	script.Set(spec.MethodElicit, func(m *wire.Message) []byte {
-		if content := spoil(wire.At(m.Params(), "/requestedSchema")); content != nil && !byURL(m) && !handedIn {
+	handIn := func(spoils bool) *suite.Nested {
+		handedIn := false
+		script.Set(spec.MethodElicit, func(m *wire.Message) []byte {
+			form := formIn(m)
+			if form == nil || handedIn {
+				return wire.NewResult(m.ID, object{"action": "decline"})
+			}
 			handedIn = true
+			content := form.content
+			if !spoils {
+				content, _ = client.FillIn(wire.At(m.Params(), "/requestedSchema"))
+			}
 			return wire.NewResult(m.ID, object{"action": "accept", "content": content})
-		}
-		return wire.NewResult(m.ID, object{"action": "decline"})
-	})
-	n := suite.Call(ctx, c, tool, limit)
-	m := n.Request(spec.MethodElicit)
-	if m == nil || byURL(m) || spoil(wire.At(m.Params(), "/requestedSchema")) == nil || !n.Answered() {
+		})
+		return suite.Call(ctx, c, tool, limit)
+	}
+	n := handIn(true)
+	form := formIn(n.Request(spec.MethodElicit))
+	if form == nil || !n.Answered() {
 		return
 	}
+	if n.Failed() {
+		refused(t, c, tool, n, handIn(false))
+		return
+	}
+	if !strings.Contains(string(n.Message.Result()), misfit) {
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: validated,
+		Summary:     "The server's tool accepts content that breaks its form.",
+		Permitted:   "an error, a result that says that the tool failed, or another question",
+		Seen:        suite.Describe(n.Reply),
+		At:          n.Positions(spec.MethodElicit),
+		Weight:      verdict.OnlyNote,
+	}
+	if control := handIn(false); control.Answered() && !control.Failed() && form.blurred(control.Reply) == form.blurred(n.Reply) {
+		d.Summary, d.Weight = "The server's tool treats a form that breaks its schema like one that fits.", verdict.Full
+		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
+	}
+	t.Deviates(c, d)
+}
+
+// refused judges a tool that fails with a form that does not fit, by its
+// response to one that does: if that fails, too, the tool may fail for another
+// reason, unless its author says that it asks the user.
+func refused(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.Nested) {
+	promised := slices.ContainsFunc(t.Inventory.Known(inventory.AsksElicitation), func(k inventory.Known) bool {
+		return k.Promised && k.Tool == tool.Name
+	})
 	switch {
-	case n.Failed():
+	case !control.Answered() || control.Request(spec.MethodElicit) == nil:
+	case !control.Failed():
 		t.Kept(validated)
-	case strings.Contains(string(n.Message.Result()), misfit):
+	case promised:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: validated,
-			Summary:     "The server's tool accepts content that breaks its form.",
-			Permitted:   "an error, a result with isError true, or another elicitation",
-			Seen:        suite.Describe(n.Reply),
-			At:          n.Positions(spec.MethodElicit),
-			Weight:      verdict.OnlyNote,
+			Summary:     "The server's tool refuses a form that fits its schema.",
+			Permitted:   "a result that uses what the user filled in",
+			Seen:        suite.Describe(control.Reply),
+			At:          append(n.Positions(spec.MethodElicit), control.Positions(spec.MethodElicit)...),
 		})
 	}
 }

@@ -2,10 +2,13 @@ package streamablehttp
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 const (
@@ -39,13 +42,31 @@ func sessions() suite.Case {
 			}
 			w.SendHarmless(ctx, suite.WithHeader(sessionHeader))
 			w.SendNotification(ctx, suite.WithHeader(sessionHeader))
-			w.Get(ctx, suite.WithHeader(sessionHeader))
+			listen(ctx, w)
 			w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
 			w.SendHarmless(ctx, suite.WithHeader(sessionHeader, unknown))
 			w.SendNotification(ctx, suite.WithHeader(sessionHeader, unknown))
 			afterTheEnd(ctx, w, ids)
 		},
 	}
+}
+
+// patience is how long a stream of HTTP+SSE may take to announce its endpoint.
+const patience = 3 * time.Second
+
+// listen sends a GET without a session id. Its stream shows by its first event
+// whether it is one of HTTP+SSE, which knows no session ids.
+func listen(ctx context.Context, w *suite.Web) {
+	s := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
+	if s.Opened(ctx) {
+		s.Until(ctx, patience+50*time.Millisecond, func(x *transcript.Exchange) bool {
+			return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
+				ev := e.StreamEvent()
+				return ev != nil && ev.HasData && ev.Complete()
+			})
+		})
+	}
+	s.Drop()
 }
 
 // unknown is a session id that no server assigns.

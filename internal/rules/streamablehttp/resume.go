@@ -130,10 +130,23 @@ func resumptions(v *view, out *rules.Out) {
 			v.replayed(x, origin, id, out)
 			continue
 		}
-		if origin.Method() == "POST" && (x.Status() == 400 || x.Status() == 405 || x.Status() == 501) {
+		if origin.Method() == "POST" && v.refusesToResume(x) {
 			v.notResumed(x, origin, id, out)
 		}
 	}
+}
+
+// refusesToResume reports whether the status of x says that there is nothing to
+// resume. To a client 404 says that the session is over, which is wrong where
+// the session goes on.
+func (v *view) refusesToResume(x *exchange) bool {
+	switch x.Status() {
+	case 400, 405, 500, 501:
+		return true
+	case 404:
+		return x.session != "" && v.servedAfter(x)
+	}
+	return false
 }
 
 // notResumed judges a GET with the id of an event from the stream of a POST,

@@ -220,6 +220,8 @@ func sessionStatus(v *view, out *rules.Out) {
 // withoutSession judges a refusal; a server that serves needs no session id.
 func (v *view) withoutSession(x *exchange, out *rules.Out) {
 	switch {
+	case x.Method() == "GET" && x.opened():
+		v.listensWithoutSession(x, out)
 	case !x.Refused() || x.Status() == 405 && x.Method() != "POST":
 	case !v.tellingly(x, out, sessionRequired):
 	case x.Status() == 400:
@@ -232,6 +234,35 @@ func (v *view) withoutSession(x *exchange, out *rules.Out) {
 			Seen:        x.seen(), At: x.at(),
 		})
 	}
+}
+
+// listensWithoutSession judges a stream that a GET without a session id opened,
+// where a POST without one was refused for that. The stream may be that of
+// HTTP+SSE, which knows no session id and announces its endpoint.
+func (v *view) listensWithoutSession(x *exchange, out *rules.Out) {
+	refused := v.refusesPost(x)
+	c := &channel{exchange: x}
+	c.find()
+	if refused == nil || c.announced != nil || v.withoutEndpoint(c) == nil {
+		return
+	}
+	out.Found(verdict.Deviation{
+		Requirement: sessionRequired,
+		Summary:     "The server opens a stream for a GET without a session id.",
+		Permitted:   "400, or the stream of HTTP+SSE, which announces its endpoint",
+		Seen:        x.seen(), At: append(shown(refused.Request, refused.Response), x.at()...),
+	})
+}
+
+// refusesPost returns a POST before x that was refused because it had no session
+// id, or nil.
+func (v *view) refusesPost(x *exchange) *exchange {
+	for _, y := range v.all {
+		if y.Response != nil && y.Request.Seq < x.Request.Seq && y.flaws == noSession && y.isPost() && y.Status() == 400 && v.unclear(y) == "" {
+			return y
+		}
+	}
+	return nil
 }
 
 func (v *view) withEndedSession(x *exchange, out *rules.Out) {
