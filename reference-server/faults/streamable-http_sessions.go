@@ -82,10 +82,7 @@ func sessionFaults() []Fault {
 // openStreamWithoutSession opens a stream for a GET without a session id. The
 // stream begins with the event.
 func openStreamWithoutSession(event string) refserver.Seams {
-	listens := func(v *exchange) bool {
-		return v.r.Method == http.MethodGet && v.r.Header.Get(eventHeader) == "" && v.r.Header.Get(sessionHeader) == ""
-	}
-	return onExchange(listens, func(v *exchange) {
+	return onExchange(func(v *exchange) bool { return opensListeningStream(v) && v.r.Header.Get(sessionHeader) == "" }, func(v *exchange) {
 		v.w.Header().Set("Content-Type", streamType)
 		v.w.WriteHeader(http.StatusOK)
 		_, _ = io.WriteString(v.w, event)

@@ -115,7 +115,7 @@ func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *
 		Weight:      verdict.OnlyNote,
 	}
 	if control := handIn(false); control.Answered() && !control.Failed() && form.blurred(control.Reply) == form.blurred(n.Reply) {
-		d.Summary, d.Weight = "The server's tool treats a form that breaks its schema like one that fits.", verdict.Full
+		d.Summary, d.Weight = "The server's tool treats a broken form like one that fits.", verdict.Full
 		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
 	}
 	t.Deviates(c, d)
