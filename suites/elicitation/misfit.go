@@ -109,7 +109,7 @@ func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *
 	d := verdict.Deviation{
 		Requirement: validated,
 		Summary:     "The server's tool accepts content that breaks its form.",
-		Permitted:   "an error, a result that says that the tool failed, or another question",
+		Permitted:   "an error, a result with isError true, or another elicitation",
 		Seen:        suite.Describe(n.Reply),
 		At:          n.Positions(spec.MethodElicit),
 		Weight:      verdict.OnlyNote,
