@@ -341,7 +341,7 @@ func (d *diagnosis) conclude() {
 	case len(d.other) > 0:
 		fmt.Fprintln(d.app.Out, "it responds, but speaks none of the requested revisions; mcp-conform run reports whether that is permitted")
 	default:
-		fmt.Fprintln(d.app.Out, "it cannot be judged in this state")
+		fmt.Fprintln(d.app.Out, "it cannot be judged as it is")
 	}
 	d.app.code = ExitUnreachable
 }

@@ -129,7 +129,7 @@ func refusing() []hostileServer {
 		}), 3, []string{`308`, `in a circle`}, 0},
 		{"redirect without end", handled(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusPermanentRedirect)
-		}), 3, []string{`308`, `too far`}, 0},
+		}), 3, []string{`308`, `too many`}, 0},
 		{"redirect by GET", answers("302 Found", "Location: /login\r\n", ""), 3, []string{`302 Found`, `/login`}, 0},
 		{"redirect to nowhere", answers("308 Permanent Redirect", "", ""), 3, []string{`308`, `no Location`}, 0},
 		{"redirect, sse", over("sse", answers("307 Temporary Redirect", "Location: /other\r\n", "")), 3, []string{`307`, `give the URL that it leads to: .*/other`}, 0},

@@ -35,12 +35,12 @@ func TestSelftestProgress(t *testing.T) {
 		})
 		return b.String()
 	}
-	want := "20 of 200 rows, about 3m0s left\n40 of 200 rows, 1 not as they should be, about 2m40s left\n"
+	want := "20 of 200 rows, about 3m0s left\n40 of 200 rows, 1 failed, about 2m40s left\n"
 	piped := show(false, 200)
 	if !strings.HasPrefix(piped, want) || strings.Count(piped, "\n") != 10 || strings.ContainsAny(piped, "\r\x1b") {
 		t.Errorf("in a pipe: %q", piped)
 	}
-	if diff := cmp.Diff("not as they should be: 1; trying again\n", show(false, 20)); diff != "" {
+	if diff := cmp.Diff("failed: 1; retrying\n", show(false, 20)); diff != "" {
 		t.Errorf("a few rows in a pipe (-want +got):\n%s", diff)
 	}
 	live := show(true, 200)
@@ -69,13 +69,13 @@ func TestMatrixOnTheConsole(t *testing.T) {
 	a.printMatrix(m, false)
 	want := `mis-attributed  a.b/y  stdio  2025-11-25  0s
                   broken by r on c.d: Bad\u001b.
-an exception does not occur any more and has to go: b.c/old: survived: once so
-only when tried again killed: a.b/x over stdio in 2025-11-25 (first: survived)
+an exception no longer occurs; remove it: b.c/old: survived: once so
+only in a retry killed: a.b/x over stdio in 2025-11-25 (first: survived)
   area               faults  killed  mis-attributed  survived  waiting  variations  silent  false alarms  failed  excepted
   a                       2       1               1         ·        ·           ·       ·             ·       ·         ·
   b                       1       ·               ·         ·        1           ·       ·             ·       ·         ·
   all                     3       1               1         ·        1           ·       ·             ·       ·         ·
-waiting: no check judges these requirements so far; mcp-conform list --coverage tells why
+waiting: no check judges these requirements so far; mcp-conform list --coverage explains why
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
