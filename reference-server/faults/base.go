@@ -41,7 +41,8 @@ var (
 	isListResult = Results(listMethods...)
 )
 
-// insertIntoDescription puts text at the head of the first description in a frame.
+// insertIntoDescription inserts text at the beginning of the first description in a
+// frame.
 func insertIntoDescription(frame []byte, text string) []byte {
 	return []byte(strings.Replace(string(frame), `"description":"`, `"description":"`+text, 1))
 }
@@ -137,31 +138,32 @@ func idFaults() []Fault {
 	}
 }
 
-// setRequestIDs gives the server's own requests other ids, raw JSON.
+// setRequestIDs replaces the ids of the server's own requests; raw returns the id as
+// raw JSON.
 func setRequestIDs(raw func(n int64) string) refserver.Seams {
 	return refserver.Seams{NextID: func(n int64) wire.ID { return wire.RawID(raw(n)) }}
 }
 
-// editResponseIDs alters the ids of answers after initialize, raw JSON.
+// editResponseIDs edits the ids, as raw JSON, of all responses but that to initialize.
 func editResponseIDs(alter func(id string) string) refserver.Seams {
 	return EditMessage(answersWithID, func(m Members) { m["id"] = jsontext.Value(alter(string(m["id"]))) })
 }
 
-// isStrayResponse picks results, or errors, whose id is none that the server gives
-// its requests.
+// isStrayResponse matches results, or errors, whose id is a string. The server gives
+// its requests numbers, so such a response belongs to no request.
 func isStrayResponse(isError bool) func(*refserver.Session, *wire.Frame) bool {
 	return singleMessage(func(m *wire.Message) bool {
 		return m.Kind == wire.Response && m.IsError() == isError && m.ID.IsString()
 	})
 }
 
-// twinIDs are the ids of requests so far, as they were written.
+// twinIDs records the ids of the requests so far, as raw JSON.
 type twinIDs struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// seams notes the ids, and drops the requests that drop picks.
+// seams returns the seams that record the ids and drop the requests that drop matches.
 func (t *twinIDs) seams(drop func(id wire.ID) bool) refserver.Seams {
 	return onIncoming(requestWithID(func(id wire.ID) bool {
 		drops := drop(id)
@@ -183,8 +185,8 @@ func (t *twinIDs) has(raw string) bool {
 	return t.seen[raw]
 }
 
-// hasTwin reports whether a request came before whose id is the same but for
-// its type.
+// hasTwin reports whether an earlier request has an id that differs only in its type:
+// 1 and "1".
 func (t *twinIDs) hasTwin(id wire.ID) bool {
 	if digits := strings.Trim(id.Raw(), `"`); digits != id.Raw() {
 		return t.has(digits)
@@ -201,19 +203,20 @@ func replaceIfEqual(s, from, to string) string {
 	return s
 }
 
-// requestWithID picks the frames that hold a request with such an id.
+// requestWithID matches frames with a single request whose id matches.
 func requestWithID(when func(id wire.ID) bool) func(*refserver.Session, *wire.Frame) bool {
 	return singleMessage(func(m *wire.Message) bool { return m.Kind == wire.Request && when(m.ID) })
 }
 
-// singleMessage picks the frames that hold one object for which when holds.
+// singleMessage matches frames that contain one valid JSON object, not a batch, that
+// matches.
 func singleMessage(when func(m *wire.Message) bool) func(*refserver.Session, *wire.Frame) bool {
 	return func(_ *refserver.Session, f *wire.Frame) bool {
 		return !f.Batch && len(f.Problems) == 0 && len(f.Messages) == 1 && f.Messages[0].Members != nil && when(&f.Messages[0])
 	}
 }
 
-// dropRequestsByText drops the requests whose text when picks.
+// dropRequestsByText drops the requests whose raw text matches.
 func dropRequestsByText(when func(raw []byte) bool) refserver.Seams {
 	return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
 		return requestWithID(wire.ID.Present)(s, f) && when(f.Raw)
@@ -351,7 +354,8 @@ func errorFaults() []Fault {
 	}
 }
 
-// acceptUnknownMethods answers an unknown method, or all of them, as if it were known.
+// acceptUnknownMethods returns an empty result for a method that is unknown. If method
+// is empty, it does so for all unknown methods.
 func acceptUnknownMethods(method string) refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -362,7 +366,8 @@ func acceptUnknownMethods(method string) refserver.Seams {
 	})
 }
 
-// acceptMissingParam answers a method whose params lack a member with a result.
+// acceptMissingParam returns a result for requests of a method whose params lack a
+// member.
 func acceptMissingParam(method, member, result string) refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, "/"+member) == nil {

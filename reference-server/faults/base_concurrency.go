@@ -8,8 +8,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// concurrencyFaults are those that show only where many things are asked for
-// at once.
+// concurrencyFaults returns the faults that only many concurrent requests show.
 func concurrencyFaults() []Fault {
 	return []Fault{
 		newStatefulFault("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() refserver.Seams {
@@ -23,15 +22,15 @@ func concurrencyFaults() []Fault {
 		}).inRevisions(revisionsWithHints()...),
 		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() refserver.Seams {
 			return editAfterRow(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
-		}).overTransports(spec.Stdio), // over HTTP fewer are made
+		}).overTransports(spec.Stdio), // over HTTP the checks send fewer
 		newStatefulFault("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() refserver.Seams {
 			return editAfterRow(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
 		}).overTransports(spec.Stdio),
 	}
 }
 
-// editAfterRow applies f to the answers to a method that come when as many as most
-// came before with no other answer between them.
+// editAfterRow applies f to the responses to a method from the (most+1)th in an
+// uninterrupted row on. A response to another method starts the count again.
 func editAfterRow(most int, method string, f func(*refserver.Out)) refserver.Seams {
 	var mu sync.Mutex
 	inRow := 0
@@ -48,11 +47,11 @@ func editAfterRow(most int, method string, f func(*refserver.Out)) refserver.Sea
 	})
 }
 
-// swapTime is how long a result waits for another one to change places with.
+// swapTime is how long a result waits for a concurrent one to be swapped with.
 const swapTime = 10 * time.Millisecond
 
-// swapResults has the results of requests that are handled side by side change
-// places.
+// swapResults swaps the results of pairs of requests that a session handles
+// concurrently.
 func swapResults(methods ...string) refserver.Seams {
 	var mu sync.Mutex
 	waiting := map[*refserver.Session]chan any{}
@@ -84,7 +83,7 @@ func swapResults(methods ...string) refserver.Seams {
 			delete(waiting, c.Session)
 			return result, nil
 		}
-		theirs := <-own // another one has just come
+		theirs := <-own // a concurrent request has just claimed this one
 		own <- result
 		return theirs, nil
 	}

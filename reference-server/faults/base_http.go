@@ -11,14 +11,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// closeWithoutResponse closes the connection without a response, as a server in Go does whose
-// handler panics.
+// closeWithoutResponse closes the connection without a response, like a Go server
+// whose handler panics.
 func closeWithoutResponse(*exchange) { panic(http.ErrAbortHandler) }
 
-// neverRespond leaves the request without a response until the client goes.
+// neverRespond sends no response and returns when the client disconnects.
 func neverRespond(v *exchange) { <-v.r.Context().Done() }
 
-// respondWithGarbage answers with text that is not HTTP.
+// respondWithGarbage responds with text that is not HTTP.
 func respondWithGarbage(v *exchange) {
 	h, ok := v.w.(http.Hijacker)
 	if !ok {
@@ -32,13 +32,13 @@ func respondWithGarbage(v *exchange) {
 	_ = conn.Close()
 }
 
-// byMethod returns what picks the requests with an HTTP method.
+// byMethod returns a function that matches requests with an HTTP method.
 func byMethod(name string) func(v *exchange) bool {
 	return func(v *exchange) bool { return v.r.Method == name }
 }
 
-// httpFaults leave HTTP requests without the response that each has to get, or
-// give one that is no message.
+// httpFaults returns the faults that leave HTTP requests without a response, or send a
+// response that is not valid.
 func httpFaults() []Fault {
 	const response, served = "base.http-response/", "base.http-legal-request-served/"
 	cancels := func(v *exchange) bool { return v.has(wire.Notification, spec.MethodCancelled) }
@@ -111,10 +111,10 @@ func httpFaults() []Fault {
 	}).inRevisions(spec.V20241105).overTransports(spec.SSE))
 }
 
-// refuseAsUnparsable refuses a request as a server does that could not parse it.
+// refuseAsUnparsable refuses a request like a server that could not parse it.
 var refuseAsUnparsable = respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
 
-// discarded takes a response that goes nowhere.
+// discarded is an http.ResponseWriter that discards the response.
 type discarded struct{}
 
 // Header implements http.ResponseWriter.

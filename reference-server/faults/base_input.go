@@ -51,8 +51,7 @@ func notificationFaults() []Fault {
 	}
 }
 
-// silentAfter swallows all that follows a frame for which when holds, and the
-// frame itself.
+// silentAfter drops the first frame that matches, and every frame after it.
 func silentAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seams {
 	var deaf atomic.Bool
 	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
@@ -64,17 +63,18 @@ func silentAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seam
 	}}
 }
 
-// isNotJSON picks the frames that hold no JSON value, blank ones aside.
+// isNotJSON matches frames that are not JSON, except blank ones.
 func isNotJSON(_ *refserver.Session, f *wire.Frame) bool { return !f.Readable() && !f.Has(wire.Empty) }
 
-// isInvalidRequest picks the frames whose one object looks like a request, is none
-// and has an id that could be used.
+// isInvalidRequest matches frames with one object that has an id and resembles a
+// request, but is not a valid one: its jsonrpc is not "2.0" or it has no method.
 var isInvalidRequest = singleMessage(func(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	return m.ID.Present() && m.Kind != wire.Response && (version != "2.0" || m.Method == "")
 })
 
-// isInvalidRequestError are the errors to readable frames that hold no request.
+// isInvalidRequestError matches the errors for frames that are JSON but not a valid
+// request.
 func isInvalidRequestError(o *refserver.Out) bool {
 	return o.Method == "" && Errors(spec.CodeInvalidRequest)(o)
 }
@@ -113,8 +113,8 @@ func malformedFaults() []Fault {
 	}
 }
 
-// acceptIllegalID serves requests whose id is the given illegal one, and echoes it.
-// Inside the server such a request has an id that nobody else uses.
+// acceptIllegalID handles requests whose id is the given invalid one, and echoes that
+// id. Within the server such a request has a unique string id instead.
 func acceptIllegalID(raw string) refserver.Seams {
 	inside := wire.StringID("illegal " + raw)
 	return combine(
@@ -180,7 +180,7 @@ func batchFaults() []Fault {
 	}
 }
 
-// isBatchResponse picks the arrays that answer batches.
+// isBatchResponse matches the arrays of responses to batches.
 func isBatchResponse(o *refserver.Out) bool { return o.Kind == refserver.OutBatch }
 
 func splitArray(array []byte) [][]byte {

@@ -18,13 +18,13 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalMessages is how answers may look.
+// legalMessages returns the legal variations in the form of responses.
 func legalMessages() []Fault {
 	older := olderRevisions()
 	return []Fault{
 		newStatefulVariation("rate-limited", "every third request gets a server-defined error, after the first few", limitRate),
 		newVariation("more-members", "results have members that no revision defines", EditResult("", func(r map[string]any) {
-			if len(r) > 0 { // an empty result has to stay empty
+			if len(r) > 0 { // the specification requires an empty result to stay empty
 				r["x-adapter"] = map[string]any{"version": 2}
 			}
 		})),
@@ -102,7 +102,7 @@ func legalMessages() []Fault {
 	}
 }
 
-// legalOwn is what the server may say by itself.
+// legalOwn returns the legal variations in what the server sends unprompted.
 func legalOwn() []Fault {
 	return []Fault{
 		newVariation("string-ids", "the server's requests have string ids", setRequestIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),
@@ -127,7 +127,7 @@ func legalOwn() []Fault {
 	}
 }
 
-// isErrorWithFreeData picks the errors whose data the specification leaves to the server.
+// isErrorWithFreeData matches the errors whose data the specification does not define.
 func isErrorWithFreeData(o *refserver.Out) bool {
 	return Errors()(o) && !Errors(spec.CodeURLElicitation)(o)
 }
@@ -137,7 +137,8 @@ func hasMalformedParams(c *refserver.Call) bool {
 	return c.Params.Kind() != '{' || arguments != nil && arguments.Kind() != '{'
 }
 
-// reorderAndSpace writes a message with its id first and blanks between all tokens.
+// reorderAndSpace reverses the members of a message and puts white space between all
+// tokens.
 func reorderAndSpace(frame []byte) []byte {
 	names, m := wire.Members(frame)
 	if m == nil {
@@ -153,7 +154,7 @@ func reorderAndSpace(frame []byte) []byte {
 	return []byte(" { " + strings.Join(parts, " , ") + " } ")
 }
 
-// escapeStrings writes every character of a text or a name as an escape.
+// escapeStrings escapes every character of all strings and member names.
 func escapeStrings(frame []byte) []byte {
 	var b strings.Builder
 	quoted := false
@@ -165,7 +166,7 @@ func escapeStrings(frame []byte) []byte {
 			b.WriteByte('"')
 		case !quoted:
 			b.WriteString(rest[:n])
-		case r == '\\': // it is an escape already
+		case r == '\\': // already an escape
 			n = len(`\n`)
 			if rest[1] == 'u' {
 				n = len(`\u000a`)

@@ -16,7 +16,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// lineFaults are about lines that hold more than a message.
+// lineFaults returns the faults in handling lines that contain more than a plain
+// message.
 func lineFaults() []Fault {
 	return []Fault{
 		newFault("base.parse-error/comma", "a comma after a message ends the process", onIncoming(hasTrailing(","), exitWith(1))),
@@ -33,7 +34,7 @@ func lineFaults() []Fault {
 			},
 		}),
 		newStatefulFault("base.error-code-integer/escape", "a URI with a malformed percent escape gets an error with a string as code", func() refserver.Seams {
-			var malformed sync.Map // requests by session and id
+			var malformed sync.Map // requests, by session and id
 			key := func(s *refserver.Session, id wire.ID) string { return fmt.Sprintf("%p %s", s, id.Key()) }
 			return combine(
 				WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -65,7 +66,7 @@ func lineFaults() []Fault {
 		newFault("base.method-not-found/inherited", "unknown methods named like JavaScript's object members get -32603",
 			refuseCalls("", func(c *refserver.Call) bool { return c.Method == "constructor" || c.Method == "toString" }, spec.CodeInternal, "Internal error")),
 		newStatefulFault("base.request-answered/slots-lost", "each error leaks a slot; after 40 errors the server responds to nothing", func() refserver.Seams {
-			var lost sync.Map // by session
+			var lost sync.Map // the number of leaked slots, by session
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				counter, _ := lost.LoadOrStore(c.Session, new(atomic.Int64))
 				n := counter.(*atomic.Int64)
@@ -82,7 +83,7 @@ func lineFaults() []Fault {
 	}
 }
 
-// legalLines are the legal variations in what is made of such lines.
+// legalLines returns the legal variations in handling such lines.
 func legalLines() []Fault {
 	return []Fault{
 		newVariation("text-behind-ignored", "the server ignores text after a message on its line", onIncoming(hasTrailingText, func(_ *refserver.Session, raw []byte) refserver.FrameAction {
@@ -112,7 +113,7 @@ func hasTrailing(text string) func(*refserver.Session, *wire.Frame) bool {
 	}
 }
 
-// hasUndefinedMembers picks the frames that hold a request with members that JSON-RPC
+// hasUndefinedMembers matches frames with a request that has members that JSON-RPC
 // does not define.
 var hasUndefinedMembers = singleMessage(func(m *wire.Message) bool {
 	names, _ := wire.Members(m.Raw)
@@ -121,7 +122,8 @@ var hasUndefinedMembers = singleMessage(func(m *wire.Message) bool {
 	})
 })
 
-// malformedEscape returns the URI of a read if a percent sign in it begins no escape.
+// malformedEscape returns the URI of resources/read and reports whether it contains a
+// percent sign that begins no valid escape.
 func malformedEscape(c *refserver.Call) (string, bool) {
 	text, _ := wire.Text(wire.At(c.Params, "/uri"))
 	_, err := url.PathUnescape(text)

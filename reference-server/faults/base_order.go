@@ -9,7 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// orderFaults are those of a server that asks a model twice at the same time.
+// orderFaults returns the faults of a server with two pending sampling requests that
+// mixes up their responses.
 func orderFaults() []Fault {
 	const matched = "base.response-matched-by-id/"
 	return []Fault{
@@ -27,8 +28,8 @@ func orderFaults() []Fault {
 	}
 }
 
-// reassignReplies gives replies of the model the id of another question that is open
-// in the session.
+// reassignReplies changes the id of a sampling response to that of another pending
+// sampling request of the session.
 func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) refserver.Seams {
 	var mu sync.Mutex
 	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}

@@ -6,7 +6,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalPractice are the legal variations that servers in use, and texts that
+// legalPractice returns the legal variations that servers in use, or texts that
 // explain the protocol, are known for.
 func legalPractice() []Fault {
 	return []Fault{

@@ -8,12 +8,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// raceFaults are those that show only where messages cross, as they did in
-// servers that people use.
+// raceFaults returns the faults that only crossing messages show. Servers in use have
+// had them.
 func raceFaults() []Fault {
 	return []Fault{
 		newStatefulFault("base.response-once/raced", "concurrent requests get two responses", doubleConcurrent).inRevisions(
-			spec.V20250326, spec.V20250618, spec.V20251125).overTransports(spec.Stdio, spec.StreamableHTTP), // in the oldest revision few are
+			spec.V20250326, spec.V20250618, spec.V20251125).overTransports(spec.Stdio, spec.StreamableHTTP), // in the oldest revision few requests are concurrent
 		newStatefulFault("base.response-once/cancelled", "a cancelled request gets an error at once and its result later", func() refserver.Seams {
 			t := newCallTracker()
 			return combine(t.seams(), cancelling(func(n *refserver.Notification, _ func(*refserver.Notification)) {
@@ -54,7 +54,8 @@ func raceFaults() []Fault {
 	}
 }
 
-// doubleConcurrent answers twice what was handled while something else was.
+// doubleConcurrent sends two responses to each request that was handled concurrently
+// with another.
 func doubleConcurrent() refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]bool{}

@@ -88,7 +88,7 @@ func schemaFaults() []Fault {
 	}
 }
 
-// editTool rewrites a tool in tools/list.
+// editTool edits a tool in the results of tools/list.
 func editTool(name string, edit func(t map[string]any)) refserver.Seams {
 	return EditResult(spec.MethodToolsList, func(r map[string]any) {
 		for _, t := range objectsIn(r, "tools") {

@@ -18,7 +18,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func (r *responseEditor) hasStarted() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.headSent }
 
-// respondWithStreams makes a stream of each answer of JSON.
+// respondWithStreams turns each JSON response into an event stream.
 func respondWithStreams() refserver.Seams {
 	var n atomic.Int64
 	return editResponses(hasRequestOf(spec.MethodInitialize, spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesRead, spec.MethodPromptsGet),
@@ -40,8 +40,7 @@ func respondWithStreams() refserver.Seams {
 		})
 }
 
-// withoutSessionIDs does without session ids: what comes without one belongs to the
-// session that began last.
+// withoutSessionIDs sends no session ids. A request belongs to the newest session.
 func withoutSessionIDs() refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -61,7 +60,7 @@ func withoutSessionIDs() refserver.Seams {
 	})
 }
 
-// errorStatus gives errors that answer requests a status of their own.
+// errorStatus sends errors that respond to requests with another HTTP status.
 func errorStatus(status int) refserver.Seams {
 	return editResponses(hasRequestOf(), func(_ *exchange, r *responseEditor) {
 		r.editHead = func(old int, h http.Header, first []byte) int {
@@ -73,7 +72,7 @@ func errorStatus(status int) refserver.Seams {
 	})
 }
 
-// setRefusalBody gives what HTTP alone refuses another body.
+// setRefusalBody replaces the bodies of HTTP error responses.
 func setRefusalBody(media, body string) refserver.Seams {
 	return onExchange(anyExchange, func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
@@ -98,7 +97,7 @@ func setRefusalBody(media, body string) refserver.Seams {
 	})
 }
 
-// redirectEndpoint sends clients from /mcp to /mcp/.
+// redirectEndpoint redirects clients from /mcp to /mcp/.
 func redirectEndpoint(status int) refserver.Seams {
 	return onExchange(func(v *exchange) bool { return !strings.HasSuffix(v.r.URL.Path, "/") }, func(v *exchange) {
 		v.w.Header().Set("Location", v.r.URL.Path+"/")
@@ -106,7 +105,7 @@ func redirectEndpoint(status int) refserver.Seams {
 	})
 }
 
-// prefixEventIDs writes the ids of events in other words.
+// prefixEventIDs adds a prefix with unusual characters to the ids of events.
 func prefixEventIDs() refserver.Seams {
 	const mark = "é / ☃ {\"n\":"
 	return combine(onExchange(isResume, func(v *exchange) {
@@ -116,7 +115,8 @@ func prefixEventIDs() refserver.Seams {
 	}), editEvents(anyExchange, func(b []byte) []byte { return bytes.Replace(b, []byte("id: "), []byte("id: "+mark), 1) }))
 }
 
-// numberEvents numbers the events of a stream that has no ids.
+// numberEvents adds ids and retry to the events of listening streams, whose events
+// have no ids otherwise.
 func numberEvents() refserver.Seams {
 	var mu sync.Mutex
 	n := 0

@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// mapSessionIDs gives sessions other ids than the server does.
+// mapSessionIDs gives clients other session ids than the server uses internally.
 func mapSessionIDs(name func(n int, id string) string) refserver.Seams {
 	var mu sync.Mutex
 	given, inside := map[string]string{}, map[string]string{}
@@ -37,7 +37,7 @@ func mapSessionIDs(name func(n int, id string) string) refserver.Seams {
 	})
 }
 
-// reuseSessionIDs gives a session the id of one that has ended, if there is one.
+// reuseSessionIDs gives a new session the id of one that has ended, if there is one.
 func reuseSessionIDs() refserver.Seams {
 	var mu sync.Mutex
 	var free []string
@@ -65,7 +65,7 @@ func reuseSessionIDs() refserver.Seams {
 	)
 }
 
-// sessionList are the sessions that a fault has seen, in their order.
+// sessionList records the sessions that have not ended, oldest first.
 type sessionList struct {
 	mu  sync.Mutex
 	ids []string
@@ -104,7 +104,7 @@ func (m *sessionList) has(id string) bool {
 	return false
 }
 
-// track notes the sessions that begin, and those that a DELETE ends.
+// track records the sessions that begin, and drops those that a DELETE ends.
 func (m *sessionList) track(v *exchange, r *responseEditor) {
 	inner := r.editHead
 	r.editHead = func(status int, h http.Header, first []byte) int {
@@ -123,7 +123,7 @@ func (m *sessionList) track(v *exchange, r *responseEditor) {
 	}
 }
 
-// listeningStreams are the streams on which clients listen, by session.
+// listeningStreams records the open listening streams of each session.
 type listeningStreams struct {
 	mu    sync.Mutex
 	open  map[string][]*responseEditor
@@ -151,7 +151,8 @@ func (e *listeningStreams) add(session string, r *responseEditor) (remove func()
 	}
 }
 
-// write writes on a stream that the session listens on, if there is one.
+// write writes to the newest listening stream of the session. It reports whether there
+// is one.
 func (e *listeningStreams) write(session string, b []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -162,7 +163,7 @@ func (e *listeningStreams) write(session string, b []byte) bool {
 	return false
 }
 
-// otherSession returns another session that listens, the newest.
+// otherSession returns the newest other session with a listening stream, or "".
 func (e *listeningStreams) otherSession(session string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -174,8 +175,8 @@ func (e *listeningStreams) otherSession(session string) string {
 	return ""
 }
 
-// divertEvents puts events of the streams of POSTs on the stream that the client
-// listens on; copied leaves them where they were, too.
+// divertEvents moves the matching events of POST streams to the session's listening
+// stream; copied leaves them on the POST stream, too.
 func divertEvents(when func(event []byte) bool, copied bool) refserver.Seams {
 	e := newListeningStreams()
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -197,7 +198,8 @@ func divertEvents(when func(event []byte) bool, copied bool) refserver.Seams {
 	})
 }
 
-// misdirectEvents puts the responses of one session on the stream of another.
+// misdirectEvents also sends the messages of one session, except responses, to another
+// session's listening stream.
 func misdirectEvents() refserver.Seams {
 	e := newListeningStreams()
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -219,7 +221,8 @@ func misdirectEvents() refserver.Seams {
 	})
 }
 
-// moveEventsToNextStream moves events from the stream of one POST to that of the next.
+// moveEventsToNextStream moves matching events from the stream of one POST to that of
+// the next.
 func moveEventsToNextStream(when func(event []byte) bool) refserver.Seams {
 	var mu sync.Mutex
 	held := map[string]*heldEvent{}
@@ -243,13 +246,14 @@ func moveEventsToNextStream(when func(event []byte) bool) refserver.Seams {
 	})
 }
 
-// heldEvent is an event that waits for another stream than its own.
+// heldEvent is an event that waits to be sent on another stream than its own.
 type heldEvent struct {
 	of    *http.Request
 	event []byte
 }
 
-// replayForeignEvents begins each stream that is resumed with the events of all others.
+// replayForeignEvents begins each resumed stream with the session's events from all
+// other streams.
 func replayForeignEvents() refserver.Seams {
 	var mu sync.Mutex
 	kept := map[string][]byte{}
@@ -281,7 +285,7 @@ func replayForeignEvents() refserver.Seams {
 	})
 }
 
-// prefixWriter writes something ahead of a response that succeeds.
+// prefixWriter writes a prefix before the body of each response with status 200.
 type prefixWriter struct {
 	http.ResponseWriter
 	prefix []byte
@@ -295,15 +299,15 @@ func (p *prefixWriter) WriteHeader(status int) {
 	}
 }
 
-// Unwrap is what http.ResponseController calls.
+// Unwrap implements the interface that http.ResponseController uses.
 func (p *prefixWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// serveDiscarding has the server handle a request whose response nobody gets.
+// serveDiscarding lets the server handle a request and discards the response.
 func (v *exchange) serveDiscarding(r *http.Request) {
 	v.next.ServeHTTP(&discardWriter{header: http.Header{}}, r)
 }
 
-// discardWriter is where a response goes that nobody gets.
+// discardWriter is an http.ResponseWriter that discards the response.
 type discardWriter struct{ header http.Header }
 
 // Header implements http.ResponseWriter.
@@ -315,7 +319,7 @@ func (*discardWriter) WriteHeader(int) {}
 // Write implements http.ResponseWriter.
 func (*discardWriter) Write(b []byte) (int, error) { return len(b), nil }
 
-// failAfterDisconnect has the requests fail whose connection is gone.
+// failAfterDisconnect makes tools/call fail when the client disconnected meanwhile.
 func failAfterDisconnect() refserver.Seams {
 	var mu sync.Mutex
 	left := map[string]bool{}
@@ -337,8 +341,8 @@ func failAfterDisconnect() refserver.Seams {
 	}))
 }
 
-// shareResponses gives requests of several sessions one answer where their ids,
-// which are strings, are equal.
+// shareResponses returns the result of one session's request to another session's
+// request with the same string id.
 func shareResponses() refserver.Seams {
 	type answer struct {
 		of     *refserver.Session
@@ -363,7 +367,7 @@ func shareResponses() refserver.Seams {
 	})
 }
 
-// closeServer ends the whole server, connections and all.
+// closeServer closes the whole server with all its connections.
 func closeServer(r *http.Request) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		go func() { _ = server.Close() }()

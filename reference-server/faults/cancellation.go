@@ -17,9 +17,9 @@ func cancellationFaults() []Fault {
 	const stop, silent, stragglers = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/", "progress.stops-after-cancel/"
 	const race, unknown, malformed, late = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.malformed-ignored/", "cancellation.late-response-ignored/"
 	const own, idType = "cancellation.server-cancels-own-requests/", "cancellation.id-type-matters/"
-	// Some show on stdio alone: over HTTP what comes on two streams has no order,
-	// an answer on a stream that is not its own is another fault, and a session
-	// that ends is not the end of the process.
+	// Some faults are limited to stdio: over HTTP messages on two streams have no
+	// order, a response on the wrong stream is another fault, and the end of a session
+	// does not end the process.
 	return []Fault{
 		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), muteCancelled())).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
@@ -109,19 +109,19 @@ func isCancellation(o *refserver.Out) bool {
 	return o.Kind == refserver.OutNotification && o.Method == spec.MethodCancelled
 }
 
-// cancelledID returns the id that a cancellation names.
+// cancelledID returns the id of the request that a cancellation names.
 func cancelledID(m *wire.Message) wire.ID {
 	return wire.IDAt(m.Params(), "/requestId")
 }
 
-// isCancellationOfCompleted picks the cancellations of a request with a small integer id: in
-// the traffic of the harness most of them come late.
+// isCancellationOfCompleted matches cancellations with a small integer id. The harness
+// sends most of those after the response.
 func isCancellationOfCompleted(m *wire.Message) bool {
 	id := cancelledID(m)
 	return id.IsInteger() && len(id.Raw()) < 6
 }
 
-// isCancellationOfUnknown picks those of ids that the harness makes up.
+// isCancellationOfUnknown matches cancellations with an id that the harness made up.
 func isCancellationOfUnknown(m *wire.Message) bool {
 	id := cancelledID(m)
 	return (id.IsInteger() || id.IsString()) && !isCancellationOfCompleted(m)
@@ -131,7 +131,7 @@ func exitOnCancellation(when func(m *wire.Message) bool) refserver.Seams {
 	return onIncoming(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && when(m) }), exitWith(1))
 }
 
-// cancelling wraps the handling of cancellations.
+// cancelling wraps the handler of cancellations.
 func cancelling(f func(n *refserver.Notification, next func(*refserver.Notification))) refserver.Seams {
 	return refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if n.Method != spec.MethodCancelled {
@@ -142,12 +142,12 @@ func cancelling(f func(n *refserver.Notification, next func(*refserver.Notificat
 	}}
 }
 
-// ignoreCancellations passes over cancellations.
+// ignoreCancellations ignores all cancellations.
 func ignoreCancellations() refserver.Seams {
 	return cancelling(func(*refserver.Notification, func(*refserver.Notification)) {})
 }
 
-// cancellationShapeFaults are the faults in the shape of cancellations.
+// cancellationShapeFaults returns the faults in the shape of cancellations.
 func cancellationShapeFaults() []Fault {
 	return []Fault{
 		newFault("cancellation.request-id-present/missing", "the server sends a cancellation without requestId", notifyOnInitialized(spec.MethodCancelled, `{"reason":"x"}`)),

@@ -11,8 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalCancelling are the legal variations in what becomes of a cancelled
-// request.
+// legalCancelling returns the legal variations in handling cancelled requests.
 func legalCancelling() []Fault {
 	return []Fault{
 		newVariation("cancellations-ignored", "the server ignores cancellations and responds to every request", ignoreCancellations()),
@@ -23,8 +22,8 @@ func legalCancelling() []Fault {
 	}
 }
 
-// refusingCancelled answers what was cancelled with an error; calls, which the
-// server ends by itself, it does not answer.
+// refusingCancelled sends an error as the response to a cancelled request. It leaves
+// tools/call to the server, which stops a cancelled call and sends no response.
 func refusingCancelled() refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]chan struct{}{}
@@ -62,11 +61,12 @@ func refusingCancelled() refserver.Seams {
 	}))
 }
 
-// maxHoldUp is how long a request holds up the one behind it at most.
+// maxHoldUp is the longest time that a pending request delays the next message.
 const maxHoldUp = 200 * time.Millisecond
 
-// readOneByOne reads what follows a request when that was answered. Calls that wait
-// for the client are left out, for its answer follows them.
+// readOneByOne delays each message until the request before it has its response. Calls
+// that send requests to the client are exempt: they need the client's response, which
+// arrives later.
 func readOneByOne() refserver.Seams {
 	var mu sync.Mutex
 	pending := map[callKey]chan struct{}{}
@@ -92,7 +92,7 @@ func readOneByOne() refserver.Seams {
 		if before != nil {
 			select {
 			case <-before:
-			case <-time.After(maxHoldUp): // pings are to be answered promptly
+			case <-time.After(maxHoldUp): // pings require a prompt response
 				mu.Lock()
 				delete(pending, of)
 				mu.Unlock()
@@ -108,8 +108,8 @@ func readOneByOne() refserver.Seams {
 	}})
 }
 
-// answeredByItself picks the requests that are answered by their id without
-// anything else of the client.
+// answeredByItself matches valid requests that complete without further messages from
+// the client.
 func answeredByItself(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	tool, _ := wire.Text(wire.At(m.Params(), "/name"))
@@ -117,11 +117,11 @@ func answeredByItself(m *wire.Message) bool {
 		!m.Has("result") && !m.Has("error") && m.Method != spec.MethodTasksResult && !strings.HasPrefix(tool, "ask-")
 }
 
-// cancelInitialize does not answer initialize when it is cancelled within a
-// moment.
+// cancelInitialize delays initialize for a moment, and sends no response if it is
+// cancelled meanwhile.
 func cancelInitialize() refserver.Seams {
 	var mu sync.Mutex
-	var waits []byte // the initialize that is not dealt with yet
+	var waits []byte // the delayed initialize
 	var passes []byte
 	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		f := wire.Parse(raw)

@@ -9,17 +9,17 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// neverReleaseLock runs one call of the slow tool at a time, and never lets the next
-// one begin when one was cancelled.
+// neverReleaseLock runs one call of the tool slow at a time. After a cancelled call it
+// never starts another.
 func neverReleaseLock() refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool { return c.Context().Err() == nil })
 }
 
-// clearUp is how long a server is busy with a call that was cancelled.
+// clearUp is how long a server is still busy with a cancelled call.
 const clearUp = 100 * time.Millisecond
 
-// delayAfterCancelled runs one call of the slow tool at a time, and is busy with one
-// that was cancelled for a while before it begins the next.
+// delayAfterCancelled runs one call of the tool slow at a time. After a cancelled call
+// it waits before it starts the next.
 func delayAfterCancelled() refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool {
 		if c.Context().Err() != nil {
@@ -29,8 +29,8 @@ func delayAfterCancelled() refserver.Seams {
 	})
 }
 
-// serializeSlow runs calls of the slow tool one after the other; leaves tells, when a
-// call has ended, whether the next may begin.
+// serializeSlow runs one call of the tool slow at a time. When a call has ended,
+// leaves reports whether the next may start.
 func serializeSlow(leaves func(c *refserver.Call) bool) refserver.Seams {
 	turn := make(chan struct{}, 1)
 	return wrapSlow(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -45,7 +45,7 @@ func serializeSlow(leaves func(c *refserver.Call) bool) refserver.Seams {
 	})
 }
 
-// wrapSlow handles the calls of the slow tool.
+// wrapSlow wraps the handler of calls of the tool slow.
 func wrapSlow(f func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if name, _ := wire.Text(wire.At(c.Params, "/name")); name != "slow" {
@@ -55,7 +55,7 @@ func wrapSlow(f func(c *refserver.Call, next Handler) (any, *refserver.Error)) r
 	})
 }
 
-// acquire waits for the turn, and reports whether it came before ctx ended.
+// acquire waits for the slot turn. It reports whether it acquired it before ctx ended.
 func acquire(ctx context.Context, turn chan<- struct{}) bool {
 	select {
 	case turn <- struct{}{}:

@@ -15,21 +15,19 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// shortDelay is how long a request takes in servers that can be met at work by the
-// cancellation of what is answered at once elsewhere.
+// shortDelay is how long a request takes in legal variations, so that a cancellation
+// can arrive while it runs. Otherwise the server responds at once.
 const shortDelay = 3 * time.Millisecond
 
-// longDelay is the same in faults, which have to show on a busy machine, too.
+// longDelay is the delay in faults, which must show on a busy machine, too.
 const longDelay = 40 * time.Millisecond
 
-// cancelRaceFaults are those that show where a cancellation and other messages
+// cancelRaceFaults returns the faults that show when a cancellation and other messages
 // cross.
 func cancelRaceFaults() []Fault {
 	const race, unknown, idType = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.id-type-matters/"
 	return []Fault{
-		// Two answers, and answers to the notification.
-
-		// Other requests.
+		// Other requests lose their responses.
 		newStatefulFault(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() refserver.Seams {
 			return swallowNeighbour(newCallTracker())
 		}).inRevisions(spec.V20241105),
@@ -63,7 +61,7 @@ func cancelRaceFaults() []Fault {
 			}))
 		}).inRevisions(spec.V20241105),
 
-		// The end of the server, or of what it does.
+		// The process ends, or the server hangs.
 		newStatefulFault(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() refserver.Seams {
 			var mu sync.Mutex
 			seen := map[callKey]bool{}
@@ -103,23 +101,23 @@ func cancelRaceFaults() []Fault {
 			seams := initializeCancelled(func(*refserver.Session) bool { return began.Load() })
 			return combine(seams, afterNotification(hasMethod(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
 		}).overTransports(spec.Stdio),
-		newStatefulFault("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio), // over HTTP it is not seen which came first
+		newStatefulFault("cancellation.stop-processing/lost-when-early", "a cancellation right after its request is lost", loseEarlyCancellation).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio), // over HTTP a check cannot tell which message arrived first
 	}
 }
 
-// cancelledIn returns the id that a cancellation names.
+// cancelledIn returns the id of the request that a cancellation names.
 func cancelledIn(n *refserver.Notification) wire.ID {
 	return wire.IDAt(n.Params, "/requestId")
 }
 
-// exitNow ends the process at once: what follows is not read any more.
+// exitNow ends the process and blocks, so that the server reads no further messages.
 func exitNow(s *refserver.Session) {
 	s.Exit(1)
 	<-s.Context().Done()
 }
 
-// delayRequests has what is answered at once elsewhere take a moment, unless it is
-// cancelled before.
+// delayRequests delays requests that otherwise get their responses at once. A
+// cancellation ends the delay.
 func delayRequests(d time.Duration) refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method != spec.MethodInitialize && c.Method != spec.MethodToolsCall {
@@ -129,8 +127,8 @@ func delayRequests(d time.Duration) refserver.Seams {
 	})
 }
 
-// swallowNeighbour leaves a request unanswered that is at work while another is
-// cancelled.
+// swallowNeighbour drops the response to one other running request of the session when
+// a request is cancelled.
 func swallowNeighbour(t *callTracker) refserver.Seams {
 	return combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
@@ -140,8 +138,7 @@ func swallowNeighbour(t *callTracker) refserver.Seams {
 	}), dropMessages(func(o *refserver.Out) bool { return Responses()(o) && t.cancelled(o.Session, o.ID) }))
 }
 
-// mapCancelledIDs heeds a cancellation for all the ids that f makes of the one that it
-// names.
+// mapCancelledIDs applies each cancellation to all ids that f returns for its id.
 func mapCancelledIDs(f func(id wire.ID) []wire.ID) refserver.Seams {
 	return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if !cancelledIn(n).Present() {
@@ -155,8 +152,8 @@ func mapCancelledIDs(f func(id wire.ID) []wire.ID) refserver.Seams {
 	})
 }
 
-// rememberEarlyCancellations keeps the ids of cancellations that name nothing, for requests
-// that come later.
+// rememberEarlyCancellations records the ids of cancellations that match no request,
+// and sends no responses to later requests with these ids.
 func rememberEarlyCancellations() refserver.Seams {
 	var mu sync.Mutex
 	known, early := map[callKey]bool{}, map[callKey]bool{}
@@ -179,7 +176,7 @@ func rememberEarlyCancellations() refserver.Seams {
 		}
 		return next(c)
 	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
-		// Known is what was read, for it is handled a little later.
+		// Record requests when they are read: their handlers start a little later.
 		for _, m := range wire.Parse(raw).Messages {
 			if m.Kind == wire.Request {
 				mu.Lock()
@@ -191,8 +188,8 @@ func rememberEarlyCancellations() refserver.Seams {
 	}})
 }
 
-// hangAfterCancelledWait answers no call any more when one was cancelled that waits for
-// the client.
+// hangAfterCancelledWait sends no response to any tools/call after the cancellation of
+// a call that waits for the client.
 func hangAfterCancelledWait() refserver.Seams {
 	t := newCallTracker()
 	var hangs atomic.Bool
@@ -209,8 +206,8 @@ func hangAfterCancelledWait() refserver.Seams {
 	}))
 }
 
-// initializeCancelled ends the process when initialize is cancelled, and when
-// holds.
+// initializeCancelled ends the process when initialize is cancelled, if when returns
+// true.
 func initializeCancelled(when func(*refserver.Session) bool) refserver.Seams {
 	var mu sync.Mutex
 	ids := map[callKey]bool{}
@@ -229,7 +226,8 @@ func initializeCancelled(when func(*refserver.Session) bool) refserver.Seams {
 	}}
 }
 
-// truncatingReader drops what stands behind a cancellation in one read.
+// truncatingReader drops everything after a cancellation that arrives in the same
+// read.
 type truncatingReader struct{ r io.Reader }
 
 func (c *truncatingReader) Read(b []byte) (int, error) {
@@ -243,8 +241,8 @@ func (c *truncatingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// loseEarlyCancellation passes over the cancellation of a call of which nothing was
-// reported so far: it is not registered yet.
+// loseEarlyCancellation ignores the cancellation of a tools/call that has sent no
+// progress yet, as if the call were not registered yet.
 func loseEarlyCancellation() refserver.Seams {
 	var mu sync.Mutex
 	early := map[callKey]bool{}

@@ -1,15 +1,15 @@
 package faults
 
-// Contradiction is a place where the handshake revisions contradict themselves,
-// and the legal variations that take one side.
+// A Contradiction is a place where the handshake revisions contradict themselves, with
+// the legal variations that follow one side.
 type Contradiction struct {
-	What       string   // a sentence
-	Variations []string // their names, without "legal/"
+	What       string   // the names of the variations, without "legal/"
+	Variations []string // why there is no variation, if there is none
 	Why        string   // there are none
 }
 
 // Contradictions returns the places where the handshake revisions contradict
-// themselves: a check may note what a server makes of them, and no more.
+// themselves. There, a check may report a note, but no deviation.
 func Contradictions() []Contradiction {
 	is := func(what string, variations ...string) Contradiction {
 		return Contradiction{What: what, Variations: variations}
