@@ -253,7 +253,7 @@ type heldEvent struct {
 }
 
 // replayForeignEvents begins each resumed stream with the session's events from all
-// other streams.
+// other POST streams.
 func replayForeignEvents() refserver.Seams {
 	var mu sync.Mutex
 	kept := map[string][]byte{}

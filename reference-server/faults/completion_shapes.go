@@ -7,7 +7,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// completionShapeFaults are the faults in completions.
+// completionShapeFaults returns the faults in the shape of completions.
 func completionShapeFaults() []Fault {
 	const shape, complete = "completion.result-schema/", spec.MethodComplete
 	completion := func(e edit) refserver.Seams { return EditResult(complete, inMember("completion", e)) }
@@ -26,7 +26,7 @@ func completionShapeFaults() []Fault {
 	}
 }
 
-// completedFaults are the faults in the numbers of completions.
+// completedFaults returns the faults in total and hasMore of completions.
 func completedFaults() []Fault {
 	return []Fault{
 		newFault("completion.total.not-below-values/zero", "the total of a completion is 0 although it has values", setCompletion(2, 0, false)),
@@ -36,7 +36,7 @@ func completedFaults() []Fault {
 	}
 }
 
-// setCompletion makes every completion hold so many values, and say how many there are.
+// setCompletion gives every completion count values, and sets total and hasMore.
 func setCompletion(count, total int, hasMore bool) refserver.Seams {
 	return EditResult(spec.MethodComplete, inMember("completion", func(m map[string]any) {
 		values := make([]any, count)

@@ -2,8 +2,8 @@ package faults
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// contentFaults are the faults in the blocks that prompts and tools return.
-// In prompts the specification forbids more than in the results of tools.
+// contentFaults returns the faults in the content blocks that prompts and tools
+// return. For prompts the specification forbids more than for tool results.
 func contentFaults() []Fault {
 	const audio = `{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}`
 	const link = `{"type":"resource_link","uri":"demo://text/hello","name":"hello"}`
@@ -60,8 +60,8 @@ func contentFaults() []Fault {
 	}
 }
 
-// annotationFaults are the faults in annotations and MIME types, wherever
-// they may stand.
+// annotationFaults returns the faults in annotations and MIME types, in all objects
+// that can have them.
 func annotationFaults() []Fault {
 	const resources, templates = spec.MethodResourcesList, spec.MethodResourcesTemplates
 	return []Fault{
@@ -95,7 +95,8 @@ func annotationFaults() []Fault {
 	}
 }
 
-// iconFaults are the faults in icons, which all that is named may have.
+// iconFaults returns the faults in icons of tools, prompts, resources, templates and
+// the server.
 func iconFaults() []Fault {
 	const tools, prompts, resources, templates = spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates
 	return []Fault{
@@ -121,7 +122,7 @@ func iconFaults() []Fault {
 	}
 }
 
-// sampledBlockFaults are the faults in content blocks that are shown to a model.
+// sampledBlockFaults returns the faults in content blocks of sampling requests.
 func sampledBlockFaults() []Fault {
 	return []Fault{
 		newFault("content.image.mime-type-valid/sampled", "an image for sampling has the MIME type png", sampledContent(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"png"}`)),
@@ -134,7 +135,8 @@ func sampledBlockFaults() []Fault {
 	}
 }
 
-// demandedContentFaults show only with arguments that a tool does not require.
+// demandedContentFaults returns the faults that show only with optional arguments of a
+// tool.
 func demandedContentFaults() []Fault {
 	data := rightSurvey
 	data.data = "\u0089PNG\r\n"

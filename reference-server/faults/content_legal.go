@@ -11,8 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalShapes are the legal variations in the shape of what is offered and
-// answered.
+// legalShapes returns the legal variations in the shape of list items and results.
 func legalShapes() []Fault {
 	const tools, prompts, resources, templates = spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates
 	const read, get, call, complete = spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodToolsCall, spec.MethodComplete
@@ -23,7 +22,7 @@ func legalShapes() []Fault {
 	notes := func(name string, values ...any) refserver.Seams {
 		return editListItems(resources, takeTurns(func(v any) edit { return inMember("annotations", setValue(name, v)) }, values...))
 	}
-	completion := func(e edit) refserver.Seams { // of prompts: what completes a template has to be there
+	completion := func(e edit) refserver.Seams { // of prompts only: completion of a template must return its values
 		return WrapHandler(complete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if kind, _ := wire.Text(wire.At(c.Params, "/ref/type")); err != nil || kind != "ref/prompt" {
@@ -36,9 +35,9 @@ func legalShapes() []Fault {
 	}
 	rest := omit("title", "description", "icons", "annotations", "mimeType", "size", "_meta")
 	return []Fault{
-		// Members that no revision knows, and those that may be left out.
+		// Additional members, and missing optional ones.
 		newVariation("members-everywhere", "every object that may have additional members has one", EditResult("", func(r map[string]any) {
-			if len(r) > 0 { // an empty result has to stay empty
+			if len(r) > 0 { // the specification requires an empty result to stay empty
 				addEverywhere(r)
 			}
 		})),
@@ -97,7 +96,7 @@ func legalShapes() []Fault {
 			each(resources, "icons", rawJSON(`[{"src":"DATA:image/PNG;base64,iVBORw0KGgo=","mimeType":"image/png","sizes":[],"theme":"light","x":1}]`)),
 			each(templates, "icons", rawJSON(`[{"src":"data:image/svg+xml;charset=utf-8;base64,PHN2Zy8%2B","mimeType":"image/svg+xml; charset=utf-8"}]`)))).inRevisions(spec.V20251125),
 
-		// Addresses and types.
+		// URIs and MIME types.
 		newVariation("uris", "resources have URIs of many schemes", mapURIs(
 			"urn:isbn:0451450523", "data:text/plain;charset=utf-8,Hello%2C%20world.", "file:///c:/a%20b/%E4%B8%96.txt", "http://[2001:db8::1%25eth0]:8080/x;y=1?q=a+b&c=%23#f",
 			"mailto:someone@example.com", "a+b.c-1://~user/(x)/!$&'*,;=:@", "X:")),
@@ -167,8 +166,8 @@ func textBlock(text string) map[string]any { return map[string]any{"type": "text
 
 func applyBoth(first, second edit) edit { return func(m map[string]any) { first(m); second(m) } }
 
-// takeTurns gives each thing, known by its URI or name, one of the values, and
-// always the same one.
+// takeTurns assigns the values in turn to the objects that it edits. An object,
+// identified by its URI or name, always keeps its value.
 func takeTurns(e func(value any) edit, values ...any) edit {
 	var mu sync.Mutex
 	turns := map[string]int{}
@@ -185,8 +184,8 @@ func takeTurns(e func(value any) edit, values ...any) edit {
 	}
 }
 
-// addEverywhere adds a member to v and to the objects in it, but for those
-// whose members all have a meaning.
+// addEverywhere adds a member to v and to all objects in it, except objects such as
+// schemas, in which every member has a meaning.
 func addEverywhere(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -205,8 +204,9 @@ func addEverywhere(v any) {
 	}
 }
 
-// addLaterMembers gives what is listed, read, called and gotten members of later
-// revisions, which are none yet, and so may hold anything.
+// addLaterMembers adds members that a later revision defines to list items, contents,
+// results and progress. In the negotiated revision they are additional members, so any
+// value is permitted.
 func addLaterMembers(names ...string) refserver.Seams {
 	ahead := func(m map[string]any) {
 		for _, name := range names {
@@ -221,10 +221,10 @@ func addLaterMembers(names ...string) refserver.Seams {
 		EditResult(spec.MethodInitialize, inMember("serverInfo", ahead)), editSentParams(spec.MethodProgress, ahead))...)
 }
 
-// onePage forgets the cursors.
+// onePage removes nextCursor from all results.
 func onePage() refserver.Seams { return EditResult("", omit("nextCursor")) }
 
-// renameTool calls a tool by another name.
+// renameTool renames a tool in tools/list and tools/call.
 func renameTool(name, other string) refserver.Seams {
 	return combine(editTool(name, setValue("name", other)), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if asked, _ := wire.Text(wire.At(c.Params, "/name")); asked == other {
@@ -236,7 +236,8 @@ func renameTool(name, other string) refserver.Seams {
 	}))
 }
 
-// mapURIs gives resources other URIs, by which they can be read.
+// mapURIs gives resources other URIs in lists, results and updates, and accepts these
+// in requests.
 func mapURIs(uris ...string) refserver.Seams {
 	known := []string{"demo://text/hello", "demo://image/dot", "demo://text/unicode", "demo://json/object", "demo://note", "demo://roots"}
 	swap := func(text string, from, to []string) string {
@@ -261,8 +262,8 @@ func mapURIs(uris ...string) refserver.Seams {
 		editSentParams(spec.MethodResourcesUpdated, outward))
 }
 
-// addTemplate adds a template to the list, completes its variables with
-// nothing, and reads what can be made of it.
+// addTemplate adds a template to the list, returns no completions for its variables,
+// and serves resources/read of URIs that match it.
 func addTemplate(text string) refserver.Seams {
 	prefix, _, _ := strings.Cut(text, "{")
 	return combine(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
@@ -282,7 +283,7 @@ func addTemplate(text string) refserver.Seams {
 	}))
 }
 
-// legalPermitted are the variations that no other table has.
+// legalPermitted returns the variations that belong to no other table.
 func legalPermitted() []Fault {
 	return []Fault{
 		newVariation("another-type", "images have a MIME type that does not match their data", combine(editToolBlocks("image", setValue("mimeType", "image/jpeg")), editPromptBlocks("image", setValue("mimeType", "image/webp")))),

@@ -3,9 +3,9 @@ package faults
 // A Contradiction is a place where the handshake revisions contradict themselves, with
 // the legal variations that follow one side.
 type Contradiction struct {
-	What       string   // the names of the variations, without "legal/"
-	Variations []string // why there is no variation, if there is none
-	Why        string   // there are none
+	What       string   // one sentence
+	Variations []string // the names of the variations, without "legal/"
+	Why        string   // why there is no variation, if there is none
 }
 
 // Contradictions returns the places where the handshake revisions contradict

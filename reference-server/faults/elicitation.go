@@ -6,14 +6,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// A form and a page as a server may ask for them.
+// A valid elicitation/create in form mode and one in URL mode.
 const (
 	aForm = `{"message":"What is it?","requestedSchema":{"type":"object","properties":{"it":{"type":"string"}}}}`
 	aPage = `{"mode":"url","message":"Please look.","elicitationId":"e1","url":"https://example.com/"}`
 )
 
-// elicitationFaults are those of a server that asks a user when, or what, it
-// may not.
+// elicitationFaults returns the faults of a server that sends elicitation/create when,
+// or with content that, the specification forbids.
 func elicitationFaults() []Fault {
 	const undeclared, mode = "elicitation.requires-client-capability-2025-06-18/", "elicitation.mode.supported-only/"
 	const sensitive, credentials, links = "elicitation.form.no-sensitive-information-2025-06-18/", "elicitation.form.no-credentials-2025-11-25/",
@@ -69,7 +69,7 @@ func elicitationFaults() []Fault {
 	}
 }
 
-// userFaults are those of a server that does not cope with what a user does.
+// userFaults returns the faults of a server that handles user responses incorrectly.
 func userFaults() []Fault {
 	const actions, failure, visit = "elicitation.response.all-actions-handled-2025-06-18/", "elicitation.response.client-error-handled/",
 		"elicitation.response.url-accept-without-content/"
@@ -107,11 +107,10 @@ func userFaults() []Fault {
 	}
 }
 
-// textResult returns the result of a tool with one block of text.
+// textResult returns a tool result with one text block.
 func textResult(text string) any { return map[string]any{"content": []any{textBlock(text)}} }
 
-// askColour has a tool ask the user for a colour, and return what respond
-// returns.
+// askColour makes a tool ask the user for a colour and return the result of respond.
 func askColour(tool string, respond func(colour string) any) refserver.Seams {
 	return wrapTool(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !acceptsForms(c.Session) {
@@ -126,12 +125,12 @@ func askColour(tool string, respond func(colour string) any) refserver.Seams {
 	})
 }
 
-// acceptsForms reports whether the client declared elicitation by forms.
+// acceptsForms reports whether the client declared elicitation in form mode.
 func acceptsForms(s *refserver.Session) bool {
 	return s.Declared("elicitation") && (s.Declared("elicitation", "form") || !s.Declared("elicitation", "url"))
 }
 
-// text returns what a tool says first.
+// text returns the text of the first content block of a tool result.
 func text(result any) string {
 	said, _ := wire.Text(wire.At(wire.JSON(result), "/content/0/text"))
 	return said

@@ -9,7 +9,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalAsking are the odd and permitted ways to ask a client.
+// legalAsking returns the legal variations in the requests to the client.
 func legalAsking() []Fault {
 	newer := []spec.Revision{spec.V20250618, spec.V20251125}
 	form := func(params string) refserver.Seams {

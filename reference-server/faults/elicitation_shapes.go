@@ -5,12 +5,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// asksForm asks by a form with one field, raw JSON.
+// asksForm sends a form with one field, which is raw JSON.
 func asksForm(field string) refserver.Seams {
 	return requestOnInitialized(spec.MethodElicit, rawJSON(`{"message":"What is it?","requestedSchema":{"type":"object","properties":{"it":`+field+`}}}`))
 }
 
-// elicitationShapeFaults are the faults in what the server asks of the user.
+// elicitationShapeFaults returns the faults in the shape of elicitation/create.
 func elicitationShapeFaults() []Fault {
 	const request, flat, formats, page = "elicitation.request.schema/", "elicitation.form.flat-primitive-properties/", "elicitation.form.string-formats/", "elicitation.url."
 	asks := func(params string) refserver.Seams { return requestOnInitialized(spec.MethodElicit, rawJSON(params)) }
@@ -54,8 +54,8 @@ func elicitationShapeFaults() []Fault {
 	}
 }
 
-// elicitationErrorFaults are the faults in the error by which a request says
-// that an elicitation has to come first.
+// elicitationErrorFaults returns the faults in error -32042, which requires an
+// elicitation before the request.
 func elicitationErrorFaults() []Fault {
 	const only, lists, mode = "elicitation.required-error.only-for-that-2025-11-25/", "elicitation.required-error.lists-elicitations-2025-11-25/",
 		"elicitation.required-error.url-mode-with-id-2025-11-25/"
@@ -75,8 +75,8 @@ func elicitationErrorFaults() []Fault {
 	}
 }
 
-// requiresVisit answers unknown methods by the error that says that a page
-// has to be visited first.
+// requiresVisit responds to unknown methods with error -32042, which requires the
+// client to visit a page first.
 func requiresVisit(data any) refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

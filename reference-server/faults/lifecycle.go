@@ -12,8 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// refuseEarlyLists refuses the lists before initialized, which it tells of, and later
-// where still picks them.
+// refuseEarlyLists refuses list requests before notifications/initialized, and calls
+// refuses for each. Later it refuses those for which still returns true.
 func refuseEarlyLists(refuses func(c *refserver.Call), still func(c *refserver.Call) bool) refserver.Seams {
 	var begun sync.Map
 	return refserver.Seams{
@@ -126,7 +126,7 @@ func lifecycleFaults() []Fault {
 				s.Deliver(e)
 			}
 			return refserver.Drop()
-		})).overTransports(spec.Stdio), // over HTTP nothing but initialize alone opens a session
+		})).overTransports(spec.Stdio), // over HTTP only an initialize outside a batch opens a session
 	}
 }
 
@@ -137,12 +137,13 @@ var samplingParams = map[string]any{
 
 func noTimeout(string) time.Duration { return 0 }
 
-// writeAtStart writes a line before anything is read.
+// writeAtStart writes a line before the server reads anything.
 func writeAtStart(line string) refserver.Seams {
 	return refserver.Seams{Start: func(p *refserver.Process) { fmt.Fprintln(p.Out, line) }}
 }
 
-// onEnd decides what follows an ending.
+// onEnd lets f decide whether the process exits, and with which code, when stdin
+// closes or a signal arrives.
 func onEnd(f func(p *refserver.Process, why refserver.EndReason) (code int, exit bool)) refserver.Seams {
 	return refserver.Seams{End: f}
 }
@@ -156,8 +157,8 @@ func isList(c *refserver.Call) bool {
 	return false
 }
 
-// requestBeforeInitialized sends a request right behind the answer to initialize, if the
-// client has declared that it takes such requests.
+// requestBeforeInitialized sends a request right after the response to initialize, if
+// the client declared the capability for it.
 func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) refserver.Seams {
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 		method, params := what(o.Session)
@@ -168,7 +169,8 @@ func requestBeforeInitialized(what func(s *refserver.Session) (method string, pa
 	})
 }
 
-// hasUnknownCapability reports whether a client declares what no revision has.
+// hasUnknownCapability reports whether the client declares a capability that no
+// revision defines.
 func hasUnknownCapability(c *refserver.Call) bool {
 	_, caps := wire.Members(wire.At(c.Params, "/capabilities"))
 	for name := range caps {
@@ -181,7 +183,8 @@ func hasUnknownCapability(c *refserver.Call) bool {
 	return false
 }
 
-// withholdAndServeEmpty withholds a capability and serves its list all the same.
+// withholdAndServeEmpty removes a capability from the result of initialize, but still
+// returns an empty list for it.
 func withholdAndServeEmpty(capability, list, member string) refserver.Seams {
 	return combine(withholdCapabilities(capability), WrapHandler(list, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Revision == "" {
@@ -191,7 +194,7 @@ func withholdAndServeEmpty(capability, list, member string) refserver.Seams {
 	}))
 }
 
-// withholdCapabilities withholds capabilities.
+// withholdCapabilities removes capabilities from the result of initialize.
 func withholdCapabilities(capabilities ...string) refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) {
 		for _, name := range capabilities {

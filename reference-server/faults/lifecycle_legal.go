@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalOpening is how a session may begin.
+// legalOpening returns the legal variations in how a session begins.
 func legalOpening() []Fault {
 	return []Fault{
 		newVariation("counter-offer-as-error", "an unknown version gets the error of the specification's example", WrapHandler(spec.MethodInitialize,
@@ -61,7 +61,7 @@ func legalOpening() []Fault {
 	}
 }
 
-// supportOnly has the server know one revision only.
+// supportOnly makes the server support a single revision.
 func supportOnly(r spec.Revision) refserver.Seams {
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
@@ -73,7 +73,8 @@ func supportOnly(r spec.Revision) refserver.Seams {
 	})
 }
 
-// declareOnly withholds all capabilities but some, and serves nothing of the rest.
+// declareOnly declares only the given capabilities, refuses the methods of all others,
+// and drops list_changed and log messages.
 func declareOnly(capabilities ...string) refserver.Seams {
 	offered := map[string]bool{"initialize": true, "ping": true}
 	for _, name := range capabilities {
@@ -99,7 +100,7 @@ func declareOnly(capabilities ...string) refserver.Seams {
 	}))
 }
 
-// removeTool leaves a tool out of the list.
+// removeTool removes a tool from tools/list.
 func removeTool(name string) refserver.Seams {
 	return EditResult(spec.MethodToolsList, func(r map[string]any) {
 		r["tools"] = slices.DeleteFunc(r["tools"].([]any), func(t any) bool { return t.(map[string]any)["name"] == name })

@@ -5,8 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// openingShapeFaults are the faults in the answer to initialize, beside those
-// that need no schema to be seen.
+// openingShapeFaults returns the faults in the result of initialize that only the
+// schema shows.
 func openingShapeFaults() []Fault {
 	const opening = "lifecycle.initialize-result-schema/"
 	answer := func(e edit) refserver.Seams { return EditResult(spec.MethodInitialize, e) }

@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// logLevels are the severities of log messages, mildest first.
+// logLevels returns the levels of log messages, least severe first.
 func logLevels() []string {
 	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }
@@ -97,21 +97,22 @@ func isLog(o *refserver.Out) bool {
 
 func levelErrors(o *refserver.Out) bool { return o.Method == spec.MethodSetLevel && Errors()(o) }
 
-// declareCapability adds a capability.
+// declareCapability declares a capability.
 func declareCapability(capability string, value any) refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)[capability] = value })
 }
 
-// levelOf returns the level that a call wants to set, "" where it is no text.
+// levelOf returns the level of logging/setLevel, or "" if it is not a string.
 func levelOf(c *refserver.Call) string {
 	level, _ := wire.Text(wire.At(c.Params, "/level"))
 	return level
 }
 
-// severity is the place of a level, -1 for what is none.
+// severity returns the index of a level in logLevels, or -1 if the level does not
+// exist.
 func severity(level string) int { return slices.Index(logLevels(), level) }
 
-// ifKnownLevel changes levels that exist, and leaves the others as they are.
+// ifKnownLevel applies f to levels that exist, and returns others unchanged.
 func ifKnownLevel(f func(level string) string) func(level string) string {
 	return func(level string) string {
 		if severity(level) < 0 {
@@ -121,7 +122,8 @@ func ifKnownLevel(f func(level string) string) func(level string) string {
 	}
 }
 
-// replaceLevel sets another level than the client wants; what is no text is "".
+// replaceLevel changes the level of logging/setLevel. A level that is not a string is
+// passed to f as "".
 func replaceLevel(f func(level string) string) refserver.Seams {
 	return WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if level := f(levelOf(c)); level != levelOf(c) {
@@ -131,7 +133,8 @@ func replaceLevel(f func(level string) string) refserver.Seams {
 	})
 }
 
-// dropLogMessages keeps back messages by the level that was set last and their own.
+// dropLogMessages drops the log messages for which when returns true, given the newest
+// level of logging/setLevel and that of the message.
 func dropLogMessages(when func(set, level string) bool) func() refserver.Seams {
 	return func() refserver.Seams {
 		var set atomic.Value

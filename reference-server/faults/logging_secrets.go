@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// secretFaults log what nobody should read.
+// secretFaults returns the faults that log credentials.
 func secretFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{
@@ -17,7 +17,7 @@ func secretFaults() []Fault {
 	}
 }
 
-// legalSecrets are the variations of that.
+// legalSecrets returns the legal variations in logging headers.
 func legalSecrets() []Fault {
 	return []Fault{
 		newVariation("http-logs-header-names", "the server logs header names and the length of the Authorization header", onExchange(anyExchange, logHeaders(func(h http.Header) any {
@@ -30,7 +30,8 @@ func legalSecrets() []Fault {
 	}
 }
 
-// logHeaders puts what it is told of the client's headers into the stream of its answer.
+// logHeaders adds a log message to the response's stream. Its data is what tell
+// returns for the request's headers.
 func logHeaders(tell func(h http.Header) any) func(v *exchange) {
 	return func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
@@ -42,7 +43,7 @@ func logHeaders(tell func(h http.Header) any) func(v *exchange) {
 			told = true
 			log := wire.NewNotification(spec.MethodMessage, map[string]any{"level": "emergency", "data": tell(v.r.Header)})
 			event := slices.Concat([]byte("data: "), log, []byte("\n\n"))
-			if bytes.Contains(b, []byte(`"jsonrpc"`)) { // behind a response nothing may come
+			if bytes.Contains(b, []byte(`"jsonrpc"`)) { // no event may follow the response
 				return slices.Concat(event, b)
 			}
 			return slices.Concat(b, event)

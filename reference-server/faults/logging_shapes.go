@@ -5,9 +5,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// logMessageFaults are the faults in the shape of log messages.
-// They are sent unasked, so that no tool has to be called for them; where the
-// reference server sends the like by itself, that is altered, too.
+// logMessageFaults returns the faults in the shape of log messages. The server sends
+// them unprompted, so that no tool call is needed. Some rows edit the messages that
+// the reference server sends anyway.
 func logMessageFaults() []Fault {
 	const log = "logging.message.schema/"
 	logs := func(params string) refserver.Seams { return notifyOnInitialized(spec.MethodMessage, params) }

@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// onCursor answers the list requests with a cursor for which when holds;
-// a cursor that is no string is given as its JSON.
+// onCursor handles the list requests whose cursor matches. A cursor that is not a
+// string is passed to when as raw JSON.
 func onCursor(when func(cursor string) bool, answer func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		raw := wire.At(c.Params, "/cursor")
@@ -38,7 +38,7 @@ func refuseCursor(code spec.Code) CallHandler {
 	return refuseWith(code, "That cursor is none of ours.")
 }
 
-// CallHandler handles a request that a fault picked.
+// CallHandler handles a request that matches a fault's condition.
 type CallHandler = func(c *refserver.Call, next Handler) (any, *refserver.Error)
 
 func refuseWith(code spec.Code, message string) CallHandler {
@@ -47,13 +47,13 @@ func refuseWith(code spec.Code, message string) CallHandler {
 	}
 }
 
-// ignoreCursor passes over the cursor.
+// ignoreCursor handles the request as if it had no cursor.
 func ignoreCursor(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	c.Params = nil
 	return next(c)
 }
 
-// singlePage has every list be one page, whatever the cursor.
+// singlePage returns every list as one page, whatever the cursor.
 func singlePage() refserver.Seams {
 	return combine(repage(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, ignoreCursor))
 }
@@ -122,7 +122,8 @@ func paginationFaults() []Fault {
 	}
 }
 
-// onForeignCursor answers where a cursor that may be that of another list is refused.
+// onForeignCursor calls answer when the server refuses a cursor that may come from
+// another list.
 func onForeignCursor(answer CallHandler) refserver.Seams {
 	return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if result, err := next(c); err == nil {
@@ -132,7 +133,7 @@ func onForeignCursor(answer CallHandler) refserver.Seams {
 	})
 }
 
-// appendEmptyPages adds empty pages without end.
+// appendEmptyPages appends an endless sequence of empty pages to each list.
 func appendEmptyPages() refserver.Seams {
 	var n atomic.Int64
 	more := func(r map[string]any) map[string]any {
@@ -167,8 +168,8 @@ func appendEmptyPages() refserver.Seams {
 	})
 }
 
-// countCursorUses hands out cursors of its own, and answers those that come
-// again in another way.
+// countCursorUses makes each cursor unique, and calls again for a request whose cursor
+// was used before.
 func countCursorUses(again CallHandler) refserver.Seams {
 	var mu sync.Mutex
 	used := map[string]bool{}
@@ -202,7 +203,8 @@ func countCursorUses(again CallHandler) refserver.Seams {
 	})
 }
 
-// breakAfterInvalidCursor refuses a list after a made-up cursor.
+// breakAfterInvalidCursor makes a list fail after a request with an invalid cursor
+// that the harness made up.
 func breakAfterInvalidCursor() refserver.Seams {
 	var spoiled sync.Map
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -219,7 +221,7 @@ func breakAfterInvalidCursor() refserver.Seams {
 	})
 }
 
-// lastCursor sets the cursor where there is none.
+// lastCursor sets nextCursor on the last page, which has none.
 func lastCursor(v any) edit {
 	return func(r map[string]any) {
 		if _, ok := r["nextCursor"]; !ok {
@@ -228,7 +230,7 @@ func lastCursor(v any) edit {
 	}
 }
 
-// cursorShapeFaults are the faults in the shape of the cursor where there is none.
+// cursorShapeFaults returns the faults in the shape of nextCursor on the last page.
 func cursorShapeFaults() []Fault {
 	return []Fault{
 		newFault("pagination.next-cursor.string/null", "nextCursor on the last page is null", EditResult(spec.MethodToolsList, lastCursor(nil))),

@@ -11,7 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalLists are the legal variations in what the features answer.
+// legalLists returns the legal variations in the lists and results of the features.
 func legalLists() []Fault {
 	return []Fault{
 		newVariation("one-page", "every list is one page", repage(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
@@ -80,7 +80,7 @@ func acceptsUnknown(method string) refserver.Seams {
 	})
 }
 
-// sizes writes the sizes of resources as 13.0.
+// sizes writes the sizes of resources with a zero fraction, such as 13.0.
 func sizes(frame []byte) []byte {
 	parts := strings.Split(string(frame), `"size":`)
 	for i := 1; i < len(parts); i++ {
@@ -92,8 +92,8 @@ func sizes(frame []byte) []byte {
 
 func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
 
-// repage cuts the lists into other pages, the nth of which, from 1, is asked
-// for by the cursor n.
+// repage splits the lists into other pages. The second page has the cursor that cursor
+// returns for 1, and so on.
 func repage(cut func(all []any) [][]any, cursor func(page int) string) refserver.Seams {
 	return replacePaging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		sheets := cut(all)
@@ -111,10 +111,10 @@ func repage(cut func(all []any) [][]any, cursor func(page int) string) refserver
 	})
 }
 
-// replacePaging has f make each page of a list, from the cursor that is wanted, nil for
-// none, the member that holds the list, and all of its items.
+// replacePaging lets f return each page of a list. Its arguments are the requested
+// cursor, or nil, the name of the member with the items, and all items.
 func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error)) refserver.Seams {
-	var mu sync.Mutex // one request at a time changes nothing but the pace
+	var mu sync.Mutex // handling one request at a time changes only the speed
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isList(c) || c.Revision == "" {
 			return next(c)
@@ -130,7 +130,7 @@ func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member strin
 	})
 }
 
-// wholeList walks all pages of the server's own making.
+// wholeList returns all items of a list, from all pages of the reference server.
 func wholeList(c *refserver.Call, next Handler) (member string, all []any, err *refserver.Error) {
 	params := map[string]any{}
 	for {

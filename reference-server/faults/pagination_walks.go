@@ -12,8 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// walkFaults are those that show only to who walks through a list more than
-// once.
+// walkFaults returns the faults that show only when a client walks through a list more
+// than once.
 func walkFaults() []Fault {
 	changing := func(seams refserver.Seams) refserver.Seams {
 		return combine(markReadOnly("trigger-list-changed"), seams)
@@ -32,7 +32,7 @@ func walkFaults() []Fault {
 	}
 }
 
-// legalWalks are the legal variations in what cursors are good for.
+// legalWalks returns the legal variations in how long and how often cursors are valid.
 func legalWalks() []Fault {
 	return []Fault{
 		newStatefulVariation("stale-cursors-refused", "a cursor from before a change of its list is refused", func() refserver.Seams {
@@ -55,7 +55,8 @@ func legalWalks() []Fault {
 	}
 }
 
-// dropLastEverySecondTime leaves the last item out of every other answer to a list request.
+// dropLastEverySecondTime omits the last item from every second response to a list
+// request.
 func dropLastEverySecondTime() refserver.Seams {
 	var mu sync.Mutex
 	times := map[string]int{}
@@ -78,8 +79,8 @@ func dropLastEverySecondTime() refserver.Seams {
 	}))
 }
 
-// dropLastEveryThirdTime cuts lists into two pages, and leaves out the last item every third
-// time.
+// dropLastEveryThirdTime splits lists into two pages and omits the last item every
+// third time.
 func dropLastEveryThirdTime() func(all []any) [][]any {
 	times := 0
 	return func(all []any) [][]any {
@@ -91,8 +92,8 @@ func dropLastEveryThirdTime() func(all []any) [][]any {
 	}
 }
 
-// varyPageSizes has a cursor name the position from which a page begins, and pages
-// of another size each time.
+// varyPageSizes returns pages of varying size. A cursor contains the position at which
+// its page begins.
 func varyPageSizes() refserver.Seams {
 	times := 0
 	return replacePaging(func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
@@ -115,8 +116,8 @@ func varyPageSizes() refserver.Seams {
 	})
 }
 
-// sharePosition keeps the place of a walk in the session: what a cursor says is not
-// looked at.
+// sharePosition keeps the position of a walk in the session and ignores the content of
+// cursors.
 func sharePosition() refserver.Seams {
 	const size = 2
 	type key struct {
@@ -152,8 +153,8 @@ func sharePosition() refserver.Seams {
 	})
 }
 
-// refuseEarlierCursors cuts lists into pages of one item but for the last, and lets no
-// walk go back.
+// refuseEarlierCursors splits lists into pages, all but the last with one item, and
+// refuses the cursors of pages before the newest one.
 func refuseEarlierCursors() refserver.Seams {
 	var mu sync.Mutex
 	reached := map[string]int{}
@@ -177,8 +178,8 @@ func refuseEarlierCursors() refserver.Seams {
 	}))
 }
 
-// refuseStaleCursors refuses cursors from before a change, and where they spoil the
-// list all requests for it that come after.
+// refuseStaleCursors refuses cursors from before a list change. With spoil, every
+// later request for the first page of that list fails, too.
 func refuseStaleCursors(spoil bool) refserver.Seams {
 	var mu sync.Mutex
 	changes, handed, spoiled := 0, map[string]int{}, map[string]bool{}

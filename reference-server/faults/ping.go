@@ -13,8 +13,8 @@ import (
 
 func pingFaults() []Fault {
 	waiting := func(c *refserver.Call) bool { return c.Revision == "" }
-	// Over Streamable HTTP no session exists before initialize, and a stream that
-	// ends without its answer is a fault of the transport.
+	// Over Streamable HTTP no session exists before initialize, and a stream that ends
+	// without its response is a deviation of the transport.
 	legacy := []spec.Transport{spec.Stdio, spec.SSE}
 	return []Fault{
 		newFault("ping.responds/silent", "ping gets no response", suppressResponse(spec.MethodPing, always)).overTransports(legacy...),
@@ -33,7 +33,7 @@ func pingFaults() []Fault {
 				return next(c)
 			}
 			return combine(wrapSlow(inTurn), WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				sleep(c.Context(), 50*time.Millisecond) // the calls before it wait already
+				sleep(c.Context(), 50*time.Millisecond) // the earlier calls are waiting for the slot by now
 				return inTurn(c, next)
 			}))
 		}),
@@ -149,26 +149,28 @@ func pingFaults() []Fault {
 				RequestTimeout: noTimeout,
 				HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
-						// The reader itself waits here, for an answer that it alone could read.
+						// This blocks the only reader, which would have to read the
+						// response.
 						_, _ = n.Session.SendRequest(n.Session.Context(), wire.ID{}, spec.MethodRootsList, nil)
 						return
 					}
 					next(n)
 				},
 			}
-		}).overTransports(spec.Stdio), // over HTTP each POST has a reader of its own
+		}).overTransports(spec.Stdio), // over HTTP each POST has its own reader
 		newFault("ping.responds/http-malformed", "every ping gets a parse error", onExchange(hasRequestOf(spec.MethodPing), refuseAsUnparsable)).overTransports(spec.StreamableHTTP),
 		newFault("ping.responds/http-all-malformed", "after initialize every request gets a parse error", onExchange(hasRequestOf(), refuseAsUnparsable)).overTransports(spec.StreamableHTTP),
 	}
 }
 
-// trackInitialized reports whether the client has said initialized.
+// trackInitialized returns a flag that is true after notifications/initialized, and
+// the seams that set it.
 func trackInitialized() (*atomic.Bool, refserver.Seams) {
 	var ready atomic.Bool
 	return &ready, onInitialized(func(*refserver.Session) { ready.Store(true) })
 }
 
-// pingEvery pings the client again and again, from initialized on.
+// pingEvery pings the client periodically after notifications/initialized.
 func pingEvery(every time.Duration) refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		s.Go(func(ctx context.Context) {
@@ -181,14 +183,14 @@ func pingEvery(every time.Duration) refserver.Seams {
 	})
 }
 
-// pendingRequest is what the client is asked in a call.
+// A pendingRequest is a request to the client that a running call has sent.
 type pendingRequest struct {
 	id     wire.ID
 	method string
 	over   chan struct{} // closed at the end of the call
 }
 
-// ended waits for the end of the call in which was asked.
+// ended waits until the call that sent the request has ended.
 func (q *pendingRequest) ended(c *refserver.Call) {
 	select {
 	case <-q.over:
@@ -196,7 +198,8 @@ func (q *pendingRequest) ended(c *refserver.Call) {
 	}
 }
 
-// silentDuring leaves pings unanswered while the client is asked for the method.
+// silentDuring sends no response to pings while a request of the method to the client
+// is pending.
 func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 	return func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error) {
 		if q.method == method {
@@ -206,8 +209,8 @@ func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendin
 	}
 }
 
-// whilePending has pings answered otherwise from the moment at which the client is
-// asked in a call up to the end of that.
+// whilePending replaces the handler of ping from the moment a call sends a request to
+// the client until the call ends.
 func whilePending(ping func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex

@@ -109,8 +109,8 @@ func progressFaults() []Fault {
 	}
 }
 
-// ordered are the transports over which all that the server says comes in one
-// order: over Streamable HTTP the stream of a request is over with its answer.
+// ordered returns the transports that deliver all messages of the server in one order.
+// Over Streamable HTTP the stream of a request ends with its response.
 func ordered() []spec.Transport { return []spec.Transport{spec.Stdio, spec.SSE} }
 
 func isProgress(o *refserver.Out) bool {
@@ -126,23 +126,23 @@ func editProgress(edit func(o *refserver.Out, p map[string]any)) refserver.Seams
 	})
 }
 
-// editTokens changes the JSON text of tokens.
+// editTokens edits the progress tokens, as raw JSON, of progress notifications.
 func editTokens(f func(token string) string) refserver.Seams {
 	return editProgress(func(_ *refserver.Out, p map[string]any) {
 		p["progressToken"] = jsontext.Value(f(string(wire.JSON(p["progressToken"]))))
 	})
 }
 
-// number reads a json.Number.
+// number converts a json.Number to float64.
 func number(v any) float64 {
 	f, _ := strconv.ParseFloat(fmt.Sprint(v), 64)
 	return f
 }
 
-// tokenOf returns the progress token of a call, nil where there is none.
+// tokenOf returns the progress token of a call, or nil if it has none.
 func tokenOf(c *refserver.Call) jsontext.Value { return wire.At(c.Params, "/_meta/progressToken") }
 
-// onToolEnd does something when a tool has ended, before its answer is sent.
+// onToolEnd calls f when a tool has ended, before its response is sent.
 func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -151,8 +151,8 @@ func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) refserver.Seams 
 	})
 }
 
-// appendProgress reports progress in the write of an answer, behind it, where the
-// request gave a token.
+// appendProgress sends progress right after the matching responses, in the same write,
+// if the request had a token.
 func appendProgress(when MessageFilter, progress float64) refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), EditOutgoing(Responses(), func(o *refserver.Out) {
@@ -162,7 +162,7 @@ func appendProgress(when MessageFilter, progress float64) refserver.Seams {
 	}))
 }
 
-// addTokens gives each request of the server a progress token.
+// addTokens adds a progress token to each request of the server.
 func addTokens(token func(n int64) any) refserver.Seams {
 	var n atomic.Int64
 	return EditOutgoing(IsServerRequest, func(o *refserver.Out) { withToken(o, token(n.Add(1))) })
@@ -184,7 +184,7 @@ func withToken(o *refserver.Out, token any) {
 	o.Frames[0] = wire.JSON(m)
 }
 
-// useNewestToken has all progress bear the token of the call that came last.
+// useNewestToken sends all progress with the token of the newest call.
 func useNewestToken() refserver.Seams {
 	var mu sync.Mutex
 	newest := map[*refserver.Session]any{}

@@ -13,8 +13,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalRunning are the legal variations in what takes time: logging, progress
-// and cancellation.
+// legalRunning returns the legal variations in logging, progress and cancellation.
 func legalRunning() []Fault {
 	return []Fault{
 		// Logging.
@@ -86,8 +85,8 @@ func legalRunning() []Fault {
 	}
 }
 
-// prependProgress reports progress ahead of each answer to a request that gave a
-// token, unless a tool has done so.
+// prependProgress sends progress before the response to each request with a token,
+// except tools/call.
 func prependProgress() refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if token := tokenOf(c); token != nil && c.Method != spec.MethodToolsCall && c.Revision != "" {
@@ -97,8 +96,8 @@ func prependProgress() refserver.Seams {
 	})
 }
 
-// refuseCancelledAtOnce answers cancelled requests at once with an error that may have
-// been on its way.
+// refuseCancelledAtOnce sends an error for cancelled requests at once, as if it had
+// already been in flight.
 func refuseCancelledAtOnce() refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -110,7 +109,8 @@ func refuseCancelledAtOnce() refserver.Seams {
 	}), dropMessages(t.isOvertaken))
 }
 
-// finishCancelledAtOnce reports the end of cancelled calls, and answers them, at once.
+// finishCancelledAtOnce sends final progress and the result of a cancelled call at
+// once.
 func finishCancelledAtOnce() refserver.Seams {
 	t := newCallTracker()
 	t.method = spec.MethodToolsCall
@@ -128,8 +128,9 @@ func finishCancelledAtOnce() refserver.Seams {
 	}), dropMessages(t.isOvertaken))
 }
 
-// isOvertaken picks the answers to cancelled calls, which the fault has given. A
-// call whose answer goes out can't be cancelled any more.
+// isOvertaken matches the server's own responses to cancelled calls, to which the
+// variation has responded already. It also marks the call as ended: once its response
+// is sent, it can't be cancelled.
 func (t *callTracker) isOvertaken(o *refserver.Out) bool {
 	if !Responses()(o) {
 		return false

@@ -5,9 +5,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// progressShapeFaults are the faults in the shape of progress notifications.
-// They are sent unasked, so that no tool has to be called for them; where the
-// reference server sends the like by itself, that is altered, too.
+// progressShapeFaults returns the faults in the shape of progress notifications. The
+// server sends them unprompted, so that no tool call is needed. Some rows edit the
+// notifications that the reference server sends anyway.
 func progressShapeFaults() []Fault {
 	const progress = "progress.notification-schema/"
 	advances := func(params string) refserver.Seams { return notifyOnInitialized(spec.MethodProgress, params) }
@@ -28,7 +28,8 @@ func progressShapeFaults() []Fault {
 	}
 }
 
-// serverTokenFaults are the faults in the progress tokens of the server's own requests.
+// serverTokenFaults returns the faults in the progress tokens of the server's own
+// requests.
 func serverTokenFaults() []Fault {
 	asks := func(method, params string) refserver.Seams { return requestOnInitialized(method, rawJSON(params)) }
 	return []Fault{

@@ -12,7 +12,7 @@ import (
 
 const aPrompt = `{"messages":[{"role":"user","content":{"type":"text","text":"Say hello."}}]}`
 
-// promptFaults are those in what is offered as prompts.
+// promptFaults returns the faults in prompts/list and prompts/get.
 func promptFaults() []Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`
 	refusedList := refuseCalls(spec.MethodPromptsList, isInitialized, spec.CodeMethodNotFound, "Method not found")
@@ -74,8 +74,8 @@ func promptFaults() []Fault {
 	}
 }
 
-// addPrompt lists one prompt more; it gets the result, and an internal error
-// where that is "".
+// addPrompt adds a prompt to the list. Its prompts/get returns result, or an internal
+// error if result is "".
 func addPrompt(name, result string) refserver.Seams {
 	return combine(
 		WrapHandler(spec.MethodPromptsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -100,7 +100,7 @@ func addPrompt(name, result string) refserver.Seams {
 	)
 }
 
-// editPrompt rewrites a prompt in prompts/list.
+// editPrompt edits a prompt in the results of prompts/list.
 func editPrompt(name string, edit func(p map[string]any)) refserver.Seams {
 	return EditResult(spec.MethodPromptsList, func(r map[string]any) {
 		for _, p := range objectsIn(r, "prompts") {
@@ -111,7 +111,7 @@ func editPrompt(name string, edit func(p map[string]any)) refserver.Seams {
 	})
 }
 
-// onPromptError answers what prompts/get refuses with these words otherwise.
+// onPromptError replaces the errors of prompts/get whose message contains words.
 func onPromptError(words string, f func(err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
 	return onErrors(spec.MethodPromptsGet, words, f)
 }

@@ -10,7 +10,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// fileFaults read files that nobody may have.
+// fileFaults returns the faults that return the content of files without
+// authorization.
 func fileFaults() []Fault {
 	return []Fault{
 		newFault("prompts.security.validate-inputs-and-outputs/path", "prompts/get replaces an argument that is a path with the file", replaceByFiles("")),
@@ -18,8 +19,8 @@ func fileFaults() []Fault {
 	}
 }
 
-// replaceByFiles replaces arguments that name files by the beginning of those. It
-// reads those below the folder of temporary files, and no others.
+// replaceByFiles replaces arguments that are the name of a file, after the prefix,
+// with the beginning of the file. It reads only files in the temporary folder.
 func replaceByFiles(prefix string) refserver.Seams {
 	return WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
@@ -39,11 +40,11 @@ func replaceByFiles(prefix string) refserver.Seams {
 	})
 }
 
-// maxFileBytes bounds what a fault reads of a file.
+// maxFileBytes limits how much of a file a fault returns.
 const maxFileBytes = 4096
 
-// readTemporary returns the beginning of a file below the folder of temporary
-// files.
+// readTemporary returns the beginning of a file in the temporary folder, and reports
+// whether it could read it. It refuses all other files.
 func readTemporary(path string) (string, bool) {
 	if !strings.HasPrefix(filepath.Clean(path), filepath.Clean(os.TempDir())+string(filepath.Separator)) {
 		return "", false

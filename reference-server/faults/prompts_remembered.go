@@ -8,8 +8,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// memoize answers requests of a session that have the same key with the
-// first result.
+// memoize returns the first result again for later requests of the session with the
+// same key.
 func memoize(method string, key func(c *refserver.Call) string) refserver.Seams {
 	type place struct {
 		session *refserver.Session
@@ -29,10 +29,11 @@ func memoize(method string, key func(c *refserver.Call) string) refserver.Seams 
 	})
 }
 
-// markMemoized says in a result that it is kept.
+// markMemoized marks a result in its _meta as memoized.
 func markMemoized(r map[string]any) { r["_meta"] = map[string]any{"com.example/kept": true} }
 
-// rememberedPromptFaults keep what they should make anew.
+// rememberedPromptFaults returns the faults that memoize results without regard to the
+// arguments.
 func rememberedPromptFaults() []Fault {
 	return []Fault{
 		newStatefulFault("prompts.get.own-arguments/remembered", "prompts/get returns the first result whatever the arguments", func() refserver.Seams {
@@ -41,7 +42,8 @@ func rememberedPromptFaults() []Fault {
 	}
 }
 
-// legalRememberedPrompts keep what they may.
+// legalRememberedPrompts returns the legal variations that memoize results by all
+// params.
 func legalRememberedPrompts() []Fault {
 	return []Fault{
 		newStatefulVariation("prompts-remembered", "prompts/get returns the same result for the same arguments", func() refserver.Seams {

@@ -5,7 +5,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// promptShapeFaults are the faults in the list of prompts.
+// promptShapeFaults returns the faults in the shape of prompts/list.
 func promptShapeFaults() []Fault {
 	const list, prompts = "prompts.list.result-schema/", spec.MethodPromptsList
 	arguments := func(e edit) refserver.Seams { return editListItems(prompts, inItems("arguments", e)) }
@@ -27,7 +27,7 @@ func promptShapeFaults() []Fault {
 	}
 }
 
-// promptGetShapeFaults are the faults in the results of prompts/get.
+// promptGetShapeFaults returns the faults in the shape of results of prompts/get.
 func promptGetShapeFaults() []Fault {
 	const get, prompt = "prompts.get.result-schema/", spec.MethodPromptsGet
 	messages := func(e edit) refserver.Seams { return EditResult(prompt, inItems("messages", e)) }

@@ -12,11 +12,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Names that the reference server gives its resources.
+// URIs of the reference server's resources.
 const (
 	hello   = "demo://text/hello"
 	note    = "demo://note"
-	nowhere = "no-such-resource" // part of what the cases make up
+	nowhere = "no-such-resource" // a part of the URIs that the harness makes up
 )
 
 func offeredFaults() []Fault {
@@ -49,7 +49,7 @@ func offeredFaults() []Fault {
 	}
 }
 
-// pagesOf cuts one list into other pages.
+// pagesOf splits one list into other pages.
 func pagesOf(method string, cut func(all []any) [][]any) refserver.Seams {
 	cutting := repage(cut, plainCursor)
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -60,7 +60,7 @@ func pagesOf(method string, cut func(all []any) [][]any) refserver.Seams {
 	})
 }
 
-// onRead answers the reads for which when holds.
+// onRead handles resources/read for the URIs that match.
 func onRead(when func(uri string) bool, answer func(uri string) (any, *refserver.Error)) refserver.Seams {
 	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if uri, ok := wire.Text(wire.At(c.Params, "/uri")); ok && when(uri) {
@@ -78,7 +78,7 @@ func uriBegins(as string) func(string) bool {
 	return func(uri string) bool { return strings.HasPrefix(uri, as) }
 }
 
-// failWith answers with an error, serving with one text.
+// failWith returns a handler that returns an error.
 func failWith(code spec.Code, message string) func(string) (any, *refserver.Error) {
 	return func(string) (any, *refserver.Error) { return nil, &refserver.Error{Code: code, Message: message} }
 }
@@ -162,17 +162,17 @@ func templateFaults() []Fault {
 	}
 }
 
-// setResourcesCapability rewrites the capability resources.
+// setResourcesCapability replaces the capability resources.
 func setResourcesCapability(resources map[string]any) refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)["resources"] = resources })
 }
 
-// markReadOnly has a tool say that it only reads, so that it may be called.
+// markReadOnly gives a tool readOnlyHint, so that the harness calls it.
 func markReadOnly(tool string) refserver.Seams {
 	return editTool(tool, func(t map[string]any) { t["annotations"] = map[string]any{"readOnlyHint": true} })
 }
 
-// everySecondMuted keeps back every second notification of a method.
+// everySecondMuted drops every second notification of a method.
 func everySecondMuted(method string) func() refserver.Seams {
 	return func() refserver.Seams {
 		var n atomic.Int64

@@ -9,7 +9,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalCrowds are the legal variations in what is asked for at once.
+// legalCrowds returns the legal variations in handling concurrent requests.
 func legalCrowds() []Fault {
 	return []Fault{
 		newStatefulVariation("reads-differ", "a resource counts its reads", countReads),
@@ -50,7 +50,7 @@ func exceedsRate(most int) func() bool {
 	}
 }
 
-// countReads counts the reads in what a text resource holds.
+// countReads adds the number of reads to the contents of text resources.
 func countReads() refserver.Seams {
 	var mu sync.Mutex
 	reads := 0
@@ -66,7 +66,8 @@ func countReads() refserver.Seams {
 	})
 }
 
-// keepLastSubscription forgets what was subscribed to before.
+// keepLastSubscription ends a session's subscription when it subscribes to another
+// resource.
 func keepLastSubscription() refserver.Seams {
 	var mu sync.Mutex
 	last := map[*refserver.Session]string{}

@@ -14,8 +14,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// resourcesLegal are the legal variations in how resources are offered and
-// lists are cut into pages.
+// resourcesLegal returns the legal variations in capabilities, lists, contents and
+// notifications of resources.
 func resourcesLegal() []Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`
 	unknown := func(method string) refserver.Seams {
@@ -23,7 +23,7 @@ func resourcesLegal() []Fault {
 	}
 	noSubscriptions := combine(unknown(spec.MethodResourcesSubscribe), unknown(spec.MethodResourcesUnsubscribe))
 	return []Fault{
-		// What is declared.
+		// Capabilities.
 		newVariation("resources-without-subscriptions", "the resources capability has only listChanged", combine(setResourcesCapability(map[string]any{"listChanged": true}), noSubscriptions)),
 		newVariation("resources-without-changes", "the resources capability has only subscribe", combine(
 			setResourcesCapability(map[string]any{"subscribe": true}), dropMessages(notifications(spec.MethodResourcesChanged)))),
@@ -32,7 +32,7 @@ func resourcesLegal() []Fault {
 		newVariation("subscriptions-refused-as-invalid", "subscriptions are not declared, and refused with -32600", combine(
 			setResourcesCapability(map[string]any{}), refuseCalls(spec.MethodResourcesSubscribe, always, spec.CodeInvalidRequest, "No subscriptions here"), dropMessages(notifications(spec.MethodResourcesChanged)))),
 
-		// What is listed and read.
+		// Lists and contents.
 		newVariation("resources-from-templates-alone", "the list of resources is empty, but there are templates", pagesOf(spec.MethodResourcesList, func([]any) [][]any { return [][]any{{}} })),
 		newVariation("resources-without-templates", "no template is listed", pagesOf(spec.MethodResourcesTemplates, func([]any) [][]any { return [][]any{{}} })),
 		newVariation("resources-bare", "resources have only a URI and a name", onlyMembers(spec.MethodResourcesList, "resources", "uri", "name")),
@@ -89,13 +89,13 @@ func resourcesLegal() []Fault {
 			})
 		}),
 
-		// What is told.
+		// Notifications.
 		newVariation("resources-change", "the server sends resources/list_changed before every response", prependLines(isSessionResponse, changed)),
 		newVariation("changes-are-told", "tools that change resources are marked as callable", combine(markReadOnly("update-resource"), markReadOnly("trigger-list-changed"))),
 		newVariation("updates-below", "updates have the URI of a sub-resource of the subscribed one", combine(markReadOnly("update-resource"),
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames[0] = []byte(updateOf(note + "/line/1")) }))),
 		newStatefulVariation("updates-at-once", "an update comes before and after the response to each subscription", func() refserver.Seams {
-			var subscribed sync.Map // by session and URI: an end alone is none of a subscription
+			var subscribed sync.Map // by session and URI: an unsubscribe without a subscription gets no update
 			return combine(updatesAround(spec.MethodResourcesSubscribe, &subscribed), updatesAround(spec.MethodResourcesUnsubscribe, &subscribed))
 		}),
 		newVariation("updates-twice", "the server sends each update twice", combine(markReadOnly("update-resource"),
@@ -120,7 +120,7 @@ func resourcesLegal() []Fault {
 	}
 }
 
-// onlyMembers leaves out all but some members of the items of a list.
+// onlyMembers removes all but the given members from the items of a list.
 func onlyMembers(method, list string, names ...string) refserver.Seams {
 	return EditResult(method, func(r map[string]any) {
 		for _, item := range objectsIn(r, list) {
@@ -137,8 +137,8 @@ func onlyMembers(method, list string, names ...string) refserver.Seams {
 	})
 }
 
-// updatesAround sends an update right before the answer to a request about a
-// resource, and another one a little behind it.
+// updatesAround sends an update right before the response to a subscribe or
+// unsubscribe. For a subscribe it sends a second one shortly after.
 func updatesAround(method string, subscribed *sync.Map) refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

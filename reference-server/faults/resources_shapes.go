@@ -5,7 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// resourceShapeFaults are the faults in the lists of resources and templates.
+// resourceShapeFaults returns the faults in the shape of the lists of resources and
+// templates.
 func resourceShapeFaults() []Fault {
 	const list, resources = "resources.list.result-schema/", spec.MethodResourcesList
 	const families, templates = "resources.templates.result-schema/", spec.MethodResourcesTemplates
@@ -57,8 +58,7 @@ func resourceShapeFaults() []Fault {
 	}
 }
 
-// readShapeFaults are the faults in what reading resources and getting
-// prompts gives.
+// readShapeFaults returns the faults in the shape of results of resources/read.
 func readShapeFaults() []Fault {
 	const read, contents = "resources.read.result-schema/", spec.MethodResourcesRead
 	blob := func(v any) refserver.Seams { return editListItems(contents, ifHas("blob", setValue("blob", v))) }
@@ -87,8 +87,8 @@ func readShapeFaults() []Fault {
 	}
 }
 
-// updatedShapeFaults are the faults in the shape of notifications that a resource
-// was updated.
+// updatedShapeFaults returns the faults in the shape of
+// notifications/resources/updated.
 func updatedShapeFaults() []Fault {
 	const updated = "resources.updated.schema/"
 	updates := func(params string) refserver.Seams { return notifyOnInitialized(spec.MethodResourcesUpdated, params) }

@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// updateFaults are those in what a server tells of changes over the life of
+// updateFaults returns the faults in the notifications during the life of
 // subscriptions.
 func updateFaults() []Fault {
 	unreported := func(name, title string, forgets func(l *subscriptions, what, uri string)) Fault {
@@ -61,9 +61,10 @@ func updateFaults() []Fault {
 	}
 }
 
-// legalNotices are the legal variations in when changes are announced.
+// legalNotices returns the legal variations in when the server sends notifications of
+// changes.
 func legalNotices() []Fault {
-	// A debounce of so long is common with who watches files.
+	// Servers that watch files often debounce for this long.
 	const gathering = 600 * time.Millisecond
 	return []Fault{
 		newStatefulVariation("updates-late", "an update is sent some time after the change, if the subscription still exists", func() refserver.Seams {
@@ -94,18 +95,20 @@ func legalNotices() []Fault {
 	}
 }
 
-// subscriptions are the subscriptions of a session, by URI.
+// subscriptions records the subscriptions of a session, by URI.
 type subscriptions struct {
 	mu               sync.Mutex
 	on, ended, twice map[string]bool
 }
 
-// refused stands for an error that is answered, to whatever request.
+// refused is what trackSubscriptions passes to happens when the server sends an error
+// response, to whatever request.
 const refused = "error"
 
-// trackSubscriptions follows what is subscribed to in each session. Happens, which
-// may be nil, is called with the method of what may end a subscription, or with
-// refused; told with each update. Both have the URI that it is about, if any.
+// trackSubscriptions records the subscriptions of each session. It calls happens,
+// which may be nil, with the method of each message that may change a subscription, or
+// with refused for an error response. It calls told for each update. Both receive the
+// URI, or "" if the message has none.
 func trackSubscriptions(happens func(l *subscriptions, what, uri string), told func(l *subscriptions, o *refserver.Out, uri string)) refserver.Seams {
 	var mu sync.Mutex
 	all := map[*refserver.Session]*subscriptions{}

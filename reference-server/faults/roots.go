@@ -36,7 +36,7 @@ func rootsFaults() []Fault {
 	}
 }
 
-// memoizeRoots has the tool that asks for the roots ask once a session.
+// memoizeRoots makes the tool ask-roots send roots/list only once in each session.
 func memoizeRoots() refserver.Seams {
 	var results sync.Map
 	return wrapTool("ask-roots", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -54,7 +54,7 @@ func memoizeRoots() refserver.Seams {
 	})
 }
 
-// rootsShapeFaults are the faults in the shape of roots/list.
+// rootsShapeFaults returns the faults in the shape of roots/list.
 func rootsShapeFaults() []Fault {
 	return []Fault{
 		newFault("roots.request.schema/array", "the params of roots/list are an array", requestOnInitialized(spec.MethodRootsList, rawJSON("[]"))),

@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// boundaryFaults leave the roots.
+// boundaryFaults returns the faults that read files outside the roots.
 func boundaryFaults() []Fault {
 	return []Fault{
 		newFault("roots.boundaries.respected/read", "files outside the roots can be read", serveFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) == path })),
@@ -18,7 +18,8 @@ func boundaryFaults() []Fault {
 	}
 }
 
-// legalFiles are the variations of what reads files.
+// legalFiles returns the legal variations in reading files, prompts of files and
+// roots.
 func legalFiles() []Fault {
 	root := string(filepath.Separator) + "root" + string(filepath.Separator)
 	return []Fault{
@@ -34,7 +35,8 @@ func legalFiles() []Fault {
 	}
 }
 
-// serveFiles serves those files below the folder of temporary ones.
+// serveFiles serves resources/read of file: URIs that match. It reads only files in
+// the temporary folder.
 func serveFiles(when func(c *refserver.Call, path string) bool) refserver.Seams {
 	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		uri, _ := wire.Text(wire.At(c.Params, "/uri"))

@@ -41,15 +41,15 @@ func samplingFaults() []Fault {
 	}
 }
 
-// weatherTools are tools for a model.
+// weatherTools is the member tools of a sampling request.
 const weatherTools = `[{"name":"weather","inputSchema":{"type":"object"}}]`
 
-// samplingWith returns params with one more member.
+// samplingWith returns the params of a sampling request with one more member.
 func samplingWith(name string, value any) map[string]any {
 	return withMember(decodeObject(samplingParams), name, value)
 }
 
-// loopFaults are those of a server that lets a model use tools.
+// loopFaults returns the faults of a server that lets a model use tools.
 func loopFaults() []Fault {
 	const alone, answered, matches, reply, roles = "sampling.tool-result.alone/", "sampling.tool-use.answered/", "sampling.tool-result.matches-id/",
 		"sampling.tool-use.reply-to-stop-reason/", "sampling.tool-use.roles/"
@@ -103,12 +103,12 @@ func loopFaults() []Fault {
 	}
 }
 
-// editMessages rewrites the history in requests for sampling.
+// editMessages edits the messages of sampling requests.
 func editMessages(edit func(messages []map[string]any) []map[string]any) refserver.Seams {
 	return editSentParams(spec.MethodSampling, func(p map[string]any) { p["messages"] = edit(objectsIn(p, "messages")) })
 }
 
-// inHistory edits the messages that hold blocks of the type.
+// inHistory edits the messages of sampling requests that contain blocks of a type.
 func inHistory(kind string, e edit) refserver.Seams {
 	return editMessages(func(messages []map[string]any) []map[string]any {
 		for _, m := range messages {
@@ -129,14 +129,15 @@ func hasBlock(m map[string]any, kind string) bool {
 	return false
 }
 
-// dropLastBlock drops the last block of several.
+// dropLastBlock removes the last content block if there are several.
 func dropLastBlock(m map[string]any) {
 	if blocks := m["content"].([]any); len(blocks) > 1 {
 		m["content"] = blocks[:len(blocks)-1]
 	}
 }
 
-// loopForEver does what a model wants as long as it wants anything.
+// loopForEver sends sampling requests, with the results of the tools that the model
+// uses, until the model uses none. It has no limit.
 func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	if !c.Session.Declared("sampling", "tools") {
 		return next(c)
@@ -163,11 +164,12 @@ func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	}
 }
 
-// modelFaults are those of a server that does not cope with what a model says.
+// modelFaults returns the faults of a server that handles sampling responses
+// incorrectly.
 func modelFaults() []Fault {
 	const model, reason, array, rejected, validated = "sampling.hints.advisory/", "sampling.result.stop-reason-open/", "sampling.result.content-array/",
 		"sampling.rejection.handled-2024-11-05/", "sampling.validates-content/"
-	toTool := []spec.Revision{spec.V20250326, spec.V20250618, spec.V20251125} // before, no tool says that it is harmless
+	toTool := []spec.Revision{spec.V20250326, spec.V20250618, spec.V20251125} // 2024-11-05 has no readOnlyHint
 	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() refserver.Seams {
 		return onClientResponse(spec.MethodSampling, when, then)
 	}
@@ -187,7 +189,7 @@ func modelFaults() []Fault {
 	}
 }
 
-// wantsTools reports whether a model wants to use tools.
+// wantsTools reports whether a sampling result contains a tool_use.
 func wantsTools(m *wire.Message) bool {
 	for _, b := range wire.Elements(wire.At(m.Result(), "/content")) {
 		if kind, _ := wire.Text(wire.At(b, "/type")); kind == "tool_use" {
@@ -197,11 +199,11 @@ func wantsTools(m *wire.Message) bool {
 	return false
 }
 
-// legalOrder are what a server may do that asks a model.
+// legalOrder returns the legal variations in the order of sampling requests.
 func legalOrder() []Fault {
 	return []Fault{
 		newStatefulVariation("sampling-one-at-a-time", "a session has at most one pending sampling request", func() refserver.Seams {
-			var turns sync.Map // by session: a channel that holds the turn
+			var turns sync.Map // by session: a channel of capacity 1 that is the lock
 			return combine(markReadOnly("ask-sampling"), refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); c.Method != spec.MethodToolsCall || name != "ask-sampling" {
 					return next(c)

@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalAskedShapes are the legal variations in the shape of notifications and
-// of the server's own requests.
+// legalAskedShapes returns the legal variations in the shape of notifications and of
+// the server's requests.
 func legalAskedShapes() []Fault {
 	const log, progress, sampling, elicit = spec.MethodMessage, spec.MethodProgress, spec.MethodSampling, spec.MethodElicit
 	newer := sinceRevision(spec.V20250618)
@@ -89,7 +89,7 @@ func legalAskedShapes() []Fault {
 	}
 }
 
-// editAllSentParams edits the params of several methods.
+// editAllSentParams is like editSentParams for several methods.
 func editAllSentParams(e edit, methods ...string) refserver.Seams {
 	var several []refserver.Seams
 	for _, m := range methods {
@@ -98,8 +98,8 @@ func editAllSentParams(e edit, methods ...string) refserver.Seams {
 	return combine(several...)
 }
 
-// requestIfDeclared asks when the client has said initialized, if it has declared that
-// it can be asked.
+// requestIfDeclared sends a request after notifications/initialized if the client
+// declared the capability.
 func requestIfDeclared(capability, method string, params any) refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		if s.Declared(capability) {

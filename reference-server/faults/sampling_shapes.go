@@ -5,14 +5,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// sampled asks for sampling with params that have been edited.
+// sampled sends a sampling request with edited params.
 func sampled(e edit) refserver.Seams {
 	params := decodeObject(samplingParams)
 	e(params)
 	return requestOnInitialized(spec.MethodSampling, params)
 }
 
-// sampledContent asks for sampling with the content of its one message, raw JSON.
+// sampledContent sends a sampling request whose one message has the content, raw JSON.
 func sampledContent(text string) refserver.Seams {
 	return sampled(inItems("messages", setValue("content", rawJSON(text))))
 }
@@ -67,15 +67,15 @@ func samplingShapeFaults() []Fault {
 	}
 }
 
-// sampledUse asks for sampling with messages in which a model has used a tool, and
-// got the block back.
+// sampledUse sends a sampling request with messages in which the model has used a
+// tool; the tool_result contains the block, raw JSON.
 func sampledUse(block string) refserver.Seams {
 	return sampled(setValue("messages", rawJSON(`[{"role":"user","content":{"type":"text","text":"Look."}},
 			{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"look","input":{}}]},
 			{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[`+block+`]}]}]`)))
 }
 
-// sampledContentFaults are the faults in content, where it is shown to a model.
+// sampledContentFaults returns the faults in the content of sampling requests.
 func sampledContentFaults() []Fault {
 	const request = "sampling.request.schema/"
 	return []Fault{

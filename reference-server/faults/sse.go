@@ -14,7 +14,7 @@ import (
 
 func isEndpoint(event []byte) bool { return bytes.HasPrefix(event, []byte("event: endpoint")) }
 
-// editEndpointEvent changes the endpoint event.
+// editEndpointEvent edits the endpoint event.
 func editEndpointEvent(change func(event []byte) []byte) refserver.Seams {
 	return editEvents(opensListeningStream, func(b []byte) []byte {
 		if isEndpoint(b) {
@@ -24,14 +24,14 @@ func editEndpointEvent(change func(event []byte) []byte) refserver.Seams {
 	})
 }
 
-// editEndpoint has the endpoint event say something else.
+// editEndpoint edits the URI in the endpoint event.
 func editEndpoint(f func(uri string) string) refserver.Seams {
 	return editEndpointEvent(func(b []byte) []byte {
 		return []byte("event: endpoint\ndata: " + f(string(eventData(b))) + "\n\n")
 	})
 }
 
-// legacyFaults are those of HTTP with SSE.
+// legacyFaults returns the faults in HTTP with SSE.
 func legacyFaults() []Fault {
 	const origin, two, takes, named = "sse.origin-validated/", "sse.two-endpoints/", "sse.accepts-post/", "sse.endpoint-event/"
 	const asEvents, text, media, gone = "sse.messages-as-events/", "sse.utf8/", "sse.content-type/", "sse.unknown-session-refused/"
@@ -107,8 +107,8 @@ func legacyFaults() []Fault {
 	}
 }
 
-// onClosedStream does something with the POSTs that the server refuses as there is
-// no such stream.
+// onClosedStream lets do respond to the POSTs that the server refuses with 404 because
+// their stream does not exist.
 func onClosedStream(do func(v *exchange)) refserver.Seams {
 	return onExchange(isPost, func(v *exchange) {
 		r := httptest.NewRecorder()
@@ -123,7 +123,8 @@ func onClosedStream(do func(v *exchange)) refserver.Seams {
 	})
 }
 
-// respondInBody answers requests after the handshake in the body of their POST.
+// respondInBody sends the responses after the handshake in the body of the response to
+// their POST, not on the stream.
 func respondInBody() refserver.Seams {
 	var mu sync.Mutex
 	waiting := map[string]chan []byte{}

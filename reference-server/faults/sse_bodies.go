@@ -2,7 +2,7 @@ package faults
 
 import "net/http"
 
-// legacyBodyFaults are the same over HTTP with SSE.
+// legacyBodyFaults returns the faults of bodyFaults for HTTP with SSE.
 func legacyBodyFaults() []Fault {
 	const takes = "sse.accepts-post/"
 	return []Fault{

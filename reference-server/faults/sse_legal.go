@@ -11,10 +11,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// longDelayOverSSE is longer than nothing is waited for on a server that is quick else.
+// longDelayOverSSE is longer than the harness waits for a missing message of a server
+// that is fast otherwise.
 const longDelayOverSSE = 300 * time.Millisecond
 
-// legalLegacy are those of HTTP with SSE.
+// legalLegacy returns the legal variations in HTTP with SSE.
 func legalLegacy() []Fault {
 	acknowledged := func(status int, media, body string) refserver.Seams {
 		return onExchange(isPost, func(v *exchange) {

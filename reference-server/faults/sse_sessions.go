@@ -10,9 +10,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legacyCrossingFaults are the same over HTTP with SSE.
+// legacyCrossingFaults returns the faults of crossingFaults for HTTP with SSE.
 func legacyCrossingFaults() []Fault {
-	// The revision knows no hint by which a tool could say that it only reads.
+	// This revision does not define readOnlyHint, so the tools lack it by default.
 	with := func(tool string, seams func() refserver.Seams) func() refserver.Seams {
 		return func() refserver.Seams { return combine(markReadOnly(tool), seams()) }
 	}
@@ -25,7 +25,7 @@ func legacyCrossingFaults() []Fault {
 	}
 }
 
-// routeByCallIDOverSSE does the same with the streams of the older transport.
+// routeByCallIDOverSSE is routeByCallID for HTTP with SSE.
 func routeByCallIDOverSSE() refserver.Seams {
 	var mu sync.Mutex
 	streams, newest := map[string]*responseEditor{}, map[string]string{}
@@ -41,7 +41,7 @@ func routeByCallIDOverSSE() refserver.Seams {
 			if to == nil || to == r {
 				return b
 			}
-			go to.writeRaw(bytes.Clone(b)) // it may be writing to this stream just now
+			go to.writeRaw(bytes.Clone(b)) // in a goroutine: the other stream may be writing now
 			return nil
 		}
 	}), onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
@@ -54,7 +54,7 @@ func routeByCallIDOverSSE() refserver.Seams {
 	}))
 }
 
-// legacyLeakFaults are the same over HTTP with SSE.
+// legacyLeakFaults returns the faults of leakFaults for HTTP with SSE.
 func legacyLeakFaults() []Fault {
 	return []Fault{
 		newStatefulFault("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() refserver.Seams {
@@ -66,7 +66,7 @@ func legacyLeakFaults() []Fault {
 	}
 }
 
-// toAllStreams puts messages on the streams of all clients.
+// toAllStreams also sends messages on the streams of all other clients.
 func toAllStreams(kind wire.Kind, methods ...string) refserver.Seams {
 	return copiedTo(func(streams []*responseEditor) []*responseEditor { return streams }, kind, methods...)
 }
