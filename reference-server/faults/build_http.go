@@ -188,7 +188,7 @@ func (r *responseEditor) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// FlushError is what http.ResponseController calls.
+// FlushError implements the interface that http.ResponseController uses.
 func (r *responseEditor) FlushError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

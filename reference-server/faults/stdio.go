@@ -104,7 +104,7 @@ func stdioFaults() []Fault {
 	}
 }
 
-// needsProcess marks a fault that only a process of its own can show.
+// needsProcess marks a fault that only a server in its own process can show.
 func needsProcess(f Fault) Fault {
 	f.NeedsProcess = true
 	return f
@@ -118,7 +118,7 @@ func indented(frame []byte) []byte {
 	return b.Bytes()
 }
 
-// editInput alters what each read of stdin brings.
+// editInput edits the bytes of each read of stdin.
 func editInput(alter func(chunk []byte) []byte) refserver.Seams {
 	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &inputEditor{r: r, alter: alter} }}
 }
@@ -141,19 +141,19 @@ func (a *inputEditor) Read(p []byte) (int, error) {
 	n := copy(p, a.ready)
 	a.ready = a.ready[n:]
 	if len(a.ready) > 0 {
-		err = nil // it comes again after the rest
+		err = nil // the next read after the ready bytes reports it again
 	}
 	return n, err
 }
 
-// longAnswer is what no longer goes out in one piece, and tearTime what passes
-// between two pieces.
+// Results of at least longAnswer bytes are split, with tearTime between the two
+// writes.
 const (
 	longAnswer = 1000
 	tearTime   = 3 * time.Millisecond
 )
 
-// splitLongWrites writes long answers in two pieces.
+// splitLongWrites writes long results in two halves.
 func splitLongWrites() refserver.Seams {
 	var out *refserver.Process
 	return combine(refserver.Seams{Start: func(p *refserver.Process) { out = p }}, EditOutgoing(Results(), func(o *refserver.Out) {

@@ -6,7 +6,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalProcess is how the process may live and end.
+// legalProcess returns the legal variations in how the process behaves and exits.
 func legalProcess() []Fault {
 	return []Fault{
 		newVariation("stderr-chatter", "stderr gets fifty lines that look like errors, with bytes that are not UTF-8", refserver.Seams{Start: func(p *refserver.Process) {

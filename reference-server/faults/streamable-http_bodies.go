@@ -13,20 +13,20 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// refusePosts refuses some of what is posted by a status.
+// refusePosts refuses the POSTs that match with a status.
 func refusePosts(when func(r *http.Request) bool, status int) refserver.Seams {
 	return onExchange(func(v *exchange) bool { return isPost(v) && when(v.r) }, respondText(status))
 }
 
 const (
-	muchText = 32_000 // bytes that a server with a small buffer does not take
+	muchText = 32_000 // bytes; more than a server with a small buffer reads
 	longRead = 100 * time.Millisecond
 )
 
 func isLong(r *http.Request) bool    { return r.ContentLength > muchText }
 func isChunked(r *http.Request) bool { return r.ContentLength < 0 }
 
-// slowRefused refuses bodies that take some time to come.
+// slowRefused refuses bodies that arrive slowly with a status.
 func slowRefused(status int) refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		started := time.Now()
@@ -43,7 +43,7 @@ func slowRefused(status int) refserver.Seams {
 	}}
 }
 
-// readFirstChunkOnly takes the first chunk of a body for all of it.
+// readFirstChunkOnly treats the first chunk of a body as the whole body.
 func readFirstChunkOnly() refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPost {
@@ -55,12 +55,13 @@ func readFirstChunkOnly() refserver.Seams {
 	}}
 }
 
-// editLaterRequests alters what is read of all requests on a connection but the first.
+// editLaterRequests edits the bytes that begin a request, except the first request of
+// each connection.
 func editLaterRequests(alter func(p []byte) (int, error)) refserver.Seams {
 	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &keepAliveReader{r: r, alter: alter} }}
 }
 
-// keepAliveReader is a connection that may carry several requests.
+// A keepAliveReader reads from a connection that may carry several requests.
 type keepAliveReader struct {
 	r     io.Reader
 	alter func(p []byte) (int, error)
@@ -80,22 +81,24 @@ func (k *keepAliveReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// prependBodyRest takes a request as if the body of the last one had not been read
-// to its end.
+// prependBodyRest overwrites the beginning of a request with the unread rest of the
+// previous body.
 func prependBodyRest(p []byte) (int, error) {
 	copy(p, "}}")
 	return len(p), nil
 }
 
-// refuseRequest takes no request.
+// refuseRequest closes the connection instead of reading the request.
 func refuseRequest([]byte) (int, error) { return 0, io.EOF }
 
-// hideHeaders hides headers that are written in a certain way.
+// hideHeaders makes the server ignore the headers that are spelled exactly like the
+// names.
 func hideHeaders(names ...string) refserver.Seams {
 	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &headerHider{r, names} }}
 }
 
-// headerHider spoils names of headers where they are written as listed.
+// A headerHider renames the headers that are spelled exactly like the names, so that
+// the server does not recognize them.
 type headerHider struct {
 	r     io.Reader
 	names []string
@@ -135,7 +138,8 @@ func bodyFaults() []Fault {
 	}
 }
 
-// legalBodies are the refusals that HTTP itself has for bodies.
+// legalBodies returns the legal variations that HTTP permits for bodies and
+// connections, such as 413.
 func legalBodies() []Fault {
 	return []Fault{
 		newVariation("http-idle-closed", "the server closes idle connections without notice", editLaterRequests(refuseRequest)),
@@ -149,7 +153,8 @@ func hasCharset(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Content-Type"), "charset")
 }
 
-// spellingFaults understand headers in some of their spellings only.
+// spellingFaults returns the faults that recognize headers only in some of their valid
+// spellings.
 func spellingFaults() []Fault {
 	const both, typed = "streamable-http.accept-both/", "streamable-http.request-content-type/"
 	accept := func(when func(values []string) bool) func(r *http.Request) bool {
@@ -185,8 +190,8 @@ func spellingFaults() []Fault {
 	}
 }
 
-// legalSpellings are what a server may do about headers that no client of the
-// protocol has to send.
+// legalSpellings returns the legal variations in handling headers that no MCP client
+// needs to send.
 func legalSpellings() []Fault {
 	lists := func(r *http.Request) bool {
 		accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
@@ -225,7 +230,8 @@ func legalSpellings() []Fault {
 	}
 }
 
-// unknownSession refuses ids that were never given by a status of its own.
+// unknownSession refuses session ids that the server never assigned with a status of
+// its own.
 func unknownSession(status int) refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {

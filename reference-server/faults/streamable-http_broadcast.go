@@ -13,18 +13,18 @@ func isChangeEvent(event []byte) bool {
 	return eventCarries(event, wire.Notification, spec.MethodResourcesUpdated, spec.MethodResourcesChanged, spec.MethodToolsChanged, spec.MethodPromptsChanged)
 }
 
-// isAcceptedListening reports whether a GET opens a stream anew, and has nothing for which the
-// server would refuse it.
+// isAcceptedListening reports whether a GET opens a new listening stream and the
+// server has no reason to refuse it.
 func isAcceptedListening(v *exchange) bool {
 	version := spec.Revision(v.r.Header.Get(versionHeader))
 	return opensListeningStream(v) && v.r.Header.Get("Origin") == "" && (version == "" || version.Published())
 }
 
-// changeNotifier puts an event that tells of a change on streams of a session that
-// listens on several, and returns what remains for that of the call.
+// A changeNotifier sends an event about a change on the listening streams of a session
+// that has several. It returns what to send on the stream of the call instead.
 type changeNotifier func(e *listeningStreams, session string, event []byte) []byte
 
-// onNewest tells of a change on the newest stream.
+// onNewest sends the event on the newest listening stream.
 func onNewest(e *listeningStreams, session string, event []byte) []byte {
 	if e.count(session) < 2 {
 		return event
@@ -33,7 +33,7 @@ func onNewest(e *listeningStreams, session string, event []byte) []byte {
 	return nil
 }
 
-// onEach tells of a change on each stream.
+// onEach sends the event on every listening stream.
 func onEach(e *listeningStreams, session string, event []byte) []byte {
 	if e.count(session) < 2 {
 		return event
@@ -42,7 +42,8 @@ func onEach(e *listeningStreams, session string, event []byte) []byte {
 	return nil
 }
 
-// onEachInTurn makes three changes of one, and tells of each on another stream.
+// onEachInTurn turns one change into three and sends each event on the next listening
+// stream.
 func onEachInTurn() changeNotifier {
 	var turn atomic.Int64
 	return func(e *listeningStreams, session string, event []byte) []byte {
@@ -56,7 +57,8 @@ func onEachInTurn() changeNotifier {
 	}
 }
 
-// broadcast keeps all streams open that a session listens on.
+// broadcast keeps several listening streams of a session open and lets tell distribute
+// the change events.
 func broadcast(tell changeNotifier) refserver.Seams {
 	e := newListeningStreams()
 	diverts := func(session string) func([]byte) []byte {
@@ -96,14 +98,14 @@ func broadcast(tell changeNotifier) refserver.Seams {
 	}))
 }
 
-// count returns how many streams the session listens on.
+// count returns the number of listening streams of the session.
 func (e *listeningStreams) count(session string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.open[session])
 }
 
-// writeToAll writes on all streams that the session listens on.
+// writeToAll writes to all listening streams of the session.
 func (e *listeningStreams) writeToAll(session string, b []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -112,7 +114,8 @@ func (e *listeningStreams) writeToAll(session string, b []byte) {
 	}
 }
 
-// writeInTurn writes on one of several streams that the session listens on.
+// writeInTurn writes to one of the session's listening streams, selected by turn. It
+// reports false if the session has fewer than two.
 func (e *listeningStreams) writeInTurn(session string, turn int, b []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// crossingFaults mix up what belongs to sessions that live side by side.
+// crossingFaults returns the faults that mix up messages of concurrent sessions.
 func crossingFaults() []Fault {
 	const several, isolated = "streamable-http.multiple-clients/", "streamable-http.session-isolation/"
 	return []Fault{
@@ -26,7 +26,7 @@ func isCancelling(v *exchange) bool { return v.has(wire.Notification, spec.Metho
 
 const legacySession = "sessionId"
 
-// session returns the session that a request names, over either transport.
+// session returns the session id of the request, over either HTTP transport.
 func (v *exchange) session() string {
 	if id := v.r.Header.Get(sessionHeader); id != "" {
 		return id
@@ -34,7 +34,7 @@ func (v *exchange) session() string {
 	return v.r.URL.Query().Get(legacySession)
 }
 
-// setSession has the request name another session.
+// setSession changes the session id of the request.
 func (v *exchange) setSession(session string) {
 	q := v.r.URL.Query()
 	if q.Get(legacySession) == "" {
@@ -45,7 +45,7 @@ func (v *exchange) setSession(session string) {
 	v.r.URL.RawQuery = q.Encode()
 }
 
-// forAll has some requests of one session count for all.
+// forAll applies the matching requests of one session to all sessions.
 func forAll(when func(v *exchange) bool) refserver.Seams {
 	var mu sync.Mutex
 	var known []string
@@ -73,7 +73,7 @@ func forAll(when func(v *exchange) bool) refserver.Seams {
 	})
 }
 
-// calls returns the ids of the requests in the body that call tools.
+// calls returns the ids of the tools/call requests in the body.
 func (v *exchange) calls() []string {
 	var out []string
 	for i := range v.frame.Messages {
@@ -84,7 +84,7 @@ func (v *exchange) calls() []string {
 	return out
 }
 
-// answerTo returns the id of the response in an event, "" for none.
+// answerTo returns the id of the response in an event, or "" if it contains none.
 func answerTo(event []byte) string {
 	if !eventHasResponse(event) {
 		return ""
@@ -92,7 +92,8 @@ func answerTo(event []byte) string {
 	return wire.Parse(eventData(event)).Messages[0].ID.Key()
 }
 
-// routeByCallID keeps the streams of all clients by the ids of their calls alone.
+// routeByCallID sends the response to a call to the client that used the call's id
+// last, in whichever session.
 func routeByCallID() refserver.Seams {
 	var mu sync.Mutex
 	newest := map[string]*responseEditor{}
@@ -115,14 +116,15 @@ func routeByCallID() refserver.Seams {
 	})
 }
 
-// waitingResponse is a response of a client that waits for one of another session.
+// A waitingResponse is a client's response that waits to be swapped with one of
+// another session.
 type waitingResponse struct {
 	session string
 	other   chan string
 }
 
-// swapClientResponses gives two sessions each the response of the other's client,
-// where both respond at about the same time.
+// swapClientResponses swaps the responses of two clients that arrive at about the same
+// time.
 func swapClientResponses() refserver.Seams {
 	var mu sync.Mutex
 	var waiting *waitingResponse
@@ -151,7 +153,7 @@ func swapClientResponses() refserver.Seams {
 	})
 }
 
-// legalCrossing are what sessions side by side may share.
+// legalCrossing returns the legal variations in what concurrent sessions share.
 func legalCrossing() []Fault {
 	return []Fault{
 		newStatefulVariation("http-changes-for-all", "list_changed is sent to all sessions", func() refserver.Seams {

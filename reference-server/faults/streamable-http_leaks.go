@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// leakFaults have what belongs to one session reach another.
+// leakFaults returns the faults that leak messages or state of one session to another.
 func leakFaults() []Fault {
 	const isolated = "streamable-http.session-isolation/"
 	return []Fault{
@@ -47,13 +47,13 @@ func leakFaults() []Fault {
 	}
 }
 
-// sendToOtherSession puts what a call sends to its client on the stream on which another
-// session listens; copied leaves it where it was, too. What the other client
-// replies goes to the session that asked.
+// sendToOtherSession sends the messages of a call to its client on another session's
+// listening stream. With copied, its own client gets them, too. Otherwise the server
+// delivers the other client's responses to the session of the call.
 func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
 	e := newListeningStreams()
 	var mu sync.Mutex
-	askedBy := map[string]string{} // by the session that was asked
+	askedBy := map[string]string{} // the session of the call, by the session that got its request
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		switch {
@@ -87,8 +87,8 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) refserve
 
 func firstOf(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
-// copiedTo puts messages on some of the streams on which clients listen, which
-// come in the order in which they were opened.
+// copiedTo also sends messages on the listening streams that some returns. It gets all
+// listening streams, oldest first.
 func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor
@@ -105,7 +105,7 @@ func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.
 				others := slices.DeleteFunc(slices.Clone(some(streams)), func(other *responseEditor) bool { return other == r })
 				mu.Unlock()
 				for _, other := range others {
-					go other.writeRaw(event) // it may be writing to this stream just now
+					go other.writeRaw(event) // in a goroutine: the other stream may be writing now
 				}
 			}
 			return b
@@ -113,7 +113,7 @@ func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.
 	})
 }
 
-// endAllSessions ends all sessions with the first that a client ends.
+// endAllSessions ends all sessions when a client ends one.
 func endAllSessions() refserver.Seams {
 	var mu sync.Mutex
 	known := &sessionList{}
@@ -137,7 +137,7 @@ func endAllSessions() refserver.Seams {
 	})
 }
 
-// legalLeaks are what a server may tell all sessions.
+// legalLeaks returns the legal variations in what a server sends to all sessions.
 func legalLeaks() []Fault {
 	return []Fault{
 		newStatefulVariation("http-log-for-all", "the server sends log messages to all sessions now and then", func() refserver.Seams {

@@ -16,12 +16,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalEitherHTTP are what servers over HTTP may do, whichever transport they use.
+// legalEitherHTTP returns the legal variations that apply to both HTTP transports.
 func legalEitherHTTP() []Fault {
 	return restrictTransports([]spec.Transport{spec.StreamableHTTP, spec.SSE}, slices.Concat(legalWire(), legalBodies()))
 }
 
-// editHeaders changes the headers of responses.
+// editHeaders edits the headers of responses.
 func editHeaders(when func(v *exchange) bool, change func(h http.Header)) refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {
@@ -31,7 +31,8 @@ func editHeaders(when func(v *exchange) bool, change func(h http.Header)) refser
 	})
 }
 
-// legalWire are those that HTTP and event streams allow, whatever they carry.
+// legalWire returns the legal variations in HTTP responses and event streams, whatever
+// they carry.
 func legalWire() []Fault {
 	always := func(edit func(b []byte) []byte) refserver.Seams { return editEvents(anyExchange, edit) }
 	ended := func(end string) refserver.Seams {
@@ -128,7 +129,8 @@ func legalWire() []Fault {
 	}
 }
 
-// legalStreamable are those of Streamable HTTP as such.
+// legalStreamable returns the legal variations in Streamable HTTP, except in its
+// streams.
 func legalStreamable() []Fault {
 	older := []spec.Revision{spec.V20250326, spec.V20250618}
 	jsonOnly := func(f Fault) Fault {
@@ -139,7 +141,7 @@ func legalStreamable() []Fault {
 		v.w.Header().Set("Allow", "POST, DELETE")
 		v.w.WriteHeader(http.StatusMethodNotAllowed)
 	})
-	// Where all answers are JSON there is no place for progress.
+	// A JSON response leaves no place for progress.
 	quiet := dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodProgress })
 	return []Fault{
 		jsonOnly(newVariation("http-json-only", "requests get JSON responses only, and no progress", quiet)),
@@ -267,7 +269,7 @@ func legalStreamable() []Fault {
 	}
 }
 
-// legalStreams are those of the streams of Streamable HTTP.
+// legalStreams returns the legal variations in the streams of Streamable HTTP.
 func legalStreams() []Fault {
 	const now = spec.V20250618
 	closing := func(retry string) func() refserver.Seams {

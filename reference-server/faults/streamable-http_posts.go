@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// anyOrigin lets the server believe that the Origin of some requests is its own.
+// anyOrigin makes the server accept the Origin of the matching cross-origin requests.
 func anyOrigin(when func(v *exchange) bool) refserver.Seams {
 	return onExchange(func(v *exchange) bool { return isCrossOrigin(v) && when(v) }, func(v *exchange) {
 		v.r.Header.Del("Origin")
@@ -18,7 +18,8 @@ func anyOrigin(when func(v *exchange) bool) refserver.Seams {
 	})
 }
 
-// acceptAnyHost has the server take any name of its own that a page claims.
+// acceptAnyHost makes the server accept an Origin that equals the Host header,
+// whatever the host is.
 func acceptAnyHost() refserver.Seams {
 	return onExchange(func(v *exchange) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *exchange) {
 		v.r.Header.Del("Origin")
@@ -27,11 +28,12 @@ func acceptAnyHost() refserver.Seams {
 	})
 }
 
-// originFaults are about who may reach the server.
+// originFaults returns the faults in access control: Origin, Host and network
+// interfaces.
 func originFaults() []Fault {
 	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
 	refusing := func(do func(v *exchange)) refserver.Seams { return onExchange(isCrossOrigin, do) }
-	// of picks the requests with an Origin of some form.
+	// of matches requests by their Origin.
 	of := func(form func(origin string) bool) func(v *exchange) bool {
 		return func(v *exchange) bool { return form(v.r.Header.Get("Origin")) }
 	}
@@ -134,7 +136,8 @@ func postFaults() []Fault {
 	}
 }
 
-// newAllInterfacesFault makes the row of a server that listens on all addresses.
+// newAllInterfacesFault returns the fault of a server that listens on all network
+// interfaces.
 func newAllInterfacesFault(requirement string) Fault {
 	f := newFault(requirement+"/everywhere", "the server listens on all network interfaces", refserver.Seams{})
 	f.AllInterfaces = true

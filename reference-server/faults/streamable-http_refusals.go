@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalRefusals are refusals by the status of HTTP. What a server can't accept
-// it answers with an error status, and a body that names no request.
+// legalRefusals returns the legal variations that refuse requests over HTTP, most with
+// an error status and an error without an id.
 func legalRefusals() []Fault {
 	refuse := respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}`)
 	return []Fault{
@@ -24,13 +24,14 @@ func legalRefusals() []Fault {
 	}
 }
 
-// isLargeBody picks the requests with a body of more than 300 kB.
+// isLargeBody matches requests with a body of more than 300 kB.
 func isLargeBody(v *exchange) bool { return v.frame != nil && v.r.ContentLength > 300_000 }
 
-// freeRequests is how many requests are served ahead of the first that comes too soon.
+// freeRequests is how many requests are always served.
 const freeRequests = 10
 
-// everyThirdAfterSome returns what tells of every third time that it is asked, after a few.
+// everyThirdAfterSome returns a function that reports true on every third call after
+// the first few.
 func everyThirdAfterSome() func() bool {
 	var asked atomic.Int64
 	return func() bool { n := asked.Add(1); return n > freeRequests && n%3 == 0 }
@@ -45,7 +46,7 @@ func refuseEveryThird() refserver.Seams {
 	})
 }
 
-// limitRate answers every third request with an error of the server's own.
+// limitRate returns a server-defined error for every third request.
 func limitRate() refserver.Seams {
 	soon := everyThirdAfterSome()
 	return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {

@@ -14,10 +14,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// ignoreUnknownEventIDs takes an event id that the session never had for none.
+// ignoreUnknownEventIDs ignores a Last-Event-ID that the session never received.
 func ignoreUnknownEventIDs() refserver.Seams {
 	var mu sync.Mutex
-	known := map[string][]string{} // the sessions that had it, by the id
+	known := map[string][]string{} // the sessions that received an event, by its id
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		if isResume(v) {
@@ -42,8 +42,8 @@ func ignoreUnknownEventIDs() refserver.Seams {
 	})
 }
 
-// resumeFromAnySession keeps the events of all sessions in one place: an id names the
-// session, too, and nobody looks whether that is the one that asks.
+// resumeFromAnySession puts the session into each event id, and resumes the stream of
+// that session without checking that the client owns it.
 func resumeFromAnySession() refserver.Seams {
 	var mu sync.Mutex
 	var sessions []string
@@ -71,14 +71,14 @@ func resumeFromAnySession() refserver.Seams {
 	})
 }
 
-// resumesCall reports whether a GET goes on with the stream of a POST: 0 is the
-// number of that which a session listens on.
+// resumesCall reports whether a GET resumes the stream of a POST. Stream number 0 is
+// the listening stream.
 func resumesCall(v *exchange) bool {
 	return isResume(v) && !strings.HasPrefix(v.r.Header.Get(eventHeader), "0-")
 }
 
-// closeAfterFirstEvent closes the connection behind the first message of a stream
-// that goes on; what follows is kept for the next one.
+// closeAfterFirstEvent closes the connection after the first message of a stream,
+// unless that is the response. The client gets the rest when it resumes the stream.
 func closeAfterFirstEvent(v *exchange, r *responseEditor) {
 	ctx, cancel := context.WithCancel(v.r.Context())
 	v.r = v.r.WithContext(ctx)
@@ -97,9 +97,8 @@ func closeAfterFirstEvent(v *exchange, r *responseEditor) {
 	}
 }
 
-// endListeningStreams ends the streams that sessions listen on for good, each after a
-// while: an event id of one that is over is taken for none, and what the server
-// has to say waits for the next one.
+// endListeningStreams ends each listening stream after a while. It can't be resumed:
+// its event ids are ignored, and later messages go to the next stream.
 func endListeningStreams() refserver.Seams {
 	const mark = "listening-"
 	var opened atomic.Int64

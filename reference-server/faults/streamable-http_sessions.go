@@ -18,7 +18,7 @@ func sessionFaults() []Fault {
 		return func() refserver.Seams { return mapSessionIDs(name) }
 	}
 	nameless := func(v *exchange) bool { return v.r.Header.Get(sessionHeader) == "" && !isInitialize(v) }
-	// ended has requests with the id of an ended session answered otherwise.
+	// ended lets do respond to requests with the id of an ended session.
 	ended := func(do func(v *exchange)) func() refserver.Seams {
 		return func() refserver.Seams {
 			var mu sync.Mutex
@@ -79,8 +79,8 @@ func sessionFaults() []Fault {
 	}
 }
 
-// openStreamWithoutSession opens a stream for a GET without a session id. The
-// stream begins with the event.
+// openStreamWithoutSession opens a stream that begins with event for a GET without a
+// session id.
 func openStreamWithoutSession(event string) refserver.Seams {
 	return onExchange(func(v *exchange) bool { return opensListeningStream(v) && v.r.Header.Get(sessionHeader) == "" }, func(v *exchange) {
 		v.w.Header().Set("Content-Type", streamType)
@@ -114,7 +114,8 @@ func versionHeaderFaults() []Fault {
 	}
 }
 
-// closingFaults end the connection where a request with an error has to be refused.
+// closingFaults returns the faults that close the connection instead of responding
+// with the required error status.
 func closingFaults() []Fault {
 	endedOnes := func(do func(v *exchange)) func() refserver.Seams {
 		return func() refserver.Seams {

@@ -16,7 +16,7 @@ import (
 
 const (
 	logEvent = `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}` + "\n\n"
-	// briefly is how long a connection lives that a fault closes early.
+	// briefly is the lifetime of a connection that a fault closes early.
 	briefly = 20 * time.Millisecond
 )
 
@@ -72,7 +72,7 @@ func streamFaults() []Fault {
 	}
 }
 
-// unflushedWriter sends nothing before there is something to say.
+// An unflushedWriter ignores flushes before the first byte of the body.
 type unflushedWriter struct {
 	http.ResponseWriter
 
@@ -85,7 +85,7 @@ func (u *unflushedWriter) Write(b []byte) (int, error) {
 	return u.ResponseWriter.Write(b)
 }
 
-// FlushError is what http.ResponseController calls.
+// FlushError implements the interface that http.ResponseController uses.
 func (u *unflushedWriter) FlushError() error {
 	if !u.said {
 		return nil
@@ -110,7 +110,7 @@ func listenFaults() []Fault {
 		newFault(opens+"not-flushed", "the header of the response to GET is sent with the first message", onExchange(opensListeningStream, func(v *exchange) {
 			v.w = &unflushedWriter{ResponseWriter: v.w}
 			v.serve()
-			<-v.r.Context().Done() // the end of the response would bring its head
+			<-v.r.Context().Done() // returning would send the header
 		})).inRevisions(spec.V20250326, spec.V20250618),
 		newFault(opens+"202", "GET opens a stream with status 202", editStatus(opensListeningStream, replaceStatus(http.StatusOK, http.StatusAccepted))),
 		newStatefulFault(response+"moved", "responses are sent on the listening stream", func() refserver.Seams { return divertEvents(eventHasResponse, false) }),

@@ -209,7 +209,7 @@ func taskClientFaults() []Fault {
 	}
 }
 
-// of narrows it to the answers to a method.
+// of narrows the filter to responses to a method.
 func (w MessageFilter) of(method string) MessageFilter {
 	return func(o *refserver.Out) bool { return o.Method == method && w(o) }
 }
@@ -221,7 +221,7 @@ func tool(c *refserver.Call) string {
 	return name
 }
 
-// dropTask takes the task member out of a request.
+// dropTask removes the member task from the params of a request.
 func dropTask(c *refserver.Call) {
 	if _, p := wire.Members(c.Params); wantsTask(c) {
 		delete(p, "task")
@@ -229,7 +229,7 @@ func dropTask(c *refserver.Call) {
 	}
 }
 
-// ignoringTasks has tools that can run without a task do so.
+// ignoringTasks ignores the member task in calls of tools that do not require it.
 func ignoringTasks() refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if tool(c) != "background" {
@@ -239,7 +239,7 @@ func ignoringTasks() refserver.Seams {
 	})
 }
 
-// taskCapability edits the capabilities.
+// taskCapability edits the declared capabilities.
 func taskCapability(edit func(r map[string]any)) refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { edit(r["capabilities"].(map[string]any)) })
 }
@@ -248,7 +248,7 @@ func unknownMethod(method string) refserver.Seams {
 	return refuseCalls(method, always, spec.CodeMethodNotFound, "Method not found")
 }
 
-// editTask edits the tasks that calls are answered with.
+// editTask edits the task in results of tools/call.
 func editTask(edit func(t map[string]any)) refserver.Seams {
 	return EditResult(spec.MethodToolsCall, func(r map[string]any) {
 		if t, ok := r["task"].(map[string]any); ok {

@@ -12,14 +12,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// namesTask reports whether a message has a _meta, which names its task.
+// namesTask reports whether a message has _meta, which contains the id of its task.
 func namesTask(o *refserver.Out) bool { return wire.At(o.Frames[0], "/params/_meta") != nil }
 
-// taskProgress picks the progress of tasks.
+// taskProgress matches progress notifications of tasks.
 func taskProgress(o *refserver.Out) bool { return o.Method == spec.MethodProgress && namesTask(o) }
 
-// taskCourseFaults are those of the course of a task, its results and its
-// messages.
+// taskCourseFaults returns the faults in the status, the results and the messages of
+// tasks.
 func taskCourseFaults() []Fault {
 	noMeta := func(m Members) {
 		_, p := wire.Members(m["params"])
@@ -124,13 +124,13 @@ func related(id string) map[string]any {
 	return map[string]any{relatedTask: map[string]any{"taskId": id}}
 }
 
-// id returns the task that a request is about.
+// id returns the taskId of a request.
 func id(c *refserver.Call) string {
 	text, _ := wire.Text(wire.At(c.Params, "/taskId"))
 	return text
 }
 
-// get answers as tasks/get does, whatever the method.
+// get handles the request like tasks/get.
 func get(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	ask := *c
 	ask.Method = spec.MethodTasksGet
@@ -146,7 +146,7 @@ func statusOf(c *refserver.Call, next Handler) string {
 	return status
 }
 
-// pretendCancel answers tasks/cancel without cancelling.
+// pretendCancel handles tasks/cancel without cancelling the task.
 func pretendCancel(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	result, err := get(c, next)
 	if err != nil {
@@ -157,7 +157,7 @@ func pretendCancel(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	return r, nil
 }
 
-// memory counts, and keeps texts by name, for one server.
+// memory holds counters and strings by name, for one server.
 type memory struct {
 	mu    sync.Mutex
 	times map[string]int
@@ -185,7 +185,8 @@ func (m *memory) text(name string) string {
 	return m.texts[name]
 }
 
-// onSecondLook edits what tasks/get shows of a task that was shown to be over.
+// onSecondLook edits the results of tasks/get for an ended task, except the first one
+// that shows its end.
 func onSecondLook(edit func(r map[string]any)) func() refserver.Seams {
 	return func() refserver.Seams {
 		n := newMemory()
@@ -197,7 +198,8 @@ func onSecondLook(edit func(r map[string]any)) func() refserver.Seams {
 	}
 }
 
-// withoutStatusNotifications sends no status notifications, which would tell otherwise.
+// withoutStatusNotifications drops status notifications, which would contradict the
+// fault.
 func withoutStatusNotifications(s refserver.Seams) refserver.Seams {
 	return combine(s, dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }))
 }
@@ -224,14 +226,14 @@ func removeAfterResult() refserver.Seams {
 	}), refuseCalls(spec.MethodTasksGet, func(c *refserver.Call) bool { return n.text(id(c)) != "" }, spec.CodeInvalidParams, "Invalid params: there is no such task"))
 }
 
-// completeLate answers with the task when twice as much time has gone by as the work
-// takes, and shows it completed from then on.
+// completeLate delays the response that creates a task for twice the duration of the
+// work, and then always shows the task as completed.
 func completeLate() refserver.Seams {
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if tool(c) == "slow" && wantsTask(c) {
 			milliseconds, _ := wire.Integer(wire.At(c.Params, "/arguments/durationMs"))
 			steps, _ := wire.Integer(wire.At(c.Params, "/arguments/steps"))
-			for range 2 * steps { // as the work does it, which a busy machine makes longer
+			for range 2 * steps { // in steps like the work, which a busy machine slows down
 				sleep(c.Context(), time.Duration(milliseconds/max(1, steps))*time.Millisecond)
 			}
 		}
@@ -243,7 +245,7 @@ func completeLate() refserver.Seams {
 	})))
 }
 
-// completeCancelled lets cancelled tasks go on and shows what becomes of them.
+// completeCancelled lets cancelled tasks continue and shows their final status.
 func completeCancelled() refserver.Seams {
 	n := newMemory()
 	return combine(WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -259,7 +261,8 @@ func completeCancelled() refserver.Seams {
 	})))
 }
 
-// cancelTaskByNotification shows a task cancelled when its request was.
+// cancelTaskByNotification shows a task as cancelled after a cancellation of the
+// request that created it.
 func cancelTaskByNotification() refserver.Seams {
 	n := newMemory()
 	return combine(
@@ -286,7 +289,7 @@ func cancelTaskByNotification() refserver.Seams {
 	)
 }
 
-// progressAfterEnd reports progress on a task whenever it is asked for and over.
+// progressAfterEnd sends progress for an ended task on each tasks/get.
 func progressAfterEnd() refserver.Seams {
 	n := newMemory()
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

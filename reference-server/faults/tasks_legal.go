@@ -6,7 +6,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalTasks are the variations of tasks.
+// legalTasks returns the legal variations in tasks.
 func legalTasks() []Fault {
 	shown := func(edit func(t map[string]any)) refserver.Seams {
 		return combine(editTask(edit), EditResult(spec.MethodTasksGet, edit), EditResult(spec.MethodTasksCancel, edit), EditResult(spec.MethodTasksList, func(r map[string]any) {

@@ -13,7 +13,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// taskLimitFaults are about how tasks are kept, and for whom.
+// taskLimitFaults returns the faults in how long tasks are kept, and which sessions
+// see them.
 func taskLimitFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{
@@ -24,7 +25,7 @@ func taskLimitFaults() []Fault {
 	}
 }
 
-// legalTaskLimits are the variations of that.
+// legalTaskLimits returns the legal variations in how long tasks are kept.
 func legalTaskLimits() []Fault {
 	return []Fault{
 		newVariation("tasks-ttl-refused", "tasks with a ttl of more than a day are refused", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
@@ -34,8 +35,8 @@ func legalTaskLimits() []Fault {
 	}
 }
 
-// taskIn returns the task that a result describes: its own members, or those
-// of the member task.
+// taskIn returns the task in a result: the member task if present, otherwise the
+// result itself.
 func taskIn(result any) map[string]any {
 	r := decodeObject(result)
 	if t, ok := r["task"].(map[string]any); ok {
@@ -44,10 +45,10 @@ func taskIn(result any) map[string]any {
 	return r
 }
 
-// keepRequestedTTL keeps tasks as long as the client asks for.
+// keepRequestedTTL gives each task the ttl that the client requested.
 func keepRequestedTTL() refserver.Seams {
 	var mu sync.Mutex
-	wanted := map[any]jsontext.Value{} // by task
+	wanted := map[any]jsontext.Value{} // the requested ttl, by task id
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || c.Method != spec.MethodToolsCall && c.Method != spec.MethodTasksGet {
@@ -71,7 +72,7 @@ func keepRequestedTTL() refserver.Seams {
 	})
 }
 
-// respondAsStream answers by a stream what else gets JSON.
+// respondAsStream sends responses as an event stream instead of JSON.
 func respondAsStream(when func(v *exchange) bool) refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		was := false
@@ -91,7 +92,8 @@ func respondAsStream(when func(v *exchange) bool) refserver.Seams {
 	})
 }
 
-// removeAfterDisconnect forgets tasks whose tasks/result lost its connection.
+// removeAfterDisconnect removes a task when the client of its tasks/result
+// disconnects.
 func removeAfterDisconnect() refserver.Seams {
 	var mu sync.Mutex
 	gone := map[string]bool{}
@@ -114,7 +116,7 @@ func removeAfterDisconnect() refserver.Seams {
 	}))
 }
 
-// listTasksOfAllSessions adds to the tasks of a session those of all others.
+// listTasksOfAllSessions adds the tasks of all other sessions to tasks/list.
 func listTasksOfAllSessions() refserver.Seams {
 	type owned struct {
 		by   *refserver.Session

@@ -13,7 +13,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// toolFaults are those in what is offered as tools.
+// toolFaults returns the faults in the list of tools.
 func toolFaults() []Fault {
 	older, newer := olderRevisions(), spec.V20251125
 	return []Fault{
@@ -53,7 +53,7 @@ func toolFaults() []Fault {
 	}
 }
 
-// callFaults are those in how calls are taken.
+// callFaults returns the faults in handling tools/call.
 func callFaults() []Fault {
 	return []Fault{
 		newFault("tools.call.arguments-optional/refused", "a call without arguments is refused", refuseCalls(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).inRevisions(revisionsWithHints()...),
@@ -101,7 +101,7 @@ func callFaults() []Fault {
 	}
 }
 
-// failureFaults are those in how wrong arguments and failures are reported.
+// failureFaults returns the faults in reporting invalid arguments and tool failures.
 func failureFaults() []Fault {
 	return []Fault{
 		newFault("tools.call.validates-inputs/taken", "invalid arguments are accepted", onWrongArguments(func(string) (any, *refserver.Error) {
@@ -142,17 +142,17 @@ func failureFaults() []Fault {
 	}
 }
 
-// isInitialized reports whether the handshake is done.
+// isInitialized reports whether initialize is complete.
 func isInitialized(c *refserver.Call) bool { return c.Revision != "" }
 
 func noParams(c *refserver.Call) bool { return c.Params == nil }
 
-// noArguments reports whether a call names a tool and has no arguments.
+// noArguments reports whether the params have a name but no arguments.
 func noArguments(c *refserver.Call) bool {
 	return wire.At(c.Params, "/name").Kind() == '"' && wire.At(c.Params, "/arguments") == nil
 }
 
-// capabilityOf declares a capability otherwise.
+// capabilityOf replaces the value of a declared capability.
 func capabilityOf(name string, value any) refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)[name] = value })
 }
@@ -161,7 +161,7 @@ func toolFails(text string) map[string]any {
 	return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// fixedCallResult answers every call with a fixed result.
+// fixedCallResult returns the same result for every call.
 func fixedCallResult(result string) refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isInitialized(c) {
@@ -171,7 +171,7 @@ func fixedCallResult(result string) refserver.Seams {
 	})
 }
 
-// renamed is the call with another name.
+// renamed changes the tool name in the params of a call.
 func renamed(c *refserver.Call, rename func(string) string) *refserver.Call {
 	_, p := wire.Members(c.Params)
 	if name, ok := wire.Text(p["name"]); ok {
@@ -181,7 +181,7 @@ func renamed(c *refserver.Call, rename func(string) string) *refserver.Call {
 	return c
 }
 
-// removeAfterWalk has an item vanish from a list once that was walked through.
+// removeAfterWalk removes an item from a list from the second walk on.
 func removeAfterWalk(method, member, name string) refserver.Seams {
 	var walks atomic.Int64
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -208,7 +208,8 @@ func onUnknownTool(f func(err *refserver.Error) (any, *refserver.Error)) refserv
 	})
 }
 
-// onWrongArguments answers calls whose arguments are objects that a tool refused.
+// onWrongArguments replaces the response to calls whose arguments are an object that
+// the tool refused.
 func onWrongArguments(f func(problem string) (any, *refserver.Error)) refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -226,8 +227,8 @@ func onWrongArguments(f func(problem string) (any, *refserver.Error)) refserver.
 	})
 }
 
-// dropUnknownArguments takes a call again without the arguments that are
-// made up.
+// dropUnknownArguments removes the unknown arguments that the harness made up, so that
+// the call succeeds.
 func dropUnknownArguments() refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
@@ -244,8 +245,8 @@ func dropUnknownArguments() refserver.Seams {
 	})
 }
 
-// onFailure rewrites the results of tools that failed by themselves, be they
-// called as tasks or not.
+// onFailure replaces the results of failed tools, called as tasks or not, except those
+// with invalid arguments.
 func onFailure(f func(r map[string]any) (any, *refserver.Error)) refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -265,5 +266,5 @@ func onFailure(f func(r map[string]any) (any, *refserver.Error)) refserver.Seams
 	})
 }
 
-// bareSchema leaves nothing in the schema of a tool but its type.
+// bareSchema reduces the schema of a tool to its type.
 func bareSchema(tool map[string]any) { tool["inputSchema"] = map[string]any{"type": "object"} }

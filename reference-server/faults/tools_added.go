@@ -12,13 +12,13 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// addedTool is a tool that a row adds to those of the server.
+// An addedTool is a tool that a fault adds to the server.
 type addedTool struct {
-	entry string // of the list: an object with a name, in JSON
+	entry string // its item in tools/list: a JSON object with a name
 	call  func(c *refserver.Call, arguments jsontext.Value) (any, *refserver.Error)
 }
 
-// addTools adds tools at the end of the first page of the list.
+// addTools adds tools at the end of the first page of tools/list.
 func addTools(tools ...addedTool) refserver.Seams {
 	return combine(
 		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -45,9 +45,9 @@ func addTools(tools ...addedTool) refserver.Seams {
 	)
 }
 
-// survey is a tool most of whose ways show only with arguments that it does not
-// require; change replaces its structured content, the data of its image, and
-// its judgement of the arguments inside an object, where they are not "".
+// A survey is a tool that shows most of its behaviour only with optional arguments.
+// The fields are its structured content for fahrenheit, the data of its image, and its
+// error for an invalid options.limit, or "" to accept it.
 type survey struct{ structured, data, problem string }
 
 func (s survey) tool() addedTool {
@@ -76,7 +76,7 @@ func (s survey) tool() addedTool {
 	}
 }
 
-// wrong returns what is wrong with the arguments, "" where nothing is.
+// wrong returns what is wrong with the arguments, or "".
 func (s survey) wrong(arguments jsontext.Value) string {
 	is := func(name, kinds string) bool {
 		v := wire.At(arguments, name)
@@ -100,10 +100,10 @@ func (s survey) wrong(arguments jsontext.Value) string {
 	return ""
 }
 
-// rightSurvey is one that does as its schemas say.
+// rightSurvey is a survey that conforms to its schemas.
 var rightSurvey = survey{structured: `{"value":39.2}`, data: "iVBORw0KGgo=", problem: "limit has to be an integer"}
 
-// sumOf returns the sum in a result of the tool add, 1 where there is none.
+// sumOf returns the sum in a result of the tool add, or 1 if it has none.
 func sumOf(r map[string]any) float64 {
 	content, _ := r["structuredContent"].(map[string]any)
 	sum, err := strconv.ParseFloat(fmt.Sprint(content["sum"]), 64)
@@ -113,7 +113,7 @@ func sumOf(r map[string]any) float64 {
 	return sum
 }
 
-// branchFaults show only with arguments that a tool does not require.
+// branchFaults returns the faults that show only with certain or optional arguments.
 func branchFaults() []Fault {
 	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
@@ -134,7 +134,7 @@ func branchFaults() []Fault {
 	}
 }
 
-// renameListedTool gives a tool another name.
+// renameListedTool renames a tool in tools/list and tools/call.
 func renameListedTool(tool, name string) refserver.Seams {
 	return combine(editTool(tool, func(t map[string]any) { t["name"] = name }), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		return next(renamed(c, func(called string) string {

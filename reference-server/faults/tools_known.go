@@ -11,11 +11,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// done is the result of a tool that returns text.
+// done is a tool result with one text block.
 const done = `{"content":[{"type":"text","text":"Done."}]}`
 
-// official are results of tools that the official suite calls by their names: a
-// server with three of them is made for it, so it is known what they do.
+// official returns the results of tools that the official conformance suite calls by
+// name, with some changed. A server with three of these tools is made for that suite,
+// so their behaviour is known.
 func official(change map[string]string) map[string]string {
 	out := map[string]string{
 		"test_simple_text":    done,
@@ -28,7 +29,7 @@ func official(change map[string]string) map[string]string {
 	return out
 }
 
-// knownFaults are tools that do not do what they are known for.
+// knownFaults returns the faults of tools that do not behave as their names promise.
 func knownFaults() []Fault {
 	var out []Fault
 	for _, f := range []struct{ name, title, tool string }{
@@ -47,7 +48,7 @@ func knownFaults() []Fault {
 	}))
 }
 
-// addFixedTools adds tools with fixed results to those of the server.
+// addFixedTools adds tools with fixed results.
 func addFixedTools(results map[string]string) refserver.Seams {
 	return combine(
 		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

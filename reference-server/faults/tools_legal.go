@@ -11,8 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalOffers are the legal variations in what is offered as tools, as prompts
-// and for completion.
+// legalOffers returns the legal variations in tools, prompts and completion.
 func legalOffers() []Fault {
 	worded := func(text string) refserver.Seams {
 		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -137,8 +136,8 @@ func legalOffers() []Fault {
 	}
 }
 
-// longName is a name of 128 characters that ends in name; longer, where name is
-// so long itself that it is none of this server's.
+// longName returns a name of 128 characters that ends in name. If name is too long for
+// that, the result is longer, and no tool of the server has such a name.
 func longName(name string) string {
 	const head = "Aa0.-_"
 	return head + strings.Repeat("z", max(0, 128-len(head)-2-len(name))) + "__" + name

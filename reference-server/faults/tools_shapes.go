@@ -5,7 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// structuredFaults are the faults in structured content that a comparison shows.
+// structuredFaults returns the faults in structured content that only a comparison
+// shows.
 func structuredFaults() []Fault {
 	structured := func(id, title string, e edit) Fault { return newFault("tools.structured."+id, title, editAddResult(e)) }
 	return []Fault{
@@ -22,7 +23,7 @@ func structuredFaults() []Fault {
 	}
 }
 
-// toolShapeFaults are the faults in how tools/list describes tools.
+// toolShapeFaults returns the faults in the shape of tools/list.
 func toolShapeFaults() []Fault {
 	const list, tools = "tools.list.result-schema/", spec.MethodToolsList
 	input := func(e edit) refserver.Seams { return editListItems(tools, inMember("inputSchema", e)) }
@@ -79,7 +80,7 @@ func toolShapeFaults() []Fault {
 	}
 }
 
-// callShapeFaults are the faults in the results of tools.
+// callShapeFaults returns the faults in the shape of results of tools/call.
 func callShapeFaults() []Fault {
 	const call, tool = "tools.call.result-schema/", spec.MethodToolsCall
 	callResult := func(name, title string, e edit) Fault {

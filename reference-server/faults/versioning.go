@@ -55,7 +55,7 @@ func versioningFaults() []Fault {
 		newFault(other+"silent", "an unknown version gets no response", fails(refserver.NoResponse)),
 
 		newFault(latest+"oldest", "the counter-offer for an unknown version is the oldest supported one",
-			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20241105) })).inRevisions(revisionsWithHints()...), // a run in that alone knows of no later one
+			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20241105) })).inRevisions(revisionsWithHints()...), // a run in 2024-11-05 alone does not know a later revision
 		newFault(latest+"last-but-one", "the counter-offer for an unknown version is the last but one",
 			editOfferedVersion(requestsUnsupported, func(string) string { return string(spec.V20250618) })).inRevisions(spec.V20251125),
 		newFault(latest+"without-handshake", "the counter-offer for an unknown version has no handshake",
@@ -76,12 +76,14 @@ func isSupportedVersion(version string) bool {
 	return slices.Contains(spec.HandshakeRevisions(), spec.Revision(version))
 }
 
-// requestsUnsupported reports whether an initialize names a version that the server does not speak.
+// requestsUnsupported reports whether an initialize requests a version that the server
+// does not support.
 func requestsUnsupported(c *refserver.Call) bool {
 	return requestedVersion(c) != "" && !isSupportedVersion(requestedVersion(c))
 }
 
-// editOfferedVersion changes the version in the answers to some initializes.
+// editOfferedVersion replaces the version in the results of the matching initialize
+// requests.
 func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version string) string) refserver.Seams {
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -92,8 +94,8 @@ func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version st
 	})
 }
 
-// newestAfterTheFirst takes every initialize but the first of the process for one
-// that asks for the newest version.
+// newestAfterTheFirst treats every initialize after the first of the process as a
+// request for the newest version.
 func newestAfterTheFirst() refserver.Seams {
 	var later atomic.Bool
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -106,7 +108,7 @@ func newestAfterTheFirst() refserver.Seams {
 	})
 }
 
-// askingFaults holds what the requests of the server's own can show of the
+// askingFaults returns the faults in which the server's own requests violate the
 // negotiated revision.
 func askingFaults() []Fault {
 	form := map[string]any{"message": "Who are you?", "requestedSchema": map[string]any{
