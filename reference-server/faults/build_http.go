@@ -124,9 +124,9 @@ func isCrossOrigin(v *exchange) bool {
 // A responseEditor is a ResponseWriter that lets a fault change the response.
 type responseEditor struct {
 	http.ResponseWriter
-	// editHead may change the status and the headers, knowing what follows at
-	// once, if anything does; edit changes each write, an event of a stream
-	// or a whole body.
+	// editHead edits the headers and returns the status. first is the first write of
+	// the body, or nil. editBody edits each write: an event of a stream, or a whole
+	// body.
 	editHead func(status int, h http.Header, first []byte) int
 	editBody func(b []byte) []byte
 

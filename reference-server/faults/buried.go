@@ -13,9 +13,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Buried returns faults that no case of a run shows, for they take a sequence,
-// a boundary, a race or a rare value: by them it is measured what the fuzzer
-// finds. They are not among All.
+// Buried returns faults that no case shows, because they require a sequence of
+// requests, a boundary value, a race or a rare value. They measure what the fuzzer
+// finds. All does not include them.
 func Buried() []Fault {
 	return slices.Concat(buriedValues(), buriedIDs(), buriedSequences(), buriedRaces(), buriedTasks())
 }
@@ -30,8 +30,7 @@ func LookupBuried(id string) (Fault, bool) {
 	return all[i], true
 }
 
-// editMatchingResults answers the calls of a method for which when holds by what do makes of
-// the right result.
+// editMatchingResults edits the results of the requests of a method that match.
 func editMatchingResults(method string, when func(c *refserver.Call) bool, do func(r map[string]any)) refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -44,7 +43,8 @@ func editMatchingResults(method string, when func(c *refserver.Call) bool, do fu
 	})
 }
 
-// paramText reports whether a text among the params fits.
+// paramText matches requests with a string at the pointer in the params for which fits
+// returns true.
 func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		s, ok := wire.Text(wire.At(c.Params, pointer))
@@ -52,7 +52,7 @@ func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call)
 	}
 }
 
-// callOf reports whether a tool is called with arguments that fit.
+// callOf matches calls of a tool whose arguments satisfy fits.
 func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		name, _ := wire.Text(wire.At(c.Params, "/name"))
@@ -60,7 +60,7 @@ func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refse
 	}
 }
 
-// buriedValues show for rare values alone.
+// buriedValues returns the faults that only rare values show.
 func buriedValues() []Fault {
 	return []Fault{
 		newFault("tools.structured.conforms/large-sum", "the structured sum of numbers from 2^53 on is a string",
@@ -130,7 +130,7 @@ func buriedValues() []Fault {
 	}
 }
 
-// buriedIDs show for rare ids alone.
+// buriedIDs returns the faults that only rare ids show.
 func buriedIDs() []Fault {
 	reply := func(alter func(id wire.ID) string) refserver.Seams {
 		return EditOutgoing(Responses(), func(o *refserver.Out) {

@@ -10,13 +10,13 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// methodHistory keeps what was asked for in a session, the newest last.
+// methodHistory records the methods that a server received, newest last.
 type methodHistory struct {
 	mu    sync.Mutex
 	steps []string
 }
 
-// endsWith tells, once a step is added, whether the newest steps are those given.
+// endsWith records a method. It reports whether the newest methods are those given.
 func (h *methodHistory) endsWith(step string, last ...string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -27,8 +27,8 @@ func (h *methodHistory) endsWith(step string, last ...string) bool {
 	return len(h.steps) >= len(last) && slices.Equal(h.steps[len(h.steps)-len(last):], last)
 }
 
-// onSequence wraps the handling of requests: do is called instead where the
-// methods of the newest requests are those given.
+// onSequence calls do instead of the handler when the newest methods, including that
+// of the request, are those given.
 func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams {
 		h := &methodHistory{}
@@ -41,7 +41,7 @@ func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any,
 	}
 }
 
-// buriedSequences show after some requests in some order.
+// buriedSequences returns the faults that only certain sequences of requests show.
 func buriedSequences() []Fault {
 	with := func(name string, value any) func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		return func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -166,7 +166,7 @@ func buriedSequences() []Fault {
 	}
 }
 
-// buriedRaces show where requests cross.
+// buriedRaces returns the faults that only concurrent requests show.
 func buriedRaces() []Fault {
 	crowd := func(method string, most int, do func(o *refserver.Out)) func() refserver.Seams {
 		return func() refserver.Seams {
@@ -179,7 +179,7 @@ func buriedRaces() []Fault {
 					crowded[callKey{c.Session, c.ID.Key()}] = true
 				}
 				mu.Unlock()
-				sleep(c.Context(), time.Millisecond) // as a store would take
+				sleep(c.Context(), time.Millisecond) // like a database query
 				defer func() {
 					mu.Lock()
 					running--
@@ -206,7 +206,7 @@ func buriedRaces() []Fault {
 	}
 }
 
-// buriedTasks show in what tasks do.
+// buriedTasks returns the faults in tasks that only a sequence or a rare value shows.
 func buriedTasks() []Fault {
 	return []Fault{
 		newStatefulFault("tasks.transitions/asked-again", "tasks/get right after tasks/result and tasks/list returns an unknown status", func() refserver.Seams {

@@ -2,7 +2,7 @@ package faults
 
 import "slices"
 
-// Shapes returns the faults of shape and the legal variations in shape.
+// Shapes returns the faults and the legal variations in the shape of messages.
 func Shapes() []Fault {
 	return slices.Concat(
 		contentFaults(), annotationFaults(), iconFaults(), sampledBlockFaults(),

@@ -37,7 +37,7 @@ func TestRowsAreSound(t *testing.T) {
 			continue
 		}
 		if q.Level == spec.May && f.Transports == nil {
-			t.Errorf("%s: a MAY can't be broken", f.ID) // over HTTP some are noted
+			t.Errorf("%s: a MAY can't be broken", f.ID) // over HTTP, breaking some MAYs is reported as a note
 		}
 		for _, over := range transports(f) {
 			for _, r := range revisions(f, over) {
@@ -62,7 +62,7 @@ func transports(f faults.Fault) []spec.Transport {
 	return f.Transports
 }
 
-// revisions returns those in which a fault can be shown over a transport.
+// revisions returns the revisions in which a fault can be shown over a transport.
 func revisions(f faults.Fault, over spec.Transport) []spec.Revision {
 	if !slices.Contains(transports(f), over) {
 		return nil
@@ -74,8 +74,8 @@ func revisions(f faults.Fault, over spec.Transport) []spec.Revision {
 	return slices.DeleteFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return !f.Legal && !q.AppliesTo(r, over) || !over.DefinedIn(r) })
 }
 
-// TestEveryPermissionIsUsed: whatever the specification leaves open is made
-// use of by a legal variation, or there is a reason why not.
+// TestEveryPermissionIsUsed checks that each permission of the specification has a
+// legal variation that uses it, or a reason why it has none.
 func TestEveryPermissionIsUsed(t *testing.T) {
 	exist := func(what string, variations []string, why string) {
 		t.Helper()
@@ -99,12 +99,12 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	}
 }
 
-// TestFilesAreAreas holds each row against the area of its table, and the table
-// against the file that it is in.
+// TestFilesAreAreas checks that each row and each file belong to the area of the
+// table.
 func TestFilesAreAreas(t *testing.T) {
 	for area, tables := range faults.Tables() {
 		if !slices.Contains(spec.Areas(), area) {
-			t.Errorf("there are tables of the area %s, which does not exist", area)
+			t.Errorf("there are tables of the unknown area %s", area)
 		}
 		for _, table := range tables {
 			f := runtime.FuncForPC(reflect.ValueOf(table).Pointer())

@@ -13,12 +13,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// readFile asks a server with the fault for a file.
+// readFile sends resources/read for a file to a server with the fault.
 func readFile(t *testing.T, fault, path string) string {
 	return callServer(t, fault, spec.MethodResourcesRead, map[string]any{"uri": "file://" + path})
 }
 
-// callServer returns the answer of a server with the fault.
+// callServer returns the response of a server with the fault.
 func callServer(t *testing.T, fault, method string, params map[string]any) string {
 	t.Helper()
 	f, ok := faults.Lookup(fault)
@@ -37,8 +37,8 @@ func callServer(t *testing.T, fault, method string, params map[string]any) strin
 	return <-said
 }
 
-// TestFilesOutsideOfTheRoots: the faults read files by the paths that they are
-// for, those of temporary files alone.
+// TestFilesOutsideOfTheRoots checks that the faults read files by the paths that their
+// titles describe, and only temporary files.
 func TestFilesOutsideOfTheRoots(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "secret.txt")
@@ -63,8 +63,8 @@ func TestFilesOutsideOfTheRoots(t *testing.T) {
 	}
 }
 
-// TestFilesInPrompts: the faults show the file whose path, or URI, is an
-// argument, and none but temporary ones.
+// TestFilesInPrompts checks that the faults return the file whose path or URI is an
+// argument, and only temporary files.
 func TestFilesInPrompts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "note.txt")
 	if err := os.WriteFile(path, []byte("canary"), 0o600); err != nil {

@@ -2,8 +2,8 @@ package faults_test
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// offersConversation uses tools, prompts and completion in ways that only
-// faults in these show.
+// offersConversation returns a conversation that uses tools, prompts and completion in
+// unusual ways, which only faults in these areas show.
 func offersConversation(r spec.Revision) conversation {
 	return conversation{answers: 12, chunks: []string{
 		initialize(string(r), "{}") + initialized,

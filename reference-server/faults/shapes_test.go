@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// notOfShape are the requirements, or faults, that no schema shows, and why
-// they are kept among the faults of shape.
+// notOfShape maps requirements or faults that no schema shows to the reason. The
+// tables of shape faults contain them, too.
 var notOfShape = map[string]string{
 	"content.prompt-embedded.mime-type-present":                      "the type has it optional, the page of prompts demands it",
 	"tools.structured.present":                                       "it is a matter of the tool's outputSchema",
@@ -33,9 +33,9 @@ var notOfShape = map[string]string{
 	"elicitation.required-error.lists-elicitations-2025-11-25/empty": "the type does not say how many",
 }
 
-// TestShapesShow holds a conversation with each server whose fault is one of
-// shape, and holds what it says against the schemas: they object to the
-// faults, at the places that the golden file shows, and to no variation.
+// TestShapesShow validates the messages of each server with a shape fault against the
+// schemas. The schemas must report the faults, at the pointers in the golden file, and
+// no legal variation.
 func TestShapesShow(t *testing.T) {
 	var golden strings.Builder
 	right := map[spec.Revision]string{}
@@ -47,11 +47,11 @@ func TestShapesShow(t *testing.T) {
 		for _, r := range revisions(f, spec.Stdio) {
 			all, said := objections(t, f.Seams, r)
 			if found[r] = strings.Join(all, "\n\t"); said == right[r] {
-				t.Errorf("%s in %s: the server behaves as without the fault", f.ID, r)
+				t.Errorf("%s in %s: the fault has no effect", f.ID, r)
 			}
 			why := notOfShape[f.Requirement] + notOfShape[f.ID]
 			if silent := f.Legal || why != ""; silent != (found[r] == "") {
-				t.Errorf("%s in %s: the schemas say %q; to be silent: %v", f.ID, r, found[r], silent)
+				t.Errorf("%s in %s: the schemas report %q; want no report: %v", f.ID, r, found[r], silent)
 			}
 		}
 		if last := revisions(f, spec.Stdio)[len(revisions(f, spec.Stdio))-1]; found[last] != "" {
@@ -73,7 +73,8 @@ func TestShapesShow(t *testing.T) {
 	}
 }
 
-// TestTheRightServerHasShape shows that an objection means something.
+// TestTheRightServerHasShape checks that the schemas report nothing for the server
+// without faults, and that its messages are reproducible.
 func TestTheRightServerHasShape(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		got, first := objections(t, faultless, r)
@@ -88,11 +89,11 @@ func TestTheRightServerHasShape(t *testing.T) {
 
 var (
 	index  = regexp.MustCompile(`/\d+`)
-	random = regexp.MustCompile(`[A-Z2-7]{26}`) // the ids of elicitations
+	random = regexp.MustCompile(`[A-Z2-7]{26}`) // random ids, such as those of elicitations
 )
 
-// objections returns the violations that the schemas find in a server, each place once, and
-// what the server said, in some order.
+// objections returns the violations that the schemas report for a server, each place
+// once, and the server's messages, sorted.
 func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (found []string, text string) {
 	t.Helper()
 	v := schema.For(r)
@@ -122,7 +123,7 @@ func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (fo
 	return out, said(all)
 }
 
-// said returns what the server said, in some order.
+// said returns the server's messages, sorted.
 func said(all []heard) string {
 	var lines []string
 	for _, h := range all {
@@ -134,5 +135,6 @@ func said(all []heard) string {
 	return strings.Join(lines, "\n")
 }
 
-// outputSchema is that of the one tool called that has structured content.
+// outputSchema is the output schema of add, the only called tool with structured
+// content.
 var outputSchema = []byte(`{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]}`)

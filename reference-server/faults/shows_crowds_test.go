@@ -6,9 +6,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// crowdedConversations are those in which messages cross, and what follows
-// does not wait. What the right server is told to cancel was answered before,
-// or is a call that takes its time.
+// crowdedConversations returns conversations in which the client sends messages
+// without waiting for responses. The cancelled requests have a response already, or
+// are slow calls, so that the messages of the server without faults are reproducible.
 func crowdedConversations(r spec.Revision) []conversation {
 	open := initialize(string(r), "{}") + initialized
 	cancel := func(id string) string {
@@ -27,22 +27,22 @@ func crowdedConversations(r spec.Revision) []conversation {
 		crowd += read(fmt.Sprint(n + 1))
 	}
 	return []conversation{
-		// crowds
+		// many requests, and concurrent calls
 		{answers: 101, chunks: []string{open, crowd}},
 		{answers: 3, chunks: []string{open, slow("1", "first", "40"), slow("2", "second", "40")}},
-		// cancellations of what is answered at once elsewhere
+		// cancellations of requests that get their response at once
 		{answers: 4, chunks: []string{open, ping("1"), cancel("1"), ping("2"), ping("3") + cancel("77") + cancel("78")}},
-		// of initialize
+		// cancellation of initialize
 		{answers: 2, chunks: []string{initialize(string(r), "{}") + cancel(`"init"`) + initialized + ping("1")}},
-		// the end
+		// a signal
 		{answers: 2, signal: "TERM", chunks: []string{open, ping("1")}},
-		// text behind a message, and cursors that are none
+		// text after a message
 		{answers: 3, chunks: []string{open, `{"jsonrpc":"2.0","id":1,"method":"ping"},` + "\n", ping("2")}},
 		{answers: 3, chunks: []string{open, `{"jsonrpc":"2.0","id":1,"method":"ping"} garbage` + "\n", ping("2")}},
-		// line separators in a message, blanks behind it, members that nobody knows
+		// line separators in a message, white space after it, undefined members
 		{answers: 3, chunks: []string{open, ping("\"\u2028 \u2029 \u0085\""), `{"jsonrpc":"2.0","id":1,"method":"ping"}` + " \t \n"}},
 		{answers: 4, chunks: []string{open, ping(`"before\u0000after"`), `{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}` + "\n", ping("2")}},
-		// errors of unusual requests, and many of them
+		// errors of unusual requests, many errors, and invalid cursors
 		{answers: 3, chunks: []string{open, request("1", "constructor", ""), request("2", "resources/read", `{"uri":"demo://items/%E0%A4%A"}`)}},
 		{answers: 42, chunks: []string{open, refused, ping("1")}},
 		{answers: 3, chunks: []string{open, request("1", "tools/list", `{"cursor":{}}`), request("2", "tools/list", `{"cursor":""}`)}},

@@ -23,17 +23,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// onlyInTime are the variations that leave every byte as it is: a conversation
-// takes longer.
+// onlyInTime are the variations that change no message, but only how long a
+// conversation takes.
 var onlyInTime = map[string]bool{"legal/slow-start": true, "legal/slow-exit": true, "legal/out-of-order": true, "legal/ends-cancelled": true, "legal/one-by-one": true}
 
-// onlyFiles are the variations that need a file to show: see TestFilesOutsideOfTheRoots.
+// onlyFiles are the variations that show only when the client reads a file: see
+// TestFilesOutsideOfTheRoots.
 var onlyFiles = map[string]bool{"legal/files-in-the-root": true}
 
-// TestEveryVariationShows has some conversations with the right server and with
-// each legal variation, in each of its revisions: one of them must differ. That a
-// fault shows, the self-test proves by what it finds; that it finds nothing of a
-// variation proves something only where the variation is there.
+// TestEveryVariationShows compares conversations with the server without faults and
+// with each legal variation, in each of its revisions. At least one must differ. The
+// self-test proves that each fault shows, because it finds it. That it finds nothing
+// in a variation proves something only if the variation has an effect.
 func TestEveryVariationShows(t *testing.T) {
 	right := map[spec.Revision][]func() observed{}
 	for _, r := range spec.HandshakeRevisions() {
@@ -60,7 +61,7 @@ func TestEveryVariationShows(t *testing.T) {
 			}
 			g.Go(func() error {
 				if !shows(f, r) {
-					t.Errorf("%s in %s: the server behaves as without the variation", f.ID, r)
+					t.Errorf("%s in %s: the variation has no effect", f.ID, r)
 				}
 				return nil
 			})
@@ -74,7 +75,7 @@ func variations() []faults.Fault {
 	return slices.DeleteFunc(slices.Clone(faults.All()), func(f faults.Fault) bool { return !f.Legal })
 }
 
-// isMadeUpCursor are the ids that the server draws at random.
+// isMadeUpCursor matches the ids that the server generates at random.
 var isMadeUpCursor = regexp.MustCompile(`[A-Z2-7]{26}`)
 
 type showing struct {
@@ -82,8 +83,8 @@ type showing struct {
 	revision spec.Revision
 }
 
-// shownOnTours returns the faults that a tour shows: it costs no time, while
-// what a process of its own has to show needs the conversations below.
+// shownOnTours returns the variations that a tour shows. A tour takes no real time.
+// Variations of a whole process show only in the conversations below.
 func shownOnTours(t *testing.T) map[showing]bool {
 	shown := map[showing]bool{}
 	for _, v := range visitors() {
@@ -102,7 +103,8 @@ func shownOnTours(t *testing.T) map[showing]bool {
 	return shown
 }
 
-// TestTheRightServerIsSteady shows that a difference means something.
+// TestTheRightServerIsSteady checks that two runs of the server without faults are the
+// same. Otherwise a difference would prove nothing.
 func TestTheRightServerIsSteady(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		for i, v := range visitors() {
@@ -114,24 +116,26 @@ func TestTheRightServerIsSteady(t *testing.T) {
 		for i, c := range conversations(r) {
 			first, second := c.play(t, asItShould), c.play(t, asItShould)
 			if diff := cmp.Diff(first.said, second.said); diff != "" || first.took != second.took {
-				t.Errorf("%s, conversation %d: two runs differ, of %s and %s:\n%s", r, i, first.took, second.took, diff)
+				t.Errorf("%s, conversation %d: two runs, which took %s and %s, differ:\n%s", r, i, first.took, second.took, diff)
 			}
 		}
 	}
 }
 
-// conversation is what a client does on one connection. Each chunk is one write,
-// that comes when the server has nothing left to do at once.
+// A conversation is what a client does on one connection. Each chunk is one write. The
+// client sends it when the server is idle.
 type conversation struct {
 	chunks  []string
-	hasty   bool   // it closes its side at once, without waiting for answers
-	answers int    // how many responses the right server sends
-	signal  string // that ends the server; it is the end of its input where it is empty
-	// reply answers the requests of the server; an empty result where it is nil.
+	hasty   bool   // the client closes stdin at once, without waiting for responses
+	answers int    // how many responses the server without faults sends
+	signal  string // the signal that ends the server; if empty, the client closes stdin
+	// reply returns the response to a request of the server. If nil, the client sends
+	// an empty result.
 	reply func(m *wire.Message) string
 }
 
-// newlines splits at each newline and keeps what stands before it, CR and all.
+// newlines is a bufio.SplitFunc that splits at each newline and keeps the rest of the
+// line, including a CR.
 func newlines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -162,7 +166,7 @@ func conversations(r spec.Revision) []conversation {
 	all := `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 	ping := func(id string) string { return request(id, "ping", "") }
 	out := []conversation{
-		// ids, params, what is no request
+		// ids, params, and invalid requests
 		{answers: 28, chunks: []string{
 			open(all), ping("0") + ping(`""`) + ping(`"7"`), ping("4294967297") + ping(`"LongMixedCase"`) + ping("9007199254740993") + ping("1.0"),
 			ping("1.5"), ping("true"), ping("{}"), ping("null"),
@@ -173,18 +177,19 @@ func conversations(r spec.Revision) []conversation {
 			initialize(string(r), "{}"), ping("11"), ping("12"), request("13", "tools/call", ""), request("14", "prompts/get", "{}"), request("15", "resources/read", "{}"), ping("16"),
 			request("17", "ping", `{"_meta":{"x":"`+strings.Repeat("x", 64<<10)+`"}}`),
 		}},
-		// before initialize, and an unknown version
+		// requests before initialize, and an unknown version
 		{answers: 3, chunks: []string{ping("1"), request("2", "tools/list", ""), initialize("2999-01-01", "{}") + initialized}},
 		{answers: 1, chunks: []string{initialize("2025-03-26", "{}")}},
-		// what comes early, ids that are alike, a fraction, and an error for nothing
+		// early requests, ids that differ only in type, a fraction, and an error for a
+		// request that the server never sent
 		{answers: 7, chunks: []string{
 			initialize(string(r), "{}"), request("1", "tools/list", ""), initialized, request("2", "tools/list", ""), ping("3") + ping(`"3"`),
 			request("4", "tools/call", `{"name":"slow","arguments":{"durationMs":1.5,"steps":1}}`), line(`{"jsonrpc":"2.0","id":"unasked","error":{"code":-32603,"message":"x"}}`), ping("5"),
 		}},
-		// an early end
+		// stdin closed early
 		{hasty: true, chunks: []string{open("{}") + request("1", "tools/call", `{"name":"slow","arguments":{"durationMs":20}}`)}},
 		{answers: 2, chunks: []string{open("{}") + "[" + strings.TrimSpace(ping("1")) + "]\n"}},
-		// what crosses, and bytes that are no text
+		// a cancellation that crosses its request, and bytes that are not UTF-8
 		{answers: 3, chunks: []string{open("{}"), request("1", "tools/call", `{"name":"slow","arguments":{"durationMs":20,"steps":1}}`) +
 			line(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`), line("\"\xff\""), ping("2")}},
 	}
@@ -198,21 +203,21 @@ func conversations(r spec.Revision) []conversation {
 	return slices.Concat(out, []conversation{offersConversation(r)}, crowdedConversations(r))
 }
 
-// observed is what can be seen of a server: the lines of stdout and stderr, sorted,
-// and how it ended; and how long it took.
+// observed is the observable behaviour of a server: the lines of stdout and stderr,
+// sorted, with how it ended, and how long it took.
 type observed struct {
 	said string
 	took time.Duration
 }
 
-// asItShould is the server without a fault.
+// asItShould returns the seams of the server without faults.
 func asItShould() refserver.Seams { return refserver.Seams{} }
 
-// patience is how long a client waits for what does not come.
+// patience is how long a client waits for a missing response.
 const patience = 20 * time.Second
 
-// play has the conversation in a bubble whose time passes at once, and only
-// when there is nothing to do: so it goes the same way on a busy machine.
+// play runs the conversation in a synctest bubble. Its clock advances only when all
+// goroutines are idle, so that the result does not depend on the machine's load.
 func (c conversation) play(t *testing.T, seams func() refserver.Seams) observed {
 	t.Helper()
 	var h observed
@@ -242,10 +247,10 @@ func (c conversation) describe(seams refserver.Seams) string {
 	})
 	answered := make(chan struct{})
 	toServer := make(chan string, 1000)
-	owned.Go(func() { // writes; the pipe is closed under it at the end
+	owned.Go(func() { // writes to the server until the pipe is closed
 		for text := range toServer {
 			if _, err := io.WriteString(inW, text); err != nil {
-				continue // the server is gone
+				continue // the server has exited
 			}
 			time.Sleep(time.Millisecond)
 		}

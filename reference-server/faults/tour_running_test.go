@@ -6,8 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// dawdling is the visitor who sets levels, waits for progress, cancels, and
-// answers the server's requests when it is too late.
+// dawdling is a visitor that sets log levels, waits for progress, cancels requests,
+// and responds to the server's requests too late.
 var dawdling = visitor{capabilities: all, pages: 100, reply: func(*wire.Message) []byte { return nil }, more: dawdle()}
 
 func dawdle() []string {
@@ -33,7 +33,8 @@ func dawdle() []string {
 		ask("tools/call", `{"name":"none",`+meta+`}`)
 		ask("ping", `{`+meta+`}`)
 	}
-	// a call that runs, and what does not
+	// cancellations of a running call, of completed and unknown requests, and invalid
+	// ones
 	running := fmt.Sprint(id)
 	ask("tools/call", `{"name":"slow","arguments":{"durationMs":1100,"steps":100},"_meta":{"progressToken":"running"}}`)
 	for _, requestID := range []string{`"` + running + `"`, running, running, "300", "4000000007", `"none"`, "true", "null", "{}"} {
@@ -43,7 +44,7 @@ func dawdle() []string {
 	tell("notifications/cancelled", "{}")
 	tell("notifications/progress", `{"progressToken":4000000007,"progress":1}`)
 	ask("ping", "")
-	// by now the server waits for none of these
+	// by now none of the server's requests is pending
 	for n := range 30 {
 		lines = append(lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{}}`, n+1))
 	}

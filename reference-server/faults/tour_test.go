@@ -15,23 +15,25 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// heard is one frame of the server: its messages, and what they answer.
+// heard is one frame of the server: its messages, and the method of the request to
+// which they respond, if any.
 type heard struct {
 	asked    string
 	messages []wire.Message
 }
 
-// visitor is a client on a tour through all that the server offers.
+// visitor is a client that uses everything the server offers.
 type visitor struct {
 	capabilities string
-	pages        int                          // the size of pages
-	reply        func(m *wire.Message) []byte // to a request of the server; nil: none
-	more         []string                     // what it says beside the usual
+	pages        int                          // the page size
+	reply        func(m *wire.Message) []byte // returns the response to a request of the server, or nil for none
+	more         []string                     // messages that only this visitor sends
 }
 
 const all = `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`
 
-// willing is the visitor who takes everything, and answers all but pings.
+// willing is a visitor that accepts every request of the server, but does not respond
+// to pings.
 var willing = visitor{capabilities: all, pages: 100, reply: func(m *wire.Message) []byte {
 	if m.Method == spec.MethodPing {
 		return nil
@@ -39,7 +41,8 @@ var willing = visitor{capabilities: all, pages: 100, reply: func(m *wire.Message
 	return wire.NewResult(m.ID, map[string]any{"action": "accept", "content": map[string]any{}})
 }}
 
-// visitors are of several minds, as what some faults do hangs on the client.
+// visitors returns different clients, because some faults depend on the client's
+// responses.
 func visitors() []visitor {
 	refusing := func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected", nil) }
 	return []visitor{
@@ -50,7 +53,7 @@ func visitors() []visitor {
 	}
 }
 
-// able answers as a client with a model, a user and folders does.
+// able responds like a client with a model, a user and roots.
 func able() func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
@@ -71,14 +74,14 @@ func able() func(m *wire.Message) []byte {
 	}
 }
 
-// takeTour uses everything that the server offers, in a bubble whose time passes
-// at once, and returns what it said. The seams are made within the bubble, as a
-// channel of theirs has to be.
+// takeTour sends all messages of the visitor in a synctest bubble, where waiting takes
+// no real time, and returns the server's frames. It creates the seams in the bubble
+// because their channels must belong to it.
 func takeTour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revision) []heard {
 	t.Helper()
 	var all []heard
 	synctest.Test(t, func(t *testing.T) {
-		ctx, leave := context.WithTimeout(t.Context(), time.Minute) // where a fault has it wait for ever
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute) // some faults wait for ever
 		defer leave()
 		var mu sync.Mutex // guards all and replies
 		var replies [][]byte
@@ -119,14 +122,14 @@ func takeTour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revi
 				s.Deliver(reply)
 				synctest.Wait()
 			}
-			time.Sleep(100 * time.Millisecond) // for the tools that take their time
+			time.Sleep(100 * time.Millisecond) // for slow tools
 		}
 		s.Close(context.Background())
 	})
 	return all
 }
 
-// questions are what every visitor asks.
+// questions returns the requests that every visitor sends.
 func questions() []string {
 	lines := []string{
 		request("1", "tools/list", ""), request("2", "prompts/list", ""), request("3", "resources/list", ""), request("4", "resources/templates/list", ""),
@@ -153,7 +156,7 @@ func questions() []string {
 	return append(lines, request("70", "resources/unsubscribe", `{"uri":"demo://note"}`))
 }
 
-// longBatch is a batch of fifty pings.
+// longBatch returns a batch of fifty pings.
 func longBatch() string {
 	var pings []string
 	for i := range 50 {
@@ -162,7 +165,7 @@ func longBatch() string {
 	return "[" + strings.Join(pings, ",") + "]"
 }
 
-// odd are questions that are answered by errors, settings and second thoughts.
+// odd returns messages that cause errors, change settings or cancel requests.
 func odd() []string {
 	lines := []string{
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`,
@@ -197,7 +200,7 @@ func odd() []string {
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":90}}`, request(`""`, "ping", ""), request("0", "ping", ""), request(`"91"`, "ping", ""))
 }
 
-// pageWalk asks for second pages, with cursors that are right, wrong and foreign.
+// pageWalk returns requests for second pages with valid, invalid and foreign cursors.
 func pageWalk() []string {
 	cursor := func(text string) string {
 		return fmt.Sprintf(`{"cursor":%q}`, base64.RawURLEncoding.EncodeToString([]byte(text)))
@@ -210,5 +213,5 @@ func pageWalk() []string {
 	}
 }
 
-// faultless are the seams of the right server.
+// faultless returns the seams of the server without faults.
 func faultless() refserver.Seams { return refserver.Seams{} }
