@@ -113,7 +113,7 @@ func idFaults() []Fault {
 		}),
 		newFault("base.response-id-echo/32-bit", "large integer ids are echoed truncated to 32 bits", editResponseIDs(func(id string) string {
 			if n, err := strconv.ParseInt(id, 10, 64); err == nil {
-				return strconv.Itoa(int(int32(n))) //nolint:gosec // cutting it off is the fault
+				return strconv.Itoa(int(int32(n))) //nolint:gosec // the truncation is the fault
 			}
 			return id
 		})).overTransports(ordered()...),

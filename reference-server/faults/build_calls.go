@@ -27,8 +27,8 @@ type callKey struct {
 }
 
 type trackedCall struct {
-	token     jsontext.Value // nil where there is none
-	tool      string         // that it calls, if any
+	token     jsontext.Value // nil if there is none
+	tool      string         // the called tool, if any
 	running   bool
 	cancelled bool
 }
@@ -124,7 +124,7 @@ func exitOnCancelledRunning() refserver.Seams {
 	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			n.Session.Exit(1)
-			<-n.Session.Context().Done() // at once: what follows is not read any more
+			<-n.Session.Context().Done() // so that the server reads no further messages
 			return
 		}
 		next(n)

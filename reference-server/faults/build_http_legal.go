@@ -18,7 +18,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func (r *responseEditor) hasStarted() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.headSent }
 
-// respondWithStreams turns each JSON response into an event stream.
+// respondWithStreams turns the JSON responses to the most common requests into event
+// streams.
 func respondWithStreams() refserver.Seams {
 	var n atomic.Int64
 	return editResponses(hasRequestOf(spec.MethodInitialize, spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesRead, spec.MethodPromptsGet),

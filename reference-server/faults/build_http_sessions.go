@@ -342,7 +342,7 @@ func failAfterDisconnect() refserver.Seams {
 }
 
 // shareResponses returns the result of one session's request to another session's
-// request with the same string id.
+// request with the same string id, except for tools/call.
 func shareResponses() refserver.Seams {
 	type answer struct {
 		of     *refserver.Session

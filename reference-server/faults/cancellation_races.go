@@ -127,8 +127,8 @@ func delayRequests(d time.Duration) refserver.Seams {
 	})
 }
 
-// swallowNeighbour drops the response to one other running request of the session when
-// a request is cancelled.
+// swallowNeighbour drops the response to one other running request of the session,
+// too, when a request is cancelled.
 func swallowNeighbour(t *callTracker) refserver.Seams {
 	return combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {

@@ -154,7 +154,7 @@ func sharePosition() refserver.Seams {
 }
 
 // refuseEarlierCursors splits lists into pages, all but the last with one item, and
-// refuses the cursors of pages before the newest one.
+// refuses the cursor of an earlier page than the last one requested.
 func refuseEarlierCursors() refserver.Seams {
 	var mu sync.Mutex
 	reached := map[string]int{}

@@ -51,7 +51,7 @@ func taskWalk() []string {
 	ask("tools/list", `{"task":{}}`)
 	lines = append(lines, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":300}}`)
 	about("$1", "get", "cancel", "get", "result", "cancel", "get")
-	for range 3 { // gives tasks that still run time to end
+	for range 3 { // meanwhile the running tasks proceed
 		ask("ping", "")
 	}
 	about("$4", "get")
